@@ -1,0 +1,139 @@
+"""Every exception and warning of the package.
+
+Each exception has ``code``, a stable string for programs, and ``hint``, a sentence that says what to do
+next. No message, ``repr`` or attribute of theirs holds reasoning text, an opaque value, a key or a token;
+the one exception is `ProviderError.provider_message`, which is for logs and never part of ``str()``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agui_reasoning.deltas import Delta
+
+__all__ = [
+    "AGUIReasoningError",
+    "ConfigurationError",
+    "DecodeError",
+    "LocalProtocolError",
+    "ProtocolError",
+    "ProviderError",
+    "RemoteProtocolError",
+]
+
+
+class AGUIReasoningError(Exception):
+    """Base of every error this package raises on purpose.
+
+    Attributes:
+        code: Stable identifier, for example ``"truncated_stream"``.
+        hint: What to do next, one sentence.
+    """
+
+    code: str
+    hint: str
+
+    def __init__(self, message: str, *, code: str, hint: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} {self.hint}".strip()
+
+
+class ConfigurationError(AGUIReasoningError):
+    """What was asked for cannot work, whatever the input."""
+
+
+class ProtocolError(AGUIReasoningError):
+    """A step the protocol forbids.
+
+    Attributes:
+        event_type: The AG-UI event type or delta that was refused, if there is one.
+        message_id: The entity it named, if it named one.
+        state: The state in which it came.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str,
+        hint: str,
+        event_type: str | None = None,
+        message_id: str | None = None,
+        state: str | None = None,
+    ) -> None:
+        super().__init__(message, code=code, hint=hint)
+        self.event_type = event_type
+        self.message_id = message_id
+        self.state = state
+
+
+class LocalProtocolError(ProtocolError):
+    """You asked for an illegal step. The machine is as it was before."""
+
+
+class RemoteProtocolError(ProtocolError):
+    """The bytes or events that came from the other side are illegal."""
+
+
+class DecodeError(AGUIReasoningError):
+    """A provider payload cannot be read, or the provider's stream stopped in the middle.
+
+    Attributes:
+        path: Where in the payload, as a JSON pointer; empty for the whole payload.
+        provider: The provider the decoder was made for, if one was named.
+        deltas: What the payload, or the end of the stream, still gave. Feed these before ending the run:
+            they close what was cut, so that nothing good is lost.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str,
+        hint: str,
+        path: str = "",
+        provider: str | None = None,
+        deltas: Sequence[Delta] = (),
+    ) -> None:
+        super().__init__(message, code=code, hint=hint)
+        self.path = path
+        self.provider = provider
+        self.deltas = tuple(deltas)
+
+
+class ProviderError(AGUIReasoningError):
+    """The provider said no, in its stream or in place of one.
+
+    Attributes:
+        provider_code: The provider's own code, ``None`` when it sent none.
+        provider_type: The provider's own error type, ``None`` when it sent none.
+        provider_message: The provider's words. They may quote the prompt: log them, never show them to a
+            user. They are not part of ``str()`` or ``repr()``.
+        deltas: What the payload gave beside the error. Feed these before ending the run.
+    """
+
+    def __init__(
+        self,
+        *,
+        provider_code: str | None = None,
+        provider_type: str | None = None,
+        provider_message: str = "",
+        deltas: Sequence[Delta] = (),
+    ) -> None:
+        names = ", ".join(name for name in (provider_type, provider_code) if name)
+        super().__init__(
+            f"The provider reported an error ({names})." if names else "The provider reported an error.",
+            code="provider_error",
+            hint="What came before it is complete; the provider's own words are in `provider_message`.",
+        )
+        self.provider_code = provider_code
+        self.provider_type = provider_type
+        self.provider_message = provider_message
+        self.deltas = tuple(deltas)
