@@ -1,0 +1,677 @@
+"""The one place that knows what a delta does to the units of a response.
+
+`Assembler.receive` turns a delta into **changes** of units; `fold` keeps the units and the emitter turns the
+changes into events. Keys, presence, implicit endings, split surrogate pairs and unfinished opaque values are
+decided here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from itertools import chain
+from typing import Any, TypeAlias
+
+from agui_reasoning.deltas.operations import (
+    CloseDelta,
+    Delta,
+    FinishDelta,
+    NativeDelta,
+    OpaqueDelta,
+    ReasoningDelta,
+    ResponseStart,
+    TextDelta,
+    ToolCallDelta,
+    ToolResultDelta,
+    UsageDelta,
+)
+from agui_reasoning.parts import (
+    Channel,
+    NativePart,
+    Opaque,
+    Origin,
+    Part,
+    ReasoningPart,
+    Segment,
+    Status,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+
+__all__ = [
+    "Answered",
+    "Appeared",
+    "Assembler",
+    "CallUnit",
+    "Change",
+    "Ended",
+    "Grew",
+    "NativeUnit",
+    "ReasoningUnit",
+    "Response",
+    "ResponseEnded",
+    "ResponseOpened",
+    "ResultUnit",
+    "Resumed",
+    "TextUnit",
+    "Unit",
+    "Valued",
+]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_REPLACEMENT = "�"
+
+
+@dataclass(slots=True, eq=False)
+class _Value:
+    """An opaque value under way; fragments are joined when it is read."""
+
+    opaque: Opaque
+    fragments: list[str]
+    whole: bool
+
+    def settled(self) -> Opaque:
+        if len(self.fragments) == 1:
+            return replace(self.opaque, value=self.fragments[0])
+        return replace(self.opaque, value=_join(self.fragments, self.opaque.encoding))
+
+
+def _join(fragments: list[str], encoding: str) -> str:
+    """Join fragments; base64 ones as bytes, since each fragment may carry padding of its own."""
+    if encoding != "base64":
+        return "".join(fragments)
+    try:
+        joined = b"".join(base64.b64decode(fragment, validate=True) for fragment in fragments)
+    except (binascii.Error, ValueError):
+        return "".join(fragments)
+    return base64.b64encode(joined).decode("ascii")
+
+
+@dataclass(slots=True, eq=False)
+class Unit:
+    """A unit of the response while it is being built.
+
+    Attributes:
+        seq: Its number in the response, from 0, in order of first presence.
+        present: It has something to keep; until then it does not exist for anyone else.
+        open: It has not ended.
+        held: A high surrogate that waits for its other half.
+    """
+
+    key: str | None
+    seq: int = -1
+    present: bool = False
+    open: bool = True
+    status: Status = "complete"
+    ext: dict[str, Any] = field(default_factory=dict)
+    values: dict[tuple[str, str], _Value] = field(default_factory=dict)
+    held: str = ""
+
+    @property
+    def opaque(self) -> tuple[Opaque, ...]:
+        """The opaque values that can be trusted to be whole."""
+        return tuple(value.settled() for value in self.values.values() if value.whole or not self.open)
+
+    def part(self, origin: Origin | None) -> Part:
+        """The settled value of the unit."""
+        raise NotImplementedError
+
+
+@dataclass(slots=True, eq=False)
+class SegmentBuffer:
+    """A segment under way."""
+
+    channel: Channel
+    index: int
+    pieces: list[str] = field(default_factory=list)
+
+    def settled(self) -> Segment:
+        """The segment as it stands."""
+        return Segment(self.channel, self.index, "".join(self.pieces))
+
+
+@dataclass(slots=True, eq=False)
+class ReasoningUnit(Unit):
+    """A reasoning unit under way."""
+
+    segments: list[SegmentBuffer] = field(default_factory=list)
+    item_id: str | None = None
+    stretch: int = 0
+    """Where in ``segments`` the current stretch began: a unit that resumes starts another."""
+
+    def part(self, origin: Origin | None) -> ReasoningPart:
+        """The settled value of the unit."""
+        segments = tuple(segment.settled() for segment in self.segments)
+        return ReasoningPart(segments, self.opaque, self.item_id, self.status, origin, self.ext or None)
+
+
+@dataclass(slots=True, eq=False)
+class TextUnit(Unit):
+    """A text unit under way."""
+
+    pieces: list[str] = field(default_factory=list)
+
+    def part(self, origin: Origin | None) -> TextPart:
+        """The settled value of the unit."""
+        return TextPart("".join(self.pieces), self.opaque, self.status, origin, self.ext or None)
+
+
+@dataclass(slots=True, eq=False)
+class CallUnit(Unit):
+    """A tool call under way; its key is the provider's id."""
+
+    name: str = ""
+    server: bool = False
+    pieces: list[str] = field(default_factory=list)
+
+    def part(self, origin: Origin | None) -> ToolCallPart:
+        """The settled value of the unit."""
+        return ToolCallPart(
+            self.key or "",
+            self.name,
+            "".join(self.pieces),
+            self.server,
+            self.opaque,
+            self.status,
+            origin,
+            self.ext or None,
+        )
+
+
+@dataclass(slots=True, eq=False)
+class ResultUnit(Unit):
+    """The result of a tool."""
+
+    call_id: str = ""
+    content: str = ""
+    native: Any = None
+
+    def part(self, origin: Origin | None) -> ToolResultPart:
+        """The settled value of the unit."""
+        return ToolResultPart(self.call_id, self.content, self.native, origin, self.ext or None)
+
+
+@dataclass(slots=True, eq=False)
+class NativeUnit(Unit):
+    """A block that goes back verbatim."""
+
+    kind: str = ""
+    payload: Any = None
+
+    def part(self, origin: Origin | None) -> NativePart:
+        """The settled value of the unit."""
+        return NativePart(self.kind, self.payload, origin)
+
+
+@dataclass(slots=True, eq=False)
+class Response:
+    """One model response under way."""
+
+    origin: Origin | None
+    id: str | None = None
+    units: list[Unit] = field(default_factory=list)
+    finish_reason: str | None = None
+    reasoning: dict[str | None, ReasoningUnit] = field(default_factory=dict)
+    text: dict[str | None, TextUnit] = field(default_factory=dict)
+    calls: dict[str, CallUnit] = field(default_factory=dict)
+    waiting: list[OpaqueDelta] = field(default_factory=list)
+    last: Unit | None = None
+    """The unit the last delta went to: as long as it is the same, nothing else can end by itself."""
+
+    def parts(self) -> list[Part]:
+        """The settled values of its units, in order."""
+        return [unit.part(self.origin) for unit in self.units]
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseOpened:
+    """A response began."""
+
+    response: Response
+
+
+@dataclass(frozen=True, slots=True)
+class Appeared:
+    """A unit became present."""
+
+    unit: Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Grew:
+    """Text was added to a unit; ``segment`` is the one of a reasoning unit it went to."""
+
+    unit: Unit
+    text: str
+    segment: SegmentBuffer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """A unit that had ended goes on."""
+
+    unit: Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Valued:
+    """Something of a unit that is not text changed: a value, a status, or ``ext``."""
+
+    unit: Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A unit ended."""
+
+    unit: Unit
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseEnded:
+    """A response ended, and with it all its units."""
+
+    response: Response
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A tool that is not the provider's returned; this belongs to no response."""
+
+    unit: ResultUnit
+
+
+Change: TypeAlias = ResponseOpened | Appeared | Grew | Resumed | Valued | Ended | ResponseEnded | Answered
+
+
+class Assembler:
+    """Deltas in, changes of units out. It never refuses a delta, whatever the order."""
+
+    def __init__(self, origin: Origin | None = None) -> None:
+        """Start empty.
+
+        Args:
+            origin: The origin of a response that no `ResponseStart` announces.
+        """
+        self.response: Response | None = None
+        self.usages: list[UsageDelta] = []
+        """The token counts of each response so far that reported any."""
+        self._usage_open = False
+        self._origin = origin
+        self._server_calls: set[str] = set()
+        self._client_calls: set[str] = set()
+
+    def receive(self, delta: Delta) -> list[Change]:
+        """Apply one delta."""
+        changes: list[Change] = []
+        _HANDLERS[type(delta)](self, delta, changes)
+        return changes
+
+    def close(self) -> list[Change]:
+        """The stream ended: what is open is complete."""
+        changes: list[Change] = []
+        self._end_response(changes)
+        return changes
+
+    def abort(self) -> list[Change]:
+        """The stream was cut: what is open is incomplete."""
+        changes: list[Change] = []
+        self._close_all(changes, "incomplete")
+        self._end_response(changes)
+        return changes
+
+    # -- responses
+
+    def _start(self, delta: ResponseStart, changes: list[Change]) -> None:
+        self._end_response(changes)
+        self._open_response(Response(delta.origin, delta.id), changes)
+
+    def _open_response(self, response: Response, changes: list[Change]) -> Response:
+        self.response = response
+        self._usage_open = False
+        changes.append(ResponseOpened(response))
+        return response
+
+    def _current(self, changes: list[Change]) -> Response:
+        return self.response or self._open_response(Response(self._origin), changes)
+
+    def _end_response(self, changes: list[Change]) -> None:
+        response = self.response
+        if response is None:
+            return
+        self._close_all(changes, "complete")
+        self._settle_waiting(response, changes)
+        self.response = None
+        changes.append(ResponseEnded(response))
+
+    def _settle_waiting(self, response: Response, changes: list[Change]) -> None:
+        """A value whose call or text never came is kept on a reasoning unit of its own."""
+        waiting, response.waiting = response.waiting, []
+        for delta in waiting:
+            unit = self._open_reasoning(response, None)
+            self._add_value(unit, delta, changes)
+            self._end(unit, "complete", changes)
+
+    def _finish(self, delta: FinishDelta, changes: list[Change]) -> None:
+        self._current(changes).finish_reason = delta.reason
+        self._end_response(changes)
+
+    def _use(self, delta: UsageDelta, changes: list[Change]) -> None:
+        # Counts often come after the finish reason: they belong to the response that has just ended.
+        if not self._usage_open:
+            self.usages.append(UsageDelta())
+            self._usage_open = True
+        newer = {f.name: value for f in fields(delta) if (value := getattr(delta, f.name)) is not None}
+        self.usages[-1] = replace(self.usages[-1], **newer)
+
+    # -- units
+
+    def _reason(self, delta: ReasoningDelta, changes: list[Change]) -> None:
+        if not (delta.text or delta.item_id or delta.ext):
+            return
+        response = self._current(changes)
+        unit = self._reasoning_unit(response, delta, changes)
+        if unit.item_id is None:
+            unit.item_id = delta.item_id
+        self._extend(unit, delta.ext, changes)
+        if delta.text:
+            self._turn_to(response, unit, changes)
+            self._resume(unit, changes)
+            self._grow_reasoning(unit, delta, changes)
+        elif unit.item_id or unit.ext.get("explicit_empty"):
+            self._appear(unit, changes)
+
+    def _reasoning_unit(
+        self, response: Response, delta: ReasoningDelta, changes: list[Change]
+    ) -> ReasoningUnit:
+        unit = response.reasoning.get(delta.key)
+        if unit is None:
+            return self._open_reasoning(response, delta.key)
+        if delta.key is None and _is_another(unit, delta):
+            self._end(unit, "complete", changes)
+            return self._open_reasoning(response, None)
+        return unit
+
+    def _open_reasoning(self, response: Response, key: str | None) -> ReasoningUnit:
+        unit = response.reasoning[key] = ReasoningUnit(key)
+        return unit
+
+    def _grow_reasoning(self, unit: ReasoningUnit, delta: ReasoningDelta, changes: list[Change]) -> None:
+        last = unit.segments[-1] if len(unit.segments) > unit.stretch else None
+        if last is None or last.channel != delta.channel or last.index != delta.index:
+            self._release(unit, changes)
+            last = SegmentBuffer(delta.channel, delta.index)
+            fresh = True
+        else:
+            fresh = False
+        text = _mend(unit, delta.text)
+        if not text and not unit.held:
+            return
+        if fresh:
+            unit.segments.append(last)
+        self._grow(unit, text, last.pieces, changes, last)
+
+    def _say(self, delta: TextDelta, changes: list[Change]) -> None:
+        if not (delta.text or delta.ext):
+            return
+        response = self._current(changes)
+        unit = response.text.get(delta.key)
+        if unit is None:
+            unit = response.text[delta.key] = TextUnit(delta.key)
+        self._extend(unit, delta.ext, changes)
+        if delta.text:
+            self._turn_to(response, unit, changes)
+            self._resume(unit, changes)
+            self._grow(unit, _mend(unit, delta.text), unit.pieces, changes)
+        elif unit.ext.get("explicit_empty"):
+            self._appear(unit, changes)
+
+    def _call(self, delta: ToolCallDelta, changes: list[Change]) -> None:
+        response = self._current(changes)
+        unit = self._call_unit(response, delta, changes)
+        self._extend(unit, delta.ext, changes)
+        unit.name = unit.name or delta.name
+        unit.server = unit.server or delta.server
+        if delta.id:
+            (self._server_calls if unit.server else self._client_calls).add(delta.id)
+        self._turn_to(response, unit, changes)
+        self._resume(unit, changes)
+        text = _mend(unit, delta.arguments)
+        if unit.name:
+            self._appear(unit, changes)
+            self._grow(unit, text, unit.pieces, changes)
+        elif text:
+            # A call without a name cannot be shown yet; its arguments wait for the name.
+            unit.pieces.append(text)
+
+    def _call_unit(self, response: Response, delta: ToolCallDelta, changes: list[Change]) -> CallUnit:
+        unit = response.calls.get(delta.id)
+        if unit is not None and unit.open and not delta.id and delta.name and unit.name:
+            # The provider sends no ids: another name is another call.
+            self._end(unit, "complete", changes)
+        if unit is None or (delta.name and not unit.open):
+            unit = response.calls[delta.id] = CallUnit(delta.id)
+        return unit
+
+    def _answer(self, delta: ToolResultDelta, changes: list[Change]) -> None:
+        unit = ResultUnit(
+            None, call_id=delta.tool_call_id, content=_clean(delta.content), native=delta.native, open=False
+        )
+        unit.ext.update(delta.ext or {})
+        if not self._is_server_result(delta):
+            self._end_response(changes)
+            changes.append(Answered(unit))
+            return
+        self._turn_to(self._current(changes), unit, changes)
+        self._appear(unit, changes)
+
+    def _is_server_result(self, delta: ToolResultDelta) -> bool:
+        if delta.tool_call_id in self._server_calls:
+            return True
+        # A server tool that was paused answers in a later run, where its call was never seen.
+        return delta.native is not None and delta.tool_call_id not in self._client_calls
+
+    def _keep_native(self, delta: NativeDelta, changes: list[Change]) -> None:
+        unit = NativeUnit(None, kind=delta.kind, payload=delta.payload, open=False)
+        self._turn_to(self._current(changes), unit, changes)
+        self._appear(unit, changes)
+
+    # -- values
+
+    def _value(self, delta: OpaqueDelta, changes: list[Change]) -> None:
+        response = self._current(changes)
+        unit = self._target(response, delta)
+        if unit is None:
+            response.waiting.append(delta)
+            return
+        self._add_value(unit, delta, changes)
+
+    def _target(self, response: Response, delta: OpaqueDelta) -> Unit | None:
+        if delta.key is not None:
+            named = _named(response, delta.key)
+            return named[-1] if named else self._open_reasoning(response, delta.key)
+        attach = delta.opaque.attach
+        if attach == "self":
+            return response.reasoning.get(None) or self._open_reasoning(response, None)
+        if attach.startswith("tool_call:"):
+            return response.calls.get(attach.removeprefix("tool_call:"))
+        return next((u for u in reversed(response.units) if isinstance(u, TextUnit)), None)
+
+    def _add_value(self, unit: Unit, delta: OpaqueDelta, changes: list[Change]) -> None:
+        opaque = delta.opaque
+        slot = (opaque.kind, opaque.attach)
+        before = unit.values.get(slot)
+        if delta.append and before is not None:
+            before.fragments.append(opaque.value)
+        else:
+            unit.values[slot] = _Value(opaque, [opaque.value], whole=not delta.append)
+        if unit.present:
+            changes.append(Valued(unit))
+        elif not isinstance(unit, CallUnit):
+            self._appear(unit, changes)
+
+    def _extend(self, unit: Unit, ext: Any, changes: list[Change]) -> None:
+        if not ext:
+            return
+        unit.ext.update(ext)
+        if unit.present:
+            changes.append(Valued(unit))
+
+    # -- life of a unit
+
+    def _appear(self, unit: Unit, changes: list[Change]) -> None:
+        if unit.present:
+            return
+        response = self._current(changes)
+        self._turn_to(response, unit, changes)
+        unit.present = True
+        unit.seq = len(response.units)
+        response.units.append(unit)
+        changes.append(Appeared(unit))
+        if isinstance(unit, TextUnit | CallUnit):
+            self._deliver_waiting(response, unit, changes)
+
+    def _deliver_waiting(self, response: Response, unit: Unit, changes: list[Change]) -> None:
+        attach = "text" if isinstance(unit, TextUnit) else f"tool_call:{unit.key}"
+        due = [delta for delta in response.waiting if delta.opaque.attach == attach]
+        if due:
+            response.waiting = [delta for delta in response.waiting if delta.opaque.attach != attach]
+            for delta in due:
+                self._add_value(unit, delta, changes)
+
+    def _grow(
+        self,
+        unit: Unit,
+        text: str,
+        pieces: list[str],
+        changes: list[Change],
+        segment: SegmentBuffer | None = None,
+    ) -> None:
+        if not text:
+            return
+        self._appear(unit, changes)
+        pieces.append(text)
+        changes.append(Grew(unit, text, segment))
+
+    def _resume(self, unit: Unit, changes: list[Change]) -> None:
+        if unit.open:
+            return
+        unit.open = True
+        if isinstance(unit, ReasoningUnit):
+            unit.stretch = len(unit.segments)
+        if unit.present:
+            changes.append(Resumed(unit))
+
+    def _release(self, unit: Unit, changes: list[Change]) -> None:
+        """Give up waiting for the other half of a surrogate pair."""
+        if not unit.held:
+            return
+        unit.held = ""
+        if isinstance(unit, ReasoningUnit):
+            segment = unit.segments[-1]
+            self._grow(unit, _REPLACEMENT, segment.pieces, changes, segment)
+        elif isinstance(unit, TextUnit | CallUnit):
+            self._grow(unit, _REPLACEMENT, unit.pieces, changes)
+
+    def _end(self, unit: Unit, status: Status, changes: list[Change]) -> None:
+        self._release(unit, changes)
+        if isinstance(unit, CallUnit):
+            self._appear(unit, changes)
+        unit.open = False
+        unit.status = status
+        if status == "incomplete":
+            unit.values = {slot: value for slot, value in unit.values.items() if value.whole}
+        if self.response is not None and unit.key is None and isinstance(unit, ReasoningUnit):
+            self.response.reasoning.pop(None, None)
+        if self.response is not None and unit.key is None and isinstance(unit, TextUnit):
+            self.response.text.pop(None, None)
+        if unit.present:
+            changes.append(Ended(unit))
+
+    def _turn_to(self, response: Response, unit: Unit, changes: list[Change]) -> None:
+        """End what the arrival of ``unit`` ends by itself.
+
+        Units without a key end when another kind follows; calls end on anything that is not a call.
+        """
+        if response.last is unit:
+            return
+        response.last = unit
+        reasoning, text = response.reasoning.get(None), response.text.get(None)
+        if reasoning is not None and not isinstance(unit, ReasoningUnit):
+            self._end(reasoning, "complete", changes)
+        if text is not None and not isinstance(unit, TextUnit):
+            self._end(text, "complete", changes)
+        if not isinstance(unit, CallUnit):
+            for call in response.calls.values():
+                if call.open:
+                    self._end(call, "complete", changes)
+
+    def _close(self, delta: CloseDelta, changes: list[Change]) -> None:
+        if self.response is None:
+            return
+        if delta.key is None:
+            self._close_all(changes, delta.status)
+            return
+        for unit in _named(self.response, delta.key):
+            if unit.open:
+                self._end(unit, delta.status, changes)
+            elif delta.status == "incomplete" and unit.status == "complete":
+                unit.status = "incomplete"
+                changes.append(Valued(unit))
+
+    def _close_all(self, changes: list[Change], status: Status) -> None:
+        if self.response is None:
+            return
+        for unit in list(_units(self.response)):
+            if unit.open:
+                self._end(unit, status, changes)
+
+
+def _units(response: Response) -> Iterator[Unit]:
+    return chain(response.reasoning.values(), response.text.values(), response.calls.values())
+
+
+def _named(response: Response, key: str) -> list[Unit]:
+    candidates = (response.reasoning.get(key), response.text.get(key), response.calls.get(key))
+    return [unit for unit in candidates if unit is not None]
+
+
+def _is_another(unit: ReasoningUnit, delta: ReasoningDelta) -> bool:
+    """Whether a delta without a key begins another unit: providers sign at the end of a block."""
+    if delta.item_id and unit.item_id and delta.item_id != unit.item_id:
+        return True
+    return bool(delta.text) and any(value.whole for value in unit.values.values())
+
+
+def _mend(unit: Unit, text: str) -> str:
+    """Join a surrogate pair that was split between deltas; hold back a high half at the end."""
+    if not unit.held and (text.isascii() or _SURROGATE.search(text) is None):
+        return text
+    text = unit.held + text
+    unit.held = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
+    return _clean(text[:-1] if unit.held else text)
+
+
+def _clean(text: str) -> str:
+    """Replace lone surrogates, which no UTF-8 stream can carry, by U+FFFD."""
+    if text.isascii() or _SURROGATE.search(text) is None:
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+_HANDLERS: dict[type, Callable[[Assembler, Any, list[Change]], None]] = {
+    ResponseStart: Assembler._start,
+    ReasoningDelta: Assembler._reason,
+    OpaqueDelta: Assembler._value,
+    TextDelta: Assembler._say,
+    ToolCallDelta: Assembler._call,
+    ToolResultDelta: Assembler._answer,
+    CloseDelta: Assembler._close,
+    NativeDelta: Assembler._keep_native,
+    UsageDelta: Assembler._use,
+    FinishDelta: Assembler._finish,
+}

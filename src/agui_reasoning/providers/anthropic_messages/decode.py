@@ -1,0 +1,333 @@
+"""Anthropic Messages: content blocks and their deltas.
+
+Every block is a unit whose key is its index; a tool block's key is its id. Signatures arrive whole, in one
+delta right before the block stops, and are assigned, never appended. Blocks this module does not know are
+kept verbatim, because the whole content of a step must go back unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from agui_reasoning.deltas import (
+    CloseDelta,
+    Delta,
+    FinishDelta,
+    NativeDelta,
+    OpaqueDelta,
+    ReasoningDelta,
+    ResponseStart,
+    TextDelta,
+    ToolCallDelta,
+    ToolResultDelta,
+    UsageDelta,
+)
+from agui_reasoning.errors import ProviderError
+from agui_reasoning.parts import Opaque
+from agui_reasoning.providers.base import Decoder
+from agui_reasoning.providers.payload import (
+    JSONObject,
+    array,
+    compact,
+    integer,
+    obj,
+    plain,
+    reject,
+    rest,
+    shown,
+    string,
+)
+
+__all__ = ["AnthropicMessagesDecoder"]
+
+SIGNATURE = "anthropic.signature"
+REDACTED = "anthropic.redacted_thinking"
+CUT_REASONS = frozenset({"max_tokens", "model_context_window_exceeded"})
+CLIENT_CALL = "tool_use"
+SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
+
+
+@dataclass(slots=True)
+class _Block:
+    """What must be remembered of an open block."""
+
+    type: str
+    key: str
+    start: JSONObject
+    filled: bool = False
+    citations: list[Any] = field(default_factory=list)
+
+
+class AnthropicMessagesDecoder(Decoder):
+    """Decodes Anthropic Messages streams and responses, direct or through Vertex, Bedrock and Foundry."""
+
+    api: ClassVar[str] = "anthropic-messages"
+    vendor: ClassVar[str | None] = "anthropic"
+
+    def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
+        super().__init__(provider=provider, model=model)
+        self._blocks: dict[int, _Block] = {}
+        self._last: _Block | None = None
+        self._usage: JSONObject = {}
+        self._stop_reason: str | None = None
+        self._running = False
+
+    def _decode(self, data: JSONObject) -> list[Delta]:
+        handler = _EVENTS.get(string(data, "type"))
+        return handler(self, data) if handler else []
+
+    def _end(self) -> list[Delta]:
+        if not self._running:
+            return []
+        self._running = False
+        if self._stop_reason is not None:
+            return [FinishDelta(self._stop_reason)]
+        raise self._truncated()
+
+    def whole(self, response: Any) -> list[Delta]:
+        """The deltas of a whole message."""
+        data = plain(response)
+        if not isinstance(data, dict):
+            raise reject("an object", data, "")
+        if string(data, "type") == "error":
+            return self._error(data)
+        deltas = self._message_start({"message": data})
+        for index, block in enumerate(array(data, "content")):
+            deltas += self._open(index, block, "/content")
+            deltas += self._block_stop({"index": index})
+        deltas += self._message_delta({"delta": {"stop_reason": data.get("stop_reason")}})
+        return deltas + self._message_stop({})
+
+    # -- events
+
+    def _message_start(self, data: JSONObject) -> list[Delta]:
+        message = obj(data, "message")
+        start = ResponseStart(self._origin(message), id=string(message, "id") or None)
+        usage = obj(message, "usage", "/message")
+        self._blocks, self._last, self._stop_reason = {}, None, None
+        self._usage = {}
+        self._running = True
+        return [start, *self._count(usage)]
+
+    def _block_start(self, data: JSONObject) -> list[Delta]:
+        return self._open(_index(data), obj(data, "content_block"), "/content_block")
+
+    def _open(self, index: int, start: JSONObject, path: str) -> list[Delta]:
+        kind = string(start, "type", path)
+        key = string(start, "id", path) if _is_call(kind) else str(index)
+        block = _Block(kind, key, start)
+        deltas = _BLOCKS.get(kind, _open_other)(block, path)
+        self._blocks[index] = self._last = block
+        return deltas
+
+    def _block_delta(self, data: JSONObject) -> list[Delta]:
+        block = self._blocks.get(_index(data))
+        delta = obj(data, "delta")
+        if block is None:
+            return []
+        return _DELTAS.get(string(delta, "type", "/delta"), _grow_other)(block, delta)
+
+    def _block_stop(self, data: JSONObject) -> list[Delta]:
+        block = self._blocks.pop(_index(data), None)
+        return _CLOSERS.get(block.type, _stop)(block) if block else []
+
+    def _message_delta(self, data: JSONObject) -> list[Delta]:
+        reason = string(obj(data, "delta"), "stop_reason", "/delta")
+        deltas = self._count(obj(data, "usage"))
+        self._stop_reason = reason or self._stop_reason
+        if reason in CUT_REASONS and self._last is not None:
+            # The limit struck inside the last block, even where the API closed it in good order.
+            deltas.append(CloseDelta(key=self._last.key, status="incomplete"))
+        return deltas
+
+    def _message_stop(self, data: JSONObject) -> list[Delta]:
+        self._running = False
+        return [FinishDelta(self._stop_reason)]
+
+    def _error(self, data: JSONObject) -> list[Delta]:
+        error = obj(data, "error")
+        self._running = False
+        raise ProviderError(
+            provider_type=string(error, "type", "/error") or None,
+            provider_message=string(error, "message", "/error"),
+            deltas=(CloseDelta(status="incomplete"),),
+        )
+
+    def _count(self, usage: JSONObject) -> list[Delta]:
+        """Later counts replace earlier ones; cached tokens are part of AG-UI's input count."""
+        if not usage:
+            return []
+        merged = self._usage | {key: value for key, value in usage.items() if value is not None}
+        cached = integer(merged, "cache_read_input_tokens", "/usage")
+        written = integer(merged, "cache_creation_input_tokens", "/usage")
+        fresh = integer(merged, "input_tokens", "/usage")
+        output = integer(merged, "output_tokens", "/usage")
+        total = None if fresh is None else fresh + (cached or 0) + (written or 0)
+        details = obj(merged, "output_tokens_details", "/usage")
+        delta = UsageDelta(
+            provider=self.provider,
+            model=self.model,
+            input_tokens=total,
+            output_tokens=output,
+            total_tokens=None if total is None or output is None else total + output,
+            reasoning_tokens=integer(details, "thinking_tokens", "/usage/output_tokens_details"),
+            cached_input_tokens=cached,
+            cache_write_input_tokens=written,
+        )
+        self._usage = merged
+        return [delta]
+
+
+def _index(data: JSONObject) -> int:
+    index = integer(data, "index")
+    if index is None:
+        raise reject("a whole number", None, "/index")
+    return index
+
+
+def _is_call(kind: str) -> bool:
+    return kind == CLIENT_CALL or kind in SERVER_CALLS
+
+
+# -- how a block of each type opens
+
+
+def _open_thinking(block: _Block, path: str) -> list[Delta]:
+    text, signature = string(block.start, "thinking", path), string(block.start, "signature", path)
+    block.filled = bool(text or signature)
+    deltas: list[Delta] = [ReasoningDelta(text, key=block.key, ext=rest(block.start, *_THINKING) or None)]
+    if signature:
+        deltas.append(OpaqueDelta(Opaque(SIGNATURE, signature), key=block.key))
+    return deltas
+
+
+def _open_redacted(block: _Block, path: str) -> list[Delta]:
+    return [OpaqueDelta(Opaque(REDACTED, string(block.start, "data", path)), key=block.key)]
+
+
+def _open_text(block: _Block, path: str) -> list[Delta]:
+    ext = rest(block.start, "type", "text")
+    block.citations = list(ext.get("citations", ()))
+    return [TextDelta(string(block.start, "text", path), key=block.key, ext=ext or None)]
+
+
+def _open_call(block: _Block, path: str) -> list[Delta]:
+    start = block.start
+    server = block.type in SERVER_CALLS
+    ext = rest(start, "type", "id", "name", "input")
+    if block.type == "mcp_tool_use":
+        ext["type"] = block.type
+    arguments = start.get("input")
+    block.filled = arguments not in (None, {}, "")
+    text = shown(arguments) if block.filled else ""
+    return [ToolCallDelta(block.key, string(start, "name", path), text, server=server, ext=ext or None)]
+
+
+def _open_other(block: _Block, path: str) -> list[Delta]:
+    if not isinstance(block.start.get("tool_use_id"), str):
+        # Unknown blocks may still grow: they are handed on when they stop.
+        block.start = dict(block.start)
+        return []
+    content = shown(block.start.get("content"))
+    return [ToolResultDelta(block.start["tool_use_id"], content, native=block.start)]
+
+
+# -- how each delta grows a block
+
+
+def _grow_thinking(block: _Block, delta: JSONObject) -> list[Delta]:
+    text = string(delta, "thinking", "/delta")
+    block.filled = block.filled or bool(text)
+    return [ReasoningDelta(text, key=block.key)]
+
+
+def _grow_signature(block: _Block, delta: JSONObject) -> list[Delta]:
+    signature = string(delta, "signature", "/delta")
+    if not signature:
+        return []
+    block.filled = True
+    return [OpaqueDelta(Opaque(SIGNATURE, signature), key=block.key)]
+
+
+def _grow_text(block: _Block, delta: JSONObject) -> list[Delta]:
+    return [TextDelta(string(delta, "text", "/delta"), key=block.key)]
+
+
+def _grow_citations(block: _Block, delta: JSONObject) -> list[Delta]:
+    block.citations = [*block.citations, delta.get("citation")]
+    return [TextDelta("", key=block.key, ext={"citations": block.citations})]
+
+
+def _grow_call(block: _Block, delta: JSONObject) -> list[Delta]:
+    arguments = string(delta, "partial_json", "/delta")
+    block.filled = block.filled or bool(arguments)
+    return [ToolCallDelta(block.key, "", arguments)]
+
+
+def _grow_other(block: _Block, delta: JSONObject) -> list[Delta]:
+    """A block we do not know grows by the strings of a delta we do not know."""
+    if block.type not in _BLOCKS:
+        for key, value in delta.items():
+            if key != "type" and isinstance(value, str):
+                block.start[key] = (block.start.get(key) or "") + value
+    return []
+
+
+# -- how a block stops
+
+
+def _stop(block: _Block) -> list[Delta]:
+    if block.type not in _BLOCKS and not isinstance(block.start.get("tool_use_id"), str):
+        return [NativeDelta(f"anthropic.{block.type}", block.start)]
+    return [CloseDelta(key=block.key)]
+
+
+def _stop_thinking(block: _Block) -> list[Delta]:
+    close = CloseDelta(key=block.key)
+    if block.filled:
+        return [close]
+    return [ReasoningDelta(key=block.key, ext={"explicit_empty": True}), close]
+
+
+def _stop_call(block: _Block) -> list[Delta]:
+    close = CloseDelta(key=block.key)
+    if block.filled or not isinstance(block.start.get("input"), dict):
+        return [close]
+    return [ToolCallDelta(block.key, "", compact(block.start["input"])), close]
+
+
+_THINKING = ("type", "thinking", "signature")
+
+_EVENTS: dict[str, Callable[[AnthropicMessagesDecoder, JSONObject], list[Delta]]] = {
+    "message_start": AnthropicMessagesDecoder._message_start,
+    "content_block_start": AnthropicMessagesDecoder._block_start,
+    "content_block_delta": AnthropicMessagesDecoder._block_delta,
+    "content_block_stop": AnthropicMessagesDecoder._block_stop,
+    "message_delta": AnthropicMessagesDecoder._message_delta,
+    "message_stop": AnthropicMessagesDecoder._message_stop,
+    "error": AnthropicMessagesDecoder._error,
+}
+
+_BLOCKS: dict[str, Callable[[_Block, str], list[Delta]]] = {
+    "thinking": _open_thinking,
+    "redacted_thinking": _open_redacted,
+    "text": _open_text,
+    CLIENT_CALL: _open_call,
+    **dict.fromkeys(SERVER_CALLS, _open_call),
+}
+
+_DELTAS: dict[str, Callable[[_Block, JSONObject], list[Delta]]] = {
+    "thinking_delta": _grow_thinking,
+    "signature_delta": _grow_signature,
+    "text_delta": _grow_text,
+    "citations_delta": _grow_citations,
+    "input_json_delta": _grow_call,
+}
+
+_CLOSERS: dict[str, Callable[[_Block], list[Delta]]] = {
+    "thinking": _stop_thinking,
+    CLIENT_CALL: _stop_call,
+    **dict.fromkeys(SERVER_CALLS, _stop_call),
+}

@@ -1,0 +1,103 @@
+"""What every decoder is: payloads in, deltas out, one per wire format."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from agui_reasoning.deltas import CloseDelta, Delta
+from agui_reasoning.errors import DecodeError
+from agui_reasoning.parts import Origin
+from agui_reasoning.providers.payload import JSONObject, plain, reject, string
+
+__all__ = ["Decoder"]
+
+
+class Decoder(ABC):
+    """Turns the payloads of one provider stream into deltas.
+
+    Pure: no clock, no ids of its own, no input or output. A payload that cannot be read leaves it as it was.
+
+    Attributes:
+        api: The API id it reads.
+        vendor: The provider of a single-vendor API; ``None`` where many speak the shape.
+    """
+
+    api: ClassVar[str]
+    vendor: ClassVar[str | None] = None
+
+    def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
+        """Start before the first payload.
+
+        Args:
+            provider: Who serves the API; default is the vendor of a single-vendor API.
+            model: The model's name where the payloads do not tell it.
+        """
+        self.provider = provider or self.vendor
+        self.model = model
+
+    def receive(self, payload: Any) -> list[Delta]:
+        """Decode one payload of the stream.
+
+        Args:
+            payload: A dict in the API's JSON spelling, ``"[DONE]"``, or the SDK's own object, which gives the
+                same deltas as its wire JSON. Unknown events and the helper events that SDKs mix in give none.
+
+        Returns:
+            What it means, in order.
+
+        Raises:
+            DecodeError: The payload does not have the API's shape (``bad_payload``).
+            ProviderError: The payload is the provider's error.
+        """
+        data = plain(payload)
+        if data == "[DONE]":
+            return self._done()
+        if not isinstance(data, dict):
+            raise self._named(reject("an object", data, ""))
+        try:
+            return self._decode(data)
+        except DecodeError as error:
+            raise self._named(error) from None
+
+    def close(self) -> list[Delta]:
+        """The stream ended.
+
+        Raises:
+            DecodeError: It ended inside a response (``truncated_stream``). ``deltas`` marks what was cut as
+                incomplete; a second call gives nothing.
+        """
+        return self._end()
+
+    @abstractmethod
+    def _decode(self, data: JSONObject) -> list[Delta]:
+        """Decode one payload that is an object."""
+
+    @abstractmethod
+    def _end(self) -> list[Delta]:
+        """Close the stream."""
+
+    @abstractmethod
+    def whole(self, response: Any) -> list[Delta]:
+        """The deltas of a whole response, as if it had been streamed."""
+
+    def _done(self) -> list[Delta]:
+        return []
+
+    def _origin(self, source: JSONObject) -> Origin:
+        """The origin of a response whose payload names its model."""
+        return Origin(self.provider, self.api, string(source, "model") or self.model)
+
+    def _named(self, error: DecodeError) -> DecodeError:
+        error.provider = self.provider
+        return error
+
+    def _truncated(self, deltas: Sequence[Delta] = (CloseDelta(status="incomplete"),)) -> DecodeError:
+        return DecodeError(
+            f"The {self.api} stream ended inside a response.",
+            code="truncated_stream",
+            hint="Feed `.deltas`, then end the run as failed; the connection to the provider was cut.",
+            provider=self.provider,
+            deltas=deltas,
+        )
