@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AGUIReasoningError",
+    "AGUIReasoningWarning",
     "ConfigurationError",
     "DecodeError",
     "LocalProtocolError",
@@ -43,6 +44,10 @@ class AGUIReasoningError(Exception):
 
     def __str__(self) -> str:
         return f"{super().__str__()} {self.hint}".strip()
+
+
+class AGUIReasoningWarning(UserWarning):
+    """Something is lost or will be; shown by default, or handed to ``on_warning``."""
 
 
 class ConfigurationError(AGUIReasoningError):

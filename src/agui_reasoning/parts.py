@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
-from agui_reasoning import _json
 from agui_reasoning.errors import DecodeError
+from agui_reasoning.strict_json import load
 
 __all__ = [
     "Channel",
@@ -218,10 +218,7 @@ class ToolCallPart(Quiet):
         """
         if not self.arguments.strip():
             return {}
-        try:
-            value = _json.loads(self.arguments)
-        except ValueError:
-            value = ...
+        value = load(self.arguments)
         if value is None:
             return {}
         if not isinstance(value, dict):
@@ -260,6 +257,8 @@ class NativePart(Quiet):
 
 
 Part: TypeAlias = ReasoningPart | TextPart | ToolCallPart | ToolResultPart | NativePart
+
+PART_TYPES = get_args(Part)
 
 
 @dataclass(frozen=True, slots=True)

@@ -532,6 +532,8 @@ class Assembler:
         unit.seq = len(response.units)
         response.units.append(unit)
         changes.append(Appeared(unit))
+        if isinstance(unit, CallUnit) and unit.pieces:
+            changes.append(Grew(unit, "".join(unit.pieces)))
         if isinstance(unit, TextUnit | CallUnit):
             self._deliver_waiting(response, unit, changes)
 

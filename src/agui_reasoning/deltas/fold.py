@@ -58,8 +58,13 @@ def unfold(parts: Iterable[Part]) -> list[Delta]:
         if part.origin != origin:
             origin = part.origin
             deltas.append(ResponseStart(part.origin))
-        deltas.extend(_UNFOLD[type(part)](part, f"part {number}"))
+        deltas.extend(deltas_of(part, f"part {number}"))
     return deltas
+
+
+def deltas_of(part: Part, key: str) -> Iterator[Delta]:
+    """Give the deltas of one part; ``key`` names its unit, except for calls, whose key is their id."""
+    return _UNFOLD[type(part)](part, key)
 
 
 def _reasoning(part: ReasoningPart, key: str) -> Iterator[Delta]:

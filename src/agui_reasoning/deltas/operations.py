@@ -8,7 +8,7 @@ that kind, else a new one.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, get_args
 
 from agui_reasoning.parts import Channel, Ext, Opaque, Origin, Quiet, Status
 
@@ -167,3 +167,5 @@ Delta: TypeAlias = (
     | UsageDelta
     | FinishDelta
 )
+
+DELTA_TYPES = get_args(Delta)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from agui_reasoning import _json
 from agui_reasoning.errors import DecodeError
+from agui_reasoning.strict_json import dump
 
 __all__ = [
     "JSONObject",
@@ -101,7 +101,7 @@ def rest(source: JSONObject, *known: str) -> JSONObject:
 
 def compact(value: Any) -> str:
     """Compact JSON of a value that the API gives as an object."""
-    return _json.dumps(value)
+    return dump(value)
 
 
 def shown(value: Any) -> str:

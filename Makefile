@@ -1,0 +1,47 @@
+# Everything a clone needs goes into .venv, with pip; Python >= 3.11 is the only requirement.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint docs clean
+
+$(VENV)/pip.stamp:
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	@touch $@
+
+$(VENV)/demo.stamp: pyproject.toml $(VENV)/pip.stamp
+	$(BIN)/python -m pip install --quiet --editable ".[cli]"
+	@touch $@
+
+$(VENV)/test.stamp: pyproject.toml $(VENV)/demo.stamp
+	$(BIN)/python -m pip install --quiet --editable ".[cli]" --group test
+	@touch $@
+
+$(VENV)/lint.stamp: pyproject.toml $(VENV)/demo.stamp
+	$(BIN)/python -m pip install --quiet --group lint
+	@touch $@
+
+$(VENV)/docs.stamp: pyproject.toml $(VENV)/demo.stamp
+	$(BIN)/python -m pip install --quiet --group docs
+	@touch $@
+
+demo: $(VENV)/demo.stamp
+	@$(BIN)/agui-reasoning demo
+
+test: $(VENV)/test.stamp
+	$(BIN)/python scripts/install_node.py
+	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
+
+lint: $(VENV)/lint.stamp
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: $(VENV)/docs.stamp
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf $(VENV) site tests/differential/js/node_modules

@@ -1,0 +1,119 @@
+"""The one place where events are made.
+
+Optional fields without a value are not passed on, because the protocol wants them absent, never null.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+from ag_ui.core import (
+    Event,
+    ReasoningEncryptedValueEvent,
+    ReasoningEndEvent,
+    ReasoningMessageContentEvent,
+    ReasoningMessageEndEvent,
+    ReasoningMessageStartEvent,
+    ReasoningStartEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+    ToolCallArgsEvent,
+    ToolCallEndEvent,
+    ToolCallResultEvent,
+    ToolCallStartEvent,
+)
+
+__all__ = [
+    "call_args",
+    "call_end",
+    "call_result",
+    "call_start",
+    "encrypted_value",
+    "reasoning_content",
+    "reasoning_message_end",
+    "reasoning_message_start",
+    "span_end",
+    "span_start",
+    "text_content",
+    "text_end",
+    "text_start",
+]
+
+Metadata: TypeAlias = dict[str, Any]
+Subtype: TypeAlias = Literal["message", "tool-call"]
+
+
+def span_start(span_id: str, now: int | None) -> Event:
+    """REASONING_START."""
+    return ReasoningStartEvent(message_id=span_id, timestamp=now)
+
+
+def span_end(span_id: str, now: int | None) -> Event:
+    """REASONING_END."""
+    return ReasoningEndEvent(message_id=span_id, timestamp=now)
+
+
+def reasoning_message_start(message_id: str, metadata: Metadata, now: int | None) -> Event:
+    """REASONING_MESSAGE_START; the role is always written."""
+    return ReasoningMessageStartEvent(
+        message_id=message_id, role="reasoning", metadata=metadata, timestamp=now
+    )
+
+
+def reasoning_content(message_id: str, delta: str) -> Event:
+    """REASONING_MESSAGE_CONTENT."""
+    return ReasoningMessageContentEvent(message_id=message_id, delta=delta)
+
+
+def reasoning_message_end(message_id: str, metadata: Metadata | None, now: int | None) -> Event:
+    """REASONING_MESSAGE_END; its metadata replaces the opener's, key by key."""
+    return ReasoningMessageEndEvent(message_id=message_id, metadata=metadata, timestamp=now)
+
+
+def encrypted_value(subtype: Subtype, entity_id: str, value: str) -> Event:
+    """REASONING_ENCRYPTED_VALUE."""
+    return ReasoningEncryptedValueEvent(subtype=subtype, entity_id=entity_id, encrypted_value=value)
+
+
+def text_start(message_id: str, metadata: Metadata, now: int | None) -> Event:
+    """TEXT_MESSAGE_START."""
+    return TextMessageStartEvent(message_id=message_id, role="assistant", metadata=metadata, timestamp=now)
+
+
+def text_content(message_id: str, delta: str) -> Event:
+    """TEXT_MESSAGE_CONTENT."""
+    return TextMessageContentEvent(message_id=message_id, delta=delta)
+
+
+def text_end(message_id: str, now: int | None) -> Event:
+    """TEXT_MESSAGE_END."""
+    return TextMessageEndEvent(message_id=message_id, timestamp=now)
+
+
+def call_start(call_id: str, name: str, parent_id: str, metadata: Metadata, now: int | None) -> Event:
+    """TOOL_CALL_START."""
+    return ToolCallStartEvent(
+        tool_call_id=call_id,
+        tool_call_name=name,
+        parent_message_id=parent_id,
+        metadata=metadata,
+        timestamp=now,
+    )
+
+
+def call_args(call_id: str, delta: str) -> Event:
+    """TOOL_CALL_ARGS."""
+    return ToolCallArgsEvent(tool_call_id=call_id, delta=delta)
+
+
+def call_end(call_id: str, now: int | None) -> Event:
+    """TOOL_CALL_END."""
+    return ToolCallEndEvent(tool_call_id=call_id, timestamp=now)
+
+
+def call_result(message_id: str, call_id: str, content: str, now: int | None) -> Event:
+    """TOOL_CALL_RESULT."""
+    return ToolCallResultEvent(
+        message_id=message_id, tool_call_id=call_id, content=content, role="tool", timestamp=now
+    )

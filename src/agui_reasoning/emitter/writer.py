@@ -1,0 +1,486 @@
+"""Changes of units to events: spans, messages, calls, values, in the order every client accepts.
+
+One handler per change and kind of unit. The writer keeps at most one assistant message open, any number of
+reasoning messages, and one span around a run of reasoning; what opens and closes what is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias
+
+from ag_ui.core import Event
+
+from agui_reasoning.attribution import Shared
+from agui_reasoning.deltas.assembler import (
+    Answered,
+    Appeared,
+    CallUnit,
+    Change,
+    Ended,
+    Grew,
+    NativeUnit,
+    ReasoningUnit,
+    Response,
+    ResponseEnded,
+    ResponseOpened,
+    ResultUnit,
+    Resumed,
+    TextUnit,
+    Unit,
+    Valued,
+)
+from agui_reasoning.emitter import events as make
+from agui_reasoning.emitter.entities import (
+    AssistantMessage,
+    Call,
+    ReasoningMessage,
+    ResponseState,
+    rest_record,
+)
+from agui_reasoning.envelope import (
+    ENVELOPE_KEY,
+    MAX_ENVELOPE_CHARS,
+    Envelope,
+    OriginRecord,
+    Place,
+    Record,
+    TextRecord,
+    write_envelope,
+)
+from agui_reasoning.parts import ToolCallPart
+from agui_reasoning.policy import rule_for
+
+__all__ = ["Anchors", "Writer"]
+
+Anchors: TypeAlias = Literal["required", "always", "never"]
+"""When a response without reasoning gets an empty reasoning message to carry its values."""
+
+
+class Writer:
+    """Writes the events of one thread of model responses."""
+
+    def __init__(
+        self,
+        *,
+        new_id: Callable[[], str],
+        now_ms: Callable[[], int] | None,
+        anchors: Anchors,
+        used_call_ids: Iterable[str],
+        warn: Callable[[str], None],
+    ) -> None:
+        self._new_id = new_id
+        self._now_ms = now_ms
+        self._anchors = anchors
+        self._warn = warn
+        self._out: list[Event] = []
+        self._span: str | None = None
+        self._leaving = False
+        self._speaking: dict[ReasoningUnit, ReasoningMessage] = {}
+        self._used_call_ids = set(used_call_ids)
+        self._wire_ids: dict[str, str] = {}
+        self._unanswered: dict[str, tuple[CallUnit, Response]] = {}
+        self._state: ResponseState
+
+    def write(self, changes: Iterable[Change]) -> list[Event]:
+        """Write the events that changes cause."""
+        for change in changes:
+            _CHANGES[type(change)](self, change)
+        return self._flush()
+
+    def finish(self) -> list[Event]:
+        """Answer the provider's own calls that it left open, or the client would believe that it must."""
+        for call_id in [call_id for call_id, (unit, _) in self._unanswered.items() if unit.server]:
+            del self._unanswered[call_id]
+            self._out.append(make.call_result(self._new_id(), call_id, "", self._now()))
+        return self._flush()
+
+    def pending_calls(self) -> list[ToolCallPart]:
+        """The calls that nobody has answered, but for the provider's own, under the client's ids."""
+        return [
+            replace(unit.part(response.origin), id=call_id)
+            for call_id, (unit, response) in self._unanswered.items()
+            if not unit.server
+        ]
+
+    def _flush(self) -> list[Event]:
+        out, self._out = self._out, []
+        return out
+
+    def _now(self) -> int | None:
+        return self._now_ms() if self._now_ms else None
+
+    def _hint(self, seq: int | None, **more: Any) -> dict[str, Any]:
+        """Structure for whoever cannot read an envelope; two of three front ends drop it."""
+        place = {"response": self._state.id} if seq is None else {"response": self._state.id, "seq": seq}
+        return {ENVELOPE_KEY: {**place, **more}}
+
+    # -- responses
+
+    def _response_opened(self, change: ResponseOpened) -> None:
+        self._state = ResponseState(change.response, self._new_id())
+        self._fresh_assistant()
+
+    def _response_ended(self, change: ResponseEnded) -> None:
+        self._end_text()
+        self._leave_span()
+        self._resend()
+        self._send_rest()
+
+    def _answered(self, change: Answered) -> None:
+        self._result(change.unit)
+
+    # -- reasoning
+
+    def _reasoning_appeared(self, unit: ReasoningUnit) -> None:
+        self._state.attributor.reasoning(str(unit.seq))
+        self._open_reasoning(unit, stretch=0)
+
+    def _reasoning_resumed(self, unit: ReasoningUnit) -> None:
+        self._open_reasoning(unit, stretch=self._state.by_unit[unit].stretch + 1)
+
+    def _open_reasoning(self, unit: ReasoningUnit, stretch: int) -> None:
+        self._end_text()
+        self._fresh_assistant()
+        self._enter_span()
+        now = self._now()
+        message = ReasoningMessage(self._new_id(), unit, stretch, now)
+        self._state.reasoning.append(message)
+        self._state.by_unit[unit] = self._speaking[unit] = message
+        self._out.append(make.reasoning_message_start(message.id, self._hint(unit.seq), now))
+
+    def _reasoning_grew(self, unit: ReasoningUnit, change: Grew) -> None:
+        message = self._speaking[unit]
+        assert change.segment is not None
+        sent = message.add(change.text, change.segment)
+        if sent:
+            self._out.append(make.reasoning_content(message.id, sent))
+
+    def _reasoning_ended(self, unit: ReasoningUnit) -> None:
+        message = self._speaking.pop(unit)
+        now = self._now()
+        metadata = None
+        if now is not None and message.started_ms is not None:
+            metadata = self._hint(unit.seq, durationMs=max(0, now - message.started_ms))
+        self._out.append(make.reasoning_message_end(message.id, metadata, now))
+        message.sent = message.record()
+        self._send_value("message", message.id, message.sent)
+        if self._leaving:
+            self._leave_span()
+
+    def _enter_span(self) -> None:
+        self._leaving = False
+        if self._span is None:
+            self._span = self._new_id()
+            self._out.append(make.span_start(self._span, self._now()))
+
+    def _leave_span(self) -> None:
+        """End the span, or, while a reasoning message is still open in it, as soon as that ends."""
+        if self._span is None:
+            return
+        self._leaving = bool(self._speaking)
+        if not self._leaving:
+            self._out.append(make.span_end(self._span, self._now()))
+            self._span = None
+
+    # -- text
+
+    def _text_grew(self, unit: TextUnit, change: Grew) -> None:
+        message = self._message
+        if message.open:
+            self._show_text(message, unit, change.text)
+            return
+        self._state.hold(unit, change.text)
+        if change.text.isspace():
+            return
+        self._leave_span()
+        message = self._open_text(unit)
+        held, self._state.held = self._state.held, []
+        self._out.append(make.text_content(message.id, "".join(text for _, text in held)))
+        for holder, text in held:
+            self._state.place(holder, message, len(text))
+
+    def _show_text(self, message: AssistantMessage, unit: TextUnit, text: str) -> None:
+        self._state.place(unit, message, len(text))
+        self._out.append(make.text_content(message.id, text))
+
+    def _open_text(self, unit: TextUnit) -> AssistantMessage:
+        self._fresh_assistant()
+        message = self._message
+        message.open = message.used = True
+        self._state.attributor.text()
+        self._out.append(make.text_start(message.id, self._hint(unit.seq), self._now()))
+        return message
+
+    def _end_text(self) -> None:
+        self._state.held.clear()
+        message = self._message
+        if not message.open:
+            return
+        message.open = False
+        self._out.append(make.text_end(message.id, self._now()))
+        self._send_text_value(message)
+
+    def _send_text_value(self, message: AssistantMessage) -> None:
+        records = tuple(self._state.text_record(unit) for unit in message.units if unit.opaque)
+        if records and records != message.sent:
+            message.sent = records
+            self._send_value("message", message.id, records[0], records[1:])
+
+    @property
+    def _message(self) -> AssistantMessage:
+        return self._state.messages[-1]
+
+    def _fresh_assistant(self) -> None:
+        """Name the assistant message that comes next, unless it is named already.
+
+        It is named before it is used so that the envelope of the reasoning before it can name it.
+        """
+        messages = self._state.messages
+        if not messages or messages[-1].used:
+            messages.append(AssistantMessage(self._new_id()))
+
+    # -- calls
+
+    def _call_appeared(self, unit: CallUnit) -> None:
+        self._end_text()
+        self._leave_span()
+        call = self._new_call(unit)
+        self._state.calls[unit] = call
+        self._start_call(call)
+        self._unanswered[call.id] = unit, self._state.response
+
+    def _new_call(self, unit: CallUnit) -> Call:
+        native_id = unit.key or ""
+        wire_id = native_id
+        if not native_id or native_id in self._used_call_ids:
+            wire_id = self._new_id()
+        self._used_call_ids.add(wire_id)
+        self._wire_ids[native_id] = wire_id
+        parent = self._message
+        parent.used = True
+        owns = self._state.attributor.call(wire_id)
+        after = () if owns is None or isinstance(owns, Shared) else tuple(int(seq) for seq in owns)
+        return Call(wire_id, unit, parent, owns, after)
+
+    def _start_call(self, call: Call) -> None:
+        metadata = self._hint(call.unit.seq, **self._owned(call))
+        self._out.append(make.call_start(call.id, call.unit.name, call.parent.id, metadata, self._now()))
+
+    def _owned(self, call: Call) -> dict[str, Any]:
+        """Which reasoning a call followed, by message id, for whoever shows it."""
+        if isinstance(call.owns, Shared):
+            return {"sharesReasoningOf": call.owns.owner}
+        reasoning = self._state.reasoning
+        ids = [message.id for message in reasoning if message.unit.seq in call.after]
+        return {"reasoning": ids} if ids else {}
+
+    def _call_resumed(self, unit: CallUnit) -> None:
+        self._end_text()
+        self._leave_span()
+        self._start_call(self._state.calls[unit])
+
+    def _call_grew(self, unit: CallUnit, change: Grew) -> None:
+        self._out.append(make.call_args(self._state.calls[unit].id, change.text))
+
+    def _call_ended(self, unit: CallUnit) -> None:
+        call = self._state.calls[unit]
+        self._out.append(make.call_end(call.id, self._now()))
+        self._send_call_value(call)
+
+    def _send_call_value(self, call: Call) -> None:
+        record = call.record()
+        if call.unit.opaque and record != call.sent:
+            call.sent = record
+            self._send_value("tool-call", call.id, record)
+
+    def _server_result(self, unit: ResultUnit) -> None:
+        self._end_text()
+        self._leave_span()
+        self._state.attributor.result()
+        message_id, call_id = self._result(unit)
+        self._state.results[unit] = (message_id, call_id)
+        # What comes now follows the result: another message, or the client would put it before.
+        self._fresh_assistant()
+
+    def _result(self, unit: ResultUnit) -> tuple[str, str]:
+        call_id = self._wire_ids.get(unit.call_id, unit.call_id)
+        message_id = self._new_id()
+        self._unanswered.pop(call_id, None)
+        self._out.append(make.call_result(message_id, call_id, unit.content, self._now()))
+        return message_id, call_id
+
+    # -- values
+
+    def _send_value(
+        self, subtype: Literal["message", "tool-call"], entity_id: str, unit: Record | None, rest: Any = ()
+    ) -> None:
+        value = write_envelope(
+            Envelope(origin=self._origin(), response=self._place(), unit=unit, rest=tuple(rest))
+        )
+        if len(value) > MAX_ENVELOPE_CHARS:
+            self._warn(
+                f"The value of {subtype} {entity_id} has {len(value)} characters; restoring accepts "
+                f"{MAX_ENVELOPE_CHARS}."
+            )
+        self._out.append(make.encrypted_value(subtype, entity_id, value))
+
+    def _origin(self) -> OriginRecord | None:
+        origin = self._state.response.origin
+        return OriginRecord.of(origin) if origin else None
+
+    def _place(self) -> Place:
+        state = self._state
+        return Place(
+            id=state.id,
+            native_id=state.response.id,
+            messages=tuple(message.id for message in state.messages),
+            calls=tuple(call.id for call in state.calls.values()),
+        )
+
+    def _resend(self) -> None:
+        """Deliver what arrived after the value of its entity was sent."""
+        for message in self._state.reasoning[:-1]:
+            self._resend_reasoning(message)
+        for assistant in self._state.messages:
+            self._send_text_value(assistant)
+        for call in self._state.calls.values():
+            self._send_call_value(call)
+
+    def _resend_reasoning(self, message: ReasoningMessage) -> None:
+        record = message.record()
+        if record != message.sent:
+            message.sent = record
+            self._send_value("message", message.id, record)
+
+    def _send_rest(self) -> None:
+        """Send once more, on the last reasoning message, with what no entity shows."""
+        records = self._rest()
+        if self._state.reasoning:
+            self._send_superset(self._state.reasoning[-1], records)
+        elif self._needs_anchor(records):
+            self._send_anchor(records)
+        elif any(map(_is_vital, records)):
+            self._send_on_entity(records)
+
+    def _rest(self) -> list[Record]:
+        """The records of everything that is not reasoning, if order and entities do not tell it all."""
+        state = self._state
+        records = [record for unit in state.response.units if (record := rest_record(state, unit))]
+        last = max((message.unit.seq for message in state.reasoning), default=-1)
+        if any(record.seq < last or _is_hidden(record) for record in records):
+            return records
+        return []
+
+    def _send_superset(self, carrier: ReasoningMessage, records: list[Record]) -> None:
+        if not records:
+            self._resend_reasoning(carrier)
+            return
+        carrier.sent = carrier.record()
+        self._send_value("message", carrier.id, carrier.sent, records)
+
+    def _needs_anchor(self, records: list[Record]) -> bool:
+        if self._anchors == "always":
+            return bool(self._state.response.units)
+        if self._anchors == "never" or not any(map(_is_vital, records)):
+            return False
+        origin = self._state.response.origin
+        required = origin is not None and rule_for(origin).status == "required"
+        return required or self._entity() is None
+
+    def _send_anchor(self, records: list[Record]) -> None:
+        """Open an empty reasoning message: the only carrier whose value every front end keeps."""
+        self._enter_span()
+        message_id, now = self._new_id(), self._now()
+        self._out.append(make.reasoning_message_start(message_id, self._hint(None), now))
+        self._out.append(make.reasoning_message_end(message_id, None, now))
+        self._send_value("message", message_id, None, records)
+        self._leave_span()
+
+    def _send_on_entity(self, records: list[Record]) -> None:
+        entity = self._entity()
+        if entity is None:
+            self._warn(
+                "A response without text, calls or reasoning has values that must come back, and "
+                "anchors='never' leaves nothing to carry them."
+            )
+            return
+        self._send_value(*entity, None, records)
+
+    def _entity(self) -> tuple[Literal["message", "tool-call"], str] | None:
+        """The first thing of the response that the client can see."""
+        for message in self._state.messages:
+            if message.length:
+                return "message", message.id
+        for call in self._state.calls.values():
+            return "tool-call", call.id
+        return None
+
+
+def _is_vital(record: Record) -> bool:
+    """Whether a provider may need something of it that is not on the screen."""
+    return bool(record.opaque) or record.kind in ("result", "native")
+
+
+def _is_hidden(record: Record) -> bool:
+    """Whether the client's messages alone do not tell it all."""
+    if not isinstance(record, TextRecord):
+        return True
+    if record.opaque or record.ext or record.status != "complete" or record.text is not None:
+        return True
+    return len(record.at) != 1 or record.at[0].start > 0
+
+
+def _appeared(writer: Writer, change: Appeared) -> None:
+    _APPEARED[type(change.unit)](writer, change.unit)
+
+
+def _resumed(writer: Writer, change: Resumed) -> None:
+    _RESUMED[type(change.unit)](writer, change.unit)
+
+
+def _grew(writer: Writer, change: Grew) -> None:
+    _GREW[type(change.unit)](writer, change.unit, change)
+
+
+def _ended(writer: Writer, change: Ended) -> None:
+    _ENDED[type(change.unit)](writer, change.unit)
+
+
+def _nothing(writer: Writer, unit: Unit) -> None:
+    """A text message ends when something else follows; a value that is late goes out with the response."""
+
+
+_CHANGES: dict[type, Callable[[Writer, Any], None]] = {
+    ResponseOpened: Writer._response_opened,
+    Appeared: _appeared,
+    Grew: _grew,
+    Resumed: _resumed,
+    Valued: _nothing,
+    Ended: _ended,
+    ResponseEnded: Writer._response_ended,
+    Answered: Writer._answered,
+}
+_APPEARED: dict[type, Callable[[Writer, Any], None]] = {
+    ReasoningUnit: Writer._reasoning_appeared,
+    TextUnit: _nothing,
+    CallUnit: Writer._call_appeared,
+    ResultUnit: Writer._server_result,
+    NativeUnit: _nothing,
+}
+_RESUMED: dict[type, Callable[[Writer, Any], None]] = {
+    ReasoningUnit: Writer._reasoning_resumed,
+    TextUnit: _nothing,
+    CallUnit: Writer._call_resumed,
+}
+_GREW: dict[type, Callable[[Writer, Any, Grew], None]] = {
+    ReasoningUnit: Writer._reasoning_grew,
+    TextUnit: Writer._text_grew,
+    CallUnit: Writer._call_grew,
+}
+_ENDED: dict[type, Callable[[Writer, Any], None]] = {
+    ReasoningUnit: Writer._reasoning_ended,
+    TextUnit: _nothing,
+    CallUnit: Writer._call_ended,
+}

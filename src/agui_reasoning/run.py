@@ -1,0 +1,214 @@
+"""The run frame: RUN_STARTED, what happens, and exactly one of RUN_FINISHED and RUN_ERROR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from ag_ui.core import (
+    Event,
+    Interrupt,
+    RunAgentInput,
+    RunErrorEvent,
+    RunFinishedCancelledOutcome,
+    RunFinishedEvent,
+    RunFinishedInterruptOutcome,
+    RunFinishedSuccessOutcome,
+    RunStartedEvent,
+    TokenUsage,
+)
+
+from agui_reasoning.deltas import Delta, UsageDelta
+from agui_reasoning.emitter import Emitter
+from agui_reasoning.emitter.stages import Stage
+from agui_reasoning.emitter.writer import Anchors
+from agui_reasoning.errors import LocalProtocolError
+from agui_reasoning.parts import Part, ToolCallPart
+from agui_reasoning.protocol import PROTOCOL_VERSION
+
+__all__ = ["Run"]
+
+_COUNTS = (
+    "input_tokens",
+    "output_tokens",
+    "total_tokens",
+    "reasoning_tokens",
+    "cached_input_tokens",
+    "cache_write_input_tokens",
+)
+
+
+class Run:
+    """One run of an agent: its input, its configuration, and the events it emits.
+
+    Sans-IO: it is fed, and gives lists of events. Every run begins with `start` and ends with exactly one of
+    `finish`, `cancel` and `fail`; whatever is open then is closed in order first.
+    """
+
+    def __init__(
+        self,
+        run_input: RunAgentInput | Mapping[str, Any],
+        *,
+        api: str | None = None,
+        provider: str | None = None,
+        model: str | None = None,
+        anchors: Anchors = "required",
+        stages: Sequence[Stage] = (),
+        new_id: Callable[[], str] | None = None,
+        now_ms: Callable[[], int] | None = None,
+        on_warning: Callable[[str], None] | None = None,
+    ) -> None:
+        """Prepare a run.
+
+        Args:
+            run_input: What the client sent, as a model or as its JSON.
+            api: The API id of the model; with ``provider`` and ``model`` the origin of deltas that name none.
+            provider: Provider id.
+            model: The model's name.
+            anchors: See `Emitter`.
+            stages: See `Emitter`.
+            new_id: Makes ids; default is a random UUID.
+            now_ms: Unix time in milliseconds; without it no event has a timestamp.
+            on_warning: Called with each warning; default is Python's ``warnings``.
+        """
+        self.input = RunAgentInput.model_validate(run_input)
+        self._now_ms = now_ms
+        self._state: Literal["new", "running", "ended"] = "new"
+        self._emitter = Emitter(
+            api=api,
+            provider=provider,
+            model=model,
+            anchors=anchors,
+            stages=stages,
+            new_id=new_id,
+            now_ms=now_ms,
+            on_warning=on_warning,
+            used_call_ids=_call_ids(self.input),
+        )
+
+    @property
+    def pending_calls(self) -> list[ToolCallPart]:
+        """The calls of this run that nobody has answered and the provider does not answer itself."""
+        return self._emitter.pending_calls
+
+    def start(self) -> list[Event]:
+        """Open the run.
+
+        Raises:
+            LocalProtocolError: It has begun already (``not_new``).
+        """
+        self._require("new", "start")
+        self._state = "running"
+        return [
+            RunStartedEvent(
+                thread_id=self.input.thread_id,
+                run_id=self.input.run_id,
+                protocol_version=PROTOCOL_VERSION,
+                timestamp=self._now(),
+            )
+        ]
+
+    def receive(self, item: Delta | Part) -> list[Event]:
+        """Take one delta or part.
+
+        Raises:
+            LocalProtocolError: The run is not open (``not_running``), or the item is not one
+                (``not_an_item``). Nothing has changed.
+        """
+        self._require("running", "receive")
+        return self._emitter.receive(item)
+
+    def finish(self, *, interrupts: Sequence[Interrupt] = (), result: Any = None) -> list[Event]:
+        """End the run in success, or (``interrupts``) waiting for answers.
+
+        Raises:
+            LocalProtocolError: The run is not open (``not_running``).
+        """
+        self._require("running", "finish")
+        self._state = "ended"
+        events = self._emitter.close()
+        return [*events, self._finished(self._outcome(interrupts), result)]
+
+    def cancel(self) -> list[Event]:
+        """End the run because someone stopped it; a second ending gives nothing.
+
+        A client that declares no protocol version knows no cancelled outcome: it gets RUN_ERROR with the code
+        ``cancelled``.
+        """
+        if not self._may_end("cancel"):
+            return []
+        events = self._emitter.abort()
+        if self.input.protocol_version is None:
+            return [*events, self._error("The run was cancelled.", "cancelled")]
+        return [*events, self._finished(RunFinishedCancelledOutcome(type="cancelled"), None)]
+
+    def fail(self, message: str, *, code: str | None = None) -> list[Event]:
+        """End the run because something failed; a second ending gives nothing.
+
+        Args:
+            message: What the user reads. Never ``str(exception)``: it may quote the prompt.
+            code: For programs.
+        """
+        if not self._may_end("fail"):
+            return []
+        return [*self._emitter.abort(), self._error(message, code)]
+
+    # -- the frame
+
+    def _require(self, state: str, step: str) -> None:
+        if self._state != state:
+            raise LocalProtocolError(
+                f"`{step}` was called on a run that is {self._state}.",
+                code="not_new" if state == "new" else "not_running",
+                hint="Call `start` once, then `receive`, then one of `finish`, `cancel` and `fail`.",
+                state=self._state,
+            )
+
+    def _may_end(self, step: str) -> bool:
+        if self._state == "ended":
+            return False
+        self._require("running", step)
+        self._state = "ended"
+        return True
+
+    def _now(self) -> int | None:
+        return self._now_ms() if self._now_ms else None
+
+    def _outcome(self, interrupts: Sequence[Interrupt]) -> Any:
+        if interrupts:
+            return RunFinishedInterruptOutcome(type="interrupt", interrupts=list(interrupts))
+        pending = [call.id for call in self.pending_calls]
+        if pending and self.input.protocol_version is not None:
+            return RunFinishedSuccessOutcome(type="success", pending_tool_call_ids=pending)
+        return None
+
+    def _finished(self, outcome: Any, result: Any) -> Event:
+        return RunFinishedEvent(
+            thread_id=self.input.thread_id,
+            run_id=self.input.run_id,
+            outcome=outcome,
+            result=result,
+            usage=_usage(self._emitter.usage),
+            timestamp=self._now(),
+        )
+
+    def _error(self, message: str, code: str | None) -> Event:
+        usage = _usage(self._emitter.usage)
+        return RunErrorEvent(message=message, code=code, usage=usage, timestamp=self._now())
+
+
+def _call_ids(run_input: RunAgentInput) -> list[str]:
+    return [call.id for message in run_input.messages for call in getattr(message, "tool_calls", None) or ()]
+
+
+def _usage(counts: Sequence[UsageDelta]) -> list[TokenUsage] | None:
+    """One entry per provider and model; ``None`` when nothing was reported."""
+    entries: dict[tuple[str | None, str | None], dict[str, int]] = {}
+    for count in counts:
+        entry = entries.setdefault((count.provider, count.model), {})
+        for name in _COUNTS:
+            value = getattr(count, name)
+            if value is not None:
+                entry[name] = entry.get(name, 0) + value
+    usage = [TokenUsage(provider=who, model=model, **sums) for (who, model), sums in entries.items() if sums]
+    return usage or None

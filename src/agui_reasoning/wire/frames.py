@@ -1,0 +1,165 @@
+"""Server-Sent Events as frames: bytes in, the text of each frame's ``data`` out.
+
+Nothing here looks at what a frame says, so the same class reads AG-UI streams and provider streams.
+"""
+
+from __future__ import annotations
+
+from codecs import BOM_UTF8
+
+from agui_reasoning.errors import ConfigurationError, LocalProtocolError, RemoteProtocolError
+from agui_reasoning.wire._faults import bad_utf8, frame_too_large
+
+__all__ = ["MAX_FRAME_BYTES", "SSEFrames"]
+
+MAX_FRAME_BYTES = 10 * 1024 * 1024
+"""Default limit of one frame, the same number as in the reference client."""
+
+
+class SSEFrames:
+    r"""Incremental reader of the Server-Sent Events framing.
+
+    Works on bytes, because the text methods of Python also break lines at U+2028, U+2029 and U+0085,
+    which are ordinary characters inside JSON strings. Lines end with LF, CR or CRLF. The fields
+    ``event``, ``id`` and ``retry`` and comments are skipped; AG-UI gives them no meaning.
+
+    Good frames are never lost to a bad one behind them: `feed` returns what was complete, and the error
+    is raised by the next call. When there is nothing to return it is raised at once. From then on every
+    call raises it.
+
+    Total work is linear in the bytes fed, however they are cut.
+
+    Args:
+        max_frame_bytes: Limit for one frame: its data so far and the line being read, in bytes.
+
+    Raises:
+        ConfigurationError: The limit is below 1.
+
+    Source:
+        WHATWG HTML, "Interpreting an event stream".
+
+    Examples:
+        >>> frames = SSEFrames()
+        >>> frames.feed(b"data: one\n\ndata: t"), frames.feed(b"wo\n\n")
+        (['one'], ['two'])
+    """
+
+    def __init__(self, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
+        if max_frame_bytes < 1:
+            raise ConfigurationError(
+                "`max_frame_bytes` is below 1.", code="bad_limit", hint="Leave it out for 10 MiB."
+            )
+        self._limit: int = max_frame_bytes
+        # bytearrays grow in place: joining `bytes` on each feed would be quadratic for small reads.
+        self._line: bytearray = bytearray()
+        self._data: bytearray = bytearray()
+        self._number: int = 0
+        self._at_start: bool = True
+        self._after_cr: bool = False
+        self._closed: bool = False
+        self._error: RemoteProtocolError | None = None
+
+    def feed(self, data: bytes | bytearray | memoryview) -> list[str]:
+        """Take the next bytes and return the data of every frame they complete.
+
+        Raises:
+            RemoteProtocolError: ``bad_utf8`` or ``frame_too_large``.
+            LocalProtocolError: The reader is closed.
+        """
+        self._check_usable()
+        texts: list[str] = []
+        for line in self._split(bytes(data)):
+            if (text := self._take(line)) is not None:
+                texts.append(text)
+            if self._error is not None:
+                break
+        self._check_size(len(self._line))
+        return self._give(texts)
+
+    def close(self) -> list[str]:
+        """Say that no more bytes come, and return the last frame if its blank line is missing.
+
+        WHATWG discards such a frame. AG-UI keeps it, as the reference client does: the bytes of a
+        terminal event followed by a close are a finished run.
+
+        Raises:
+            RemoteProtocolError: As in `feed`.
+        """
+        if self._error is None and self._closed:
+            return []
+        self._check_usable()
+        self._closed = True
+        if self._line:
+            self._take(bytes(self._line))
+            self._line.clear()
+        text = self._dispatch() if self._error is None else None
+        return self._give([] if text is None else [text])
+
+    def _check_usable(self) -> None:
+        if self._error is not None:
+            raise self._error.with_traceback(None)
+        if self._closed:
+            raise LocalProtocolError(
+                "The reader is closed.", code="closed", hint="Make a new one for each stream."
+            )
+
+    def _split(self, data: bytes) -> list[bytes]:
+        """Return the lines that are now complete; keep the rest for the next feed."""
+        if data and self._after_cr:  # the CR already ended the line, its LF may come a read later
+            self._after_cr = False
+            data = data.removeprefix(b"\n")
+        if not data:
+            return []
+        self._after_cr = data.endswith(b"\r")
+        lines = data.splitlines()  # for bytes: CR, LF and CRLF only
+        rest = b"" if data.endswith((b"\r", b"\n")) else lines.pop()
+        if lines and self._line:
+            lines[0] = bytes(self._line) + lines[0]
+            self._line.clear()
+        self._line += rest
+        return lines
+
+    def _take(self, line: bytes) -> str | None:
+        """Interpret one complete line; return the frame's data if the line ended a frame."""
+        if not self._check_size(len(line)):
+            return None
+        if self._at_start:
+            self._at_start = False
+            line = line.removeprefix(BOM_UTF8)
+        if not line:
+            return self._dispatch()
+        name, _, value = line.partition(b":")
+        if name == b"data":
+            self._data += value.removeprefix(b" ")
+            self._data += b"\n"
+        return None
+
+    def _dispatch(self) -> str | None:
+        # Every data line left an LF, so empty means that no line came, and one LF that it was empty.
+        if len(self._data) < 2:
+            self._data.clear()
+            return None
+        self._number += 1
+        data, self._data = self._data, bytearray()
+        del data[-1]
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            self._fail(bad_utf8(f"Frame {self._number}", error.start))
+        return None
+
+    def _check_size(self, line_bytes: int) -> bool:
+        # Compared on complete lines too: the verdict must not depend on how the bytes were cut.
+        if self._error is None and len(self._data) + line_bytes > self._limit:
+            self._fail(frame_too_large(f"Frame {self._number + 1}", self._limit))
+        return self._error is None
+
+    def _fail(self, error: RemoteProtocolError) -> None:
+        self._error = error
+        self._line = bytearray()
+        self._data = bytearray()
+
+    def _give(self, texts: list[str]) -> list[str]:
+        if self._error is not None and not texts:
+            raise self._error
+        return texts

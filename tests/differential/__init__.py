@@ -1,0 +1,1 @@
+"""The SDK's output, judged by the official AG-UI client in two versions."""

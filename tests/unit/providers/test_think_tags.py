@@ -1,0 +1,365 @@
+"""What each rule of `ThinkTagSplitter` gives, as whole piece lists."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agui_reasoning.errors import ConfigurationError, LocalProtocolError
+from agui_reasoning.providers.think_tags import DEFAULT_TAGS, Piece, ThinkTagSplitter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Pairs = list[tuple[str, str]]
+
+
+def raw(feeds: Iterable[str], *, start_in_reasoning: bool = False) -> Pairs:
+    splitter = ThinkTagSplitter(start_in_reasoning=start_in_reasoning)
+    pieces = [piece for feed in feeds for piece in splitter.feed(feed)] + splitter.close()
+    return [(piece.kind, piece.text) for piece in pieces]
+
+
+def merged(pairs: Pairs) -> Pairs:
+    result: Pairs = []
+    for kind, text in pairs:
+        if result and result[-1][0] == kind and kind in ("reasoning", "text"):
+            result[-1] = (kind, result[-1][1] + text)
+        else:
+            result.append((kind, text))
+    return result
+
+
+LEADING: dict[str, tuple[str, Pairs]] = {
+    "nothing": ("", []),
+    "plain text": ("Hello.", [("text", "Hello.")]),
+    "only white space": (" \n", [("text", " \n")]),
+    "white space before text": ("\n Hello. \n", [("text", "\n Hello. \n")]),
+    "compact": (
+        "<think>a</think>b",
+        [("open", "<think>"), ("reasoning", "a"), ("close", "</think>"), ("text", "b")],
+    ),
+    "white space around the tags": (
+        " \n<think>\r\n\ta b \n</think>\n\n c \n",
+        [("open", " \n<think>\r\n\t"), ("reasoning", "a b"), ("close", " \n</think>\n\n "), ("text", "c \n")],
+    ),
+    "MiniMax before a tool call": (
+        "<think>\nplan…\n</think>\n\n",
+        [("open", "<think>\n"), ("reasoning", "plan…"), ("close", "\n</think>\n\n")],
+    ),
+    "white-space-only reasoning": (
+        "<think>\n\n</think>\n\n",
+        [("open", "<think>\n\n"), ("close", "</think>\n\n")],
+    ),
+    "empty reasoning": ("<think></think>b", [("open", "<think>"), ("close", "</think>"), ("text", "b")]),
+    "interleaved": (
+        "<think>a</think>\n<think>\nb\n</think>c",
+        [
+            ("open", "<think>"),
+            ("reasoning", "a"),
+            ("close", "</think>\n"),
+            ("open", "<think>\n"),
+            ("reasoning", "b"),
+            ("close", "\n</think>"),
+            ("text", "c"),
+        ],
+    ),
+    "interleaved in another spelling": (
+        "<think>a</think>[THINK]b</think>[/THINK]",
+        [
+            ("open", "<think>"),
+            ("reasoning", "a"),
+            ("close", "</think>"),
+            ("open", "[THINK]"),
+            ("reasoning", "b</think>"),
+            ("close", "[/THINK]"),
+        ],
+    ),
+    "tags in the answer": (
+        "<think>a</think>b <think>c</think> d",
+        [("open", "<think>"), ("reasoning", "a"), ("close", "</think>"), ("text", "b <think>c</think> d")],
+    ),
+    "tags in an answer without reasoning": ("See <think>c</think>.", [("text", "See <think>c</think>.")]),
+    "orphan closing tag": ("</think>a", [("text", "</think>a")]),
+    "orphan closing tag behind reasoning": (
+        "<think>a</think>\n</think>b",
+        [("open", "<think>"), ("reasoning", "a"), ("close", "</think>\n"), ("text", "</think>b")],
+    ),
+    "closing tag of another spelling": (
+        "<think>a</thinking> b</think>",
+        [("open", "<think>"), ("reasoning", "a</thinking> b"), ("close", "</think>")],
+    ),
+    "nested opening tag": (
+        "<think><think>a</think>b</think>",
+        [("open", "<think>"), ("reasoning", "<think>a"), ("close", "</think>"), ("text", "b</think>")],
+    ),
+    "closing tag begun twice": (
+        "<think>a</</think>b",
+        [("open", "<think>"), ("reasoning", "a</"), ("close", "</think>"), ("text", "b")],
+    ),
+    "closing tag nearly": (
+        "<think>a \n</think b",
+        [("open", "<think>"), ("reasoning", "a \n</think b")],
+    ),
+    "opening tag nearly": ("\n<thinkin>a", [("text", "\n<thinkin>a")]),
+    "opening tag nearly, behind reasoning": (
+        "<think>a</think> <thin",
+        [("open", "<think>"), ("reasoning", "a"), ("close", "</think> "), ("text", "<thin")],
+    ),
+    "another case": ("<Think>a</Think>", [("text", "<Think>a</Think>")]),
+    "attributes": ("<think x>a</think>", [("text", "<think x>a</think>")]),
+    "unclosed": ("<think>\na \n", [("open", "<think>\n"), ("reasoning", "a \n")]),
+    "unclosed and empty": ("<think>\n", [("open", "<think>\n")]),
+    "unclosed, closing tag cut": ("<think>a\n</thi", [("open", "<think>"), ("reasoning", "a\n</thi")]),
+    "opening tag cut": (" <thin", [("text", " <thin")]),
+    "ideographic and no-break spaces are content": (
+        "<think>\u3000a\u00a0</think>\u3000b",
+        [("open", "<think>"), ("reasoning", "\u3000a\u00a0"), ("close", "</think>"), ("text", "\u3000b")],
+    ),
+    "ideographic space before the tag": ("\u3000<think>a", [("text", "\u3000<think>a")]),
+}
+
+PREFILLED: dict[str, tuple[str, Pairs]] = {
+    "nothing": ("", []),
+    "closed": ("a\n</think>\n\nb", [("reasoning", "a"), ("close", "\n</think>\n\n"), ("text", "b")]),
+    "white space first": ("\na</think>", [("reasoning", "\na"), ("close", "</think>")]),
+    "only white space": (" \n", [("reasoning", " \n")]),
+    "only white space, closed": ("\n\n</think>\n\n", [("close", "\n\n</think>\n\n")]),
+    "closed at once": ("</think>b", [("close", "</think>"), ("text", "b")]),
+    "unclosed": ("a b \n", [("reasoning", "a b \n")]),
+    "opening tag leads all the same": (
+        "\n<think>\na</thinking></think>b",
+        [("open", "\n<think>\n"), ("reasoning", "a</thinking>"), ("close", "</think>"), ("text", "b")],
+    ),
+    "opening tag later": ("a<think>b</think>", [("reasoning", "a<think>b"), ("close", "</think>")]),
+    "opening tag cut": (" <thin", [("reasoning", " <thin")]),
+    "first of several closing tags": (
+        "a[/THINK]b</think>c",
+        [("reasoning", "a"), ("close", "[/THINK]"), ("text", "b</think>c")],
+    ),
+    "interleaved": (
+        "a</thinking>\n<think>b</thinking></think>c",
+        [
+            ("reasoning", "a"),
+            ("close", "</thinking>\n"),
+            ("open", "<think>"),
+            ("reasoning", "b</thinking>"),
+            ("close", "</think>"),
+            ("text", "c"),
+        ],
+    ),
+}
+
+CASES = [
+    pytest.param(start, text, pairs, id=f"{mode}: {name}")
+    for mode, start, cases in (("leading", False, LEADING), ("prefilled", True, PREFILLED))
+    for name, (text, pairs) in cases.items()
+]
+
+
+@pytest.mark.parametrize(("start", "text", "pairs"), CASES)
+def test_whole_stream_in_one_feed_gives_exactly_these_pieces(start: bool, text: str, pairs: Pairs) -> None:
+    assert merged(raw([text], start_in_reasoning=start)) == pairs
+
+
+@pytest.mark.parametrize(("start", "text", "pairs"), CASES)
+def test_every_cut_in_two_gives_the_same_pieces(start: bool, text: str, pairs: Pairs) -> None:
+    for cut in range(len(text) + 1):
+        assert merged(raw([text[:cut], text[cut:]], start_in_reasoning=start)) == pairs
+
+
+@pytest.mark.parametrize(("start", "text", "pairs"), CASES)
+def test_one_character_at_a_time_gives_the_same_pieces(start: bool, text: str, pairs: Pairs) -> None:
+    assert merged(raw(text, start_in_reasoning=start)) == pairs
+    assert merged(raw(["", *text, ""], start_in_reasoning=start)) == pairs
+
+
+@pytest.mark.parametrize(("opening", "closing"), DEFAULT_TAGS.items())
+def test_every_spelling_is_split_at_every_cut(opening: str, closing: str) -> None:
+    text = f"{opening}\na <b> [c] ◁d▷\n{closing}\n\ne {opening}"
+    pairs = [
+        ("open", f"{opening}\n"),
+        ("reasoning", "a <b> [c] ◁d▷"),
+        ("close", f"\n{closing}\n\n"),
+        ("text", f"e {opening}"),
+    ]
+    for cut in range(len(text) + 1):
+        assert merged(raw([text[:cut], text[cut:]])) == pairs
+
+
+@pytest.mark.parametrize("closing", DEFAULT_TAGS.values())
+def test_every_spelling_ends_prefilled_reasoning_at_every_cut(closing: str) -> None:
+    text = f"a\n{closing}\nb"
+    for cut in range(len(text) + 1):
+        pairs = merged(raw([text[:cut], text[cut:]], start_in_reasoning=True))
+        assert pairs == [("reasoning", "a"), ("close", f"\n{closing}\n"), ("text", "b")]
+
+
+def test_the_spellings_are_these_five() -> None:
+    assert dict(DEFAULT_TAGS) == {
+        "<think>": "</think>",
+        "<thinking>": "</thinking>",
+        "◁think▷": "◁/think▷",
+        "<seed:think>": "</seed:think>",
+        "[THINK]": "[/THINK]",
+    }
+
+
+def test_each_piece_comes_as_soon_as_it_is_certain() -> None:
+    splitter = ThinkTagSplitter()
+    steps: list[tuple[str, list[Piece]]] = [
+        ("\n", []),
+        ("<think", []),
+        (">", []),
+        (" ", []),
+        ("a", [Piece("open", "\n<think> "), Piece("reasoning", "a")]),
+        (" b ", [Piece("reasoning", " b")]),
+        ("\n<", []),
+        ("/x", [Piece("reasoning", " \n</x")]),
+        ("</think", []),
+        ("</think>", [Piece("reasoning", "</think")]),
+        ("\n", []),
+        ("<", [Piece("close", "</think>\n")]),
+        ("b>", [Piece("text", "<b>")]),
+        (" \n", [Piece("text", " \n")]),
+        ("<think>", [Piece("text", "<think>")]),
+    ]
+    assert [(text, splitter.feed(text)) for text, _ in steps] == steps
+    assert splitter.close() == []
+
+
+def test_prefilled_reasoning_is_not_held_once_no_tag_can_lead() -> None:
+    splitter = ThinkTagSplitter(start_in_reasoning=True)
+    assert splitter.feed("\n<") == []
+    assert splitter.feed("b") == [Piece("reasoning", "\n<b")]
+    assert splitter.feed("<think>") == [Piece("reasoning", "<think>")]
+
+
+def test_in_reasoning_follows_the_last_character() -> None:
+    splitter = ThinkTagSplitter()
+    seen = []
+    for text in ("", "<think", ">", "a", "</think", ">", " ", "<think>", "</think>", "b"):
+        splitter.feed(text)
+        seen.append(splitter.in_reasoning)
+    assert seen == [False, False, True, True, True, False, False, True, False, False]
+
+
+@pytest.mark.parametrize(("text", "left_open"), [("a", True), ("a</think>", False), ("", True)])
+def test_in_reasoning_tells_after_the_end_whether_reasoning_was_left_open(text: str, left_open: bool) -> None:
+    splitter = ThinkTagSplitter(start_in_reasoning=True)
+    assert splitter.in_reasoning
+    splitter.feed(text)
+    splitter.close()
+    assert splitter.in_reasoning is left_open
+
+
+def test_close_flushes_once() -> None:
+    splitter = ThinkTagSplitter()
+    assert splitter.feed("<think>a\n</thi") == [Piece("open", "<think>"), Piece("reasoning", "a")]
+    assert splitter.close() == [Piece("reasoning", "\n</thi")]
+    assert splitter.close() == []
+
+
+@pytest.mark.parametrize("text", ["", "nk>secret"])
+def test_a_feed_after_close_is_refused_and_changes_nothing(text: str) -> None:
+    splitter = ThinkTagSplitter()
+    splitter.feed("<think>a</thi")
+    splitter.close()
+    with pytest.raises(LocalProtocolError, match="closed splitter") as caught:
+        splitter.feed(text)
+    assert (caught.value.code, caught.value.state) == ("closed", "closed")
+    assert "secret" not in str(caught.value)
+    assert splitter.in_reasoning
+    assert splitter.close() == []
+
+
+def test_repr_of_a_piece_shows_no_text() -> None:
+    assert repr(Piece("reasoning", "secret")) == "Piece(kind='reasoning', length=6)"
+
+
+def test_own_tags_replace_the_default_ones() -> None:
+    tags = {"<plan>": "</plan>"}
+    splitter = ThinkTagSplitter(tags=tags)
+    tags.clear()
+    assert splitter.feed("<plan>a</think></plan><think>") == [
+        Piece("open", "<plan>"),
+        Piece("reasoning", "a</think>"),
+        Piece("close", "</plan>"),
+        Piece("text", "<think>"),
+    ]
+
+
+def test_two_opening_tags_may_share_a_closing_tag() -> None:
+    splitter = ThinkTagSplitter(tags=MappingProxyType({"<a>": "<end>", "<b>": "<end>"}))
+    assert splitter.feed("<b>x<end><a>y<end>z") == [
+        Piece("open", "<b>"),
+        Piece("reasoning", "x"),
+        Piece("close", "<end>"),
+        Piece("open", "<a>"),
+        Piece("reasoning", "y"),
+        Piece("close", "<end>"),
+        Piece("text", "z"),
+    ]
+
+
+def test_an_opening_tag_is_not_also_the_start_of_a_closing_tag() -> None:
+    splitter = ThinkTagSplitter(tags={"ab": "bab"})
+    assert splitter.feed("aba") == [Piece("open", "ab"), Piece("reasoning", "a")]
+    assert splitter.feed("b") + splitter.close() == [Piece("reasoning", "b")]
+
+
+@pytest.mark.parametrize("opening", ["||", "a||"])
+def test_a_closing_tag_may_end_the_opening_tag(opening: str) -> None:
+    splitter = ThinkTagSplitter(tags={opening: "||"})
+    assert splitter.feed(f"{opening}x||y") == [
+        Piece("open", opening),
+        Piece("reasoning", "x"),
+        Piece("close", "||"),
+        Piece("text", "y"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        {},
+        {"": "</a>"},
+        {"<a>": ""},
+        {" <a>": "</a>"},
+        {"<a>": "</a>\n"},
+        {"<a": "x", "<ab": "y"},
+        {"<a>": "end", "<b>": "the end."},
+        {"<end>": "end"},
+    ],
+)
+def test_tags_that_cannot_be_told_apart_are_refused(tags: dict[str, str]) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        ThinkTagSplitter(tags=tags)
+    assert caught.value.code == "bad_tags"
+
+
+LONG = 200_000
+
+
+# A quadratic splitter takes minutes for these, a linear one well under a second each.
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    ("head", "unit"),
+    [
+        ("", " "),
+        ("<think>", "\n"),
+        ("<think>a", " "),
+        ("<think>a", "<"),
+        ("<think>a", " <"),
+        ("<think>a</think>", "\n"),
+        ("", "<think> a </think> "),
+        ("a", "<"),
+    ],
+)
+@pytest.mark.parametrize("size", [1, LONG])
+def test_time_is_linear_in_the_stream(head: str, unit: str, size: int) -> None:
+    text = head + unit * (LONG // len(unit))
+    feeds = [text[start : start + size] for start in range(0, len(text), size)]
+    assert "".join(piece for _, piece in raw(feeds)) == text
