@@ -375,7 +375,7 @@ class Assembler:
             return
         response = self._current(changes)
         unit = self._reasoning_unit(response, delta, changes)
-        if unit.item_id is None:
+        if delta.item_id:
             unit.item_id = delta.item_id
         self._extend(unit, delta.ext, changes)
         if delta.text:
@@ -459,7 +459,7 @@ class Assembler:
 
     def _answer(self, delta: ToolResultDelta, changes: list[Change]) -> None:
         unit = ResultUnit(
-            None, call_id=delta.tool_call_id, content=_clean(delta.content), native=delta.native, open=False
+            None, call_id=delta.tool_call_id, content=_clean(delta.content), native=delta.native
         )
         unit.ext.update(delta.ext or {})
         if not self._is_server_result(delta):
@@ -476,7 +476,7 @@ class Assembler:
         return delta.native is not None and delta.tool_call_id not in self._client_calls
 
     def _keep_native(self, delta: NativeDelta, changes: list[Change]) -> None:
-        unit = NativeUnit(None, kind=delta.kind, payload=delta.payload, open=False)
+        unit = NativeUnit(None, kind=delta.kind, payload=delta.payload)
         self._turn_to(self._current(changes), unit, changes)
         self._appear(unit, changes)
 
@@ -528,7 +528,12 @@ class Assembler:
             return
         response = self._current(changes)
         self._turn_to(response, unit, changes)
+        self._register(response, unit, changes)
+
+    def _register(self, response: Response, unit: Unit, changes: list[Change]) -> None:
         unit.present = True
+        # It may have been closed while there was nothing of it.
+        unit.open = not isinstance(unit, ResultUnit | NativeUnit)
         unit.seq = len(response.units)
         response.units.append(unit)
         changes.append(Appeared(unit))
@@ -555,7 +560,8 @@ class Assembler:
     ) -> None:
         if not text:
             return
-        self._appear(unit, changes)
+        if not unit.present:
+            self._register(self._current(changes), unit, changes)
         pieces.append(text)
         changes.append(Grew(unit, text, segment))
 
@@ -581,8 +587,9 @@ class Assembler:
 
     def _end(self, unit: Unit, status: Status, changes: list[Change]) -> None:
         self._release(unit, changes)
-        if isinstance(unit, CallUnit):
-            self._appear(unit, changes)
+        if isinstance(unit, CallUnit) and not unit.present:
+            # Its name never came: it is shown as it is, and ends nothing by appearing now.
+            self._register(self._current(changes), unit, changes)
         unit.open = False
         unit.status = status
         if status == "incomplete":

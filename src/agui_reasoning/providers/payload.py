@@ -35,7 +35,8 @@ def plain(payload: Any) -> Any:
     """
     dump = getattr(payload, "model_dump", None)
     if callable(dump):
-        return dump(mode="json", by_alias=True, exclude_unset=True)
+        # Without warnings: pydantic's quote the values they warn about.
+        return dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
     return dict(payload) if isinstance(payload, Mapping) and not isinstance(payload, dict) else payload
 
 

@@ -1,0 +1,104 @@
+"""The typer application: its commands, and what they all do about errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import wraps
+from importlib.metadata import version
+from typing import Annotated, Any
+
+import typer
+
+from agui_reasoning.cli.demo import demo
+from agui_reasoning.cli.encode import encode
+from agui_reasoning.cli.report import complain, line
+from agui_reasoning.errors import AGUIReasoningError
+
+__all__ = ["app", "run"]
+
+_NAME = "agui-reasoning"
+_INTERRUPTED = 130
+# The class itself has moved between typer's versions; this one has not.
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+app = typer.Typer(
+    name=_NAME,
+    help="Provider reasoning in, correct AG-UI events out, losing nothing.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def run(args: Sequence[str] | None = None) -> int:
+    """Run the application and give its exit status.
+
+    Wrong usage is one line too, where typer would print a box.
+    """
+    try:
+        status = app(args=None if args is None else list(args), prog_name=_NAME, standalone_mode=False)
+    except _UsageError as error:
+        line("error", f"{_reason(error)} See '{_command(error)} --help'. [usage]")
+        return 2
+    except (typer.Abort, KeyboardInterrupt):
+        return _INTERRUPTED
+    return status if isinstance(status, int) else 0
+
+
+def _reason(error: Any) -> str:
+    message = str(error.format_message()).strip()
+    return message if message.endswith((".", "?")) else f"{message}."
+
+
+def _command(error: Any) -> str:
+    return error.ctx.command_path if error.ctx else _NAME
+
+
+def _guarded(command: Callable[..., None]) -> Callable[..., None]:
+    @wraps(command)
+    def call(*args: Any, **options: Any) -> None:
+        try:
+            command(*args, **options)
+            sys.stdout.flush()
+        except AGUIReasoningError as error:
+            raise typer.Exit(complain(error)) from None
+        except BrokenPipeError:  # the reader has seen enough, as in `| head`
+            _discard_output()
+            raise typer.Exit(0) from None
+        except OSError as error:
+            _discard_output()
+            line(
+                "error",
+                f"The output cannot be written: {error.strerror}. Free the place it goes to. [output]",
+            )
+            raise typer.Exit(2) from None
+
+    return call
+
+
+def _discard_output() -> None:
+    """Point stdout at nothing, or the interpreter would fail once more when it flushes at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"{_NAME} {version(_NAME)}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _main(
+    context: typer.Context,
+    show_version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and exit.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+for _command_function in (demo, encode):
+    app.command()(_guarded(_command_function))

@@ -1,0 +1,143 @@
+"""Reasoning that comes as a list of blocks, in any of the spellings gateways have for it.
+
+``content`` lists (Mistral, Cohere, LiteLLM's upstreams), ``thinking_blocks`` and ``reasoning_items``
+(LiteLLM), and ``content_blocks`` (Portkey) all become `Block`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agui_reasoning.parts import Ext, Opaque, Segment
+from agui_reasoning.providers.payload import JSONObject, array, integer, obj, rest, string
+
+__all__ = ["Block", "read_block", "read_indexed_block"]
+
+ANTHROPIC_SIGNATURE = "anthropic.signature"
+MISTRAL_SIGNATURE = "mistral.signature"
+REDACTED = "anthropic.redacted_thinking"
+ENCRYPTED = "openai.encrypted_content"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One block, or in a stream a fragment of one.
+
+    Attributes:
+        kind: What it is; ``"native"`` has only a payload.
+        segments: Its text.
+        values: Its opaque values.
+        key: The provider's own number of it; ``None`` where it sends none.
+        item_id: The provider's id of it.
+        ext: Leftovers.
+        ends: Nothing more comes for it.
+        begins: It never continues the block before it.
+        payload: The block as it came, if it is native.
+    """
+
+    kind: Literal["reasoning", "text", "native"]
+    segments: tuple[Segment, ...] = ()
+    values: tuple[Opaque, ...] = ()
+    key: str | None = None
+    item_id: str | None = None
+    ext: Ext | None = None
+    ends: bool = False
+    begins: bool = False
+    payload: Any = None
+
+    @property
+    def text(self) -> str:
+        """Its text."""
+        return "".join(segment.text for segment in self.segments)
+
+
+def read_block(source: JSONObject, path: str, key: str | None = None) -> list[Block]:
+    """Read one block of a list."""
+    return _BLOCKS.get(string(source, "type", path), _native)(source, path, key)
+
+
+def read_indexed_block(source: JSONObject, path: str, position: int) -> list[Block]:
+    """Read a block of Portkey: whole, or its ``delta``; both are numbered."""
+    index = integer(source, "index", path)
+    key = str(position if index is None else index)
+    if "delta" not in source:
+        return read_block(source, path, key)
+    delta = obj(source, "delta", path)
+    kind = next((kind for field, kind in _FRAGMENTS.items() if field in delta), None)
+    return _BLOCKS[kind](delta, f"{path}/delta", key) if kind else []
+
+
+def _thinking(source: JSONObject, path: str, key: str | None) -> list[Block]:
+    """A string is Anthropic's and Cohere's spelling, a list of chunks is Mistral's."""
+    listed = isinstance(source.get("thinking"), list)
+    chunks = array(source, "thinking", path) if listed else []
+    text = (
+        "".join(string(chunk, "text", f"{path}/thinking") for chunk in chunks)
+        if listed
+        else string(source, "thinking", path)
+    )
+    signature = string(source, "signature", path)
+    kind = MISTRAL_SIGNATURE if listed else ANTHROPIC_SIGNATURE
+    block = Block(
+        "reasoning",
+        _text_segments(text),
+        (Opaque(kind, signature),) if signature else (),
+        key,
+        ext=rest(source, "type", "index", "thinking", "signature") or None,
+        # A signature is the last thing of a block; so is Mistral's word that it is closed.
+        ends=bool(signature) or source.get("closed") is True,
+    )
+    others = [chunk for chunk in chunks if not isinstance(chunk.get("text"), str)]
+    return [block, *(_native(chunk, path, None)[0] for chunk in others)]
+
+
+def _redacted(source: JSONObject, path: str, key: str | None) -> list[Block]:
+    value = Opaque(REDACTED, string(source, "data", path))
+    return [Block("reasoning", values=(value,), key=key, ends=True, begins=True)]
+
+
+def _reasoning(source: JSONObject, path: str, key: str | None) -> list[Block]:
+    """A plain ``{"type": "reasoning", "text": …}``, or an item of the Responses API carried along."""
+    if "text" in source:
+        ext = rest(source, "type", "index", "text") or None
+        return [Block("reasoning", _text_segments(string(source, "text", path)), key=key, ext=ext)]
+    parts = array(source, "summary", path)
+    texts = [string(part, "text", f"{path}/summary/{number}") for number, part in enumerate(parts)]
+    segments = tuple(Segment("summary", number, text) for number, text in enumerate(texts) if text)
+    encrypted = string(source, "encrypted_content", path)
+    values = (Opaque(ENCRYPTED, encrypted),) if encrypted else ()
+    item_id = string(source, "id", path) or None
+    ext = rest(source, "type", "id", "index", "summary", "encrypted_content") or None
+    return [Block("reasoning", segments, values, item_id or key, item_id, ext, ends=True, begins=True)]
+
+
+def _text(source: JSONObject, path: str, key: str | None) -> list[Block]:
+    ext = rest(source, "type", "index", "text") or None
+    return [Block("text", _text_segments(string(source, "text", path)), key=key, ext=ext)]
+
+
+def _native(source: JSONObject, path: str, key: str | None) -> list[Block]:
+    # Calls are in `tool_calls` as well.
+    return [] if source.get("type") == "tool_use" else [Block("native", payload=source)]
+
+
+def _text_segments(text: str) -> tuple[Segment, ...]:
+    return (Segment("text", 0, text),) if text else ()
+
+
+_BLOCKS: dict[str, Callable[[JSONObject, str, str | None], list[Block]]] = {
+    "thinking": _thinking,
+    "redacted_thinking": _redacted,
+    "reasoning": _reasoning,
+    "text": _text,
+}
+
+_FRAGMENTS = {
+    "thinking": "thinking",
+    "signature": "thinking",
+    "data": "redacted_thinking",
+    "text": "text",
+}
+"""The type of a fragment that does not tell it, by the field it has."""

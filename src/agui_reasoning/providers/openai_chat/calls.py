@@ -1,0 +1,215 @@
+"""Tool calls: fragments by index, ids that come once, twice or never."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from agui_reasoning.deltas import CloseDelta, Delta, OpaqueDelta, ToolCallDelta, ToolResultDelta
+from agui_reasoning.parts import Ext, Opaque
+from agui_reasoning.providers.openai_chat.signatures import DEFAULT_KIND, KINDS, read_call_signature
+from agui_reasoning.providers.openai_chat.units import Units
+from agui_reasoning.providers.payload import JSONObject, compact, integer, obj, reject, rest, shown, string
+
+__all__ = ["CallPiece", "Calls", "ExecutedTool", "read_calls", "read_executed_tool"]
+
+PLAIN_TYPES = ("", "function")
+CUSTOM = "custom"
+KNOWN = ("index", "id", "type", "function", "custom", "extra_content", "thought_signature")
+
+
+@dataclass(frozen=True, slots=True)
+class CallPiece:
+    """A call, or a fragment of one.
+
+    Attributes:
+        input: The text of a custom tool, which is not JSON.
+        signature: Its thought signature.
+    """
+
+    index: int | None
+    id: str
+    name: str
+    arguments: str
+    input: str | None
+    signature: str
+    ext: Ext | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutedTool:
+    """A call that the provider ran itself (Groq), with its result once there is one."""
+
+    id: str
+    name: str
+    arguments: str
+    content: str
+    native: JSONObject | None
+
+
+def read_calls(entries: list[JSONObject], path: str, *, whole: bool) -> list[CallPiece]:
+    """Read calls; those of a whole message are numbered by their place, where they have no number."""
+    return [
+        _read_call(entry, f"{path}/{number}", number if whole else None)
+        for number, entry in enumerate(entries)
+    ]
+
+
+def _read_call(entry: JSONObject, path: str, position: int | None) -> CallPiece:
+    kind = string(entry, "type", path)
+    function, custom = obj(entry, "function", path), obj(entry, "custom", path)
+    # Snowflake puts an empty `custom` beside every function.
+    is_custom = kind == CUSTOM or (not function and bool(custom))
+    index = integer(entry, "index", path)
+    signature, ext = read_call_signature(entry) or ("", None)
+    return CallPiece(
+        position if index is None else index,
+        string(entry, "id", path),
+        string(custom if is_custom else function, "name", path),
+        "" if is_custom else _arguments(function, path),
+        string(custom, "input", path) if is_custom else None,
+        signature,
+        {**_leftovers(entry, CUSTOM if is_custom else kind), **(ext or {})} or None,
+    )
+
+
+def _leftovers(entry: JSONObject, kind: str) -> JSONObject:
+    ext = rest(entry, *KNOWN)
+    if isinstance(ext.get("provider_specific_fields"), dict):
+        fields = rest(ext.pop("provider_specific_fields"), "thought_signature")
+        ext.update({"provider_specific_fields": fields} if fields else {})
+    return ext if kind in PLAIN_TYPES else {"type": kind, **ext}
+
+
+def _arguments(function: JSONObject, path: str) -> str:
+    """JSON text; some servers send the object itself."""
+    value = function.get("arguments")
+    if value is not None and not isinstance(value, str | dict):
+        raise reject("a string or an object", value, f"{path}/function/arguments")
+    return shown(value)
+
+
+def read_executed_tool(entry: JSONObject, path: str, position: int) -> ExecutedTool:
+    """Read a call of the provider's own."""
+    index = integer(entry, "index", path)
+    answered = any(
+        _holds(value) for key, value in entry.items() if key not in ("index", "type", "name", "arguments")
+    )
+    return ExecutedTool(
+        f"executed:{position if index is None else index}",
+        string(entry, "type", path) or string(entry, "name", path),
+        _arguments(entry, path),
+        shown(entry.get("output")),
+        entry if answered else None,
+    )
+
+
+def _holds(value: Any) -> bool:
+    """Whether there is anything in it: the first announcement of a search has ``{"results": []}``."""
+    if isinstance(value, dict):
+        return any(_holds(item) for item in value.values())
+    return value not in (None, "", [], False)
+
+
+@dataclass(slots=True, eq=False)
+class _Call:
+    id: str
+    name: str
+    inputs: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Calls:
+    """The calls of one response."""
+
+    units: Units
+    provider: str | None
+    first: str | None = None
+    ids: set[str] = field(default_factory=set)
+    _by_index: dict[int, _Call] = field(default_factory=dict)
+    _by_id: dict[str, _Call] = field(default_factory=dict)
+    _last: _Call | None = None
+    _custom: list[_Call] = field(default_factory=list)
+    _started: dict[str, str] = field(default_factory=dict)
+    _answered: set[str] = field(default_factory=set)
+
+    def receive(self, piece: CallPiece) -> list[Delta]:
+        """Take a call, or the next fragment of one."""
+        if not (piece.id or piece.name or piece.arguments or piece.input):
+            return []
+        call = self._find(piece)
+        deltas = self._begin(piece) if call is None else self._continue(call, piece)
+        if piece.signature:
+            kind = KINDS.get(self.provider or "", DEFAULT_KIND)
+            call_id = self._last.id if self._last else ""
+            deltas.append(OpaqueDelta(Opaque(kind, piece.signature, attach=f"tool_call:{call_id}")))
+        return deltas
+
+    def settle(self) -> list[Delta]:
+        """No call gets more fragments: the free text of custom tools becomes JSON only when it is whole."""
+        pending, self._custom = self._custom, []
+        return [ToolCallDelta(call.id, "", compact({"input": "".join(call.inputs)})) for call in pending]
+
+    def execute(self, tool: ExecutedTool) -> list[Delta]:
+        """Take a call of the provider's own, announced or answered; both are sent more than once."""
+        deltas: list[Delta] = []
+        if self._started.get(tool.id) is None or (tool.arguments and not self._started[tool.id]):
+            name = tool.name if tool.id not in self._started else ""
+            self._started[tool.id] = tool.arguments
+            deltas += self.units.call(tool.id)
+            deltas.append(ToolCallDelta(tool.id, name, tool.arguments, server=True))
+        if tool.native is not None and tool.id not in self._answered:
+            self._answered.add(tool.id)
+            deltas.append(ToolResultDelta(tool.id, tool.content, native=tool.native))
+        return deltas
+
+    def _find(self, piece: CallPiece) -> _Call | None:
+        """The call a fragment continues: by index, else by id, else the last one."""
+        if piece.index is not None:
+            known = self._by_index.get(piece.index)
+        elif piece.id:
+            known = self._by_id.get(piece.id)
+        else:
+            known = self._last
+        return known if known is not None and not _is_another(known, piece) else None
+
+    def _begin(self, piece: CallPiece) -> list[Delta]:
+        deltas = self.units.call(piece.id)
+        if piece.id in self.ids and piece.id:
+            # Two calls of one id: only an ended call makes room for another.
+            deltas.append(CloseDelta(key=piece.id))
+        call = _Call(piece.id, piece.name)
+        self._remember(call, piece)
+        deltas.append(ToolCallDelta(piece.id, piece.name, piece.arguments, ext=piece.ext))
+        return deltas
+
+    def _remember(self, call: _Call, piece: CallPiece) -> None:
+        self._last = self._by_id[call.id] = call
+        if piece.index is not None:
+            self._by_index[piece.index] = call
+        if piece.input is not None:
+            call.inputs.append(piece.input)
+            self._custom.append(call)
+        if self.first is None:
+            self.first = call.id
+        self.ids.add(call.id)
+
+    def _continue(self, call: _Call, piece: CallPiece) -> list[Delta]:
+        deltas = self.units.call(call.id)
+        self._last = call
+        if piece.input:
+            call.inputs.append(piece.input)
+        name = "" if call.name else piece.name
+        call.name = call.name or name
+        if name or piece.arguments or piece.ext:
+            deltas.append(ToolCallDelta(call.id, name, piece.arguments, ext=piece.ext))
+        return deltas
+
+
+def _is_another(known: _Call, piece: CallPiece) -> bool:
+    """Whether a piece that seems to continue a call begins another: gateways reuse indices and omit ids."""
+    if piece.id and known.id:
+        return piece.id != known.id
+    if not (piece.name and known.name):
+        return False
+    return not known.id or piece.name != known.name

@@ -1,0 +1,205 @@
+"""OpenAI Chat Completions: deltas without structure, from dozens of servers.
+
+A stream's ``delta`` and a response's ``message`` have the same fields and go the same way (`fields`), so
+that both give the same parts in the normal form: reasoning, text, calls, and reasoning that resumes joined.
+Reasoning may be in any of a dozen fields, often in two at once. The one to trust first says the text and
+keeps doing so as long as it delivers; values that must go back (signatures, encrypted data) are taken from
+every field.
+
+Only the choice with index 0 is decoded. Audio, images and log probabilities are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from agui_reasoning.deltas import (
+    CloseDelta,
+    Delta,
+    FinishDelta,
+    ResponseStart,
+    UsageDelta,
+)
+from agui_reasoning.errors import DecodeError, ProviderError
+from agui_reasoning.providers.base import Decoder
+from agui_reasoning.providers.openai_chat.fields import Piece, read_message
+from agui_reasoning.providers.openai_chat.response import Response
+from agui_reasoning.providers.openai_chat.usage import read_usage
+from agui_reasoning.providers.payload import JSONObject, array, compact, obj, plain, reject, string
+
+__all__ = ["OpenAIChatDecoder"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Error:
+    """What the provider said instead of going on."""
+
+    code: str | None
+    type: str | None
+    message: str
+
+    def exception(self, deltas: list[Delta]) -> ProviderError:
+        return ProviderError(
+            provider_code=self.code,
+            provider_type=self.type,
+            provider_message=self.message,
+            deltas=(*deltas, CloseDelta(status="incomplete")),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """A payload that was read and found good."""
+
+    id: str
+    start: ResponseStart
+    piece: Piece | None
+    reason: str
+    usage: UsageDelta | None
+    error: _Error | None
+
+
+class OpenAIChatDecoder(Decoder):
+    """Decodes Chat Completions streams and responses of OpenAI and of everyone who speaks the shape."""
+
+    api: ClassVar[str] = "openai-chat"
+
+    def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
+        super().__init__(provider=provider, model=model)
+        self._response: Response | None = None
+        self._usage: UsageDelta | None = None
+
+    def receive(self, payload: Any) -> list[Delta]:
+        """Decode one payload of the stream.
+
+        Beside chunks it takes the events of the openai SDK's ``chat.completions.stream()``: the chunk in a
+        ``chunk`` event counts, the other events repeat it and give nothing.
+        """
+        return super().receive(_unwrapped(payload))
+
+    def whole(self, response: Any) -> list[Delta]:
+        """The deltas of a whole response."""
+        data = plain(response)
+        if not isinstance(data, dict):
+            raise self._named(reject("an object", data, ""))
+        try:
+            chunk = self._read(data, "message")
+        except DecodeError as error:
+            raise self._named(error) from None
+        if chunk.error is None and data.get("choices") is None:
+            raise self._named(reject("an array", data.get("choices"), "/choices"))
+        return self._apply(chunk) + self._settle()
+
+    def _decode(self, data: JSONObject) -> list[Delta]:
+        if data.get("type") == "chunk" and "choices" not in data:
+            data = obj(data, "chunk")
+        return self._apply(self._read(data, "delta"))
+
+    def _done(self) -> list[Delta]:
+        return self._settle()
+
+    def _end(self) -> list[Delta]:
+        response = self._response
+        if response is None or response.reason is not None:
+            return self._settle()
+        self._response = None
+        raise self._truncated([*response.flush(), CloseDelta(status="incomplete")])
+
+    # -- reading: nothing of the decoder changes before a payload is known to be good
+
+    def _read(self, data: JSONObject, field: str) -> _Chunk:
+        choice = next((c for c in array(data, "choices") if c.get("index") in (0, None)), None)
+        piece = None if choice is None else self._read_piece(choice, field)
+        response_id = string(data, "id")
+        start = ResponseStart(self._origin(data), id=response_id or None)
+        model = start.origin.model if start.origin else None
+        return _Chunk(
+            response_id,
+            start,
+            piece,
+            string(choice or {}, "finish_reason", "/choices/0"),
+            read_usage(data, self.provider, model),
+            _read_error(data, choice or {}),
+        )
+
+    def _read_piece(self, choice: JSONObject, field: str) -> Piece:
+        whole = field == "message"
+        if not whole and choice.get(field) is None and self._response is None:
+            # Some gateways answer a streaming request with one chunk that holds a message.
+            field, whole = "message", choice.get("message") is not None
+        return read_message(obj(choice, field, "/choices/0"), f"/choices/0/{field}", whole=whole)
+
+    # -- applying
+
+    def _apply(self, chunk: _Chunk) -> list[Delta]:
+        deltas: list[Delta] = []
+        if chunk.piece is not None:
+            deltas += self._open(chunk, chunk.piece)
+        if self._response is not None and chunk.piece is not None:
+            deltas += self._response.receive(chunk.piece)
+            self._response.reason = chunk.reason or self._response.reason
+        deltas += self._count(chunk.usage)
+        if chunk.error is not None:
+            response, self._response = self._response, None
+            raise chunk.error.exception(deltas + (response.flush() if response else []))
+        return deltas
+
+    def _open(self, chunk: _Chunk, piece: Piece) -> list[Delta]:
+        """Begin a response, or another one.
+
+        Ids may change with every chunk of one response (Groq's agents), and what follows the finish reason
+        may repeat it: only new content under a new id is another response.
+        """
+        response = self._response
+        if response is not None:
+            another = response.reason is not None and chunk.id not in ("", response.id) and piece.carries
+            if not another:
+                return []
+        deltas = self._settle()
+        self._response = Response(self.provider, chunk.id)
+        self._usage = None
+        return [*deltas, chunk.start]
+
+    def _count(self, usage: UsageDelta | None) -> list[Delta]:
+        """Counts may come with every chunk; they are handed on when they change."""
+        if usage is None or usage == self._usage:
+            return []
+        if usage.model is None and self._usage is not None:
+            usage = replace(usage, model=self._usage.model)
+        self._usage = usage
+        return [usage]
+
+    def _settle(self) -> list[Delta]:
+        """The response is over. It is held open until here, since much may follow the finish reason."""
+        response, self._response = self._response, None
+        if response is None:
+            return []
+        return [*response.end(), FinishDelta(response.reason)]
+
+
+def _unwrapped(payload: Any) -> Any:
+    """Take the chunk out of an SDK event without dumping the snapshots that these events hold."""
+    if isinstance(payload, str | Mapping) or not isinstance(getattr(payload, "type", None), str):
+        return payload
+    if payload.type == "chunk":
+        return getattr(payload, "chunk", payload)
+    return payload if hasattr(payload, "choices") else {}
+
+
+def _read_error(data: JSONObject, choice: JSONObject) -> _Error | None:
+    """Find an error in a payload: OpenRouter puts one beside the choices or into one; vLLM sends it bare."""
+    error = data.get("error") or choice.get("error")
+    if error is None and data.get("object") == "error":
+        error = data
+    if not error:
+        return None
+    if not isinstance(error, dict):
+        return _Error(None, None, error if isinstance(error, str) else compact(error))
+    code, kind, message = (error.get(name) for name in ("code", "type", "message"))
+    return _Error(
+        None if code is None else str(code),
+        kind if isinstance(kind, str) else None,
+        message if isinstance(message, str) else "",
+    )

@@ -1,0 +1,220 @@
+"""The field zoo: where a Chat Completions message may keep its reasoning.
+
+`read_message` reads and checks one ``message`` or ``delta`` completely before anything is made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, TypeAlias
+
+from agui_reasoning.parts import Ext, Opaque
+from agui_reasoning.providers.openai_chat.blocks import Block, read_block, read_indexed_block
+from agui_reasoning.providers.openai_chat.calls import CallPiece, ExecutedTool, read_calls, read_executed_tool
+from agui_reasoning.providers.openai_chat.details import Detail, read_detail
+from agui_reasoning.providers.openai_chat.signatures import read_signature, read_signatures
+from agui_reasoning.providers.payload import JSONObject, array, obj, string
+
+__all__ = ["RANK", "Piece", "read_message"]
+
+DETAILS = "reasoning_details"
+
+PREFERENCE = (
+    DETAILS,
+    "content_blocks",
+    "thinking_blocks",
+    "reasoning_items",
+    "reasoning_content",
+    "reasoning",
+    "reasoning.content",
+    "reasoning_text",
+    "thinking",
+    "extra_content.deepseek.reasoning_content",
+    "content",
+)
+"""Fields that may hold the same text, the one to trust first. A dotted name is a path."""
+
+RANK = {name: rank for rank, name in enumerate(PREFERENCE)}
+
+
+@dataclass(slots=True)
+class Piece:
+    """A message, or one delta of it, as it was read.
+
+    Attributes:
+        whole: It is a message.
+        flat: Reasoning that is a plain string, by field; ``""`` is kept.
+        details: The entries of ``reasoning_details``.
+        blocks: Lists of blocks, by field.
+        content: The answer, where it is a string.
+        refusal: Likewise.
+        annotations: Of the text.
+        calls: Tool calls.
+        executed: Calls that the provider ran itself.
+        opaque: Values of the flat reasoning.
+        signatures: Values of the message, with where they stood.
+        empty: Fields that are there and empty, which some providers mean.
+        spoken: The reasoning text, by field.
+    """
+
+    whole: bool = False
+    flat: dict[str, str] = field(default_factory=dict)
+    details: list[Detail] = field(default_factory=list)
+    blocks: dict[str, list[Block]] = field(default_factory=dict)
+    content: str = ""
+    refusal: str = ""
+    annotations: list[Any] = field(default_factory=list)
+    calls: list[CallPiece] = field(default_factory=list)
+    executed: list[ExecutedTool] = field(default_factory=list)
+    opaque: list[Opaque] = field(default_factory=list)
+    signatures: list[tuple[str, Ext]] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)
+    spoken: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def carries(self) -> bool:
+        """It has anything to say at all."""
+        return bool(
+            self.spoken
+            or self.content
+            or self.calls
+            or self.blocks
+            or self.details
+            or self.executed
+            or self.refusal
+        )
+
+
+_Reader: TypeAlias = Callable[[Piece, JSONObject, str, str], None]
+"""Takes the piece, the message, the field's name, and the path of the message."""
+
+
+def read_message(message: JSONObject, path: str, *, whole: bool) -> Piece:
+    """Read a whole message, or a delta.
+
+    Raises:
+        DecodeError: A field has the wrong type.
+    """
+    piece = Piece(whole)
+    for name, value in message.items():
+        reader = _READERS.get(name)
+        if reader is not None and value is not None:
+            reader(piece, message, name, path)
+    piece.signatures = read_signatures(message)
+    return piece
+
+
+def _flat(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+    _hear(piece, name, string(message, name, path))
+
+
+def _hear(piece: Piece, name: str, text: str) -> None:
+    piece.flat[name] = text
+    if text:
+        piece.spoken[name] = text
+    else:
+        piece.empty.append(name)
+
+
+def _reasoning(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+    """A string everywhere but in any-llm, where it is an object."""
+    if not isinstance(message[name], dict):
+        _flat(piece, message, name, path)
+    elif message[name].get("content") is not None:
+        _hear(piece, f"{name}.content", string(message[name], "content", f"{path}/{name}"))
+
+
+def _details(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+    entries = array(message, name, path)
+    piece.details = [read_detail(entry, f"{path}/{name}/{number}") for number, entry in enumerate(entries)]
+    if text := "".join(detail.text for detail in piece.details):
+        piece.spoken[DETAILS] = text
+    if not entries:
+        piece.empty.append(DETAILS)
+
+
+def _blocks(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+    entries = array(message, name, path)
+    read = (read_block(entry, f"{path}/{name}/{number}") for number, entry in enumerate(entries))
+    _keep_blocks(piece, name, list(chain.from_iterable(read)))
+
+
+def _content_blocks(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+    entries = array(message, name, path)
+    read = (read_indexed_block(entry, f"{path}/{name}/{n}", n) for n, entry in enumerate(entries))
+    _keep_blocks(piece, name, list(chain.from_iterable(read)))
+
+
+def _keep_blocks(piece: Piece, name: str, blocks: list[Block]) -> None:
+    if blocks:
+        piece.blocks[name] = blocks
+    if text := "".join(block.text for block in blocks if block.kind == "reasoning"):
+        piece.spoken[name] = text
+
+
+def _content(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+    if isinstance(message[name], list):
+        _blocks(piece, message, name, path)
+    else:
+        piece.content = string(message, name, path)
+
+
+def _refusal(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+    piece.refusal = string(message, name, path)
+
+
+def _annotations(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+    piece.annotations = array(message, name, path)
+
+
+def _calls(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+    piece.calls += read_calls(array(message, name, path), f"{path}/{name}", whole=piece.whole)
+
+
+def _function_call(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+    """The spelling before ``tool_calls``: one call, no id."""
+    entry = {"type": name, "function": obj(message, name, path)}
+    piece.calls += read_calls([entry], f"{path}/{name}", whole=False)
+
+
+def _executed(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+    entries = array(message, name, path)
+    piece.executed = [
+        read_executed_tool(entry, f"{path}/{name}/{number}", number) for number, entry in enumerate(entries)
+    ]
+
+
+def _copilot(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+    if value := string(message, name, path):
+        piece.opaque.append(Opaque("copilot.reasoning_opaque", value))
+
+
+def _extra_content(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+    """What any-llm keeps of its upstreams beside the message."""
+    if signature := read_signature(message, (name, "anthropic", "signature")):
+        piece.opaque.append(Opaque("anthropic.signature", signature))
+    if text := read_signature(message, (name, "deepseek", "reasoning_content")):
+        _hear(piece, f"{name}.deepseek.reasoning_content", text)
+
+
+_READERS: dict[str, _Reader] = {
+    DETAILS: _details,
+    "content_blocks": _content_blocks,
+    "thinking_blocks": _blocks,
+    "reasoning_items": _blocks,
+    "reasoning_content": _flat,
+    "reasoning": _reasoning,
+    "reasoning_text": _flat,
+    "reasoning_opaque": _copilot,
+    "thinking": _flat,
+    "extra_content": _extra_content,
+    "content": _content,
+    "refusal": _refusal,
+    "annotations": _annotations,
+    "tool_calls": _calls,
+    "function_call": _function_call,
+    "executed_tools": _executed,
+}
+"""Field of the message to its reader; what is not here says nothing (``role``, ``audio``, ``channel``, …)."""

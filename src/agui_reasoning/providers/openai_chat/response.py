@@ -1,0 +1,199 @@
+"""One response under way: what its pieces mean, in order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agui_reasoning.deltas import (
+    CloseDelta,
+    Delta,
+    OpaqueDelta,
+    ReasoningDelta,
+    TextDelta,
+    ToolCallDelta,
+)
+from agui_reasoning.parts import Ext, Opaque
+from agui_reasoning.providers.openai_chat.blocks import Block
+from agui_reasoning.providers.openai_chat.calls import Calls
+from agui_reasoning.providers.openai_chat.content import Content
+from agui_reasoning.providers.openai_chat.details import Details
+from agui_reasoning.providers.openai_chat.fields import DETAILS, RANK, Piece
+from agui_reasoning.providers.openai_chat.ledger import Ledger, shares
+from agui_reasoning.providers.openai_chat.runs import Runs
+from agui_reasoning.providers.openai_chat.signatures import DEFAULT_KIND, KINDS
+from agui_reasoning.providers.openai_chat.units import FLAT, TEXT, Units
+
+__all__ = ["Response"]
+
+REFUSAL = "refusal"
+
+CUT_REASONS = frozenset({"length", "max_tokens", "model_length", "insufficient_system_resource"})
+"""Finish reasons that say that the last unit was cut; the last one is DeepSeek's."""
+
+CUMULATIVE = frozenset({"minimax"})
+"""Providers that send all the reasoning so far with every delta, in some of their versions."""
+
+
+class Response:
+    """Turns the pieces of one response into deltas.
+
+    Attributes:
+        id: The provider's id of it.
+        reason: Its finish reason, once it came.
+    """
+
+    def __init__(self, provider: str | None, response_id: str) -> None:
+        self.id = response_id
+        self.reason: str | None = None
+        self._provider = provider
+        self._units = Units()
+        self._content = Content(self._units)
+        self._details = Details(self._units)
+        self._runs = Runs(self._units)
+        self._calls = Calls(self._units, provider)
+        self._ledger = Ledger()
+        self._source: str | None = None
+        self._flat = False
+        self._field_noted = False
+        self._annotations: list[object] = []
+        self._empty: list[str] = []
+        self._held: list[tuple[str, Ext]] = []
+        self._signatures: set[str] = set()
+        self._signed = 0
+
+    def receive(self, piece: Piece) -> list[Delta]:
+        """Take a whole message, or the next delta of it."""
+        self._empty += [name for name in piece.empty if name not in self._empty]
+        speaker = self._choose(piece)
+        fresh = self._fresh(piece, speaker)
+        deltas = self._content.literal() if fresh else []
+        if not piece.calls and (fresh or piece.content or piece.blocks):
+            deltas += self._calls.settle()
+        deltas += self._reason(piece, speaker, fresh)
+        for tool in piece.executed:
+            deltas += self._calls.execute(tool)
+        deltas += self._say(piece)
+        if piece.calls:
+            deltas += self._call(piece)
+        deltas += self._details.release(self._calls.ids)
+        return deltas + self._sign(piece.signatures)
+
+    def flush(self) -> list[Delta]:
+        """What was held back."""
+        deltas = [*self._content.end(), *self._calls.settle(), *self._details.end()]
+        held, self._held = self._held, []
+        # The assembler keeps values that nothing came for.
+        return deltas + [self._signature(value, TEXT) for value, _ in held]
+
+    def end(self) -> list[Delta]:
+        """The response ended properly."""
+        deltas = self.flush()
+        if self._empty and not self._units.reasoned:
+            field = min(self._empty, key=RANK.__getitem__)
+            deltas.append(ReasoningDelta(key=FLAT, ext={"field": field, "explicit_empty": True}))
+        if self.reason in CUT_REASONS and self._units.last is not None:
+            deltas.append(CloseDelta(key=self._units.last, status="incomplete"))
+        return deltas
+
+    # -- reasoning
+
+    def _choose(self, piece: Piece) -> str | None:
+        """The field that says the text: the one that did, as long as it delivers."""
+        if self._source in piece.spoken:
+            return self._source
+        return min(piece.spoken, key=RANK.__getitem__, default=None)
+
+    def _fresh(self, piece: Piece, speaker: str | None) -> str:
+        if speaker is None:
+            return ""
+        mirror = self._source not in (None, speaker)
+        cumulative = self._provider in CUMULATIVE
+        fresh = self._ledger.fresh(piece.spoken[speaker], cumulative=cumulative, mirror=mirror)
+        if fresh:
+            self._source = speaker
+        return fresh
+
+    def _reason(self, piece: Piece, speaker: str | None, fresh: str) -> list[Delta]:
+        deltas: list[Delta] = []
+        if speaker in piece.flat and fresh:
+            deltas += self._flatly(fresh, speaker)
+        for opaque in piece.opaque:
+            deltas += [*self._units.reasoning(FLAT, grows=False), OpaqueDelta(opaque, key=FLAT)]
+        if piece.details:
+            texts = shares([d.text for d in piece.details], fresh if speaker == DETAILS else None)
+            mirror = next((name for name, text in piece.flat.items() if text), None)
+            deltas += self._details.receive(
+                piece.details, texts, mirror=mirror, flat=self._flat, whole=piece.whole
+            )
+        for source, blocks in piece.blocks.items():
+            deltas += self._block(source, blocks, fresh if speaker == source else None, piece.whole)
+        return deltas
+
+    def _flatly(self, text: str, field: str | None) -> list[Delta]:
+        # The field is noted so that the text can be sent back under the same name.
+        ext = None if self._field_noted else {"field": field}
+        self._flat = self._field_noted = True
+        return [*self._units.reasoning(FLAT), ReasoningDelta(text, key=FLAT, ext=ext)]
+
+    def _block(self, source: str, blocks: list[Block], fresh: str | None, whole: bool) -> list[Delta]:
+        deltas: list[Delta] = []
+        texts = shares([block.text if block.kind == "reasoning" else "" for block in blocks], fresh)
+        for block, text in zip(blocks, texts, strict=True):
+            if block.kind == "text":
+                deltas += self._content.literal()
+            deltas += self._runs.receive(source, block, text, flat=self._flat, whole=whole)
+        return deltas
+
+    # -- the answer
+
+    def _say(self, piece: Piece) -> list[Delta]:
+        deltas: list[Delta] = []
+        blocks = piece.blocks.get("content_blocks", ())
+        # Portkey's blocks hold the text of `content` too, and where it stood.
+        if piece.content and not any(block.kind == "text" for block in blocks):
+            deltas += self._content.feed(piece.content)
+        if piece.refusal:
+            deltas += self._units.text(REFUSAL)
+            deltas.append(TextDelta(piece.refusal, key=REFUSAL, ext={"type": REFUSAL}))
+        if piece.annotations:
+            self._annotations = [*self._annotations, *piece.annotations]
+            ext = {"annotations": self._annotations}
+            deltas.append(TextDelta("", key=self._units.text_key, ext=ext))
+        return deltas
+
+    def _call(self, piece: Piece) -> list[Delta]:
+        deltas = self._content.pause()
+        for call in piece.calls:
+            deltas += self._calls.receive(call)
+        return deltas
+
+    # -- signatures of the message
+
+    def _sign(self, signatures: list[tuple[str, Ext]]) -> list[Delta]:
+        """Attach the signatures of a message to its text, or to its first call; before either they wait."""
+        self._held += [item for item in signatures if item[0] not in self._signatures]
+        self._signatures.update(value for value, _ in signatures)
+        if not self._held or not (self._units.spoke or self._calls.first is not None):
+            return []
+        held, self._held = self._held, []
+        deltas: list[Delta] = []
+        for value, ext in held:
+            deltas += self._attach(value, ext)
+        return deltas
+
+    def _attach(self, value: str, ext: Ext) -> list[Delta]:
+        self._signed += 1
+        if self._signed > 1:
+            # A unit holds one signature: the others get a unit each.
+            key = f"signature:{self._signed}"
+            opened = self._units.reasoning(key)
+            signature = replace(self._signature(value, "self"), key=key)
+            return [*opened, ReasoningDelta(key=key, ext=ext), signature, *self._units.close(key)]
+        if self._units.spoke:
+            return [TextDelta("", key=self._units.text_key, ext=ext), self._signature(value, TEXT)]
+        call = self._calls.first or ""
+        return [ToolCallDelta(call, ext=ext), self._signature(value, f"tool_call:{call}")]
+
+    def _signature(self, value: str, attach: str) -> OpaqueDelta:
+        kind = KINDS.get(self._provider or "", DEFAULT_KIND)
+        return OpaqueDelta(Opaque(kind, value, attach=attach))

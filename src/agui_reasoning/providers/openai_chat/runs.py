@@ -1,0 +1,117 @@
+"""Lists of blocks to units: in a stream their fragments follow each other, mostly without a number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agui_reasoning.deltas import Delta, NativeDelta, OpaqueDelta, ReasoningDelta, TextDelta
+from agui_reasoning.parts import Segment
+from agui_reasoning.providers.openai_chat.blocks import REDACTED, Block
+from agui_reasoning.providers.openai_chat.units import FLAT, Units
+
+__all__ = ["Runs"]
+
+
+@dataclass(slots=True)
+class _Run:
+    """A run of reasoning fragments of one field; it ends with a signature or when text comes between."""
+
+    number: int = 0
+    open: bool = False
+
+
+class Runs:
+    """Makes units of the blocks of one response.
+
+    A block that the provider numbers is a unit of that number. Others are a unit per run: a run ends with a
+    signature, with text in the same list, and in a whole response with every block.
+    """
+
+    def __init__(self, units: Units) -> None:
+        self._units = units
+        self._runs: dict[str, _Run] = {}
+        self._taken: set[str] = set()
+
+    def receive(self, source: str, block: Block, text: str, *, flat: bool, whole: bool) -> list[Delta]:
+        """Take a block.
+
+        Args:
+            source: The field it came in.
+            block: The block.
+            text: What of its reasoning is to be said.
+            flat: There is reasoning in a plain string.
+            whole: It is not a fragment.
+        """
+        return _KINDS[block.kind](self, source, block, text, flat, whole)
+
+    def _native(self, source: str, block: Block, text: str, flat: bool, whole: bool) -> list[Delta]:
+        name = block.payload.get("type") or "block"
+        return [NativeDelta(f"openai_chat.{name}", block.payload)]
+
+    def _text(self, source: str, block: Block, text: str, flat: bool, whole: bool) -> list[Delta]:
+        run = self._runs.setdefault(source, _Run())
+        run.open = False
+        key = f"{source}:{block.key}" if block.key else self._units.text_key
+        if not (block.text or block.ext):
+            return []
+        return [
+            *(self._units.text(key) if block.text else ()),
+            TextDelta(block.text, key=key, ext=block.ext),
+        ]
+
+    def _reasoning(self, source: str, block: Block, text: str, flat: bool, whole: bool) -> list[Delta]:
+        if not (text or block.values or block.item_id):
+            return []
+        joins = flat and not text and self._joins_flat(source, block)
+        key = FLAT if joins else self._key(source, block, whole)
+        if source == "content":
+            self._units.break_text()
+        deltas = self._units.reasoning(key, grows=bool(text))
+        segments = block.segments if text == block.text else (Segment("text", 0, text),)
+        deltas += _speak(block, segments if text else (), key)
+        deltas += [OpaqueDelta(value, key=key) for value in block.values]
+        if (block.ends or whole) and not joins:
+            deltas += self._units.close(key)
+        return deltas
+
+    def _joins_flat(self, source: str, block: Block) -> bool:
+        """Whether a value belongs to the plain string, where the text of its block was said."""
+        run = self._runs.get(source)
+        kinds = {value.kind for value in block.values}
+        if REDACTED in kinds or kinds & self._taken or (run is not None and run.open):
+            return False
+        self._taken |= kinds or {"item"}
+        return True
+
+    def _key(self, source: str, block: Block, whole: bool) -> str:
+        if block.key:
+            return f"{source}:{block.key}"
+        run = self._runs.setdefault(source, _Run())
+        if block.begins or not run.open:
+            run.number += 1
+        run.open = not (block.ends or whole)
+        return f"{source}:{run.number}"
+
+
+def _speak(block: Block, segments: tuple[Segment, ...], key: str) -> list[Delta]:
+    """The text of a block; its id and leftovers ride on the first delta."""
+    spoken = segments or ((Segment("text", 0, ""),) if block.item_id or block.ext else ())
+    return [
+        ReasoningDelta(
+            segment.text,
+            key=key,
+            channel=segment.channel,
+            index=segment.index,
+            item_id=None if number else block.item_id,
+            ext=None if number else block.ext,
+        )
+        for number, segment in enumerate(spoken)
+    ]
+
+
+_KINDS: dict[str, Callable[[Runs, str, Block, str, bool, bool], list[Delta]]] = {
+    "native": Runs._native,
+    "text": Runs._text,
+    "reasoning": Runs._reasoning,
+}

@@ -1,0 +1,50 @@
+"""Gemini's thought signatures in the places that OpenAI-compatible endpoints and gateways have for them."""
+
+from __future__ import annotations
+
+from agui_reasoning.parts import Ext
+from agui_reasoning.providers.payload import JSONObject
+
+__all__ = ["KINDS", "read_call_signature", "read_signature", "read_signatures"]
+
+DEFAULT_KIND = "gemini.openai_compat_signature"
+
+KINDS = {"perplexity": "perplexity.thought_signature"}
+"""The kind of a thought signature by provider; everyone else hands on Gemini's."""
+
+FIELD = "thought_signature"
+
+_PLACES: tuple[tuple[tuple[str, ...], Ext], ...] = (
+    # AI Studio and Vertex AI do not take each other's namespace back.
+    (("extra_content", "google", FIELD), {"extra_content": "google"}),
+    (("extra_content", "vertex", FIELD), {"extra_content": "vertex"}),
+    (("function", FIELD), {"signature_field": f"function.{FIELD}"}),
+    (("provider_specific_fields", FIELD), {"signature_field": f"provider_specific_fields.{FIELD}"}),
+    ((FIELD,), {"signature_field": FIELD}),
+)
+"""Paths within a call or a message, the one to trust first, and what the unit notes of it."""
+
+
+def read_signature(source: JSONObject, path: tuple[str, ...]) -> str:
+    """Follow a path to a string; ``""`` when it is not there: these are additions nobody specified."""
+    value: object = source
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def read_call_signature(source: JSONObject) -> tuple[str, Ext] | None:
+    """The signature of a call; it may be there twice."""
+    return next(((value, ext) for path, ext in _PLACES if (value := read_signature(source, path))), None)
+
+
+def read_signatures(message: JSONObject) -> list[tuple[str, Ext]]:
+    """The signatures of a message as a whole; LiteLLM has a list of them."""
+    found = read_call_signature(message)
+    signatures = [found] if found else []
+    fields = message.get("provider_specific_fields")
+    listed = fields.get(f"{FIELD}s") if isinstance(fields, dict) else None
+    if isinstance(listed, list):
+        ext = {"signature_field": f"provider_specific_fields.{FIELD}s"}
+        signatures += [(value, ext) for value in listed if isinstance(value, str) and value]
+    return signatures

@@ -1,0 +1,1 @@
+"""OpenAI Responses, and everyone who speaks it."""

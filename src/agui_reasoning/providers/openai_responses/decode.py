@@ -1,0 +1,275 @@
+"""OpenAI Responses: output items and the events they grow by.
+
+Every output item is a unit, known by its output index, because proxies rotate item ids between the events of
+one item. What comes last is right: ``encrypted_content`` is read from the item's final form only, since the
+one it was announced with is another, shorter string, and ``response.completed`` holds a third.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from agui_reasoning.deltas import CloseDelta, Delta, FinishDelta, ResponseStart, UsageDelta
+from agui_reasoning.errors import ProviderError
+from agui_reasoning.providers.base import Decoder
+from agui_reasoning.providers.openai_responses.items import Item, announce, grow, settle
+from agui_reasoning.providers.payload import JSONObject, array, integer, obj, plain, reject, shown, string
+
+__all__ = ["OpenAIResponsesDecoder"]
+
+CUT_REASONS = frozenset({"max_output_tokens", "content_filter", "cancelled", "incomplete"})
+
+
+class OpenAIResponsesDecoder(Decoder):
+    """Decodes Responses streams and responses: OpenAI, Azure, xAI, OpenRouter, Copilot, Bedrock, vLLM, …."""
+
+    api: ClassVar[str] = "openai-responses"
+    vendor: ClassVar[str | None] = "openai"
+
+    def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
+        super().__init__(provider=provider, model=model)
+        self._reset()
+
+    def _reset(self, *, running: bool = False) -> None:
+        """Forget the items: keys, ids and indices are those of one response."""
+        self._running = running
+        # By index and type: servers exist that give items of different types the same index.
+        self._items: dict[tuple[int, str], Item] = {}
+        self._ids: dict[str, int] = {}
+        self._newest: Item | None = None
+        self._count = 0
+        self._done_types: set[str] = set()
+
+    def _decode(self, data: JSONObject) -> list[Delta]:
+        kind = string(data, "type")
+        if not kind and data.get("error"):
+            kind = "error"
+        handler = _EVENTS.get(kind)
+        return handler(self, data) if handler else []
+
+    def _end(self) -> list[Delta]:
+        if not self._running:
+            return []
+        self._reset()
+        raise self._truncated()
+
+    def whole(self, response: Any) -> list[Delta]:
+        """The deltas of a whole response, or of a compacted conversation."""
+        data = plain(response)
+        if not isinstance(data, dict):
+            raise reject("an object", data, "")
+        self._reset()
+        if string(data, "type") == "error":
+            return self._error(data)
+        return self._conclude(data, "", "")
+
+    # -- responses
+
+    def _created(self, data: JSONObject) -> list[Delta]:
+        start = self._start(obj(data, "response"), "/response")
+        self._reset(running=True)
+        return [start]
+
+    def _progressed(self, data: JSONObject) -> list[Delta]:
+        """A stream that was joined late begins with what would be its second event."""
+        return [] if self._running else self._created(data)
+
+    def _start(self, response: JSONObject, path: str) -> Delta:
+        return ResponseStart(self._origin(response), id=string(response, "id", path) or None)
+
+    def _during(self, deltas: list[Delta]) -> list[Delta]:
+        """What an item gave; it opens a response that was not announced."""
+        if self._running or not deltas:
+            return deltas
+        self._running = True
+        return [ResponseStart(self._origin({})), *deltas]
+
+    def _ended(self, data: JSONObject) -> list[Delta]:
+        word = string(data, "type").removeprefix("response.")
+        return self._conclude(obj(data, "response"), "/response", word)
+
+    def _ended_again(self, data: JSONObject) -> list[Delta]:
+        """Some servers say ``response.done``, in place of ``response.completed`` or after it."""
+        return self._ended(data) if self._running else []
+
+    def _conclude(self, response: JSONObject, path: str, word: str) -> list[Delta]:
+        reason = _reason(response, path) or word or None
+        deltas = [] if self._running else [self._start(response, path)]
+        missing, last = self._missing(response, path)
+        deltas += [*missing, *self._count_tokens(response, path)]
+        error = obj(response, "error", path)
+        self._reset()
+        if error or reason == "failed":
+            raise _failure(error, deltas)
+        if reason in CUT_REASONS:
+            # The limit struck inside the last item, even where the API closed it in good order.
+            deltas.append(CloseDelta(key=last, status="incomplete"))
+        return [*deltas, FinishDelta(reason)]
+
+    def _missing(self, response: JSONObject, path: str) -> tuple[list[Delta], str | None]:
+        """What only the response's own list of items tells, and the key of the last unit.
+
+        Items of a type that was seen to the end are left out: a proxy rotates ids, and all would come twice.
+        """
+        deltas: list[Delta] = []
+        last = self._newest.tail if self._newest else None
+        unfinished = [item for item in self._items.values() if not item.settled]
+        for index, source in enumerate(array(response, "output", path)):
+            place = f"{path}/output/{index}"
+            kind = string(source, "type", place)
+            item = self._match(unfinished, index, kind)
+            if item is None:
+                continue
+            more = settle(item, source, place)
+            deltas += more
+            last = _tail(more)
+        return deltas, last
+
+    def _match(self, unfinished: list[Item], index: int, kind: str) -> Item | None:
+        item = self._items.get((index, kind))
+        if item not in unfinished:
+            if kind in self._done_types:
+                return None
+            item = next((item for item in unfinished if item.type == kind), None)
+        if item is None:
+            return self._make(index, kind)
+        unfinished.remove(item)
+        return item
+
+    def _count_tokens(self, response: JSONObject, path: str) -> list[Delta]:
+        usage, path = obj(response, "usage", path), f"{path}/usage"
+        if not usage:
+            return []
+        taken = obj(usage, "input_tokens_details", path)
+        given = obj(usage, "output_tokens_details", path)
+        return [
+            UsageDelta(
+                provider=self.provider,
+                model=string(response, "model") or self.model,
+                input_tokens=integer(usage, "input_tokens", path),
+                output_tokens=integer(usage, "output_tokens", path),
+                total_tokens=integer(usage, "total_tokens", path),
+                reasoning_tokens=integer(given, "reasoning_tokens", f"{path}/output_tokens_details"),
+                cached_input_tokens=integer(taken, "cached_tokens", f"{path}/input_tokens_details"),
+                cache_write_input_tokens=integer(taken, "cache_write_tokens", f"{path}/input_tokens_details"),
+            )
+        ]
+
+    def _error(self, data: JSONObject) -> list[Delta]:
+        nested = data.get("error")
+        self._reset()
+        raise _failure(nested if isinstance(nested, dict) else {**data, "type": None}, [])
+
+    # -- items
+
+    def _added(self, data: JSONObject) -> list[Delta]:
+        source = obj(data, "item")
+        kind = string(source, "type", "/item")
+        index = integer(data, "output_index")
+        item = self._make(self._count if index is None else index, kind)
+        alone = all(other.settled for other in self._items.values())
+        deltas = announce(item, source, "/item", alone=alone)
+        self._keep(item)
+        return self._during(deltas)
+
+    def _item_done(self, data: JSONObject) -> list[Delta]:
+        source = obj(data, "item")
+        kind, identity = string(source, "type", "/item"), string(source, "id", "/item")
+        index = self._index(data, identity)
+        item = self._items.get((index, kind))
+        if item is None or item.settled:
+            if item and identity and item.id == identity:
+                return []
+            item = self._make(index, kind)
+        deltas = settle(item, source, "/item")
+        item.id, item.settled, item.tail = identity, True, _tail(deltas)
+        self._keep(item)
+        self._done_types.add(kind)
+        return self._during(deltas)
+
+    def _grown(self, data: JSONObject) -> list[Delta]:
+        kind, form, number, field = _GROWTH[data["type"]]
+        text, part = string(data, field), integer(data, number) or 0
+        if not text:
+            return []
+        index = self._index(data, string(data, "item_id"))
+        item = self._items.get((index, kind)) or self._make(index, kind)
+        self._keep(item)
+        return self._during(grow(item, form, text, part, whole=field != "delta"))
+
+    def _index(self, data: JSONObject, identity: str) -> int:
+        """The output index of an event; where a server leaves it out, the item id tells it."""
+        index = integer(data, "output_index")
+        if index is not None:
+            return index
+        return self._ids.get(identity, self._newest.index if self._newest else 0)
+
+    def _make(self, index: int, kind: str) -> Item:
+        # Servers exist that number every item 0; a key must be its unit's own.
+        again = f".{self._count}" if (index, kind) in self._items else ""
+        return Item(kind, f"item:{index}{again}", index, self.provider)
+
+    def _keep(self, item: Item) -> None:
+        if self._items.get((item.index, item.type)) is item:
+            return
+        self._items[item.index, item.type] = self._newest = item
+        self._count += 1
+        if item.id:
+            self._ids[item.id] = item.index
+
+
+def _reason(response: JSONObject, path: str) -> str | None:
+    details = obj(response, "incomplete_details", path)
+    reason = string(details, "reason", f"{path}/incomplete_details")
+    return reason or string(response, "status", path) or None
+
+
+def _tail(deltas: list[Delta]) -> str | None:
+    """What a length limit cuts in an item; a call that was answered already is whole."""
+    return deltas[-1].key if isinstance(deltas[-1], CloseDelta) else None
+
+
+def _failure(error: JSONObject, deltas: list[Delta]) -> ProviderError:
+    code, kind = error.get("code"), error.get("type")
+    return ProviderError(
+        provider_code=None if code is None else shown(code),
+        provider_type=kind if isinstance(kind, str) else None,
+        provider_message=shown(error.get("message")),
+        deltas=(*deltas, CloseDelta(status="incomplete")),
+    )
+
+
+# Which type of item an event belongs to, what it adds, and the fields of the part's number and of the text.
+# A text that is not called "delta" is the whole of its part.
+_GROWTH: dict[str, tuple[str, str, str, str]] = {
+    "response.reasoning_summary_text.delta": ("reasoning", "summary", "summary_index", "delta"),
+    "response.reasoning_summary_text.done": ("reasoning", "summary", "summary_index", "text"),
+    "response.reasoning_text.delta": ("reasoning", "raw", "content_index", "delta"),
+    "response.reasoning_text.done": ("reasoning", "raw", "content_index", "text"),
+    "response.output_text.delta": ("message", "text", "content_index", "delta"),
+    "response.output_text.done": ("message", "text", "content_index", "text"),
+    "response.refusal.delta": ("message", "refusal", "content_index", "delta"),
+    "response.refusal.done": ("message", "refusal", "content_index", "refusal"),
+    "response.function_call_arguments.delta": ("function_call", "arguments", "", "delta"),
+    "response.function_call_arguments.done": ("function_call", "arguments", "", "arguments"),
+    "response.mcp_call_arguments.delta": ("mcp_call", "arguments", "", "delta"),
+    "response.mcp_call_arguments.done": ("mcp_call", "arguments", "", "arguments"),
+    "response.custom_tool_call_input.delta": ("custom_tool_call", "input", "", "delta"),
+    "response.custom_tool_call_input.done": ("custom_tool_call", "input", "", "input"),
+}
+
+_EVENTS: dict[str, Callable[[OpenAIResponsesDecoder, JSONObject], list[Delta]]] = {
+    "response.created": OpenAIResponsesDecoder._created,
+    "response.queued": OpenAIResponsesDecoder._progressed,
+    "response.in_progress": OpenAIResponsesDecoder._progressed,
+    "response.output_item.added": OpenAIResponsesDecoder._added,
+    "response.output_item.done": OpenAIResponsesDecoder._item_done,
+    **dict.fromkeys(_GROWTH, OpenAIResponsesDecoder._grown),
+    "response.completed": OpenAIResponsesDecoder._ended,
+    "response.incomplete": OpenAIResponsesDecoder._ended,
+    "response.failed": OpenAIResponsesDecoder._ended,
+    "response.cancelled": OpenAIResponsesDecoder._ended,
+    "response.done": OpenAIResponsesDecoder._ended_again,
+    "error": OpenAIResponsesDecoder._error,
+}

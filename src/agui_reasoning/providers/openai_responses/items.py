@@ -1,0 +1,406 @@
+"""The output items of OpenAI Responses, each type to its deltas.
+
+An item is announced when it is added, grows by its events and is settled by its final form. `settle` gives
+whatever did not come before, so that a whole response, whose items were neither announced nor grown, decodes
+to the same parts as its stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from agui_reasoning.deltas import (
+    CloseDelta,
+    Delta,
+    NativeDelta,
+    OpaqueDelta,
+    ReasoningDelta,
+    TextDelta,
+    ToolCallDelta,
+    ToolResultDelta,
+)
+from agui_reasoning.parts import Channel, Opaque, Status
+from agui_reasoning.providers.payload import JSONObject, array, compact, obj, rest, shown, string
+
+__all__ = ["Item", "announce", "grow", "settle"]
+
+REASONING, MESSAGE, FUNCTION, CUSTOM = "reasoning", "message", "function_call", "custom_tool_call"
+SIGNATURE = "openrouter.signature"
+THOUGHT_SIGNATURE = "perplexity.thought_signature"
+
+# Calls that the client answers, with the fields that tell it what to do. The others ride in `ext`, so that
+# `ext | args | {"call_id": id}` is the item again.
+_ACTIONS: dict[str, tuple[str, ...]] = {
+    "computer_call": ("action", "actions"),
+    "local_shell_call": ("action",),
+    "shell_call": ("action",),
+    "apply_patch_call": ("operation",),
+    "tool_search_call": ("arguments",),
+}
+
+# Calls that the provider answers itself. The second row is xAI's.
+_SERVER_CALLS = (
+    *("web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call", "mcp_call"),
+    *("x_search_call", "code_execution_call", "view_image_call", "view_x_video_call"),
+)
+_SERVER_ARGUMENTS = ("queries", "code", "revised_prompt")
+_SERVER_RESULTS = ("output", "outputs", "results", "result", "error")
+
+_SPOKEN = {"output_text": "text", "refusal": "refusal"}
+_CHANNELS: dict[str, Channel] = {"summary": "summary", "content": "raw"}
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """What must be remembered of an output item.
+
+    Attributes:
+        type: Its type on the wire.
+        key: Its unit's key; each content part of a message has one of its own.
+        index: Its place in the response.
+        provider: Who serves it.
+        id: The id it was announced with; final ids differ where a proxy rotates them.
+        call: The call it was announced as.
+        streamed: A fragment of it came.
+        heard: The numbers of its parts whose text came, in fragments or at once.
+        settled: Its final form came.
+        tail: The key of what a length limit cuts when this item is the last.
+    """
+
+    type: str
+    key: str
+    index: int
+    provider: str | None
+    id: str = ""
+    call: str = ""
+    streamed: bool = False
+    heard: set[int] = field(default_factory=set)
+    settled: bool = False
+    tail: str | None = None
+
+
+# -- how an item begins
+
+
+def announce(item: Item, source: JSONObject, path: str, *, alone: bool) -> list[Delta]:
+    """Give what can be shown of an item before anything of it has come.
+
+    Args:
+        item: The new item.
+        source: Its form in ``output_item.added``.
+        path: Where in the payload that is.
+        alone: No other item is open. Beside one only client calls are announced: the order of the parts must
+            be that of the items, and the text of the other one, or its result, may still have to come.
+    """
+    item.id = string(source, "id", path)
+    if item.type == REASONING and alone and item.id:
+        return [ReasoningDelta(key=item.key, item_id=item.id)]
+    server = _is_server(item, source, path)
+    if item.type not in _ANNOUNCED or (server and not alone):
+        return []
+    call, name = _call_id(item, source, path), _name(item, source, path)
+    if not (call and name):
+        return []
+    item.call = call
+    return [ToolCallDelta(call, name, server=server)]
+
+
+def _call_id(item: Item, source: JSONObject, path: str) -> str:
+    return item.call or string(source, "call_id", path) or string(source, "id", path)
+
+
+def _name(item: Item, source: JSONObject, path: str) -> str:
+    named = string(source, "name", path)
+    return named if named or item.type in (FUNCTION, CUSTOM) else item.type.removesuffix("_call")
+
+
+def _is_server(item: Item, source: JSONObject, path: str) -> bool:
+    if item.type == CUSTOM:
+        # xAI has no free-text tools for clients: it reports the steps of its own X search in this form.
+        return item.provider == "xai"
+    if item.type == "shell_call":
+        return string(obj(source, "environment", path), "type", path) not in ("", "local")
+    if item.type == "tool_search_call":
+        return source.get("execution") != "client"
+    return item.type in _SERVER_CALLS
+
+
+# -- how an item grows
+
+
+def grow(item: Item, form: str, text: str, index: int, *, whole: bool) -> list[Delta]:
+    """Give a piece of an item's text.
+
+    Args:
+        item: The open item.
+        form: What the piece belongs to, a key of ``_GROWERS``.
+        text: The piece.
+        index: The number of the part it belongs to.
+        whole: It is the whole text of that part. It counts only when the item came without fragments:
+            Bedrock numbers a part differently in its fragments and at its end.
+    """
+    unnamed = form in _CALL_FORMS and not item.call
+    if not text or item.settled or unnamed or (whole and item.streamed):
+        return []
+    deltas = _GROWERS[form](item, text, index, whole)
+    item.streamed = item.streamed or not whole
+    item.heard.add(index)
+    return deltas
+
+
+def _grow_summary(item: Item, text: str, index: int, whole: bool) -> list[Delta]:
+    return [ReasoningDelta(text, key=item.key, channel="summary", index=index)]
+
+
+def _grow_raw(item: Item, text: str, index: int, whole: bool) -> list[Delta]:
+    return [ReasoningDelta(text, key=item.key, channel="raw", index=index)]
+
+
+def _grow_text(item: Item, text: str, index: int, whole: bool) -> list[Delta]:
+    return [TextDelta(text, key=_part_key(item, index))]
+
+
+def _grow_refusal(item: Item, text: str, index: int, whole: bool) -> list[Delta]:
+    return [TextDelta(text, key=_part_key(item, index), ext={"type": "refusal"})]
+
+
+def _grow_arguments(item: Item, text: str, index: int, whole: bool) -> list[Delta]:
+    return [ToolCallDelta(item.call, "", text)]
+
+
+def _grow_input(item: Item, text: str, index: int, whole: bool) -> list[Delta]:
+    """Free text becomes the string of ``{"input": …}``, which `settle` ends.
+
+    Fragments are escaped one by one; halves of a surrogate pair become two escapes, which JSON joins.
+    """
+    if whole:
+        return [ToolCallDelta(item.call, "", compact({"input": text}))]
+    opening = "" if item.streamed else '{"input":"'
+    return [ToolCallDelta(item.call, "", opening + compact(text)[1:-1])]
+
+
+def _part_key(item: Item, index: int) -> str:
+    return f"{item.key}:{index}"
+
+
+_GROWERS: dict[str, Callable[[Item, str, int, bool], list[Delta]]] = {
+    "summary": _grow_summary,
+    "raw": _grow_raw,
+    "text": _grow_text,
+    "refusal": _grow_refusal,
+    "arguments": _grow_arguments,
+    "input": _grow_input,
+}
+_CALL_FORMS = frozenset({"arguments", "input"})
+
+
+# -- how an item ends
+
+
+def settle(item: Item, source: JSONObject, path: str) -> list[Delta]:
+    """Give what the final form of an item adds to what came before, and end its units.
+
+    Items this module does not know are kept verbatim, because they may have to go back.
+    """
+    return _SETTLERS.get(item.type, _settle_native)(item, source, path)
+
+
+def _settle_native(item: Item, source: JSONObject, path: str) -> list[Delta]:
+    return [NativeDelta(f"openai.{item.type}", source)]
+
+
+def _settle_reasoning(item: Item, source: JSONObject, path: str) -> list[Delta]:
+    segments = _segments(item, source, path)
+    ext = rest(source, *_REASONING_FIELDS) | _trailing(source)
+    identity = string(source, "id", path)
+    deltas: list[Delta] = []
+    if identity or ext:
+        deltas.append(ReasoningDelta(key=item.key, item_id=identity or None, ext=ext or None))
+    deltas += [] if item.heard else segments
+    deltas += _values(item, source, path)
+    return [*deltas, CloseDelta(key=item.key, status=_status(source))]
+
+
+def _segments(item: Item, source: JSONObject, path: str) -> list[Delta]:
+    return [
+        ReasoningDelta(text, key=item.key, channel=channel, index=index)
+        for name, channel in _CHANNELS.items()
+        for index, part in enumerate(array(source, name, path))
+        if (text := string(part, "text", f"{path}/{name}/{index}"))
+    ]
+
+
+def _trailing(source: JSONObject) -> JSONObject:
+    """Empty parts leave a gap between the numbers of others; only one at the end needs a note."""
+    return {
+        f"{name}_parts": len(parts)
+        for name in _CHANNELS
+        if (parts := source.get(name)) and not parts[-1].get("text")
+    }
+
+
+def _values(item: Item, source: JSONObject, path: str) -> list[Delta]:
+    family = "xai" if item.provider == "xai" else "openai"
+    kinds = {"encrypted_content": f"{family}.encrypted_content", "signature": SIGNATURE}
+    return [
+        OpaqueDelta(Opaque(kind, value), key=item.key)
+        for name, kind in kinds.items()
+        if (value := string(source, name, path))
+    ]
+
+
+def _settle_message(item: Item, source: JSONObject, path: str) -> list[Delta]:
+    if string(source, "role", path) not in ("", "assistant"):
+        return _settle_native(item, source, path)
+    content = array(source, "content", path)
+    said = [_said(part, f"{path}/content/{number}") for number, part in enumerate(content)]
+    if content and not item.heard and all(text is None for text in said):
+        return _settle_native(item, source, path)
+    parts = [(n, text, _part_ext(source, content[n])) for n, text in enumerate(said) if text]
+    if not parts:
+        empty = {} if item.heard else {"explicit_empty": True}
+        parts = [(0, "", _part_ext(source, {}) | empty)]
+    return _end_message(item, parts, _status(source))
+
+
+def _said(part: JSONObject, path: str) -> str | None:
+    """The text of a content part; ``None`` for a part of another kind."""
+    field = _SPOKEN.get(string(part, "type", path))
+    return None if field is None else string(part, field, path)
+
+
+def _end_message(item: Item, parts: list[tuple[int, str, JSONObject]], status: Status) -> list[Delta]:
+    heard = sorted(item.heard)
+    numbers = heard if len(heard) == len(parts) else [number for number, _, _ in parts]
+    deltas: list[Delta] = []
+    for number, (_, text, ext) in zip(numbers, parts, strict=True):
+        key = _part_key(item, number)
+        deltas += [TextDelta("" if heard else text, key=key, ext=ext or None), CloseDelta(key=key)]
+    # A message is cut at its end: the parts before the last one are whole.
+    return [*deltas[:-1], CloseDelta(key=_part_key(item, numbers[-1]), status=status)]
+
+
+def _part_ext(source: JSONObject, part: JSONObject) -> JSONObject:
+    ext = {name: source[name] for name in ("id", "phase") if source.get(name)}
+    if part.get("annotations"):
+        ext["annotations"] = part["annotations"]
+    if part.get("type") == "refusal":
+        ext["type"] = "refusal"
+    return ext
+
+
+def _settle_function(item: Item, source: JSONObject, path: str) -> list[Delta]:
+    call = _call_id(item, source, path)
+    ext = rest(source, "type", "call_id", "name", "arguments", "status", "thought_signature")
+    deltas = [_final_call(item, source, path, _written(source.get("arguments")), ext=ext)]
+    if signature := string(source, "thought_signature", path):
+        opaque = Opaque(THOUGHT_SIGNATURE, signature, attach=f"tool_call:{call}")
+        deltas.append(OpaqueDelta(opaque, key=call))
+    return [*deltas, CloseDelta(key=call, status=_status(source))]
+
+
+def _settle_custom(item: Item, source: JSONObject, path: str) -> list[Delta]:
+    whole = compact({"input": string(source, "input", path)})
+    if _is_server(item, source, path):
+        return _end_server(item, source, path, whole)
+    ext = {"type": CUSTOM} | rest(source, "type", "call_id", "name", "input", "status")
+    call = _final_call(item, source, path, whole, ext=ext)
+    return [call, CloseDelta(key=_call_id(item, source, path), status=_status(source))]
+
+
+def _settle_action(item: Item, source: JSONObject, path: str) -> list[Delta]:
+    server = _is_server(item, source, path)
+    if server and item.type == "tool_search_call":
+        return _settle_server(item, source, path)
+    fields = _ACTIONS[item.type]
+    arguments = _written({name: source[name] for name in fields if source.get(name) is not None})
+    apart = ("call_id", *fields)
+    ext = {name: value for name, value in source.items() if value is not None and name not in apart}
+    call = _final_call(item, source, path, arguments, ext=ext, server=server)
+    return [call, CloseDelta(key=_call_id(item, source, path), status=_status(source))]
+
+
+def _settle_server(item: Item, source: JSONObject, path: str) -> list[Delta]:
+    return _end_server(item, source, path, _server_arguments(source))
+
+
+def _end_server(item: Item, source: JSONObject, path: str, arguments: str) -> list[Delta]:
+    """End a call of the provider's own; its result carries the item, which holds call and result in one."""
+    call = _call_id(item, source, path)
+    return [
+        _final_call(item, source, path, arguments, server=True),
+        CloseDelta(key=call, status=_status(source)),
+        ToolResultDelta(call, _server_result(source), native=source),
+    ]
+
+
+def _final_call(
+    item: Item,
+    source: JSONObject,
+    path: str,
+    arguments: str,
+    *,
+    ext: JSONObject | None = None,
+    server: bool = False,
+) -> Delta:
+    ending = '"}' if item.type == CUSTOM and item.streamed else ""
+    return ToolCallDelta(
+        _call_id(item, source, path),
+        "" if item.call else _name(item, source, path),
+        ending if item.heard else arguments,
+        server=server,
+        ext=ext or None,
+    )
+
+
+def _server_arguments(source: JSONObject) -> str:
+    if source.get("arguments") is not None:
+        return _written(source["arguments"])
+    action = source.get("action")
+    fields = {name: source[name] for name in _SERVER_ARGUMENTS if source.get(name)}
+    if isinstance(action, dict):
+        fields |= {name: value for name, value in action.items() if name != "sources"}
+    return _written(fields or None)
+
+
+def _server_result(source: JSONObject) -> str:
+    action = source.get("action")
+    found: list[Any] = [source.get(name) for name in _SERVER_RESULTS]
+    found.append(action.get("sources") if isinstance(action, dict) else None)
+    return next((_written(value) for value in found if value), "")
+
+
+def _settle_output(item: Item, source: JSONObject, path: str) -> list[Delta]:
+    """The result of a hosted shell is an item of its own."""
+    return [ToolResultDelta(string(source, "call_id", path), _written(source.get("output")), native=source)]
+
+
+def _written(value: Any) -> str:
+    """JSON text with sorted keys: the vendor's SDK changes their order, and gives the same deltas."""
+    return shown(_sorted(value))
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _sorted(value[name]) for name in sorted(value)}
+    return [_sorted(each) for each in value] if isinstance(value, list) else value
+
+
+def _status(source: JSONObject) -> Status:
+    return "incomplete" if source.get("status") == "incomplete" else "complete"
+
+
+_REASONING_FIELDS = ("type", "id", "summary", "content", "encrypted_content", "signature", "status")
+_ANNOUNCED = frozenset({FUNCTION, CUSTOM, *_SERVER_CALLS})
+
+_SETTLERS: dict[str, Callable[[Item, JSONObject, str], list[Delta]]] = {
+    REASONING: _settle_reasoning,
+    MESSAGE: _settle_message,
+    FUNCTION: _settle_function,
+    CUSTOM: _settle_custom,
+    "shell_call_output": _settle_output,
+    **dict.fromkeys(_ACTIONS, _settle_action),
+    **dict.fromkeys(_SERVER_CALLS, _settle_server),
+}

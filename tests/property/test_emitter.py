@@ -1,0 +1,135 @@
+"""The law *pairing*: any deltas, any abort point, and the events satisfy every rule."""
+
+from __future__ import annotations
+
+import json
+from itertools import count
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support.strategies import delta_lists, turns, with_results
+from tests.support.verifier import Client, plain, replay
+
+from agui_reasoning import Emitter, Run
+from agui_reasoning.deltas import Delta, fold, unfold
+from agui_reasoning.emitter.stages import Chunks, Coalesce, Steps
+from agui_reasoning.envelope import read_envelope
+from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart
+
+RUN_INPUT = {
+    "threadId": "t",
+    "runId": "r",
+    "messages": [],
+    "tools": [],
+    "context": [],
+    "state": {},
+    "forwardedProps": {},
+}
+
+
+def emitter(**options: Any) -> Emitter:
+    numbers = count()
+    return Emitter(new_id=lambda: f"id{next(numbers)}", on_warning=lambda message: None, **options)
+
+
+def emit(items: list[Any], *, abort: bool = False, **options: Any) -> list[Any]:
+    machine = emitter(**options)
+    events = [event for item in items for event in machine.receive(item)]
+    return events + (machine.abort() if abort else machine.close())
+
+
+@settings(max_examples=400)
+@given(delta_lists, st.booleans(), st.sampled_from(["required", "always", "never"]), st.booleans())
+def test_whatever_comes_in_what_comes_out_is_paired(
+    deltas: list[Delta], abort: bool, anchors: Any, clock: bool
+) -> None:
+    ticks = count(1_700_000_000_000, 7)
+    events = emit(deltas, abort=abort, anchors=anchors, now_ms=ticks.__next__ if clock else None)
+    replay(events)
+
+
+@given(delta_lists)
+def test_an_abort_at_every_step_closes_in_order(deltas: list[Delta]) -> None:
+    for cut in range(len(deltas) + 1):
+        replay(emit(deltas[:cut], abort=True))
+
+
+@given(delta_lists, st.sampled_from(["finish", "cancel", "fail"]), st.booleans())
+def test_a_run_ends_with_exactly_one_terminal_event(deltas: list[Delta], ending: str, modern: bool) -> None:
+    run = Run(RUN_INPUT | ({"protocolVersion": "1.0"} if modern else {}), on_warning=lambda message: None)
+    events = run.start()
+    for delta in deltas:
+        events += run.receive(delta)
+    events += {"finish": run.finish, "cancel": run.cancel, "fail": lambda: run.fail("It failed.")}[ending]()
+    replay(events, framed=True)
+    assert run.cancel() == run.fail("Again.") == []
+
+
+@given(delta_lists)
+def test_reasoning_and_answer_reach_the_client_whole_and_in_order(deltas: list[Delta]) -> None:
+    client = replay(emit(deltas))
+    parts = fold(deltas)
+    shown = "".join(m["content"] for m in client.messages if m["role"] == "reasoning")
+    kept = "".join(s.text for p in parts if isinstance(p, ReasoningPart) for s in p.segments)
+    assert sorted("".join(shown.split())) == sorted("".join(kept.split()))
+
+
+@given(turns())
+def test_every_part_is_in_what_the_client_holds(parts: list[Part]) -> None:
+    parts = with_results(parts)
+    client = replay(emit(unfold(parts)))
+    reasoning = [m for m in client.messages if m["role"] == "reasoning"]
+    held = "".join(json.dumps(m.get("encryptedValue", "")) for m in client.messages)
+    held += "".join(
+        json.dumps(c.get("encryptedValue", "")) for m in client.messages for c in m.get("toolCalls", ())
+    )
+    for part in parts:
+        if isinstance(part, ReasoningPart) and part.text.strip():
+            assert any(part.text.startswith(m["content"]) or m["content"] in part.text for m in reasoning)
+        if isinstance(part, ToolCallPart):
+            call = client.tool_call(part.id)
+            assert call is not None
+            assert call["function"] == {"name": part.name, "arguments": part.arguments}
+        if isinstance(part, TextPart) and part.text.strip():
+            assert any(part.text.strip() in m.get("content", "") for m in client.messages)
+        if isinstance(part, NativePart) and reasoning:
+            assert "openai.compaction" in held
+
+
+@given(turns())
+def test_every_reasoning_message_has_an_envelope_that_reads_back(parts: list[Part]) -> None:
+    client = replay(emit(unfold(with_results(parts))))
+    seqs = []
+    for message in client.messages:
+        if message["role"] != "reasoning":
+            continue
+        envelope = read_envelope(message["encryptedValue"])
+        assert envelope is not None
+        if envelope.unit is not None:
+            seqs.append(envelope.unit.seq)
+            part = with_results(parts)[envelope.unit.seq]
+            assert isinstance(part, ReasoningPart)
+            assert tuple(record.opaque() for record in envelope.unit.opaque) == part.opaque
+    assert len(set(seqs)) == sum(isinstance(part, ReasoningPart) for part in with_results(parts))
+
+
+@given(delta_lists, st.integers(1, 30))
+def test_coalescing_changes_nothing_but_the_number_of_deltas(deltas: list[Delta], chars: int) -> None:
+    bare, joined = emit(deltas), emit(deltas, stages=[Coalesce(chars)])
+    assert len(joined) <= len(bare)
+    assert replay(joined).messages == replay(bare).messages
+
+
+@given(delta_lists)
+def test_steps_surround_every_reasoning_message(deltas: list[Delta]) -> None:
+    events = plain(emit(deltas, stages=[Steps()]))
+    Client(framed=False).feed(events).done()
+    kinds = [event["type"] for event in events]
+    assert kinds.count("STEP_STARTED") == kinds.count("REASONING_MESSAGE_START")
+
+
+@given(delta_lists)
+def test_chunks_hold_no_triads(deltas: list[Delta]) -> None:
+    kinds = {event["type"] for event in plain(emit(deltas, stages=[Chunks()]))}
+    assert not kinds & {"TEXT_MESSAGE_START", "REASONING_MESSAGE_CONTENT", "TOOL_CALL_END", "TOOL_CALL_ARGS"}
