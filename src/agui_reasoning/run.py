@@ -17,12 +17,13 @@ from ag_ui.core import (
     RunStartedEvent,
     TokenUsage,
 )
+from pydantic import ValidationError
 
 from agui_reasoning.deltas import Delta, UsageDelta
 from agui_reasoning.emitter import Emitter
 from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.emitter.writer import Anchors
-from agui_reasoning.errors import LocalProtocolError
+from agui_reasoning.errors import LocalProtocolError, RemoteProtocolError
 from agui_reasoning.parts import Part, ToolCallPart
 from agui_reasoning.protocol import PROTOCOL_VERSION
 
@@ -70,8 +71,11 @@ class Run:
             new_id: Makes ids; default is a random UUID.
             now_ms: Unix time in milliseconds; without it no event has a timestamp.
             on_warning: Called with each warning; default is Python's ``warnings``.
+
+        Raises:
+            RemoteProtocolError: The input is malformed (``bad_input``): answer with an HTTP error, no stream.
         """
-        self.input = RunAgentInput.model_validate(run_input)
+        self.input = _parse(run_input)
         self._now_ms = now_ms
         self._state: Literal["new", "running", "ended"] = "new"
         self._emitter = Emitter(
@@ -133,24 +137,29 @@ class Run:
         """End the run because someone stopped it; a second ending gives nothing.
 
         A client that declares no protocol version knows no cancelled outcome: it gets RUN_ERROR with the code
-        ``cancelled``.
+        ``cancelled``, and so does everyone when the run has not begun.
         """
-        if not self._may_end("cancel"):
+        if self._state == "ended":
             return []
+        begun = self._state == "running"
+        self._state = "ended"
         events = self._emitter.abort()
-        if self.input.protocol_version is None:
+        if self.input.protocol_version is None or not begun:
             return [*events, self._error("The run was cancelled.", "cancelled")]
         return [*events, self._finished(RunFinishedCancelledOutcome(type="cancelled"), None)]
 
     def fail(self, message: str, *, code: str | None = None) -> list[Event]:
         """End the run because something failed; a second ending gives nothing.
 
+        Before `start` RUN_ERROR is the only event: a run may fail before it could begin.
+
         Args:
             message: What the user reads. Never ``str(exception)``: it may quote the prompt.
             code: For programs.
         """
-        if not self._may_end("fail"):
+        if self._state == "ended":
             return []
+        self._state = "ended"
         return [*self._emitter.abort(), self._error(message, code)]
 
     # -- the frame
@@ -163,13 +172,6 @@ class Run:
                 hint="Call `start` once, then `receive`, then one of `finish`, `cancel` and `fail`.",
                 state=self._state,
             )
-
-    def _may_end(self, step: str) -> bool:
-        if self._state == "ended":
-            return False
-        self._require("running", step)
-        self._state = "ended"
-        return True
 
     def _now(self) -> int | None:
         return self._now_ms() if self._now_ms else None
@@ -195,6 +197,19 @@ class Run:
     def _error(self, message: str, code: str | None) -> Event:
         usage = _usage(self._emitter.usage)
         return RunErrorEvent(message=message, code=code, usage=usage, timestamp=self._now())
+
+
+def _parse(run_input: RunAgentInput | Mapping[str, Any]) -> RunAgentInput:
+    try:
+        return RunAgentInput.model_validate(run_input)
+    except ValidationError as error:
+        # Pydantic's own text quotes the conversation: only the places are told.
+        places = sorted({"/" + "/".join(map(str, fault["loc"])) for fault in error.errors()})
+    raise RemoteProtocolError(
+        f"The run input is malformed at {', '.join(places[:5])}.",
+        code="bad_input",
+        hint="Send a RunAgentInput as AG-UI 1.0 describes it.",
+    )
 
 
 def _call_ids(run_input: RunAgentInput) -> list[str]:

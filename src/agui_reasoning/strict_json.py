@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Never
 
 from pydantic_core import from_json
@@ -26,12 +27,13 @@ class Malformed:
     position: int | None
 
 
-def dump(value: Any) -> str:
+def dump(value: Any, *, sort_keys: bool = False) -> str:
     """Write compact JSON. Lone surrogates are escaped; NaN and Infinity raise ``ValueError``."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    write = partial(json.dumps, value, allow_nan=False, separators=(",", ":"), sort_keys=sort_keys)
+    text = write(ensure_ascii=False)
     if text.isascii() or _SURROGATE.search(text) is None:
         return text
-    return json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return write()
 
 
 def load(text: str) -> Any:

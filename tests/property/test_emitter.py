@@ -8,14 +8,14 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.strategies import delta_lists, turns, with_results
-from tests.support.verifier import Client, plain, replay
 
 from agui_reasoning import Emitter, Run
 from agui_reasoning.deltas import Delta, fold, unfold
 from agui_reasoning.emitter.stages import Chunks, Coalesce, Steps
 from agui_reasoning.envelope import read_envelope
 from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart
+from tests.support.strategies import delta_lists, turns, with_results
+from tests.support.verifier import Client, plain, replay
 
 RUN_INPUT = {
     "threadId": "t",

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, precondition, rule
-from tests.support.verifier import Client, plain
 
 from agui_reasoning import Emitter
 from agui_reasoning.deltas import (
@@ -23,6 +22,7 @@ from agui_reasoning.deltas import (
 from agui_reasoning.envelope import read_envelope
 from agui_reasoning.errors import LocalProtocolError
 from agui_reasoning.parts import Opaque
+from tests.support.verifier import Client, plain
 
 words = st.sampled_from(["one ", "two\n", " ", "\n\n", "three", "e\u0301"])
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from hypothesis import assume, given
-from tests.support.strategies import delta_lists, turns, with_results
 
 from agui_reasoning.deltas import Delta, OpaqueDelta, ReasoningDelta, TextDelta, fold, unfold
 from agui_reasoning.parts import Part, ReasoningPart, TextPart, ToolCallPart
+from tests.support.strategies import delta_lists, turns, with_results
 
 
 @given(turns())

@@ -6,10 +6,10 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.wholes import STREAMS, Cut, normal
 
 from agui_reasoning.deltas import Delta, fold
 from agui_reasoning.providers import decode_response, decoder
+from tests.support.wholes import STREAMS, Cut, normal
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="<[◁"), max_size=20)
 words = st.text(st.characters(codec="utf-8", exclude_characters="<[◁"), min_size=1, max_size=20).filter(

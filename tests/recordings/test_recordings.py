@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.recordings import EXPECT, arguments, dense, load, payloads, recordings, strings_named
-from tests.support.verifier import Client, replay
-from tests.support.wholes import WHOLES, normal
 
 from agui_reasoning import DecodeError, Emitter, ProviderError
 from agui_reasoning.deltas import Delta, fold, unfold
 from agui_reasoning.envelope import read_envelope
 from agui_reasoning.providers import decode_response, decoder
+from tests.support.recordings import EXPECT, arguments, dense, load, payloads, recordings, strings_named
+from tests.support.verifier import Client, replay
+from tests.support.wholes import WHOLES, normal
 
 ALL = [
     pytest.param(api, *param.values, id=f"{api}-{param.id}", marks=param.marks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import wraps
 from importlib.metadata import version
 from typing import Annotated, Any
@@ -20,6 +21,8 @@ __all__ = ["app", "run"]
 
 _NAME = "agui-reasoning"
 _INTERRUPTED = 130
+_NO_OUTPUT = "The output cannot be written"
+_OUTPUT_HINT = "Check where it goes. [unwritable_output]"
 # The class itself has moved between typer's versions; this one has not.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
@@ -36,6 +39,9 @@ def run(args: Sequence[str] | None = None) -> int:
 
     Wrong usage is one line too, where typer would print a box.
     """
+    if sys.stdout is None:
+        line("error", f"{_NO_OUTPUT}: standard output is closed. {_OUTPUT_HINT}")
+        return 2
     try:
         status = app(args=None if args is None else list(args), prog_name=_NAME, standalone_mode=False)
     except _UsageError as error:
@@ -68,10 +74,7 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(0) from None
         except OSError as error:
             _discard_output()
-            line(
-                "error",
-                f"The output cannot be written: {error.strerror}. Free the place it goes to. [output]",
-            )
+            line("error", f"{_NO_OUTPUT}: {error.strerror}. {_OUTPUT_HINT}")
             raise typer.Exit(2) from None
 
     return call
@@ -79,7 +82,8 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
 
 def _discard_output() -> None:
     """Point stdout at nothing, or the interpreter would fail once more when it flushes at the end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_version(wanted: bool) -> None:

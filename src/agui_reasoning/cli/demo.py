@@ -11,14 +11,14 @@ from typing import Annotated, Any
 import typer
 
 from agui_reasoning.cli.playback import Playback, play
-from agui_reasoning.cli.screen import Screen, blocks, console
+from agui_reasoning.cli.screen import Screen, blocks, stdout_console
 
 __all__ = ["SCRIPTS", "demo"]
 
 SCRIPTS = ("anthropic-weather", "openai-weather", "chat-weather")
 """The conversations shown, one per API."""
 
-_SECONDS = 5.0
+_SECONDS = 4.5
 """How long everything takes on a terminal."""
 
 
@@ -27,7 +27,7 @@ def demo(
         bool, typer.Option("--json", help="Print one JSON object with what was checked.")
     ] = False,
 ) -> None:
-    """Play scripted provider streams: what a user sees, the events, and what travels along. No key, no network."""
+    """Play scripted provider streams: what a user sees, the events, what travels along; no network."""
     playbacks = [play(name) for name in SCRIPTS]
     if as_json:
         print(json.dumps(_report(playbacks), indent=2))
@@ -39,7 +39,7 @@ def demo(
 
 def _show(playbacks: Sequence[Playback]) -> None:
     pieces = sum(len(block.pieces) for playback in playbacks for block in blocks(playback.events))
-    screen = Screen(console(), lambda: time.sleep(_SECONDS / pieces))
+    screen = Screen(stdout_console(), lambda: time.sleep(_SECONDS / pieces))
     screen.intro()
     for playback in playbacks:
         screen.play(playback)

@@ -12,7 +12,7 @@ from ag_ui.core import Event
 
 from agui_reasoning.cli.report import warn
 from agui_reasoning.cli.source import read_file, read_source
-from agui_reasoning.deltas import Delta
+from agui_reasoning.deltas import Delta, UsageDelta
 from agui_reasoning.errors import AGUIReasoningError, ConfigurationError, DecodeError
 from agui_reasoning.providers import API_IDS, Decoder, decoder
 from agui_reasoning.run import Run
@@ -60,7 +60,7 @@ def encode_payloads(
         whole: Each payload is a whole response, not a piece of a stream.
 
     Yields:
-        Lists of events, as soon as they are known. They are a complete AG-UI stream also when an error follows.
+        Lists of events, as soon as they are known: a complete AG-UI stream also when an error follows.
 
     Raises:
         AGUIReasoningError: Whatever broke the stream, after the run has been ended as failed.
@@ -81,7 +81,7 @@ def _decoded(payloads: Iterable[Any], decode: Decoder, *, whole: bool) -> Iterat
     count, said = 0, False
     for count, payload in enumerate(payloads, 1):  # noqa: B007 -- counted for the error below
         deltas = read(payload)
-        said = said or bool(deltas)
+        said = said or any(not isinstance(delta, UsageDelta) for delta in deltas)
         yield deltas
     yield decode.close()
     if not said:

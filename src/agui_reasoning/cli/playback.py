@@ -24,7 +24,7 @@ __all__ = ["TEXT", "TOOL_RESULT", "Check", "Playback", "compare", "play", "recei
 TEXT = "thinking text"
 """The kind of what people read; every other kind is that of an opaque value."""
 
-TOOL_RESULT = '{"place":"Bergen","from":"14:00","temperature_c":9,"rain_mm":4.2,"gusts_ms":14}'
+TOOL_RESULT = '{"place": "Bergen", "from": "14:00", "temperature_c": 9, "rain_mm": 4.2, "gusts_ms": 14}'
 """What the tool of the scripts answers."""
 
 JSONObject: TypeAlias = dict[str, Any]
@@ -38,7 +38,7 @@ class Check:
         kind: `TEXT`, or the kind of the opaque value.
         chars: Its length.
         fingerprint: The first 8 hexadecimal digits of its SHA-256.
-        entity: The message or call that carries it; ``None`` when nothing does.
+        entity: What carries it, such as ``"message id-4"``; ``None`` when nothing does.
         identical: What the client holds equals what the provider sent.
     """
 
@@ -167,9 +167,11 @@ def received(events: Iterable[Event]) -> Iterator[tuple[str, str, str]]:
     envelopes: dict[str, str] = {}
     for event in events:
         if isinstance(event, ReasoningMessageContentEvent):
-            texts[event.message_id] = texts.get(event.message_id, "") + event.delta
+            entity = f"message {event.message_id}"
+            texts[entity] = texts.get(entity, "") + event.delta
         elif isinstance(event, ReasoningEncryptedValueEvent):
-            envelopes[event.entity_id] = event.encrypted_value  # a later one replaces an earlier one
+            # A later value of an entity replaces the earlier one, as it does in every client.
+            envelopes[f"{event.subtype} {event.entity_id}"] = event.encrypted_value
     yield from ((TEXT, text, entity) for entity, text in texts.items())
     for entity, value in envelopes.items():
         yield from ((kind, opaque, entity) for kind, opaque in _opaque(read_envelope(value)))

@@ -36,4 +36,5 @@ def line(kind: str, message: str) -> None:
     """Write one line, whatever the message holds: names in it may come from outside."""
     words = " ".join(message.split())
     shown = "".join(char if char.isprintable() else "�" for char in words)
-    print(f"{kind}: {shown}", file=sys.stderr)
+    if sys.stderr is not None:  # or print would write to stdout
+        print(f"{kind}: {shown}", file=sys.stderr)

@@ -1,10 +1,11 @@
 """Shows playbacks on a terminal: what a user sees, the events behind it, and what travelled with them.
 
-Everything shown is read from the AG-UI events, as a front end would.
+Everything shown is read from the AG-UI events, as a front end would read it.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,19 +13,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ag_ui.core import Event
-from rich.box import SIMPLE_HEAD
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.live import Live
 from rich.rule import Rule
-from rich.table import Table
 from rich.text import Text
 
 from agui_reasoning.cli.playback import Check, Playback
 
-__all__ = ["Block", "Screen", "blocks", "rows", "short"]
+__all__ = ["Block", "Row", "Screen", "blocks", "rows", "short", "stdout_console"]
 
-_WIDEST = 96
-_QUOTE = 40
+_WIDEST = 100
+_INDENT = 11
+"""Where a block's text begins, behind its label."""
+
+
+# -- what a user sees
 
 
 @dataclass(slots=True)
@@ -35,40 +38,34 @@ class Block:
     pieces: list[str] = field(default_factory=list)
 
 
-_STARTS = {
-    "REASONING_MESSAGE_START": ("thinking", ""),
-    "TEXT_MESSAGE_START": ("answer", ""),
-    "TOOL_CALL_START": ("tool call", "tool_call_name"),
-    "TOOL_CALL_RESULT": ("result", "content"),
+_STARTS: dict[str, tuple[str, Callable[[Any], list[str]]]] = {
+    "REASONING_MESSAGE_START": ("thinking", lambda event: []),
+    "TEXT_MESSAGE_START": ("answer", lambda event: []),
+    "TOOL_CALL_START": ("tool call", lambda event: [f"{event.tool_call_name} "]),
+    "TOOL_CALL_RESULT": ("result", lambda event: [event.content]),
 }
-_PIECES = frozenset({"REASONING_MESSAGE_CONTENT", "TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS"})
+_DELTAS = frozenset({"REASONING_MESSAGE_CONTENT", "TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS"})
 
 
-def blocks(events: Iterable[Event]) -> list[Block]:
-    """What a user sees of a run, in order."""
+def blocks(events: Iterable[Any]) -> list[Block]:
+    """What a user sees of a run, in order; nothing in the demo is interleaved."""
     seen: list[Block] = []
     for event in events:
         kind = event.type.value
         if kind in _STARTS:
-            label, name = _STARTS[kind]
-            seen.append(Block(label, [getattr(event, name)] if name else []))
-        elif kind in _PIECES:
-            seen[-1].pieces.append(_delta(event))
-        if kind == "TOOL_CALL_START":
-            seen[-1].pieces.append(" ")
+            label, pieces = _STARTS[kind]
+            seen.append(Block(label, pieces(event)))
+        elif kind in _DELTAS:
+            seen[-1].pieces.append(event.delta)
     return seen
 
 
-def _delta(event: Any) -> str:
-    return str(event.delta)
-
-
-# -- the table of events
+# -- the events behind it
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the table: one event, or a run of deltas of one message."""
+    """A line of the list of events: one event, or all adjacent deltas of one message."""
 
     type: str
     id: str
@@ -77,14 +74,13 @@ class Row:
 
 
 def rows(events: Iterable[Event]) -> list[Row]:
-    """The events as lines, with the deltas of one message joined."""
+    """The events as lines, indented by what they are inside of."""
     lines: list[Row] = []
     depth = 0
     for group in _joined(events):
         kind = group[0].type.value
-        depth -= kind.endswith(("_END", "_FINISHED", "_ERROR"))
-        about = _ABOUT.get(kind, _nothing)(group)
-        lines.append(Row(kind, short(_entity(group[0])), about, depth))
+        depth -= kind.endswith(("_END", "_FINISHED"))
+        lines.append(Row(kind, short(_entity(group[0])), _ABOUT.get(kind, _nothing)(group), depth))
         depth += kind.endswith(("_START", "_STARTED"))
     return lines
 
@@ -92,7 +88,7 @@ def rows(events: Iterable[Event]) -> list[Row]:
 def _joined(events: Iterable[Event]) -> Iterator[list[Any]]:
     group: list[Any] = []
     for event in events:
-        if group and not (event.type.value in _PIECES and _same(group[-1], event)):
+        if group and not (event.type.value in _DELTAS and _alike(group[-1], event)):
             yield group
             group = []
         group.append(event)
@@ -100,7 +96,7 @@ def _joined(events: Iterable[Event]) -> Iterator[list[Any]]:
         yield group
 
 
-def _same(before: Event, event: Event) -> bool:
+def _alike(before: Event, event: Event) -> bool:
     return before.type == event.type and _entity(before) == _entity(event)
 
 
@@ -110,159 +106,152 @@ def _entity(event: Any) -> str:
 
 
 def short(identifier: str) -> str:
-    """An id cut in the middle, so that ids that begin alike stay apart."""
-    return identifier if len(identifier) <= 12 else f"{identifier[:6]}…{identifier[-4:]}"
+    """An id with its middle left out, so that ids that begin alike stay apart."""
+    return identifier if len(identifier) <= 11 else f"{identifier[:6]}…{identifier[-4:]}"
 
 
 def _nothing(group: Sequence[Any]) -> str:
     return ""
 
 
-def _about_pieces(group: Sequence[Any]) -> str:
+def _about_deltas(group: Sequence[Any]) -> str:
     text = "".join(event.delta for event in group)
-    quote = " ".join(text.split())
-    quote = quote if len(quote) <= _QUOTE else f"{quote[: _QUOTE - 1].rstrip()}…"
-    return f"{len(group)} × {quote}"
+    return f"{len(group)}x {' '.join(text.split())}"
 
 
-def _about_value(group: Sequence[Any]) -> str:
-    return f"{len(group[0].encrypted_value)} characters for this {group[0].subtype}"
-
-
-def _about_finish(group: Sequence[Any]) -> str:
-    return ", ".join(
-        f"{usage.input_tokens or 0} tokens in, {usage.output_tokens or 0} out, {usage.reasoning_tokens or 0} thinking"
-        for usage in group[0].usage or ()
-    )
+def _about_usage(group: Sequence[Any]) -> str:
+    counts = ((use.input_tokens, use.output_tokens, use.reasoning_tokens) for use in group[0].usage or ())
+    return "; ".join(f"{given} in, {taken} out, {thought} thinking" for given, taken, thought in counts)
 
 
 _ABOUT: dict[str, Callable[[Sequence[Any]], str]] = {
-    **dict.fromkeys(_PIECES, _about_pieces),
+    **dict.fromkeys(_DELTAS, _about_deltas),
     "RUN_STARTED": lambda group: f"protocol {group[0].protocol_version}",
-    "RUN_FINISHED": _about_finish,
-    "REASONING_ENCRYPTED_VALUE": _about_value,
-    "TOOL_CALL_START": lambda group: (
-        f"{group[0].tool_call_name}, of message {short(group[0].parent_message_id)}"
-    ),
+    "RUN_FINISHED": _about_usage,
+    "REASONING_ENCRYPTED_VALUE": lambda group: f"{len(group[0].encrypted_value)} characters",
+    "TOOL_CALL_START": lambda group: group[0].tool_call_name,
     "TOOL_CALL_RESULT": lambda group: f"{len(group[0].content)} characters",
 }
 
-_COLOURS = {"RUN": "blue", "REASONING": "magenta", "TEXT": "green", "TOOL": "yellow"}
-_STYLES = {
-    "you": "bold",
-    "thinking": "dim italic",
-    "tool call": "yellow",
-    "result": "yellow",
-    "answer": "green",
+
+# -- how it looks
+
+_TYPE_COLOURS = {"RUN": "blue", "REASONING": "magenta", "TEXT": "green", "TOOL": "yellow"}
+_BLOCK_STYLES = {
+    "you": ("bold", "bold"),
+    "thinking": ("magenta", "dim italic"),
+    "tool call": ("yellow", ""),
+    "result": ("yellow", ""),
+    "answer": ("green", ""),
 }
-_LABELS = {"thinking": "magenta", "tool call": "yellow", "result": "yellow", "answer": "green", "you": "bold"}
-_NO_TEXT = "(the provider keeps this text to itself; its value travels all the same)"
+_NO_TEXT = "(no text: the provider sent this thinking as an opaque value only)"
+_APIS = {
+    "anthropic-messages": "Anthropic Messages",
+    "openai-responses": "OpenAI Responses",
+    "openai-chat": "Chat Completions",
+}
 
 
 class Screen:
-    """Writes to a console; plain where it is not a terminal or where NO_COLOR is set."""
+    """Writes to a console; streams only where it is a terminal."""
 
     def __init__(self, console: Console, pause: Callable[[], None]) -> None:
         """Prepare.
 
         Args:
             console: Where to write.
-            pause: Called after each piece when the console is a terminal.
+            pause: Called after each piece that streams in.
         """
         self._console = console
         self._pause = pause
+        self._streams = console.is_terminal and not console.is_dumb_terminal
 
     def intro(self) -> None:
         """Say what this is."""
-        self._console.print(
-            Text("agui-reasoning", "bold magenta") + Text("  one question, three providers, one stream")
+        self._line(
+            ("agui-reasoning", "bold magenta"), ("  one question, three providers, one protocol", "bold")
         )
-        self._console.print(
-            Text(
-                "Scripted provider streams: no key, no network. Everything below is read from AG-UI events.",
-                "dim",
-            )
-        )
+        self._line(("Scripted provider streams from the package: no key, no network.", "dim"))
 
     def play(self, playback: Playback) -> None:
         """Show one conversation."""
-        title = Text.assemble((playback.api, "bold"), (f"  {playback.provider} · {playback.model}", "dim"))
-        self._console.print()
-        self._console.print(Rule(title, align="left", style="magenta", characters="─"))
+        self._title(playback)
         self._show(Block("you", [playback.question]))
         for block in blocks(playback.events):
             self._show(block)
-        self._console.print(_events_table(playback.events))
-        self._console.print(_checks_table(playback.checks))
+        self._list_events(playback.events)
+        self._list_checks(playback.checks)
 
     def outro(self, checks: Sequence[Check]) -> None:
         """Say how it went."""
         good = sum(check.identical for check in checks)
-        verdict = f"{good} of {len(checks)} values came through byte for byte."
-        self._console.print(Text(verdict, "bold green" if good == len(checks) else "bold red"))
-        self._console.print(
-            Text("Your own stream: agui-reasoning encode --api anthropic-messages FILE", "dim")
-        )
+        style = "bold green" if good == len(checks) else "bold red"
+        self._console.print(Rule(style="dim"))
+        self._line((f"{good} of {len(checks)} values arrived byte for byte.", style))
+        self._line(("Now a stream of your own: ", "dim"), ("agui-reasoning encode --api API FILE", ""))
+
+    def _line(self, *pieces: tuple[str, str]) -> None:
+        text = Text.assemble(*pieces)
+        text.rstrip()
+        self._console.print(text, no_wrap=True, overflow="ellipsis")
+
+    def _title(self, playback: Playback) -> None:
+        name = _APIS.get(playback.api, playback.api)
+        title = Text.assemble((name, "bold"), (f"  {playback.provider} · {playback.model}", "dim"))
+        self._console.print()
+        self._console.print(Rule(title, align="left", style="dim"))
 
     def _show(self, block: Block) -> None:
-        if not self._console.is_terminal:
-            self._console.print(_block(block.kind, "".join(block.pieces)))
+        if not self._streams:
+            self._console.print(self._block(block.kind, "".join(block.pieces) or _NO_TEXT))
             return
         shown = ""
-        with Live(_block(block.kind, "", waiting=True), console=self._console, auto_refresh=False) as live:
-            for piece in block.pieces:
+        with Live(console=self._console, auto_refresh=False) as live:
+            for piece in block.pieces or [_NO_TEXT]:
                 shown += piece
-                live.update(_block(block.kind, shown), refresh=True)
+                live.update(self._block(block.kind, shown), refresh=True)
                 self._pause()
-            live.update(_block(block.kind, shown), refresh=True)
+
+    def _block(self, kind: str, text: str) -> Text:
+        label, style = _BLOCK_STYLES[kind]
+        body = Text(text, style, overflow="fold")
+        body.highlight_regex(r"\*\*.+?\*\*", "bold")
+        lines = body.wrap(self._console, max(20, self._console.width - _INDENT))
+        whole = Text()
+        for number, line in enumerate(lines):
+            line.rstrip()
+            whole.append("\n" if number else "").append(" " * _INDENT if number and line else "")
+            whole.append_text(line)
+        return Text.assemble((f"{kind:>9}  ", label), whole)
+
+    def _list_events(self, events: Sequence[Event]) -> None:
+        self._line()
+        self._line(
+            (f"As {len(events)} AG-UI events", "bold"), ("  deltas of one message are joined here", "dim")
+        )
+        for row in rows(events):
+            kind = f"{'  ' * row.depth}{row.type}"
+            colour = _TYPE_COLOURS[row.type.partition("_")[0]]
+            self._line((f"  {kind:<32}", colour), (f"{row.id:<13}", ""), (row.what, "dim"))
+
+    def _list_checks(self, checks: Sequence[Check]) -> None:
+        self._line()
+        self._line(
+            ("What goes back on the next turn", "bold"),
+            ("  byte-identical to what the provider sent?", "dim"),
+        )
+        self._line(("  kind                         length  sha256    travels with    identical", "dim"))
+        for check in checks:
+            verdict = ("yes", "green") if check.identical else ("NO", "bold red")
+            size = f"  {check.kind:<28} {check.chars:>6}  {check.fingerprint}  "
+            self._line((size, ""), (f"{check.entity or 'nothing':<16}", ""), verdict)
 
 
-def _block(kind: str, text: str, *, waiting: bool = False) -> RenderableType:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(width=9, justify="right")
-    table.add_column()
-    body = Text(text or ("" if waiting else _NO_TEXT), _STYLES[kind])
-    body.highlight_regex(r"\*\*.+?\*\*", "bold")
-    table.add_row(Text(kind, _LABELS[kind]), body)
-    return table
-
-
-def _table(title: str, *columns: str) -> Table:
-    table = Table(
-        *columns, box=SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", header_style="dim"
-    )
-    table.pad_edge = False
-    return table
-
-
-def _events_table(events: Sequence[Event]) -> Table:
-    table = _table(f"{len(events)} AG-UI events", "type", "id", "what")
-    for row in rows(events):
-        colour = _COLOURS[row.type.partition("_")[0]]
-        table.add_row(Text("  " * row.depth + row.type, colour), row.id, Text(row.what, "dim", no_wrap=True))
-    return table
-
-
-def _checks_table(checks: Sequence[Check]) -> Table:
-    table = _table(
-        "What must go back on the next turn",
-        "kind",
-        "length",
-        "sha256",
-        "travels with",
-        "byte-identical to what the provider sent",
-    )
-    for check in checks:
-        verdict = Text("yes", "green") if check.identical else Text("NO", "bold red")
-        table.add_row(check.kind, str(check.chars), check.fingerprint, check.entity or "nothing", verdict)
-    return table
-
-
-def console() -> Console:
-    """The console of standard output, not wider than is good to read."""
-    if hasattr(sys.stdout, "reconfigure"):
+def stdout_console() -> Console:
+    """The console of standard output: plain where it is not a terminal or where NO_COLOR is set."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     plain = False if os.environ.get("NO_COLOR") else None
-    made = Console(force_terminal=plain, highlight=False, markup=False, emoji=False)
-    made.width = min(made.width, _WIDEST)
-    return made
+    console = Console(force_terminal=plain, highlight=False, markup=False, emoji=False)
+    console.width = min(console.width, _WIDEST)
+    return console

@@ -301,6 +301,7 @@ class Assembler:
         self.usages: list[UsageDelta] = []
         """The token counts of each response so far that reported any."""
         self._usage_open = False
+        self._begun = False
         self._origin = origin
         self._server_calls: set[str] = set()
         self._client_calls: set[str] = set()
@@ -332,7 +333,9 @@ class Assembler:
 
     def _open_response(self, response: Response, changes: list[Change]) -> Response:
         self.response = response
-        self._usage_open = False
+        # Counts that come before anything else are those of the first response.
+        self._usage_open = self._usage_open and not self._begun
+        self._begun = True
         changes.append(ResponseOpened(response))
         return response
 

@@ -361,7 +361,7 @@ class Writer:
             self._send_superset(self._state.reasoning[-1], records)
         elif self._needs_anchor(records):
             self._send_anchor(records)
-        elif any(map(_is_vital, records)):
+        elif any(record.kind in _BLOCKS for record in records):
             self._send_on_entity(records)
 
     def _rest(self) -> list[Record]:
@@ -406,21 +406,26 @@ class Writer:
                 "anchors='never' leaves nothing to carry them."
             )
             return
-        self._send_value(*entity, None, records)
+        subtype, entity_id, unit = entity
+        self._send_value(subtype, entity_id, unit, records)
 
-    def _entity(self) -> tuple[Literal["message", "tool-call"], str] | None:
-        """The first thing of the response that the client can see."""
+    def _entity(self) -> tuple[Literal["message", "tool-call"], str, Record] | None:
+        """The first thing of the response that the client can see, and what its own envelope says."""
         for message in self._state.messages:
             if message.length:
-                return "message", message.id
+                return "message", message.id, self._state.text_record(message.units[0])
         for call in self._state.calls.values():
-            return "tool-call", call.id
+            return "tool-call", call.id, call.record()
         return None
+
+
+# What has no entity of its own to carry it; a value on a text or a call has.
+_BLOCKS = frozenset({"result", "native"})
 
 
 def _is_vital(record: Record) -> bool:
     """Whether a provider may need something of it that is not on the screen."""
-    return bool(record.opaque) or record.kind in ("result", "native")
+    return bool(record.opaque) or record.kind in _BLOCKS
 
 
 def _is_hidden(record: Record) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from agui_reasoning.deltas import CloseDelta, Delta
@@ -51,15 +51,9 @@ class Decoder(ABC):
             DecodeError: The payload does not have the API's shape (``bad_payload``).
             ProviderError: The payload is the provider's error.
         """
-        data = plain(payload)
-        if data == "[DONE]":
+        if isinstance(payload, str) and payload == "[DONE]":
             return self._done()
-        if not isinstance(data, dict):
-            raise self._named(reject("an object", data, ""))
-        try:
-            return self._decode(data)
-        except DecodeError as error:
-            raise self._named(error) from None
+        return self._read(payload, self._decode)
 
     def close(self) -> list[Delta]:
         """The stream ended.
@@ -78,9 +72,28 @@ class Decoder(ABC):
     def _end(self) -> list[Delta]:
         """Close the stream."""
 
-    @abstractmethod
     def whole(self, response: Any) -> list[Delta]:
-        """The deltas of a whole response, as if it had been streamed."""
+        """The deltas of a whole response, as if it had been streamed.
+
+        Raises:
+            DecodeError: The response does not have the API's shape (``bad_payload``).
+            ProviderError: It is the provider's error.
+        """
+        return self._read(response, self._whole)
+
+    @abstractmethod
+    def _whole(self, data: JSONObject) -> list[Delta]:
+        """Decode a whole response that is an object."""
+
+    def _read(self, payload: Any, decode: Callable[[JSONObject], list[Delta]]) -> list[Delta]:
+        data = plain(payload)
+        try:
+            if not isinstance(data, dict):
+                raise reject("an object", data, "")
+            return decode(data)
+        except DecodeError as error:
+            error.provider = self.provider
+            raise
 
     def _done(self) -> list[Delta]:
         return []
@@ -88,10 +101,6 @@ class Decoder(ABC):
     def _origin(self, source: JSONObject) -> Origin:
         """The origin of a response whose payload names its model."""
         return Origin(self.provider, self.api, string(source, "model") or self.model)
-
-    def _named(self, error: DecodeError) -> DecodeError:
-        error.provider = self.provider
-        return error
 
     def _truncated(self, deltas: Sequence[Delta] = (CloseDelta(status="incomplete"),)) -> DecodeError:
         return DecodeError(

@@ -106,7 +106,10 @@ def compact(value: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """A tool's result as the string AG-UI wants: a string as it is, anything else as JSON."""
+    """A tool's result as the string AG-UI wants: a string as it is, anything else as JSON.
+
+    Keys are sorted, because an SDK's models order them as they like and the text must not differ.
+    """
     if value is None:
         return ""
-    return value if isinstance(value, str) else compact(value)
+    return value if isinstance(value, str) else dump(value, sort_keys=True)

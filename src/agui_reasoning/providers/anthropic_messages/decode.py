@@ -33,7 +33,6 @@ from agui_reasoning.providers.payload import (
     compact,
     integer,
     obj,
-    plain,
     reject,
     rest,
     shown,
@@ -71,6 +70,7 @@ class AnthropicMessagesDecoder(Decoder):
         self._blocks: dict[int, _Block] = {}
         self._last: _Block | None = None
         self._usage: JSONObject = {}
+        self._named_model = model
         self._stop_reason: str | None = None
         self._running = False
 
@@ -86,11 +86,7 @@ class AnthropicMessagesDecoder(Decoder):
             return [FinishDelta(self._stop_reason)]
         raise self._truncated()
 
-    def whole(self, response: Any) -> list[Delta]:
-        """The deltas of a whole message."""
-        data = plain(response)
-        if not isinstance(data, dict):
-            raise reject("an object", data, "")
+    def _whole(self, data: JSONObject) -> list[Delta]:
         if string(data, "type") == "error":
             return self._error(data)
         deltas = self._message_start({"message": data})
@@ -104,10 +100,11 @@ class AnthropicMessagesDecoder(Decoder):
 
     def _message_start(self, data: JSONObject) -> list[Delta]:
         message = obj(data, "message")
-        start = ResponseStart(self._origin(message), id=string(message, "id") or None)
+        origin = self._origin(message)
+        start = ResponseStart(origin, id=string(message, "id") or None)
         usage = obj(message, "usage", "/message")
         self._blocks, self._last, self._stop_reason = {}, None, None
-        self._usage = {}
+        self._usage, self._named_model = {}, origin.model
         self._running = True
         return [start, *self._count(usage)]
 
@@ -168,7 +165,7 @@ class AnthropicMessagesDecoder(Decoder):
         details = obj(merged, "output_tokens_details", "/usage")
         delta = UsageDelta(
             provider=self.provider,
-            model=self.model,
+            model=self._named_model,
             input_tokens=total,
             output_tokens=output,
             total_tokens=None if total is None or output is None else total + output,
@@ -178,6 +175,11 @@ class AnthropicMessagesDecoder(Decoder):
         )
         self._usage = merged
         return [delta]
+
+
+def _written(arguments: Any) -> str:
+    """Arguments as JSON text; some gateways send them as text already."""
+    return arguments if isinstance(arguments, str) else compact(arguments)
 
 
 def _index(data: JSONObject) -> int:
@@ -221,7 +223,7 @@ def _open_call(block: _Block, path: str) -> list[Delta]:
         ext["type"] = block.type
     arguments = start.get("input")
     block.filled = arguments not in (None, {}, "")
-    text = shown(arguments) if block.filled else ""
+    text = _written(arguments) if block.filled else ""
     return [ToolCallDelta(block.key, string(start, "name", path), text, server=server, ext=ext or None)]
 
 

@@ -12,7 +12,7 @@ Only the choice with index 0 is decoded. Audio, images and log probabilities are
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from agui_reasoning.deltas import (
@@ -22,12 +22,12 @@ from agui_reasoning.deltas import (
     ResponseStart,
     UsageDelta,
 )
-from agui_reasoning.errors import DecodeError, ProviderError
+from agui_reasoning.errors import ProviderError
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.openai_chat.fields import Piece, read_message
 from agui_reasoning.providers.openai_chat.response import Response
 from agui_reasoning.providers.openai_chat.usage import read_usage
-from agui_reasoning.providers.payload import JSONObject, array, compact, obj, plain, reject, string
+from agui_reasoning.providers.payload import JSONObject, array, compact, obj, reject, string
 
 __all__ = ["OpenAIChatDecoder"]
 
@@ -79,23 +79,16 @@ class OpenAIChatDecoder(Decoder):
         """
         return super().receive(_unwrapped(payload))
 
-    def whole(self, response: Any) -> list[Delta]:
-        """The deltas of a whole response."""
-        data = plain(response)
-        if not isinstance(data, dict):
-            raise self._named(reject("an object", data, ""))
-        try:
-            chunk = self._read(data, "message")
-        except DecodeError as error:
-            raise self._named(error) from None
+    def _whole(self, data: JSONObject) -> list[Delta]:
+        chunk = self._parse(data, "message")
         if chunk.error is None and data.get("choices") is None:
-            raise self._named(reject("an array", data.get("choices"), "/choices"))
+            raise reject("an array", None, "/choices")
         return self._apply(chunk) + self._settle()
 
     def _decode(self, data: JSONObject) -> list[Delta]:
         if data.get("type") == "chunk" and "choices" not in data:
             data = obj(data, "chunk")
-        return self._apply(self._read(data, "delta"))
+        return self._apply(self._parse(data, "delta"))
 
     def _done(self) -> list[Delta]:
         return self._settle()
@@ -109,7 +102,7 @@ class OpenAIChatDecoder(Decoder):
 
     # -- reading: nothing of the decoder changes before a payload is known to be good
 
-    def _read(self, data: JSONObject, field: str) -> _Chunk:
+    def _parse(self, data: JSONObject, field: str) -> _Chunk:
         choice = next((c for c in array(data, "choices") if c.get("index") in (0, None)), None)
         piece = None if choice is None else self._read_piece(choice, field)
         response_id = string(data, "id")
@@ -166,8 +159,6 @@ class OpenAIChatDecoder(Decoder):
         """Counts may come with every chunk; they are handed on when they change."""
         if usage is None or usage == self._usage:
             return []
-        if usage.model is None and self._usage is not None:
-            usage = replace(usage, model=self._usage.model)
         self._usage = usage
         return [usage]
 

@@ -61,7 +61,9 @@ class Runs:
         ]
 
     def _reasoning(self, source: str, block: Block, text: str, flat: bool, whole: bool) -> list[Delta]:
-        if not (text or block.values or block.item_id):
+        run = self._runs.get(source)
+        ends_run = block.ends and run is not None and run.open
+        if not (text or block.values or block.item_id or ends_run):
             return []
         joins = flat and not text and self._joins_flat(source, block)
         key = FLAT if joins else self._key(source, block, whole)

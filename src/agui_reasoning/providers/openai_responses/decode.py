@@ -8,13 +8,13 @@ one it was announced with is another, shorter string, and ``response.completed``
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from agui_reasoning.deltas import CloseDelta, Delta, FinishDelta, ResponseStart, UsageDelta
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.openai_responses.items import Item, announce, grow, settle
-from agui_reasoning.providers.payload import JSONObject, array, integer, obj, plain, reject, shown, string
+from agui_reasoning.providers.payload import JSONObject, array, integer, obj, shown, string
 
 __all__ = ["OpenAIResponsesDecoder"]
 
@@ -54,11 +54,8 @@ class OpenAIResponsesDecoder(Decoder):
         self._reset()
         raise self._truncated()
 
-    def whole(self, response: Any) -> list[Delta]:
-        """The deltas of a whole response, or of a compacted conversation."""
-        data = plain(response)
-        if not isinstance(data, dict):
-            raise reject("an object", data, "")
+    def _whole(self, data: JSONObject) -> list[Delta]:
+        """A response, or a compacted conversation."""
         self._reset()
         if string(data, "type") == "error":
             return self._error(data)

@@ -294,7 +294,7 @@ def _part_ext(source: JSONObject, part: JSONObject) -> JSONObject:
 def _settle_function(item: Item, source: JSONObject, path: str) -> list[Delta]:
     call = _call_id(item, source, path)
     ext = rest(source, "type", "call_id", "name", "arguments", "status", "thought_signature")
-    deltas = [_final_call(item, source, path, _written(source.get("arguments")), ext=ext)]
+    deltas = [_final_call(item, source, path, shown(source.get("arguments")), ext=ext)]
     if signature := string(source, "thought_signature", path):
         opaque = Opaque(THOUGHT_SIGNATURE, signature, attach=f"tool_call:{call}")
         deltas.append(OpaqueDelta(opaque, key=call))
@@ -315,7 +315,7 @@ def _settle_action(item: Item, source: JSONObject, path: str) -> list[Delta]:
     if server and item.type == "tool_search_call":
         return _settle_server(item, source, path)
     fields = _ACTIONS[item.type]
-    arguments = _written({name: source[name] for name in fields if source.get(name) is not None})
+    arguments = shown({name: source[name] for name in fields if source.get(name) is not None})
     apart = ("call_id", *fields)
     ext = {name: value for name, value in source.items() if value is not None and name not in apart}
     call = _final_call(item, source, path, arguments, ext=ext, server=server)
@@ -357,35 +357,24 @@ def _final_call(
 
 def _server_arguments(source: JSONObject) -> str:
     if source.get("arguments") is not None:
-        return _written(source["arguments"])
+        return shown(source["arguments"])
     action = source.get("action")
     fields = {name: source[name] for name in _SERVER_ARGUMENTS if source.get(name)}
     if isinstance(action, dict):
         fields |= {name: value for name, value in action.items() if name != "sources"}
-    return _written(fields or None)
+    return shown(fields or None)
 
 
 def _server_result(source: JSONObject) -> str:
     action = source.get("action")
     found: list[Any] = [source.get(name) for name in _SERVER_RESULTS]
     found.append(action.get("sources") if isinstance(action, dict) else None)
-    return next((_written(value) for value in found if value), "")
+    return next((shown(value) for value in found if value), "")
 
 
 def _settle_output(item: Item, source: JSONObject, path: str) -> list[Delta]:
     """The result of a hosted shell is an item of its own."""
-    return [ToolResultDelta(string(source, "call_id", path), _written(source.get("output")), native=source)]
-
-
-def _written(value: Any) -> str:
-    """JSON text with sorted keys: the vendor's SDK changes their order, and gives the same deltas."""
-    return shown(_sorted(value))
-
-
-def _sorted(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _sorted(value[name]) for name in sorted(value)}
-    return [_sorted(each) for each in value] if isinstance(value, list) else value
+    return [ToolResultDelta(string(source, "call_id", path), shown(source.get("output")), native=source)]
 
 
 def _status(source: JSONObject) -> Status:

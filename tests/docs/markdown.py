@@ -1,0 +1,56 @@
+"""Reads the fenced blocks of a Markdown page, and the HTML comments that tell the tests about them.
+
+Three comments count. ``<!-- setup`` holds Python that readers need not see; it runs before what follows.
+``<!-- output -->`` between a Python block and the next block says that the latter is what the former prints.
+``<!-- exit 2 -->`` before a console block says that its commands end with that code.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+_TOKEN = re.compile(
+    r"^<!-- (?P<note>setup\n(?P<setup>.*?)|output |exit (?P<code>\d+) )-->$"
+    r"|^```(?P<language>[a-z]*)[^\n]*\n(?P<body>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block to run, or (``is_output``) what the block before it prints."""
+
+    language: str
+    body: str
+    line: int
+    is_output: bool = False
+    exit_code: int = 0
+
+
+def blocks(page: Path) -> list[Block]:
+    """The blocks of a page, in order."""
+    source = page.read_text(encoding="utf-8")
+    found: list[Block] = []
+    is_output, exit_code = False, 0
+    for token in _TOKEN.finditer(source):
+        line = source.count("\n", 0, token.start()) + 1
+        if token["setup"] is not None:
+            found.append(Block("python", token["setup"], line))
+        elif token["note"] is not None:
+            is_output, exit_code = token["note"] == "output ", int(token["code"] or 0)
+        else:
+            # Padded, so that a traceback names the line of the page.
+            body = "\n" * line + token["body"] if token["language"] == "python" else token["body"]
+            found.append(Block(token["language"], body, line, is_output, exit_code))
+            is_output, exit_code = False, 0
+    return found
+
+
+def name_of(page: Path) -> str:
+    """How a page is named in test ids."""
+    return str(page.relative_to(ROOT))

@@ -1,0 +1,96 @@
+"""The error catalogue names every error class with every code it is raised with, and no other."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from agui_reasoning import errors
+from tests.docs.markdown import ROOT
+
+PAGE = ROOT / "docs" / "reference" / "errors.md"
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+HEADING = re.compile(r"^### `(\w+)`$")
+ROW = re.compile(r"^\| `(\w+)` \|")
+
+
+class Codes(ast.NodeVisitor):
+    """Collects ``(class, code)`` of every call that has ``code="…"``."""
+
+    def __init__(self) -> None:
+        self.found: set[tuple[str, str]] = set()
+        self._classes: list[str] = []
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self._classes.append(node.name)
+        self.generic_visit(node)
+        self._classes.pop()
+
+    def visit_Call(self, node: ast.Call) -> None:
+        for keyword in node.keywords:
+            if keyword.arg == "code":
+                self.found |= {(self._raised(node), code) for code in literals(keyword.value)}
+        self.generic_visit(node)
+
+    def _raised(self, node: ast.Call) -> str:
+        called = ast.unparse(node.func)
+        return self._classes[-1] if called == "super().__init__" else called.rpartition(".")[2]
+
+
+def literals(value: ast.expr) -> Iterator[str]:
+    if isinstance(value, ast.IfExp):
+        yield from literals(value.body)
+        yield from literals(value.orelse)
+    elif isinstance(value, ast.Constant) and isinstance(value.value, str):
+        yield value.value
+
+
+def raised() -> set[tuple[str, str]]:
+    found: set[tuple[str, str]] = set()
+    for source in SOURCES:
+        codes = Codes()
+        codes.visit(ast.parse(source.read_text(encoding="utf-8"), str(source)))
+        found |= codes.found
+    # Codes of RUN_ERROR events (`fail`, `RunErrorEvent`) are not codes of exceptions.
+    return {(name, code) for name, code in found if name in errors.__all__}
+
+
+def documented() -> dict[str, set[str]]:
+    classes: dict[str, set[str]] = {}
+    current: set[str] = set()
+    for line in lines(PAGE):
+        if heading := HEADING.match(line):
+            current = classes.setdefault(heading[1], set())
+        elif row := ROW.match(line):
+            current.add(row[1])
+    return classes
+
+
+def lines(page: Path) -> list[str]:
+    return page.read_text(encoding="utf-8").splitlines()
+
+
+def test_every_class_has_a_section_and_every_section_a_class() -> None:
+    assert sorted(documented()) == sorted(errors.__all__)
+
+
+def test_every_code_has_a_row_and_every_row_a_code() -> None:
+    pairs = {(name, code) for name, codes in documented().items() for code in codes}
+    assert pairs == raised()
+
+
+def test_codes_are_written_where_this_test_can_see_them() -> None:
+    """A code that is computed would be missing from the page without a word."""
+    hidden = []
+    for source in SOURCES:
+        for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+            if (
+                not isinstance(node, ast.Call)
+                or ast.unparse(node.func).rpartition(".")[2] not in errors.__all__
+            ):
+                continue
+            values = [keyword.value for keyword in node.keywords if keyword.arg == "code"]
+            hidden += [f"{source.name}:{node.lineno}" for value in values if not list(literals(value))]
+    assert hidden == []

@@ -1,0 +1,52 @@
+"""What the pages say about the package is what the package has."""
+
+from __future__ import annotations
+
+import re
+
+from agui_reasoning.envelope import (
+    CallRecord,
+    Envelope,
+    NativeRecord,
+    OpaqueRecord,
+    OriginRecord,
+    Place,
+    ReasoningRecord,
+    ResultRecord,
+    SegmentRecord,
+    Span,
+    TextRecord,
+)
+from agui_reasoning.providers import API_IDS
+from tests.docs.markdown import ROOT
+
+RECORDS = (
+    *(CallRecord, Envelope, NativeRecord, OpaqueRecord, OriginRecord, Place),
+    *(ReasoningRecord, ResultRecord, SegmentRecord, Span, TextRecord),
+)
+HEADING = re.compile(r"^## `([a-z-]+)`", re.MULTILINE)
+ROW = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
+KIND = re.compile(r"`((?:[a-z]+)\.[a-z_]+)`")
+
+
+def page(name: str) -> str:
+    return (ROOT / "docs" / "reference" / name).read_text(encoding="utf-8")
+
+
+def test_every_api_that_can_be_decoded_has_a_section() -> None:
+    assert sorted(HEADING.findall(page("supported-apis.md"))) == sorted(API_IDS)
+
+
+def test_every_field_of_the_envelope_has_a_row_and_every_row_a_field() -> None:
+    fields = {name for record in RECORDS for name in record.model_fields}
+    assert set(ROW.findall(page("envelope.md"))) == fields
+
+
+def test_every_kind_of_opaque_value_in_the_table_is_one_that_a_decoder_makes() -> None:
+    table = page("supported-apis.md").partition("## Kinds of opaque values")[2].partition("\n## ")[0]
+    source = "".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "src/agui_reasoning/providers").rglob("*.py")
+    )
+    made = set(re.findall(r'"((?:anthropic|copilot|gemini|mistral|openrouter|perplexity)\.[a-z_]+)"', source))
+    made |= {f"{family}.encrypted_content" for family in re.findall(r'"(openai|xai)"', source)}
+    assert set(KIND.findall(table)) == made

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import contextlib
+import doctest
+import importlib
+import io
+import json
+import os
+import pkgutil
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agui_reasoning
+from tests.docs.markdown import PAGES, ROOT, Block, blocks, name_of
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+BIN = Path(sys.executable).parent
+COMMAND = "agui-reasoning "
+SECONDS = 60
+
+
+def modules() -> list[str]:
+    found = pkgutil.walk_packages(agui_reasoning.__path__, "agui_reasoning.", onerror=lambda name: None)
+    return ["agui_reasoning", *(info.name for info in found)]
+
+
+def commands(block: Block) -> list[tuple[str, str]]:
+    """The commands of a console block, each with the output that is shown for it, if any."""
+    steps: list[list[str]] = []
+    for line in block.body.splitlines(keepends=True):
+        if line.startswith("$ "):
+            steps.append([line])
+        elif steps:
+            steps[-1].append(line)
+    return [(step[0], "".join(step[1:])) for step in steps if COMMAND in step[0]]
+
+
+CONSOLE = [
+    pytest.param(block, command, shown, id=f"{name_of(page)}:{block.line}:{command.strip()}")
+    for page in PAGES
+    for block in blocks(page)
+    if block.language == "console"
+    for command, shown in commands(block)
+]
+
+
+def check_output(printed: str, expected: Block) -> None:
+    if expected.language == "json":
+        assert json.loads(printed) == json.loads(expected.body)
+    else:
+        assert printed == expected.body
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_python_of_a_page_runs_and_prints_what_the_page_shows(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {"__name__": "__page__"}
+    printed = None
+    for block in blocks(page):
+        if block.is_output:
+            assert printed is not None, f"{name_of(page)}:{block.line} follows no Python block"
+            check_output(printed, block)
+        elif block.language == "python":
+            with contextlib.redirect_stdout(io.StringIO()) as stdout:
+                exec(compile(block.body, str(page), "exec"), namespace)
+            printed = stdout.getvalue()
+            continue
+        printed = None
+
+
+def test_every_shown_output_is_compared() -> None:
+    """An output block that no comment marks would go stale without a word."""
+    unmarked = [
+        f"{name_of(page)}:{block.line}"
+        for page in PAGES
+        for block in blocks(page)
+        if block.language in ("text", "json") and not block.is_output
+    ]
+    assert unmarked == []
+
+
+@pytest.mark.skipif(find_spec("agui_reasoning.cli") is None, reason="the command line does not exist yet")
+@pytest.mark.parametrize(("block", "command", "shown"), CONSOLE)
+def test_command_of_a_page_runs(block: Block, command: str, shown: str, tmp_path: Path) -> None:
+    pytest.importorskip("typer", reason="the extra `cli` is not installed")
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    done = subprocess.run(
+        command.removeprefix("$ "),
+        shell=True,
+        cwd=tmp_path,
+        env=os.environ | {"PATH": os.pathsep.join([str(BIN), os.environ["PATH"]])},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=SECONDS,
+    )
+    assert done.returncode == block.exit_code, done.stderr
+    if shown:
+        check = doctest.OutputChecker().check_output
+        assert check(shown, done.stdout + done.stderr, doctest.ELLIPSIS), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_example_runs_and_is_short(example: Path) -> None:
+    assert len(example.read_text(encoding="utf-8").splitlines()) <= 40
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(example)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=SECONDS,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+
+
+@pytest.mark.parametrize("name", modules())
+def test_doctests_of_a_module_pass(name: str) -> None:
+    if name.startswith("agui_reasoning.cli"):
+        pytest.importorskip("typer", reason="the extra `cli` is not installed")
+        pytest.importorskip("rich", reason="the extra `cli` is not installed")
+    if name.endswith("__main__"):
+        return  # importing it runs it
+    with contextlib.redirect_stdout(io.StringIO()) as report:
+        results = doctest.testmod(importlib.import_module(name))
+    assert results.failed == 0, report.getvalue()

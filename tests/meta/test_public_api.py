@@ -1,0 +1,127 @@
+"""Promises about the whole tree: names, docstrings, imports, and what must not be written down in it."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import agui_reasoning
+from agui_reasoning import errors
+
+ROOT = Path(__file__).parents[2]
+HEAVY = ("anthropic", "httpx", "httpx2", "libcst", "openai", "rich", "starlette", "typer")
+FRONT = (
+    "",
+    ".deltas",
+    ".emitter",
+    ".emitter.stages",
+    ".envelope",
+    ".errors",
+    ".parts",
+    ".providers",
+    ".wire",
+)
+
+# Put together here, so that this file does not hold what it looks for.
+PRIVATE = {
+    "a package registry": [
+        ".".join(("pypi", "org")),
+        ".".join(("files", "pythonhosted", "org")),
+        ".".join(("registry", "npmjs", "org")),
+        ".".join(("registry", "yarnpkg", "com")),
+    ],
+    "a path of one machine": ["/".join(("", "work", "")), "/".join(("", "opt", "pypi"))],
+}
+
+
+def modules() -> list[str]:
+    found = pkgutil.walk_packages(agui_reasoning.__path__, "agui_reasoning.", onerror=lambda name: None)
+    return ["agui_reasoning", *(info.name for info in found if not info.name.endswith("__main__"))]
+
+
+def load(name: str) -> ModuleType:
+    if name.startswith("agui_reasoning.cli"):
+        pytest.importorskip("typer", reason="the extra `cli` is not installed")
+        pytest.importorskip("rich", reason="the extra `cli` is not installed")
+    return importlib.import_module(name)
+
+
+def rank(name: str) -> tuple[int, str]:
+    """Constants, then classes, then functions, as ruff's RUF022 wants them."""
+    if name.isupper():
+        return 0, name
+    return (1 if name[0].isupper() else 2), name
+
+
+def repository_files() -> list[Path]:
+    """Every file that is, or could be, committed."""
+    listing = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    if listing.returncode != 0:
+        pytest.skip("not a git checkout")
+    return [path for name in listing.stdout.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+@pytest.mark.parametrize("name", modules())
+def test_all_is_sorted_and_every_name_in_it_exists(name: str) -> None:
+    module = load(name)
+    names = getattr(module, "__all__", [])
+    assert list(names) == sorted(set(names), key=rank)
+    assert [name for name in names if not hasattr(module, name)] == []
+
+
+@pytest.mark.parametrize("name", [f"agui_reasoning{suffix}" for suffix in FRONT])
+def test_everything_public_says_what_it_is(name: str) -> None:
+    module = load(name)
+    public = {exported: getattr(module, exported) for exported in module.__all__}
+    silent = [
+        exported
+        for exported, value in public.items()
+        if (inspect.isclass(value) or inspect.isfunction(value))
+        # Python writes a docstring for a dataclass that has none: its signature.
+        and (not value.__doc__ or value.__doc__.startswith(f"{exported}("))
+    ]
+    assert silent == []
+
+
+def test_every_error_is_at_the_front_door() -> None:
+    assert [name for name in errors.__all__ if name not in agui_reasoning.__all__] == []
+
+
+def test_importing_the_package_imports_no_sdk_no_http_and_no_command_line() -> None:
+    script = f"import agui_reasoning, sys; print([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "[]", "")
+
+
+@pytest.mark.parametrize("what", PRIVATE)
+def test_no_file_names(what: str) -> None:
+    needles = [needle.encode() for needle in PRIVATE[what]]
+    found = [
+        str(path.relative_to(ROOT))
+        for path in repository_files()
+        if any(needle in path.read_bytes() for needle in needles)
+    ]
+    assert found == []
+
+
+def test_no_lock_file_records_where_a_package_was_downloaded() -> None:
+    files = repository_files()
+    assert [path.name for path in files if path.name in ("poetry.lock", "uv.lock", "pdm.lock")] == []
+    for path in files:
+        if path.name in ("package-lock.json", "npm-shrinkwrap.json"):
+            packages = json.loads(path.read_text(encoding="utf-8"))["packages"]
+            assert [name for name, entry in packages.items() if "resolved" in entry] == []

@@ -1,0 +1,102 @@
+"""Stages, by whole event lists."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+import pytest
+
+from agui_reasoning import ConfigurationError, Emitter
+from agui_reasoning.deltas import ReasoningDelta, TextDelta, ToolCallDelta
+from agui_reasoning.emitter.stages import Chunks, Coalesce, Steps
+from tests.support.verifier import plain
+
+
+def emit(*items: Any, stages: list[Any], **options: Any) -> list[dict[str, Any]]:
+    numbers = count()
+    emitter = Emitter(new_id=lambda: f"id{next(numbers)}", stages=stages, **options)
+    return plain([event for item in items for event in emitter.receive(item)] + emitter.close())
+
+
+def bare(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Events without hints and values."""
+    return [
+        {name: value for name, value in event.items() if name not in ("metadata", "encryptedValue")}
+        for event in events
+    ]
+
+
+ITEMS = [
+    ReasoningDelta("r"),
+    TextDelta("t1"),
+    TextDelta("t2"),
+    ToolCallDelta("c", "f", "{"),
+    ToolCallDelta("c", "", "}"),
+]
+
+
+def test_chunks_say_the_same_in_the_shorthand() -> None:
+    assert bare(emit(*ITEMS, stages=[Chunks()]))[:6] == [
+        {"type": "REASONING_START", "messageId": "id2"},
+        {"type": "REASONING_MESSAGE_CHUNK", "messageId": "id3"},
+        {"type": "REASONING_MESSAGE_CHUNK", "messageId": "id3", "delta": "r"},
+        {"type": "REASONING_ENCRYPTED_VALUE", "subtype": "message", "entityId": "id3"},
+        {"type": "REASONING_END", "messageId": "id2"},
+        {"type": "TEXT_MESSAGE_CHUNK", "messageId": "id1", "role": "assistant"},
+    ]
+    assert bare(emit(*ITEMS, stages=[Chunks()]))[6:11] == [
+        {"type": "TEXT_MESSAGE_CHUNK", "messageId": "id1", "delta": "t1"},
+        {"type": "TEXT_MESSAGE_CHUNK", "messageId": "id1", "delta": "t2"},
+        {"type": "TOOL_CALL_CHUNK", "toolCallId": "c", "toolCallName": "f", "parentMessageId": "id1"},
+        {"type": "TOOL_CALL_CHUNK", "toolCallId": "c", "delta": "{"},
+        {"type": "TOOL_CALL_CHUNK", "toolCallId": "c", "delta": "}"},
+    ]
+
+
+def test_the_duration_survives_the_shorthand() -> None:
+    ticks = count(0, 5)
+    events = emit(ReasoningDelta("r"), stages=[Chunks()], now_ms=ticks.__next__)
+    last = [event for event in events if event["type"] == "REASONING_MESSAGE_CHUNK"][-1]
+    assert last["metadata"]["agui-reasoning"]["durationMs"] == 5
+
+
+def test_coalescing_joins_deltas_of_one_entity_until_something_else_comes() -> None:
+    deltas = [event for event in emit(*ITEMS, stages=[Coalesce(100)]) if "delta" in event]
+    assert [(event["type"], event["delta"]) for event in deltas] == [
+        ("REASONING_MESSAGE_CONTENT", "r"),
+        ("TEXT_MESSAGE_CONTENT", "t1t2"),
+        ("TOOL_CALL_ARGS", "{}"),
+    ]
+
+
+def test_coalescing_lets_go_at_its_limit() -> None:
+    events = emit(*(TextDelta("ab") for _ in range(5)), stages=[Coalesce(4)])
+    assert [event["delta"] for event in events if "delta" in event] == ["abab", "abab", "ab"]
+
+
+def test_coalescing_keeps_two_open_messages_apart() -> None:
+    items = [ReasoningDelta(text, key=key) for text, key in (("a", "0"), ("b", "1"), ("c", "1"), ("d", "0"))]
+    events = emit(*items, stages=[Coalesce(100)])
+    assert [event["delta"] for event in events if "delta" in event] == ["a", "bc", "d"]
+
+
+@pytest.mark.parametrize("chars", [0, -1])
+def test_a_limit_below_one_is_refused(chars: int) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        Coalesce(chars)
+    assert caught.value.code == "bad_limit"
+
+
+def test_steps_are_named_by_their_message() -> None:
+    assert bare(emit(ReasoningDelta("r"), stages=[Steps()]))[1:5] == [
+        {"type": "STEP_STARTED", "stepName": "id3"},
+        {"type": "REASONING_MESSAGE_START", "messageId": "id3", "role": "reasoning"},
+        {"type": "REASONING_MESSAGE_CONTENT", "messageId": "id3", "delta": "r"},
+        {"type": "REASONING_MESSAGE_END", "messageId": "id3"},
+    ]
+
+
+def test_what_stages_hold_back_goes_out_at_the_end() -> None:
+    events = emit(TextDelta("a"), stages=[Coalesce(100), Chunks()])
+    assert [event.get("delta") for event in events] == [None, "a"]
