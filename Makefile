@@ -12,11 +12,11 @@ $(VENV)/pip.stamp:
 	@touch $@
 
 $(VENV)/demo.stamp: pyproject.toml $(VENV)/pip.stamp
-	$(BIN)/python -m pip install --quiet --editable ".[cli]"
+	$(BIN)/python -m pip install --quiet --editable ".[cli,server]"
 	@touch $@
 
 $(VENV)/test.stamp: pyproject.toml $(VENV)/demo.stamp
-	$(BIN)/python -m pip install --quiet --editable ".[cli]" --group test
+	$(BIN)/python -m pip install --quiet --editable ".[cli,server]" --group test
 	@touch $@
 
 $(VENV)/lint.stamp: pyproject.toml $(VENV)/demo.stamp

@@ -1,9 +1,11 @@
 """Provider reasoning in, correct AG-UI events out, and back into the next request, losing nothing.
 
-Start at `Run` (or `Emitter`, the same without the run frame), `agui_reasoning.providers.decoder`, and
-`agui_reasoning.wire`.
+Start at `agui_reasoning.aio.run_agent` and `stream_run` (their namesakes here are for synchronous code), at
+`Run`, or at `agui_reasoning.providers.decoder`.
 """
 
+from agui_reasoning.consumer import Conversation, Finding, check_events, compact, reduce_events
+from agui_reasoning.driver import ModelStream
 from agui_reasoning.emitter import Emitter
 from agui_reasoning.errors import (
     AGUIReasoningError,
@@ -11,21 +13,42 @@ from agui_reasoning.errors import (
     ConfigurationError,
     DecodeError,
     LocalProtocolError,
+    MissingExtraError,
     ProtocolError,
     ProviderError,
+    ReasoningLostError,
+    ReasoningLostWarning,
     RemoteProtocolError,
+    RunFailedError,
+    TransportError,
+    TruncatedRunError,
 )
 from agui_reasoning.run import Run
+from agui_reasoning.sync import run_agent, stream_run
 
 __all__ = [
     "AGUIReasoningError",
     "AGUIReasoningWarning",
     "ConfigurationError",
+    "Conversation",
     "DecodeError",
     "Emitter",
+    "Finding",
     "LocalProtocolError",
+    "MissingExtraError",
+    "ModelStream",
     "ProtocolError",
     "ProviderError",
+    "ReasoningLostError",
+    "ReasoningLostWarning",
     "RemoteProtocolError",
     "Run",
+    "RunFailedError",
+    "TransportError",
+    "TruncatedRunError",
+    "check_events",
+    "compact",
+    "reduce_events",
+    "run_agent",
+    "stream_run",
 ]

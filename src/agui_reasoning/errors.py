@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ag_ui.core import RunErrorEvent
+
     from agui_reasoning.deltas import Delta
 
 __all__ = [
@@ -20,9 +22,15 @@ __all__ = [
     "ConfigurationError",
     "DecodeError",
     "LocalProtocolError",
+    "MissingExtraError",
     "ProtocolError",
     "ProviderError",
+    "ReasoningLostError",
+    "ReasoningLostWarning",
     "RemoteProtocolError",
+    "RunFailedError",
+    "TransportError",
+    "TruncatedRunError",
 ]
 
 
@@ -50,8 +58,40 @@ class AGUIReasoningWarning(UserWarning):
     """Something is lost or will be; shown by default, or handed to ``on_warning``."""
 
 
+class ReasoningLostWarning(AGUIReasoningWarning):
+    """Reasoning that the provider requires cannot be sent back: it may refuse the request."""
+
+
+class ReasoningLostError(AGUIReasoningError):
+    """Reasoning that the provider requires is not in the request, and the caller asked to hear of it.
+
+    Attributes:
+        lost: The unit and the reason of each.
+    """
+
+    def __init__(self, lost: Sequence[tuple[str, str]]) -> None:
+        reasons = ", ".join(sorted({reason for _, reason in lost}))
+        super().__init__(
+            f"{len(lost)} reasoning unit(s) that the provider requires are not in the request ({reasons}).",
+            code="reasoning_lost",
+            hint="Look at the report; the history lost them, or another provider produced them.",
+        )
+        self.lost = tuple(lost)
+
+
 class ConfigurationError(AGUIReasoningError):
     """What was asked for cannot work, whatever the input."""
+
+
+class MissingExtraError(ConfigurationError, ImportError):
+    """A module of this package needs something that an extra installs."""
+
+    def __init__(self, module: str, extra: str) -> None:
+        super().__init__(
+            f"{module} needs packages that are not installed.",
+            code="missing_extra",
+            hint=f'Install them: pip install "agui-reasoning[{extra}]".',
+        )
 
 
 class ProtocolError(AGUIReasoningError):
@@ -85,6 +125,41 @@ class LocalProtocolError(ProtocolError):
 
 class RemoteProtocolError(ProtocolError):
     """The bytes or events that came from the other side are illegal."""
+
+
+class TruncatedRunError(RemoteProtocolError):
+    """The stream stopped inside a run, or before one: the run has no outcome.
+
+    What was delivered before stays. Nothing is made up in place of what is missing.
+    """
+
+
+class RunFailedError(AGUIReasoningError):
+    """The agent ended its run with RUN_ERROR.
+
+    Attributes:
+        event: The RUN_ERROR event: its message was written for the user, and is not part of ``str()``.
+    """
+
+    def __init__(self, event: RunErrorEvent) -> None:
+        super().__init__(
+            f"The agent ended the run with RUN_ERROR ({event.code or 'no code'}).",
+            code="run_failed",
+            hint="`event.message` is for the user; what was delivered before it is kept.",
+        )
+        self.event = event
+
+
+class TransportError(AGUIReasoningError):
+    """The agent could not be reached, or did not answer with an event stream.
+
+    Attributes:
+        status_code: The HTTP status, ``None`` when there was no answer.
+    """
+
+    def __init__(self, message: str, *, code: str, hint: str, status_code: int | None = None) -> None:
+        super().__init__(message, code=code, hint=hint)
+        self.status_code = status_code
 
 
 class DecodeError(AGUIReasoningError):

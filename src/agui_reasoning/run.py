@@ -5,27 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from ag_ui.core import (
-    Event,
-    Interrupt,
-    RunAgentInput,
-    RunErrorEvent,
-    RunFinishedCancelledOutcome,
-    RunFinishedEvent,
-    RunFinishedInterruptOutcome,
-    RunFinishedSuccessOutcome,
-    RunStartedEvent,
-    TokenUsage,
-)
+from ag_ui.core import BaseEvent, Event, Interrupt, ResumeEntry, RunAgentInput, TokenUsage
 from pydantic import ValidationError
 
 from agui_reasoning.deltas import Delta, UsageDelta
 from agui_reasoning.emitter import Emitter
+from agui_reasoning.emitter.machine import new_uuid
 from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.emitter.writer import Anchors
 from agui_reasoning.errors import LocalProtocolError, RemoteProtocolError
+from agui_reasoning.frames import Ending, Frame, RunFrame, SubagentFrame
 from agui_reasoning.parts import Part, ToolCallPart
-from agui_reasoning.protocol import PROTOCOL_VERSION
+from agui_reasoning.replay import History, restore
 
 __all__ = ["Run"]
 
@@ -76,8 +67,23 @@ class Run:
             RemoteProtocolError: The input is malformed (``bad_input``): answer with an HTTP error, no stream.
         """
         self.input = _parse(run_input)
+        self.api, self.provider, self.model = api, provider, model
+        self._frame: Frame = RunFrame(
+            self.input.thread_id, self.input.run_id, self.input.protocol_version is not None
+        )
+        self._subagent_id: str | None = None
+        self._subagents: list[Run] = []
+        self._opened: History | None = None
+        self._options: dict[str, Any] = {
+            "anchors": anchors,
+            "new_id": new_id,
+            "now_ms": now_ms,
+            "on_warning": on_warning,
+        }
+        self._new_id = new_id or new_uuid
         self._now_ms = now_ms
         self._state: Literal["new", "running", "ended"] = "new"
+        self._terminal: Event | None = None
         self._emitter = Emitter(
             api=api,
             provider=provider,
@@ -95,6 +101,45 @@ class Run:
         """The calls of this run that nobody has answered and the provider does not answer itself."""
         return self._emitter.pending_calls
 
+    @property
+    def terminal(self) -> Event | None:
+        """The last event of the run; ``None`` while it has not ended."""
+        return self._terminal
+
+    @property
+    def history(self) -> History:
+        """The conversation so far: the input, restored once, and what this run has produced since."""
+        if self._opened is None:
+            self._opened = restore(self.input, subagent=self._subagent_id)
+        return self._opened.with_items(self._emitter.produced)
+
+    @property
+    def resume(self) -> Mapping[str, ResumeEntry]:
+        """The answers to the interrupts of the run before, by interrupt id."""
+        return {entry.interrupt_id: entry for entry in self.input.resume or ()}
+
+    def subagent(self, name: str, *, id: str | None = None) -> Run:  # noqa: A002
+        """Make the run of a subagent: SUBAGENT_STARTED instead of RUN_STARTED, and so on.
+
+        Its events go out through this run: yield them, or feed them to `receive`. Its history is its own, and
+        its token counts are part of this run's.
+
+        Args:
+            name: The subagent's name.
+            id: The id of its run; default is a new one.
+        """
+        child = Run(
+            self.input,
+            api=self.api,
+            provider=self.provider,
+            model=self.model,
+            **self._options,
+        )
+        child._subagent_id = id or self._new_id()
+        child._frame = SubagentFrame(child._subagent_id, name, self._subagent_id)
+        self._subagents.append(child)
+        return child
+
     def start(self) -> list[Event]:
         """Open the run.
 
@@ -103,24 +148,21 @@ class Run:
         """
         self._require("new", "start")
         self._state = "running"
-        return [
-            RunStartedEvent(
-                thread_id=self.input.thread_id,
-                run_id=self.input.run_id,
-                protocol_version=PROTOCOL_VERSION,
-                timestamp=self._now(),
-            )
-        ]
+        return [self._frame.started(self._now())]
 
-    def receive(self, item: Delta | Part) -> list[Event]:
-        """Take one delta or part.
+    def receive(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> list[Event]:
+        """Take one delta, part, or event of the application's own, in order.
+
+        Args:
+            item: An event (a model, or its JSON) is passed on as it is. What it opens and nobody closes is
+                closed when the run ends. A TOOL_CALL_RESULT answers its call.
 
         Raises:
-            LocalProtocolError: The run is not open (``not_running``), or the item is not one
-                (``not_an_item``). Nothing has changed.
+            LocalProtocolError: The run is not open (``not_running``), the item is not one
+                (``not_an_item``), or it is an event of the run frame (``frame_event``). Nothing has changed.
         """
         self._require("running", "receive")
-        return self._emitter.receive(item)
+        return self._frame.mark(self._emitter.receive(item))
 
     def finish(self, *, interrupts: Sequence[Interrupt] = (), result: Any = None) -> list[Event]:
         """End the run in success, or (``interrupts``) waiting for answers.
@@ -131,7 +173,9 @@ class Run:
         self._require("running", "finish")
         self._state = "ended"
         events = self._emitter.close()
-        return [*events, self._finished(self._outcome(interrupts), result)]
+        pending = [call.id for call in self.pending_calls]
+        end = self._ending(interrupts=interrupts, pending=pending, result=result)
+        return self._end(events, self._frame.finished(end))
 
     def cancel(self) -> list[Event]:
         """End the run because someone stopped it; a second ending gives nothing.
@@ -144,9 +188,7 @@ class Run:
         begun = self._state == "running"
         self._state = "ended"
         events = self._emitter.abort()
-        if self.input.protocol_version is None or not begun:
-            return [*events, self._error("The run was cancelled.", "cancelled")]
-        return [*events, self._finished(RunFinishedCancelledOutcome(type="cancelled"), None)]
+        return self._end(events, self._frame.cancelled(self._ending(), begun=begun))
 
     def fail(self, message: str, *, code: str | None = None) -> list[Event]:
         """End the run because something failed; a second ending gives nothing.
@@ -160,9 +202,14 @@ class Run:
         if self._state == "ended":
             return []
         self._state = "ended"
-        return [*self._emitter.abort(), self._error(message, code)]
+        events = self._emitter.abort()
+        return self._end(events, self._frame.failed(self._ending(), message, code))
 
     # -- the frame
+
+    def _end(self, events: list[Event], terminal: Event) -> list[Event]:
+        self._terminal = terminal
+        return [*self._frame.mark(events), terminal]
 
     def _require(self, state: str, step: str) -> None:
         if self._state != state:
@@ -176,27 +223,12 @@ class Run:
     def _now(self) -> int | None:
         return self._now_ms() if self._now_ms else None
 
-    def _outcome(self, interrupts: Sequence[Interrupt]) -> Any:
-        if interrupts:
-            return RunFinishedInterruptOutcome(type="interrupt", interrupts=list(interrupts))
-        pending = [call.id for call in self.pending_calls]
-        if pending and self.input.protocol_version is not None:
-            return RunFinishedSuccessOutcome(type="success", pending_tool_call_ids=pending)
-        return None
+    def _ending(self, **more: Any) -> Ending:
+        return Ending(self._now(), _usage(self._counts()), **more)
 
-    def _finished(self, outcome: Any, result: Any) -> Event:
-        return RunFinishedEvent(
-            thread_id=self.input.thread_id,
-            run_id=self.input.run_id,
-            outcome=outcome,
-            result=result,
-            usage=_usage(self._emitter.usage),
-            timestamp=self._now(),
-        )
-
-    def _error(self, message: str, code: str | None) -> Event:
-        usage = _usage(self._emitter.usage)
-        return RunErrorEvent(message=message, code=code, usage=usage, timestamp=self._now())
+    def _counts(self) -> list[UsageDelta]:
+        """The token counts of the run and its subagents."""
+        return [*self._emitter.usage, *(count for child in self._subagents for count in child._counts())]
 
 
 def _parse(run_input: RunAgentInput | Mapping[str, Any]) -> RunAgentInput:

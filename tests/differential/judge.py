@@ -25,6 +25,8 @@ Json = dict[str, Any]
 Version = Literal["1.0.0", "0.0.59"]
 VERSIONS: tuple[Version, ...] = ("1.0.0", "0.0.59")
 
+_RUN = {"threadId": "thread-1", "runId": "run-1"}
+
 _SLACK = 10.0
 """Seconds a wait may outlast the client's own limit before the judge itself counts as broken."""
 
@@ -49,6 +51,9 @@ class Verdict:
         request: The body the client sent to start the run.
         next_input: The body the client sends to start the following run.
         next_error: Why the following run failed, for example before it was sent.
+        next_messages: The client's message list after the following run.
+        next_events: The events of the following run.
+        next_warnings: What the client wrote to the console during the following run.
     """
 
     accepted: bool
@@ -61,6 +66,9 @@ class Verdict:
     request: Json | None
     next_input: Json | None
     next_error: str | None
+    next_messages: list[Json]
+    next_events: list[Json]
+    next_warnings: list[str]
 
     @property
     def finished(self) -> bool:
@@ -161,8 +169,8 @@ class Judge:
                 version=version,
                 url=self._server.url(path),
                 nextUrl=None if next_path is None else self._server.url(next_path),
-                runInput={"threadId": "thread-1", "runId": "run-1"} | (run_input or {}),
-                followUp=follow_up,
+                runInput=_RUN | (run_input or {}),
+                followUps=_follow_ups(follow_up),
                 paced=chunks is not None,
                 timeoutMs=round(timeout * 1000),
             )
@@ -173,6 +181,41 @@ class Judge:
             self.forget(path)
             if next_path is not None:
                 self.forget(next_path)
+
+    def run_url(
+        self,
+        url: str,
+        *,
+        version: Version = "1.0.0",
+        run_input: Json | None = None,
+        follow_up: str | Iterable[Json] | None = None,
+        next_turn: bool = True,
+        timeout: float = 20.0,
+    ) -> Verdict:
+        """Runs a client against an endpoint that is not the judge's own; its following turn goes there too.
+
+        Args:
+            url: The endpoint.
+            version: Which client judges.
+            run_input: See `run`.
+            follow_up: A user message, or messages, that the client adds before the following turn.
+            next_turn: See `run`.
+            timeout: See `run`.
+
+        Raises:
+            JudgeError: The judge itself broke.
+        """
+        answer = self._ask(
+            _Route(None),
+            version=version,
+            url=url,
+            nextUrl=url if next_turn else None,
+            runInput=_RUN | (run_input or {}),
+            followUps=_follow_ups(follow_up),
+            paced=False,
+            timeoutMs=round(timeout * 1000),
+        )
+        return _verdict(answer, [], [])
 
     def run_many(self, bodies: Iterable[bytes], **options: Any) -> list[Verdict]:
         """Runs each of `bodies` in turn, with the options of `run`."""
@@ -266,7 +309,16 @@ def _verdict(answer: Json, requests: list[Json], next_requests: list[Json]) -> V
         request=next(iter(requests), None),
         next_input=next(iter(next_requests), None),
         next_error=answer["nextError"],
+        next_messages=answer["nextMessages"],
+        next_events=answer["nextEvents"],
+        next_warnings=answer["nextWarnings"],
     )
+
+
+def _follow_ups(follow_up: str | Iterable[Json] | None) -> list[Json]:
+    if isinstance(follow_up, str):
+        return [{"id": "follow-up", "role": "user", "content": follow_up}]
+    return list(follow_up or ())
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """Reads the fenced blocks of a Markdown page, and the HTML comments that tell the tests about them.
 
-Three comments count. ``<!-- setup`` holds Python that readers need not see; it runs before what follows.
+Four comments count. ``<!-- setup`` holds Python that readers need not see; it runs before what follows.
 ``<!-- output -->`` between a Python block and the next block says that the latter is what the former prints.
-``<!-- exit 2 -->`` before a console block says that its commands end with that code.
+``<!-- exit 2 -->`` before a console block says that its commands end with that code, and ``<!-- serves -->``
+that its command runs until it is interrupted.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 _TOKEN = re.compile(
-    r"^<!-- (?P<note>setup\n(?P<setup>.*?)|output |exit (?P<code>\d+) )-->$"
+    r"^<!-- (?P<note>setup\n(?P<setup>.*?)|output |serves |exit (?P<code>\d+) )-->$"
     r"|^```(?P<language>[a-z]*)[^\n]*\n(?P<body>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
@@ -30,24 +31,26 @@ class Block:
     line: int
     is_output: bool = False
     exit_code: int = 0
+    serves: bool = False
 
 
 def blocks(page: Path) -> list[Block]:
     """The blocks of a page, in order."""
     source = page.read_text(encoding="utf-8")
     found: list[Block] = []
-    is_output, exit_code = False, 0
+    is_output, exit_code, serves = False, 0, False
     for token in _TOKEN.finditer(source):
         line = source.count("\n", 0, token.start()) + 1
         if token["setup"] is not None:
             found.append(Block("python", token["setup"], line))
         elif token["note"] is not None:
             is_output, exit_code = token["note"] == "output ", int(token["code"] or 0)
+            serves = token["note"] == "serves "
         else:
             # Padded, so that a traceback names the line of the page.
             body = "\n" * line + token["body"] if token["language"] == "python" else token["body"]
-            found.append(Block(token["language"], body, line, is_output, exit_code))
-            is_output, exit_code = False, 0
+            found.append(Block(token["language"], body, line, is_output, exit_code, serves))
+            is_output, exit_code, serves = False, 0, False
     return found
 
 

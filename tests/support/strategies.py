@@ -47,6 +47,11 @@ origins = st.sampled_from(
         Origin("acme", "openai-chat", "x"),
     ]
 )
+NATIVE_KINDS = {
+    "anthropic-messages": "anthropic.fallback",
+    "openai-responses": "openai.compaction",
+    "openai-chat": "openrouter.server_tool_call",
+}
 attaches = st.sampled_from(["self", "text", "tool_call:c1", "tool_call:c2", "tool_call:nowhere"])
 opaques = st.builds(
     Opaque,
@@ -103,8 +108,11 @@ def turns(draw: st.DrawFn) -> list[Part]:
         lambda part: part.segments or part.opaque or part.item_id or "explicit_empty" in (part.ext or ())
     )
     text = st.builds(TextPart, clean_texts, distinct, st.just("complete"), st.just(origin), exts)
-    native = st.builds(NativePart, st.just("openai.compaction"), json_values, st.just(origin))
-    parts = draw(st.lists(st.one_of(reasoning, text, native, st.just("call")), max_size=6))
+    choices = [reasoning, text, st.just("call")]
+    if origin is not None:
+        kind = NATIVE_KINDS[origin.api or ""]
+        choices.append(st.builds(NativePart, st.just(kind), json_values, st.just(origin)))
+    parts = draw(st.lists(st.one_of(choices), max_size=6))
     return [part if part != "call" else _call(draw, number, origin) for number, part in enumerate(parts)]
 
 

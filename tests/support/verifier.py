@@ -12,6 +12,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
+# Required payloads, which may be null.
+PAYLOADS = ("value", "snapshot", "event")
+
 
 class ViolationError(AssertionError):
     """The stream breaks a rule."""
@@ -49,7 +52,7 @@ class Client:
     def take(self, event: dict[str, Any]) -> None:
         """Take one event."""
         for name, value in event.items():
-            self._need(value is not None, event, f"{name} is null")
+            self._need(value is not None or name in PAYLOADS, event, f"{name} is null")
         kind = event["type"]
         if self.framed and kind not in ("RUN_STARTED", "RUN_ERROR"):
             self._need(self.run == "open", event, f"the run is {self.run}")
@@ -105,6 +108,9 @@ class Client:
         self.run = "failed"
 
     def _custom(self, event: dict[str, Any]) -> None:
+        """Application traffic."""
+
+    def _state_snapshot(self, event: dict[str, Any]) -> None:
         """Application traffic."""
 
     # -- reasoning
@@ -189,7 +195,13 @@ class Client:
             owner = {"id": parent, "role": "assistant"}
             self.messages.append(owner)
         self._need(owner["role"] == "assistant", event, "the parent is no assistant message")
-        call = {"id": call_id, "function": {"name": event["toolCallName"], "arguments": ""}, "parent": parent}
+        call: dict[str, Any] = {
+            "id": call_id,
+            "function": {"name": event["toolCallName"], "arguments": ""},
+            "parent": parent,
+        }
+        if "metadata" in event:
+            call["metadata"] = event["metadata"]
         owner.setdefault("toolCalls", []).append(call)
 
     def _tool_call_args(self, event: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ag_ui.core import Interrupt, RunAgentInput
+from ag_ui.core import CustomEvent, Interrupt, RunAgentInput, RunErrorEvent
 
 from agui_reasoning import LocalProtocolError, RemoteProtocolError, Run
 from agui_reasoning.deltas import (
@@ -16,7 +16,9 @@ from agui_reasoning.deltas import (
     ToolResultDelta,
     UsageDelta,
 )
-from tests.support.verifier import plain, replay
+from agui_reasoning.emitter.stages import Coalesce
+from agui_reasoning.parts import ToolCallPart, Turn
+from tests.support.verifier import Client, plain, replay
 
 INPUT: dict[str, Any] = {"threadId": "t", "runId": "r", "messages": []}
 MODERN = INPUT | {"protocolVersion": "1.0"}
@@ -172,3 +174,190 @@ def test_malformed_input_is_named_by_place_and_never_quoted() -> None:
     assert "secret" not in str(caught.value)
     assert "threadId" in str(caught.value)
     assert caught.value.__context__ is None
+
+
+def test_the_applications_own_events_pass_in_order() -> None:
+    run, events = started(stages=[Coalesce(100)])
+    for item in (
+        TextDelta("a"),
+        {"type": "STATE_SNAPSHOT", "snapshot": None},
+        TextDelta("b"),
+        CustomEvent(name="x", value=1),
+    ):
+        events += run.receive(item)
+    events += run.finish()
+    assert [(event["type"], event.get("delta")) for event in plain(events)][1:-1] == [
+        ("TEXT_MESSAGE_START", None),
+        ("TEXT_MESSAGE_CONTENT", "a"),
+        ("STATE_SNAPSHOT", None),
+        ("TEXT_MESSAGE_CONTENT", "b"),
+        ("CUSTOM", None),
+        ("TEXT_MESSAGE_END", None),
+    ]
+
+
+OPENERS: list[dict[str, Any]] = [
+    {"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"},
+    {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "f", "parentMessageId": "m2"},
+    {"type": "REASONING_START", "messageId": "s"},
+    {"type": "REASONING_MESSAGE_START", "messageId": "r", "role": "reasoning"},
+    {"type": "STEP_STARTED", "stepName": "step"},
+]
+
+
+@pytest.mark.parametrize("ending", ["finish", "cancel", "fail"])
+def test_what_the_application_left_open_is_closed_when_the_run_ends(ending: str) -> None:
+    run, events = started(MODERN)
+    for opener in OPENERS:
+        events += run.receive(opener)
+    events += run.fail("No.") if ending == "fail" else getattr(run, ending)()
+    replay(events, framed=True)
+
+
+def test_what_the_application_closed_itself_is_not_closed_again() -> None:
+    run, events = started()
+    events += run.receive({"type": "STEP_STARTED", "stepName": "s"})
+    events += run.receive({"type": "STEP_FINISHED", "stepName": "s"})
+    events += run.finish()
+    replay(events, framed=True)
+
+
+def test_the_applications_own_result_answers_a_call_and_ends_the_response() -> None:
+    run, events = started(MODERN)
+    events += run.receive(ReasoningDelta("r"))
+    events += run.receive(ToolCallDelta("a", "f", "{}"))
+    result = {"type": "TOOL_CALL_RESULT", "messageId": "m", "toolCallId": "a", "content": "ok"}
+    events += run.receive(result)
+    assert run.pending_calls == []
+    assert [event["type"] for event in plain(events)][-3:] == [
+        "TOOL_CALL_END",
+        "REASONING_ENCRYPTED_VALUE",
+        "TOOL_CALL_RESULT",
+    ]
+    replay(events + run.finish(), framed=True)
+
+
+def test_a_snapshot_after_streamed_reasoning_is_passed_on_with_a_warning() -> None:
+    heard: list[str] = []
+    run, _ = started(on_warning=heard.append)
+    snapshot = {"type": "MESSAGES_SNAPSHOT", "messages": []}
+    assert len(run.receive(snapshot)) == 1
+    assert heard == []
+    run.receive(ReasoningDelta("r"))
+    assert plain(run.receive(snapshot))[0]["type"] == "MESSAGES_SNAPSHOT"
+    assert len(heard) == 1
+
+
+@pytest.mark.parametrize(
+    ("item", "code"),
+    [
+        ({"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}, "frame_event"),
+        (RunErrorEvent(message="x"), "frame_event"),
+        ({"type": "NO_SUCH_EVENT"}, "not_an_item"),
+        ({"type": "TEXT_MESSAGE_START"}, "not_an_item"),
+        ({"messageId": "m"}, "not_an_item"),
+        ("text", "not_an_item"),
+    ],
+)
+def test_what_a_run_cannot_take_is_refused_and_changes_nothing(item: Any, code: str) -> None:
+    run, events = started()
+    with pytest.raises(LocalProtocolError) as caught:
+        run.receive(item)
+    assert caught.value.code == code
+    replay(events + run.receive(TextDelta("still here")) + run.finish(), framed=True)
+
+
+def test_the_history_is_the_input_and_what_the_run_produced_since() -> None:
+    first, _ = started(
+        INPUT | {"messages": [{"id": "u", "role": "user", "content": "Hi."}]}, api="anthropic-messages"
+    )
+    events = first.receive(ReasoningDelta("r"))
+    events += first.receive(ToolCallDelta("c", "f", "{}"))
+    events += first.receive(ToolResultDelta("c", "ok"))
+    events += first.receive(TextDelta("t"))
+    assert [type(item).__name__ for item in first.history.items] == ["UserMessage", "Turn", "ToolMessage"]
+    events += first.finish()
+    assert [type(item).__name__ for item in first.history.items] == [
+        "UserMessage",
+        "Turn",
+        "ToolMessage",
+        "Turn",
+    ]
+
+    client = Client(framed=False).feed(plain(events[:-1])).done()
+    second, _ = started(
+        INPUT | {"messages": [{"id": "u", "role": "user", "content": "Hi."}, *client.messages]}
+    )
+    told = [(turn.parts, turn.origin) for turn in first.history.turns]
+    again = [(turn.parts, turn.origin) for turn in second.history.turns]
+    assert again[0] == told[0]
+    assert [part.text for part in again[1][0]] == ["t"]  # type: ignore[union-attr]
+
+
+def test_a_minted_call_id_is_the_one_in_the_history() -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    run, _ = started(INPUT | {"messages": [{"id": "m", "role": "assistant", "toolCalls": [call]}]})
+    run.receive(ToolCallDelta("a", "f"))
+    [pending] = run.pending_calls
+    run.receive(ToolResultDelta(pending.id, "ok"))
+    turn, result = run.history.items[-2:]
+    assert isinstance(turn, Turn)
+    [part] = turn.parts
+    assert isinstance(part, ToolCallPart)
+    assert (part.id, part.ext) == (pending.id, {"native_id": "a"})
+    assert result.tool_call_id == pending.id  # type: ignore[union-attr]
+
+
+def test_answers_to_interrupts_are_found_by_id() -> None:
+    run = Run(INPUT | {"resume": [{"interruptId": "i", "status": "resolved", "payload": {"ok": True}}]})
+    assert run.resume["i"].payload == {"ok": True}
+    assert dict(Run(INPUT).resume) == {}
+
+
+def test_parallel_subagents_have_lanes_of_their_own() -> None:
+    run, events = started(MODERN, new_id=iter(f"id{n}" for n in range(99)).__next__)
+    left, right = run.subagent("left", id="L"), run.subagent("right", id="R")
+    steps = [
+        *left.start(),
+        *right.start(),
+        *left.receive(ReasoningDelta("l")),
+        *right.receive(ReasoningDelta("r")),
+        *left.receive(TextDelta("L.")),
+        *right.receive(UsageDelta(model="m", output_tokens=3)),
+        *right.fail("It failed."),
+        *left.finish(),
+    ]
+    for event in steps:
+        events += run.receive(event)
+    events += run.receive(TextDelta("Both are back.")) + run.finish()
+    wire = plain(events)
+    assert {event.get("subagentRunId") for event in wire} == {None, "L", "R"}
+    assert [event["type"] for event in wire[1:-4] if "subagentRunId" not in event] == []
+    assert [event["type"] for event in wire if event["type"].startswith("SUBAGENT")] == [
+        "SUBAGENT_STARTED",
+        "SUBAGENT_STARTED",
+        "SUBAGENT_ERROR",
+        "SUBAGENT_FINISHED",
+    ]
+    assert wire[-1]["usage"] == [{"model": "m", "outputTokens": 3}]
+    assert [turn.parts[-1].text for turn in left.history.turns] == ["L."]  # type: ignore[union-attr]
+    assert len(run.history.turns) == 1
+
+
+def test_a_subagent_that_never_ended_is_ended_with_the_run() -> None:
+    run, events = started(MODERN)
+    child = run.subagent("child", id="C")
+    for event in (*child.start(), *child.receive(ReasoningDelta("r"))):
+        events += run.receive(event)
+    kinds = [event["type"] for event in plain(run.finish())]
+    assert kinds == ["REASONING_MESSAGE_END", "REASONING_END", "SUBAGENT_FINISHED", "RUN_FINISHED"]
+
+
+def test_the_messages_of_subagents_are_restored_only_when_asked() -> None:
+    messages = [
+        {"id": "m", "role": "assistant", "content": "mine"},
+        {"id": "s", "role": "assistant", "content": "theirs", "subagentRunId": "S"},
+    ]
+    run = Run(INPUT | {"messages": messages})
+    assert [turn.parts[0].text for turn in run.history.turns] == ["mine"]  # type: ignore[union-attr]
+    assert [t.parts[0].text for t in run.subagent("s", id="S").history.turns] == ["theirs"]  # type: ignore[union-attr]

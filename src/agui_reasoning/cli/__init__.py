@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agui_reasoning.cli.report import complain
-from agui_reasoning.errors import ConfigurationError
+from agui_reasoning.errors import MissingExtraError
 
 __all__ = ["main"]
 
@@ -27,13 +27,5 @@ def main(args: Sequence[str] | None = None) -> int:
         module = (error.name or "").partition(".")[0]
         if module not in _EXTRA:
             raise
-        return complain(_missing(module))
+        return complain(MissingExtraError("The command line", "cli"))
     return run(args)
-
-
-def _missing(module: str) -> ConfigurationError:
-    return ConfigurationError(
-        f"The command line needs {module!r}, which is not installed.",
-        code="missing_extra",
-        hint='Install the extra: pip install "agui-reasoning[cli]".',
-    )

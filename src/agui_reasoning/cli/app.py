@@ -12,9 +12,12 @@ from typing import Annotated, Any
 
 import typer
 
+from agui_reasoning.cli.check import check
 from agui_reasoning.cli.demo import demo
 from agui_reasoning.cli.encode import encode
+from agui_reasoning.cli.reduce import reduce
 from agui_reasoning.cli.report import complain, line
+from agui_reasoning.cli.serve import serve
 from agui_reasoning.errors import AGUIReasoningError
 
 __all__ = ["app", "run"]
@@ -104,5 +107,5 @@ def _main(
         print(context.get_help())
 
 
-for _command_function in (demo, encode):
+for _command_function in (demo, serve, encode, check, reduce):
     app.command()(_guarded(_command_function))

@@ -1,4 +1,4 @@
-"""``demo``: the whole way from provider streams to AG-UI events, on this machine alone."""
+"""``demo``: the whole way from provider streams to a front end and back, on this machine alone."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Annotated, Any
 import typer
 
 from agui_reasoning.cli.playback import Playback, play
-from agui_reasoning.cli.screen import Screen, blocks, stdout_console
+from agui_reasoning.cli.screen import Screen, conversation, stdout_console
 
 __all__ = ["SCRIPTS", "demo"]
 
 SCRIPTS = ("anthropic-weather", "openai-weather", "chat-weather")
 """The conversations shown, one per API."""
 
-_SECONDS = 4.5
+_SECONDS = 4.0
 """How long everything takes on a terminal."""
 
 
@@ -27,7 +27,7 @@ def demo(
         bool, typer.Option("--json", help="Print one JSON object with what was checked.")
     ] = False,
 ) -> None:
-    """Play scripted provider streams: what a user sees, the events, what travels along; no network."""
+    """Serve scripted provider streams on this machine and show what a front end sees; no key, no network."""
     playbacks = [play(name) for name in SCRIPTS]
     if as_json:
         print(json.dumps(_report(playbacks), indent=2))
@@ -38,7 +38,7 @@ def demo(
 
 
 def _show(playbacks: Sequence[Playback]) -> None:
-    pieces = sum(len(block.pieces) for playback in playbacks for block in blocks(playback.events))
+    pieces = sum(len(block.pieces) for playback in playbacks for block in conversation(playback))
     screen = Screen(stdout_console(), lambda: time.sleep(_SECONDS / pieces))
     screen.intro()
     for playback in playbacks:
@@ -55,6 +55,7 @@ def _report(playbacks: Sequence[Playback]) -> dict[str, Any]:
                 "api": playback.api,
                 "provider": playback.provider,
                 "model": playback.model,
+                "runs": len(playback.runs),
                 "events": len(playback.events),
                 "checks": [asdict(check) for check in playback.checks],
             }

@@ -1,22 +1,21 @@
-"""Plays a pair of scripts through decoder and run, and compares what came out with what the provider sent.
+"""Plays a pair of scripts over HTTP, and compares what the front end holds with what the provider sent.
 
-Pure: `play` gives everything that happened; showing it is `screen`'s job.
+`play` gives everything that happened; showing it is `screen`'s job.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeAlias
 
-from ag_ui.core import Event, ReasoningEncryptedValueEvent, ReasoningMessageContentEvent
+from ag_ui.core import Event, RunFinishedEvent, RunFinishedSuccessOutcome
 
-from agui_reasoning.deltas import ToolResultDelta
+from agui_reasoning.cli.front_end import FrontEnd
 from agui_reasoning.envelope import Envelope, read_envelope
-from agui_reasoning.providers import decoder
-from agui_reasoning.run import Run
 from agui_reasoning.scripted import load
 
 __all__ = ["TEXT", "TOOL_RESULT", "Check", "Playback", "compare", "play", "received", "sent"]
@@ -51,15 +50,34 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Playback:
-    """One conversation: a question, a tool call, its result, an answer."""
+    """One conversation in two runs: a question and a tool call, then the call's result and an answer.
+
+    Attributes:
+        name: The script.
+        api: Its API id.
+        provider: Its provider.
+        model: Its model.
+        question: What the user asks.
+        result: What the tool, which runs in the front end, answers.
+        runs: The events of each run, as the front end received them.
+        messages: What the front end holds in the end, and would send with its next run.
+        checks: What the provider sent, looked for in these messages.
+    """
 
     name: str
     api: str
     provider: str
     model: str
     question: str
-    events: tuple[Event, ...]
+    result: str
+    runs: tuple[tuple[Event, ...], ...]
+    messages: tuple[JSONObject, ...]
     checks: tuple[Check, ...]
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The events of all runs."""
+        return tuple(event for run in self.runs for event in run)
 
     @property
     def ok(self) -> bool:
@@ -68,13 +86,39 @@ class Playback:
 
 
 def play(name: str) -> Playback:
-    """Play a script, the tool's result, and the script that follows it, in one run."""
+    """Play a script and the one that follows it, through a gateway of their own on this machine.
+
+    Raises:
+        MissingExtraError: The extra ``server`` is not installed.
+    """
     exchanges = [load(name), load(f"{name}-2")]
     first = exchanges[0]
     question = _question(first["request"])
-    events = tuple(_run(exchanges, question))
-    checks = compare(list(sent(exchanges)), list(received(events)))
-    return Playback(name, first["api"], first["provider"], first["model"], question, events, tuple(checks))
+    with _gateway(name) as url:
+        front_end = FrontEnd(url, thread_id=f"demo-{name}")
+        runs = tuple(_converse(front_end, question))
+    checks = tuple(compare(list(sent(exchanges)), list(received(front_end.messages))))
+    return Playback(
+        name=name,
+        api=first["api"],
+        provider=first["provider"],
+        model=first["model"],
+        question=question,
+        result=TOOL_RESULT,
+        runs=runs,
+        messages=tuple(front_end.messages),
+        checks=checks,
+    )
+
+
+@contextmanager
+def _gateway(name: str) -> Iterator[str]:
+    from agui_reasoning.gateway import ReplayUpstream, create_app, local_server
+
+    # Short ids that are the same each time, so that people can follow them.
+    app = create_app(ReplayUpstream(name), new_id=map("id-{}".format, count(1)).__next__)
+    with local_server(app) as url:
+        yield f"{url}/agent"
 
 
 def _question(request: JSONObject) -> str:
@@ -82,35 +126,19 @@ def _question(request: JSONObject) -> str:
     return str(turns[0]["content"])
 
 
-def _run(exchanges: list[JSONObject], question: str) -> Iterator[Event]:
-    run = Run(_run_input(question), new_id=map("id-{}".format, count(1)).__next__)
-    yield from run.start()
-    for exchange in exchanges:
-        for call in run.pending_calls:
-            yield from run.receive(ToolResultDelta(call.id, TOOL_RESULT))
-        yield from _response(run, exchange)
-    yield from run.finish()
+def _converse(front_end: FrontEnd, question: str) -> Iterator[tuple[Event, ...]]:
+    """Ask; answer the calls that are pending; and give the events of each run."""
+    front_end.ask(question)
+    events = front_end.run()
+    yield tuple(events)
+    for call_id in _pending(events[-1]):
+        front_end.answer(call_id, TOOL_RESULT)
+    yield tuple(front_end.run())
 
 
-def _response(run: Run, exchange: JSONObject) -> Iterator[Event]:
-    decode = decoder(exchange["api"], provider=exchange["provider"], model=exchange["model"])
-    for event in exchange["events"]:
-        for delta in decode.receive(event["data"]):
-            yield from run.receive(delta)
-    for delta in decode.close():
-        yield from run.receive(delta)
-
-
-def _run_input(question: str) -> JSONObject:
-    return {
-        "threadId": "demo-thread",
-        "runId": "demo-run",
-        "messages": [{"id": "question", "role": "user", "content": question}],
-        "state": {},
-        "tools": [],
-        "context": [],
-        "forwardedProps": {},
-    }
+def _pending(last: Event) -> list[str]:
+    outcome = last.outcome if isinstance(last, RunFinishedEvent) else None
+    return list((isinstance(outcome, RunFinishedSuccessOutcome) and outcome.pending_tool_call_ids) or ())
 
 
 # -- what the provider sent, read from its payloads without the decoder
@@ -158,23 +186,23 @@ _SENT: dict[str, Callable[[Any], _Found]] = {
 }
 
 
-# -- what the client holds, read from the events
+# -- what the client holds, read from the messages that it sends with its next run
 
 
-def received(events: Iterable[Event]) -> Iterator[tuple[str, str, str]]:
+def received(messages: Iterable[JSONObject]) -> Iterator[tuple[str, str, str]]:
     """Each reasoning text and opaque value the client holds: kind, value and the entity that carries it."""
-    texts: dict[str, str] = {}
-    envelopes: dict[str, str] = {}
-    for event in events:
-        if isinstance(event, ReasoningMessageContentEvent):
-            entity = f"message {event.message_id}"
-            texts[entity] = texts.get(entity, "") + event.delta
-        elif isinstance(event, ReasoningEncryptedValueEvent):
-            # A later value of an entity replaces the earlier one, as it does in every client.
-            envelopes[f"{event.subtype} {event.entity_id}"] = event.encrypted_value
-    yield from ((TEXT, text, entity) for entity, text in texts.items())
-    for entity, value in envelopes.items():
-        yield from ((kind, opaque, entity) for kind, opaque in _opaque(read_envelope(value)))
+    for message in messages:
+        entity = f"message {message['id']}"
+        if message["role"] == "reasoning" and message["content"]:
+            yield TEXT, message["content"], entity
+        yield from _carried(message, entity)
+        for call in message.get("toolCalls", ()):
+            yield from _carried(call, f"tool-call {call['id']}")
+
+
+def _carried(holder: JSONObject, entity: str) -> Iterator[tuple[str, str, str]]:
+    envelope = read_envelope(holder.get("encryptedValue", ""))
+    yield from ((kind, opaque, entity) for kind, opaque in _opaque(envelope))
 
 
 def _opaque(envelope: Envelope | None) -> Iterator[tuple[str, str]]:

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from agui_reasoning.cli.playback import Check, Playback
 
-__all__ = ["Block", "Row", "Screen", "blocks", "rows", "short", "stdout_console"]
+__all__ = ["Block", "Row", "Screen", "blocks", "conversation", "rows", "short", "stdout_console"]
 
 _WIDEST = 100
 _INDENT = 11
@@ -42,7 +42,6 @@ _STARTS: dict[str, tuple[str, Callable[[Any], list[str]]]] = {
     "REASONING_MESSAGE_START": ("thinking", lambda event: []),
     "TEXT_MESSAGE_START": ("answer", lambda event: []),
     "TOOL_CALL_START": ("tool call", lambda event: [f"{event.tool_call_name} "]),
-    "TOOL_CALL_RESULT": ("result", lambda event: [event.content]),
 }
 _DELTAS = frozenset({"REASONING_MESSAGE_CONTENT", "TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS"})
 
@@ -57,6 +56,16 @@ def blocks(events: Iterable[Any]) -> list[Block]:
             seen.append(Block(label, pieces(event)))
         elif kind in _DELTAS:
             seen[-1].pieces.append(event.delta)
+    return seen
+
+
+def conversation(playback: Playback) -> list[Block]:
+    """What a user sees of a conversation: between two runs, the front end's tool gives its result."""
+    seen = [Block("you", [playback.question])]
+    for number, run in enumerate(playback.runs):
+        if number:
+            seen.append(Block("result", [playback.result]))
+        seen += blocks(run)
     return seen
 
 
@@ -119,18 +128,19 @@ def _about_deltas(group: Sequence[Any]) -> str:
     return f"{len(group)}x {' '.join(text.split())}"
 
 
-def _about_usage(group: Sequence[Any]) -> str:
+def _about_end(group: Sequence[Any]) -> str:
+    pending = getattr(group[0].outcome, "pending_tool_call_ids", None) or ()
     counts = ((use.input_tokens, use.output_tokens, use.reasoning_tokens) for use in group[0].usage or ())
-    return "; ".join(f"{given} in, {taken} out, {thought} thinking" for given, taken, thought in counts)
+    usage = [f"{given} in, {taken} out, {thought} thinking" for given, taken, thought in counts]
+    return "; ".join([*(f"pending: {short(call_id)}" for call_id in pending), *usage])
 
 
 _ABOUT: dict[str, Callable[[Sequence[Any]], str]] = {
     **dict.fromkeys(_DELTAS, _about_deltas),
     "RUN_STARTED": lambda group: f"protocol {group[0].protocol_version}",
-    "RUN_FINISHED": _about_usage,
+    "RUN_FINISHED": _about_end,
     "REASONING_ENCRYPTED_VALUE": lambda group: f"{len(group[0].encrypted_value)} characters",
     "TOOL_CALL_START": lambda group: group[0].tool_call_name,
-    "TOOL_CALL_RESULT": lambda group: f"{len(group[0].content)} characters",
 }
 
 
@@ -171,15 +181,14 @@ class Screen:
         self._line(
             ("agui-reasoning", "bold magenta"), ("  one question, three providers, one protocol", "bold")
         )
-        self._line(("Scripted provider streams from the package: no key, no network.", "dim"))
+        self._line(("Scripted streams, served by a gateway on this machine: no key, no network.", "dim"))
 
     def play(self, playback: Playback) -> None:
         """Show one conversation."""
         self._title(playback)
-        self._show(Block("you", [playback.question]))
-        for block in blocks(playback.events):
+        for block in conversation(playback):
             self._show(block)
-        self._list_events(playback.events)
+        self._list_events(playback.runs)
         self._list_checks(playback.checks)
 
     def outro(self, checks: Sequence[Check]) -> None:
@@ -188,7 +197,8 @@ class Screen:
         style = "bold green" if good == len(checks) else "bold red"
         self._console.print(Rule(style="dim"))
         self._line((f"{good} of {len(checks)} values arrived byte for byte.", style))
-        self._line(("Now a stream of your own: ", "dim"), ("agui-reasoning encode --api API FILE", ""))
+        self._line(("Now a front end of your own: ", "dim"), ("agui-reasoning serve", ""))
+        self._line(("Or a stream of your own:     ", "dim"), ("agui-reasoning encode --api API FILE", ""))
 
     def _line(self, *pieces: tuple[str, str]) -> None:
         text = Text.assemble(*pieces)
@@ -224,10 +234,12 @@ class Screen:
             whole.append_text(line)
         return Text.assemble((f"{kind:>9}  ", label), whole)
 
-    def _list_events(self, events: Sequence[Event]) -> None:
+    def _list_events(self, runs: Sequence[Sequence[Event]]) -> None:
+        events = [event for run in runs for event in run]
         self._line()
         self._line(
-            (f"As {len(events)} AG-UI events", "bold"), ("  deltas of one message are joined here", "dim")
+            (f"As {len(events)} AG-UI events in {len(runs)} runs", "bold"),
+            ("  deltas of one message are joined here", "dim"),
         )
         for row in rows(events):
             kind = f"{'  ' * row.depth}{row.type}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from agui_reasoning.errors import ConfigurationError, DecodeError, RemoteProtocolError
+from agui_reasoning.errors import ConfigurationError, RemoteProtocolError
+from agui_reasoning.scripted.exchange import payloads
 from agui_reasoning.wire import iter_payloads
 
 __all__ = ["Source", "read_file", "read_source"]
@@ -61,7 +62,7 @@ def read_source(data: bytes) -> Source:
     if only is None:
         return Source(iter_payloads(data))
     if "type" not in only and isinstance(only.get("events"), list):
-        return _recording(only, _event_data(only["events"]), whole=False)
+        return _recording(only, payloads(only), whole=False)
     if "type" not in only and "response" in only:
         return _recording(only, [only["response"]], whole=True)
     return Source([only], whole=any(only.get(key) == value for key, value in _WHOLE))
@@ -74,18 +75,6 @@ def _recording(exchange: dict[str, Any], payloads: Iterable[Any], *, whole: bool
 
 def _name(value: Any) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def _event_data(events: list[Any]) -> Iterator[Any]:
-    for number, event in enumerate(events):
-        if not isinstance(event, dict) or "data" not in event:
-            raise DecodeError(
-                f"Event {number + 1} of the recording has no data.",
-                code="bad_recording",
-                hint='Each entry of "events" is an object with "data".',
-                path=f"/events/{number}",
-            )
-        yield event["data"]
 
 
 def _only(data: bytes) -> dict[str, Any] | None:

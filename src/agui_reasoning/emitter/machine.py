@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import uuid
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, cast
 
-from ag_ui.core import Event
+from ag_ui.core import (
+    BaseEvent,
+    Event,
+    Message,
+    MessagesSnapshotEvent,
+    RunErrorEvent,
+    RunFinishedEvent,
+    RunStartedEvent,
+    ToolCallResultEvent,
+)
+from pydantic import TypeAdapter, ValidationError
 
 from agui_reasoning.deltas import Delta, ResponseStart, UsageDelta
 from agui_reasoning.deltas.assembler import Assembler
 from agui_reasoning.deltas.fold import deltas_of
 from agui_reasoning.deltas.operations import DELTA_TYPES
+from agui_reasoning.emitter.foreign import Foreign
 from agui_reasoning.emitter.stages import Stage, run_stages
 from agui_reasoning.emitter.writer import Anchors, Writer
 from agui_reasoning.errors import AGUIReasoningWarning, LocalProtocolError
-from agui_reasoning.parts import PART_TYPES, Origin, Part, ToolCallPart, ToolResultPart
+from agui_reasoning.parts import PART_TYPES, Origin, Part, ToolCallPart, ToolResultPart, Turn
 
 __all__ = ["Emitter"]
+
+_EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
 
 
 def new_uuid() -> str:
@@ -78,6 +91,8 @@ class Emitter:
             warn=on_warning or _warn,
         )
         self._stages = tuple(stages)
+        self._foreign = Foreign()
+        self._warn = on_warning or _warn
         self._parts = 0
         self._closed = False
 
@@ -87,16 +102,21 @@ class Emitter:
         return tuple(self._assembler.usages)
 
     @property
+    def produced(self) -> tuple[Turn | Message, ...]:
+        """The turns that have ended, and the results of the client's and the agent's tools, in order."""
+        return tuple(self._writer.produced)
+
+    @property
     def pending_calls(self) -> list[ToolCallPart]:
         """The calls that nobody has answered, but for the provider's own, under the ids the client knows."""
         return self._writer.pending_calls()
 
-    def receive(self, item: Delta | Part) -> list[Event]:
-        """Take one delta or part; give the events it causes.
+    def receive(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> list[Event]:
+        """Take one delta, part, or event of the application's own; give the events it causes.
 
         Raises:
-            LocalProtocolError: The emitter is closed (``closed``), or the item is neither a delta nor a part
-                (``not_an_item``). Nothing has changed.
+            LocalProtocolError: The emitter is closed (``closed``), the item is not one (``not_an_item``), or
+                it is an event of the run frame (``frame_event``). Nothing has changed.
         """
         if self._closed:
             raise LocalProtocolError(
@@ -109,11 +129,7 @@ class Emitter:
             return run_stages(self._stages, self._apply(item))
         if isinstance(item, PART_TYPES):
             return run_stages(self._stages, [e for delta in self._deltas(item) for e in self._apply(delta)])
-        raise LocalProtocolError(
-            f"{type(item).__name__} is neither a delta nor a part.",
-            code="not_an_item",
-            hint="Feed deltas (agui_reasoning.deltas) or parts (agui_reasoning.parts).",
-        )
+        return run_stages(self._stages, self._pass_on(_event(item)))
 
     def close(self) -> list[Event]:
         """The stream ended: end what is open. A second call gives nothing."""
@@ -125,6 +141,20 @@ class Emitter:
 
     def _apply(self, delta: Delta) -> list[Event]:
         return self._writer.write(self._assembler.receive(delta))
+
+    def _pass_on(self, event: Event) -> list[Event]:
+        self._foreign.see(event)
+        before: list[Event] = []
+        if isinstance(event, ToolCallResultEvent):
+            # The result of the agent's tool ends the response, as a delta of it would.
+            before = self._writer.write(self._assembler.close())
+            self._writer.note_result(event.message_id, event.tool_call_id, event.content)
+        if isinstance(event, MessagesSnapshotEvent) and self._writer.has_reasoned:
+            self._warn(
+                "A MESSAGES_SNAPSHOT after streamed reasoning: some front ends show the reasoning twice, "
+                "others drop it. Send snapshots at the start of a run."
+            )
+        return [*before, event]
 
     def _deltas(self, part: Part) -> Iterable[Delta]:
         self._parts += 1
@@ -138,8 +168,36 @@ class Emitter:
         if self._closed:
             return []
         self._closed = True
-        events = self._writer.write(how()) + self._writer.finish()
+        events = self._writer.write(how()) + self._writer.finish() + self._foreign.close()
         return run_stages(self._stages, events, close=True)
+
+
+def _event(item: Any) -> Event:
+    """An event of the application's own, as a model."""
+    if isinstance(item, Mapping) and isinstance(item.get("type"), str):
+        item = _parse(item)
+    if not isinstance(item, BaseEvent) or type(item) is BaseEvent:
+        raise LocalProtocolError(
+            f"{type(item).__name__} is neither a delta, a part nor an event.",
+            code="not_an_item",
+            hint="Feed deltas (agui_reasoning.deltas), parts (agui_reasoning.parts) or AG-UI events.",
+        )
+    if isinstance(item, RunStartedEvent | RunFinishedEvent | RunErrorEvent):
+        raise LocalProtocolError(
+            f"{item.type.value} belongs to the frame of the run.",
+            code="frame_event",
+            hint="Use `start`, `finish`, `cancel` and `fail` of `Run`; they send it.",
+            event_type=item.type.value,
+        )
+    return cast("Event", item)
+
+
+def _parse(item: Mapping[str, Any]) -> object:
+    """The model of an event given as JSON; anything that is none comes back as it is."""
+    try:
+        return _EVENTS.validate_python(item)
+    except ValidationError:
+        return item
 
 
 def _warn(message: str) -> None:

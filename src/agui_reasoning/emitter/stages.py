@@ -54,17 +54,38 @@ def run_stages(stages: Sequence[Stage], events: Iterable[Event], *, close: bool 
 class Chunks:
     """Writes messages and calls in the ``*_CHUNK`` shorthand, without START and END.
 
-    Every chunk carries its id, so that a chunk stays right whatever else stands between. The end of a message
-    is told only when it has metadata.
+    Every chunk carries its id, so that it stays right whatever else stands between; a chunk of a call that
+    does not follow one of the same call names its tool again, because it opens the call once more. The end
+    of a message is told only when it has metadata.
 
     Source:
         AG-UI 1.0, streaming patterns: chunks close on another id, on an explicit event, or with the run.
     """
 
+    def __init__(self) -> None:
+        self._openers: dict[str, ToolCallStartEvent] = {}
+        self._last: str | None = None
+
     def receive(self, event: Event) -> list[Event]:
         """Turn one event of a triad into chunks; others pass."""
+        if isinstance(event, ToolCallStartEvent):
+            self._openers[event.tool_call_id] = event
         handler = _CHUNKS.get(type(event))
-        return handler(event) if handler else [event]
+        if handler is None:
+            self._last = None
+            return [event]
+        chunks = handler(event)
+        for chunk in chunks:
+            self._name(chunk)
+        return chunks
+
+    def _name(self, chunk: Any) -> None:
+        call_id = chunk.tool_call_id if isinstance(chunk, ToolCallChunkEvent) else None
+        opener = self._openers.get(call_id or "")
+        if call_id != self._last and opener is not None:
+            chunk.tool_call_name = opener.tool_call_name
+            chunk.parent_message_id = opener.parent_message_id
+        self._last = call_id
 
     def close(self) -> list[Event]:
         """Nothing is held back."""
@@ -181,11 +202,6 @@ def _text_opener(event: TextMessageStartEvent) -> list[Event]:
     return _text(event, role=event.role, **more)
 
 
-def _call_opener(event: ToolCallStartEvent) -> list[Event]:
-    more = {"parent_message_id": event.parent_message_id} if event.parent_message_id is not None else {}
-    return _call(event, tool_call_name=event.tool_call_name, **more)
-
-
 _CHUNKS: dict[type, Callable[[Any], list[Event]]] = {
     ReasoningMessageStartEvent: _reasoning,
     ReasoningMessageContentEvent: lambda event: _reasoning(event, delta=event.delta),
@@ -193,7 +209,7 @@ _CHUNKS: dict[type, Callable[[Any], list[Event]]] = {
     TextMessageStartEvent: _text_opener,
     TextMessageContentEvent: lambda event: _text(event, delta=event.delta),
     TextMessageEndEvent: lambda event: _text(event) if event.metadata else [],
-    ToolCallStartEvent: _call_opener,
+    ToolCallStartEvent: _call,
     ToolCallArgsEvent: lambda event: _call(event, delta=event.delta),
     ToolCallEndEvent: lambda event: _call(event) if event.metadata else [],
 }

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
-from ag_ui.core import Event
+from ag_ui.core import Event, Message, ToolMessage
 
 from agui_reasoning.attribution import Shared
 from agui_reasoning.deltas.assembler import (
@@ -49,13 +49,17 @@ from agui_reasoning.envelope import (
     TextRecord,
     write_envelope,
 )
-from agui_reasoning.parts import ToolCallPart
+from agui_reasoning.parts import Part, ToolCallPart, ToolResultPart, Turn
 from agui_reasoning.policy import rule_for
 
 __all__ = ["Anchors", "Writer"]
 
 Anchors: TypeAlias = Literal["required", "always", "never"]
 """When a response without reasoning gets an empty reasoning message to carry its values."""
+
+
+NAMELESS = "unknown"
+"""The tool a call is shown for whose name never came: clients refuse a chunk without one."""
 
 
 class Writer:
@@ -77,11 +81,14 @@ class Writer:
         self._out: list[Event] = []
         self._span: str | None = None
         self._leaving = False
+        self._reasoned = False
         self._speaking: dict[ReasoningUnit, ReasoningMessage] = {}
         self._used_call_ids = set(used_call_ids)
         self._wire_ids: dict[str, str] = {}
         self._unanswered: dict[str, tuple[CallUnit, Response]] = {}
         self._state: ResponseState
+        self.produced: list[Turn | Message] = []
+        """The turns and the results of tools so far, in order."""
 
     def write(self, changes: Iterable[Change]) -> list[Event]:
         """Write the events that changes cause."""
@@ -95,6 +102,11 @@ class Writer:
             del self._unanswered[call_id]
             self._out.append(make.call_result(self._new_id(), call_id, "", self._now()))
         return self._flush()
+
+    @property
+    def has_reasoned(self) -> bool:
+        """Whether any reasoning message was sent."""
+        return self._reasoned
 
     def pending_calls(self) -> list[ToolCallPart]:
         """The calls that nobody has answered, but for the provider's own, under the client's ids."""
@@ -127,9 +139,32 @@ class Writer:
         self._leave_span()
         self._resend()
         self._send_rest()
+        self._note_turn(change.response)
+
+    def _note_turn(self, response: Response) -> None:
+        """Keep the turn as restoring would give it back: its calls under the ids the client knows."""
+        parts = tuple(self._as_seen(unit, unit.part(response.origin)) for unit in response.units)
+        if parts:
+            self.produced.append(Turn(parts, response.origin, response.id))
+
+    def _as_seen(self, unit: Unit, part: Part) -> Part:
+        if isinstance(part, ToolCallPart):
+            call = self._state.calls[unit]  # type: ignore[index]
+            if call.id == part.id:
+                return part
+            return replace(part, id=call.id, ext={**(part.ext or {}), "native_id": part.id})
+        if isinstance(part, ToolResultPart):
+            return replace(part, tool_call_id=self._wire_ids.get(part.tool_call_id, part.tool_call_id))
+        return part
 
     def _answered(self, change: Answered) -> None:
-        self._result(change.unit)
+        message_id, call_id = self._result(change.unit)
+        self.note_result(message_id, call_id, change.unit.content)
+
+    def note_result(self, message_id: str, call_id: str, content: Any) -> None:
+        """Keep the result of a tool that is not the provider's."""
+        self._unanswered.pop(call_id, None)
+        self.produced.append(ToolMessage(id=message_id, role="tool", content=content, tool_call_id=call_id))
 
     # -- reasoning
 
@@ -171,6 +206,7 @@ class Writer:
 
     def _enter_span(self) -> None:
         self._leaving = False
+        self._reasoned = True
         if self._span is None:
             self._span = self._new_id()
             self._out.append(make.span_start(self._span, self._now()))
@@ -266,7 +302,8 @@ class Writer:
 
     def _start_call(self, call: Call) -> None:
         metadata = self._hint(call.unit.seq, **self._owned(call))
-        self._out.append(make.call_start(call.id, call.unit.name, call.parent.id, metadata, self._now()))
+        name = call.unit.name or NAMELESS
+        self._out.append(make.call_start(call.id, name, call.parent.id, metadata, self._now()))
 
     def _owned(self, call: Call) -> dict[str, Any]:
         """Which reasoning a call followed, by message id, for whoever shows it."""
@@ -361,7 +398,7 @@ class Writer:
             self._send_superset(self._state.reasoning[-1], records)
         elif self._needs_anchor(records):
             self._send_anchor(records)
-        elif any(record.kind in _BLOCKS for record in records):
+        elif any(map(_is_vital, records)) and not self._is_told(records):
             self._send_on_entity(records)
 
     def _rest(self) -> list[Record]:
@@ -388,6 +425,10 @@ class Writer:
         origin = self._state.response.origin
         required = origin is not None and rule_for(origin).status == "required"
         return required or self._entity() is None
+
+    def _is_told(self, records: list[Record]) -> bool:
+        """Whether the one thing in the response has its own value, which says it all."""
+        return len(records) == 1 and records[0].kind not in _BLOCKS
 
     def _send_anchor(self, records: list[Record]) -> None:
         """Open an empty reasoning message: the only carrier whose value every front end keeps."""

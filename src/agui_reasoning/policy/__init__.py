@@ -1,7 +1,9 @@
 """Who requires, accepts or rejects what when reasoning is sent back: a table kept as data.
 
 ``echo.toml`` holds the rows, with the evidence for each and its date; the first row that matches wins, and
-what no row matches is stripped.
+what no row matches is stripped. It also tells who may read whose opaque values.
+
+A response of nothing but reasoning is never sent, whoever asks: no column is needed for that.
 """
 
 from __future__ import annotations
@@ -11,18 +13,79 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
 from agui_reasoning.parts import Origin
 
-__all__ = ["EchoRule", "EchoStatus", "rule_for", "rules"]
+__all__ = [
+    "EchoFlag",
+    "EchoRule",
+    "EchoStatus",
+    "Field",
+    "Format",
+    "Group",
+    "Kinship",
+    "Scope",
+    "format_of",
+    "groups",
+    "kinship",
+    "rule_for",
+    "rules",
+]
 
 EchoStatus: TypeAlias = Literal["required", "recommended", "accepted", "inert", "rejected", "unknown"]
 
+Scope: TypeAlias = Literal["none", "tool_loop", "tool_turns_all", "all"]
+"""Which responses: none, those with calls since the last user message, all with calls, all."""
 
-class EchoRule(BaseModel):
+Field: TypeAlias = Literal[
+    "blocks",
+    "items",
+    "reasoning_content",
+    "reasoning",
+    "reasoning_text",
+    "received",
+    "reasoning_details",
+    "content_tags",
+    "content_blocks",
+    "thinking_blocks",
+    "tool_calls",
+]
+"""Where reasoning is written: content blocks, input items, or a place in a chat message.
+
+``received`` is the string field it came in, ``content_tags`` the tags it came in, ``tool_calls`` where a
+thought signature sits.
+"""
+
+Kinship: TypeAlias = Literal["same", "group", "foreign", "unknown"]
+"""What a producer is to a target: itself, of its group, another, or nobody knows."""
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class EchoFlag(_Row):
+    """A request field that a row recommends; it is written only when the caller asks for flags.
+
+    Attributes:
+        name: The argument, or with ``extra_body`` the field of the body.
+        value: What to send.
+        reason: What it is good for.
+        extra_body: The vendor's SDK has no such argument.
+        when: Only for requests that leave nothing on the server, or that carry ``reasoning_details``.
+    """
+
+    name: str
+    value: Any
+    reason: str
+    extra_body: bool = False
+    when: Literal["always", "stateless", "details"] = "always"
+
+
+class EchoRule(_Row):
     """One row of the table. Patterns are shell-style and compared in lower case.
 
     Attributes:
@@ -30,44 +93,184 @@ class EchoRule(BaseModel):
         provider: Providers the row is about.
         model: Models the row is about; a name matches with or without the vendor's prefix.
         status: What the provider does about reasoning that comes back.
+        field: Where to write it, the best place first.
+        every: Write it to every such place, not only to the first that can hold it.
+        scope: The responses whose reasoning is sent.
+        scope_with_flags: The same, when the flags are applied.
+        needed: The responses where its absence is an error or breaks something; default is ``scope``.
+        placeholder: What to write where it is required and there is none.
+        placeholder_scope: The responses that get the placeholder; default is ``scope``.
+        needs: What a unit must have to be sent; ``encrypted`` matters where nothing is stored.
+        trailing: What to do with reasoning that nothing follows in its response, but something precedes.
+        pairs: Items and the reasoning before them are accepted only together, by their ids.
+        calls_together: No reasoning may stand between two calls of one response.
+        ids: Items are sent with their ids.
+        stateless: The server stores nothing, whatever the request says.
+        prefix_bound: A change to anything earlier in the conversation invalidates what comes after it.
+        empty_content: How a chat message of nothing but calls spells its content.
+        developer: Chat messages may have the role ``developer``.
+        flags: Request fields it recommends.
         evidence: Where this is known from.
         checked: When it was last checked, ISO date.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     api: str
     provider: tuple[str, ...] = ("*",)
     model: tuple[str, ...] = ("*",)
     status: EchoStatus
+    field: tuple[Field, ...] = ()
+    every: bool = False
+    scope: Scope = "none"
+    scope_with_flags: Scope | None = None
+    needed: Scope | None = None
+    placeholder: str | None = None
+    placeholder_scope: Scope | None = None
+    needs: Literal["signature", "encrypted"] | None = None
+    trailing: Literal["drop", "keep"] = "drop"
+    pairs: bool = False
+    calls_together: bool = False
+    ids: bool = True
+    stateless: bool = False
+    prefix_bound: bool = False
+    empty_content: Literal["null", "empty", "omit"] = "null"
+    developer: bool = False
+    flags: tuple[EchoFlag, ...] = ()
     evidence: str
     checked: str
 
     def matches(self, origin: Origin) -> bool:
         """Whether the row is about this origin; an unknown name matches only ``*``."""
-        model = (origin.model or "").lower()
         return (
             self.api == origin.api
             and _any(self.provider, [(origin.provider or "").lower()])
-            and _any(self.model, [model, model.rpartition("/")[2]])
+            and _any(self.model, _model_names(origin.model))
         )
+
+    @property
+    def echoes(self) -> bool:
+        """Whether anything is sent at all."""
+        return self.status in ("required", "recommended", "accepted")
+
+
+class Group(_Row):
+    """Members that read each other's values of some kinds; a member is ``<api>:<provider>``."""
+
+    name: str
+    kinds: tuple[str, ...]
+    members: tuple[str, ...]
+    evidence: str
+    checked: str
+
+
+class Format(_Row):
+    """Whose a gateway's entries of some format are.
+
+    Attributes:
+        format: The formats.
+        model: The models that read them.
+        signed: Their text is refused without its signature.
+    """
+
+    format: tuple[str, ...]
+    model: tuple[str, ...]
+    signed: bool = False
+
+    def fits(self, model: str | None) -> bool:
+        """Whether a model reads it."""
+        return _any(self.model, _model_names(model))
 
 
 _DEFAULT = EchoRule(api="*", status="unknown", evidence="no row", checked="")
+
+VENDORS = {"anthropic-messages": "anthropic", "openai-responses": "openai"}
+"""Who serves an API when nobody is named."""
 
 
 def _any(patterns: Iterable[str], names: Iterable[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
 
 
+def _model_names(model: str | None) -> list[str]:
+    name = (model or "").lower()
+    return [name, name.rpartition("/")[2]]
+
+
+@cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads(files(__package__).joinpath("echo.toml").read_text(encoding="utf-8"))
+
+
+def _rows(name: str) -> list[dict[str, Any]]:
+    # TOML has lists where the strict models have tuples.
+    return [_frozen(row) for row in _table()[name]]
+
+
+def _frozen(row: dict[str, Any]) -> dict[str, Any]:
+    frozen = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+    if "flags" in frozen:
+        frozen["flags"] = tuple(EchoFlag.model_validate(flag) for flag in frozen["flags"])
+    return frozen
+
+
 @cache
 def rules() -> tuple[EchoRule, ...]:
     """The table, in order of precedence."""
-    table = tomllib.loads(files(__package__).joinpath("echo.toml").read_text(encoding="utf-8"))
-    return tuple(EchoRule.model_validate(row) for row in table["rule"])
+    return tuple(EchoRule.model_validate(row) for row in _rows("rule"))
+
+
+@cache
+def groups() -> tuple[Group, ...]:
+    """Who reads whose values, beside their own."""
+    return tuple(Group.model_validate(row) for row in _rows("group"))
+
+
+@cache
+def _formats() -> tuple[Format, ...]:
+    return tuple(Format.model_validate(row) for row in _rows("format"))
 
 
 @cache
 def rule_for(origin: Origin) -> EchoRule:
     """The row for an origin; an unknown one gets the safe default, ``unknown``."""
     return next((rule for rule in rules() if rule.matches(origin)), _DEFAULT)
+
+
+def format_of(name: str) -> Format | None:
+    """Whose entries of a format are; ``None`` for a format nobody knows."""
+    return next((row for row in _formats() if _any(row.format, [name.lower()])), None)
+
+
+def kinship(origin: Origin | None, target: Origin, kinds: Iterable[str] = ()) -> Kinship:
+    """What a producer is to a target.
+
+    Args:
+        origin: The producer.
+        target: Who would get the values back.
+        kinds: The kinds of the values: a group reads only some.
+
+    Examples:
+        >>> bedrock = Origin("bedrock", "anthropic-messages")
+        >>> kinship(bedrock, Origin("anthropic", "anthropic-messages"), ["anthropic.signature"])
+        'group'
+    """
+    if origin is None or origin.api is None:
+        return "unknown"
+    here, there = _member(origin), _member(target)
+    if here == there:
+        hosted = here.startswith("openai-") and not _same_vendor(origin.model, target.model)
+        return "foreign" if hosted else "same"
+    for group in groups():
+        if here in group.members and there in group.members and set(kinds) & set(group.kinds):
+            return "group"
+    return "foreign"
+
+
+def _member(origin: Origin) -> str:
+    provider = origin.provider or VENDORS.get(origin.api or "", "")
+    return f"{origin.api}:{provider.lower()}"
+
+
+def _same_vendor(one: str | None, other: str | None) -> bool:
+    """Hosts serve models of many vendors, and name them ``vendor/model``."""
+    first, second = (one or "").lower().split("/"), (other or "").lower().split("/")
+    return len(first) == 1 or len(second) == 1 or first[0] == second[0]

@@ -1,6 +1,6 @@
 // Runs the official AG-UI client over HTTP, one job per line on stdin, one answer per line on stdout.
 //
-// A job is {id, version, url, nextUrl?, runInput, followUp?, paced, timeoutMs}. Its answer is {id, type: "verdict", ...}.
+// A job is {id, version, url, nextUrl?, runInput, followUps, paced, timeoutMs}. Its answer is {id, type: "verdict", ...}.
 // A paced job also gives lines {id, type: "read", total}: the client has dealt with that many bytes and wants more.
 // Jobs run one after the other, so console output and stray errors belong to the job that is running.
 
@@ -77,7 +77,17 @@ async function outcome(promise) {
   }
 }
 
-async function judge({ id, version, url, nextUrl, runInput, followUp, paced, timeoutMs }) {
+function recorder() {
+  const events = [];
+  return {
+    events,
+    onEvent({ event }) {
+      events.push(plain(event));
+    },
+  };
+}
+
+async function judge({ id, version, url, nextUrl, runInput, followUps, paced, timeoutMs }) {
   warnings = [];
   const { threadId, messages, state, ...parameters } = runInput;
   const agent = new clients[version].HttpAgent({
@@ -89,13 +99,8 @@ async function judge({ id, version, url, nextUrl, runInput, followUp, paced, tim
   const direct = agent.fetch;
   if (paced) agent.fetch = pacedFetch(id);
 
-  const events = [];
-  const subscriber = {
-    onEvent({ event }) {
-      events.push(plain(event));
-    },
-  };
-  const run = agent.runAgent(parameters, subscriber);
+  const first = recorder();
+  const run = agent.runAgent(parameters, first);
   const error = await outcome(bounded(agent, run, timeoutMs));
   await settle();
   const verdict = {
@@ -104,19 +109,26 @@ async function judge({ id, version, url, nextUrl, runInput, followUp, paced, tim
     error,
     messages: plain(agent.messages),
     state: plain(agent.state),
-    events,
+    events: first.events,
     warnings,
     nextError: null,
+    nextMessages: [],
+    nextEvents: [],
+    nextWarnings: [],
   };
   if (nextUrl) {
     agent.fetch = direct;
     agent.url = nextUrl;
     const { runId } = parameters;
-    if (followUp !== null) agent.addMessage({ id: `${runId}-follow-up`, role: "user", content: followUp });
+    for (const message of followUps) agent.addMessage(message);
     warnings = [];
-    const next = agent.runAgent({ ...parameters, runId: `${runId}-next`, resume: undefined });
+    const second = recorder();
+    const next = agent.runAgent({ ...parameters, runId: `${runId}-next`, resume: undefined }, second);
     verdict.nextError = await outcome(bounded(agent, next, timeoutMs));
     await settle();
+    verdict.nextMessages = plain(agent.messages);
+    verdict.nextEvents = second.events;
+    verdict.nextWarnings = warnings;
   }
   return verdict;
 }

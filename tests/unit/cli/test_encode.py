@@ -226,8 +226,8 @@ def test_an_event_of_a_recording_without_data_is_named(file, cli):
     result = cli("encode", file(json.dumps(script)))
     assert (result.status, result.types[-1]) == (2, "RUN_ERROR")
     assert result.stderr == (
-        'error: Event 4 of the recording has no data. Each entry of "events" is an object with "data". '
-        "[bad_recording]\n"
+        'error: Event 4 of the recording has no data. A recording has "api", and "response" or "events": '
+        'each of these is an object with "data". [bad_recording]\n'
     )
 
 
@@ -316,8 +316,8 @@ def test_the_extra_is_named_when_it_is_missing(process):
         assert (result.status, result.stdout, result.stderr) == (
             2,
             "",
-            f"error: The command line needs {module!r}, which is not installed. "
-            'Install the extra: pip install "agui-reasoning[cli]". [missing_extra]\n',
+            "error: The command line needs packages that are not installed. "
+            'Install them: pip install "agui-reasoning[cli]". [missing_extra]\n',
         )
 
 

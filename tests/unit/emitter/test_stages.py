@@ -100,3 +100,15 @@ def test_steps_are_named_by_their_message() -> None:
 def test_what_stages_hold_back_goes_out_at_the_end() -> None:
     events = emit(TextDelta("a"), stages=[Coalesce(100), Chunks()])
     assert [event.get("delta") for event in events] == [None, "a"]
+
+
+def test_a_chunk_of_a_call_that_was_interrupted_names_its_tool_again() -> None:
+    items = [ToolCallDelta("a", "f", "1"), ToolCallDelta("b", "g", "2"), ToolCallDelta("a", "", "3")]
+    chunks = [e for e in bare(emit(*items, stages=[Chunks()])) if e["type"] == "TOOL_CALL_CHUNK"]
+    assert [(c["toolCallId"], c.get("toolCallName"), c.get("delta")) for c in chunks] == [
+        ("a", "f", None),
+        ("a", None, "1"),
+        ("b", "g", None),
+        ("b", None, "2"),
+        ("a", "f", "3"),
+    ]

@@ -1,0 +1,310 @@
+"""An AG-UI client over HTTP: streams a run, and keeps a `Conversation` in step with it (extra ``client``)."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from ag_ui.core import Context, Event, ResumeEntry, RunAgentInput, RunErrorEvent, Tool
+
+from agui_reasoning.consumer import Conversation
+from agui_reasoning.consumer.outgoing import Content
+from agui_reasoning.errors import (
+    LocalProtocolError,
+    MissingExtraError,
+    RemoteProtocolError,
+    RunFailedError,
+    TransportError,
+    TruncatedRunError,
+)
+from agui_reasoning.wire import MEDIA_TYPE, SSEDecoder
+
+try:
+    import httpx2
+except ImportError:
+    raise MissingExtraError("agui_reasoning.client", "client") from None
+
+__all__ = ["AgentClient", "RunStream"]
+
+_CONNECT_S: Final = 10.0
+_CLOSING: Final[set[asyncio.Task[None]]] = set()
+
+
+class AgentClient:
+    """Talks to one AG-UI endpoint; an async context manager.
+
+    Examples:
+        ::
+
+            conversation = Conversation()
+            async with AgentClient("http://localhost:8000/agent") as client:
+                async for event in client.run(conversation, "How is the weather in Bergen?"):
+                    ...
+                print(conversation.messages[-1].content)
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        http: httpx2.AsyncClient | None = None,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            url: The endpoint.
+            headers: More headers for every request, such as an authorization.
+            timeout: Seconds of silence after which a run is given up; by default it may think for ever.
+            http: A client of your own, which stays open; default is a new one.
+        """
+        self._url = url
+        self._headers = {**(headers or {}), "accept": MEDIA_TYPE, "content-type": "application/json"}
+        self._timeout = httpx2.Timeout(timeout, connect=timeout or _CONNECT_S)
+        self._theirs = http
+        self._http = http
+
+    async def __aenter__(self) -> Self:
+        if self._http is None:
+            self._http = await httpx2.AsyncClient().__aenter__()
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        if self._http is not self._theirs and self._http is not None:
+            await self._http.aclose()
+        self._http = self._theirs
+
+    def run(
+        self,
+        conversation: Conversation,
+        content: Content | None = None,
+        *,
+        tools: Sequence[Tool | Mapping[str, Any]] = (),
+        context: Sequence[Context | Mapping[str, Any]] = (),
+        forwarded_props: Any = None,
+        resume: Sequence[ResumeEntry | Mapping[str, Any]] | None = None,
+    ) -> RunStream:
+        """Ask for a run, and iterate over the events that are delivered.
+
+        The conversation is kept in step: when an event arrives here, it is in there. Leaving the loop closes
+        the connection, and the run counts as truncated; ``async with contextlib.aclosing(...)`` does the same
+        at a place of your choice.
+
+        Args:
+            conversation: What is held; its messages go along, and the answer is added.
+            content: What the user says.
+            tools: What the client can do.
+            context: What the agent should know.
+            forwarded_props: Passed through.
+            resume: Answers to the conversation's interrupts.
+
+        Raises:
+            LocalProtocolError: The client is not open (``client_closed``), or the input is refused: see
+                `Conversation.run_input`. Nothing was sent.
+            TransportError: There is no event stream (``unreachable``, ``http_status``,
+                ``not_an_event_stream``).
+            RemoteProtocolError: The stream breaks the protocol.
+            TruncatedRunError: The stream ends inside a run, or before one.
+            RunFailedError: The last run ended with RUN_ERROR, which was delivered before.
+        """
+        if self._http is None:
+            raise _closed()
+
+        def make_request() -> httpx2.Request:
+            run_input = conversation.run_input(
+                content,
+                tools=tools,
+                context=context,
+                forwarded_props=forwarded_props,
+                resume=resume,
+                now=time.time(),
+            )
+            return self._request(run_input)
+
+        return RunStream(self._http, conversation, make_request)
+
+    def _request(self, run_input: RunAgentInput) -> httpx2.Request:
+        if self._http is None:
+            raise _closed()
+        body = run_input.model_dump_json(by_alias=True).encode()
+        return self._http.build_request(
+            "POST", self._url, content=body, headers=self._headers, timeout=self._timeout
+        )
+
+
+class RunStream(AsyncIterator[Event]):
+    """The events of a run, as they are delivered. Made by `AgentClient.run`."""
+
+    def __init__(
+        self,
+        http: httpx2.AsyncClient,
+        conversation: Conversation,
+        make_request: Callable[[], httpx2.Request],
+    ) -> None:
+        self._reading = _Reading(conversation)
+        # Not a method: a generator that knows this object would keep it alive after the loop was left.
+        self._events = _events(http, self._reading, make_request)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        try:
+            return await anext(self._events)
+        except BaseException:
+            self._reading.leave()
+            raise
+
+    async def aclose(self) -> None:
+        """Leave the run: the connection is closed, and what was not finished is truncated."""
+        self._reading.leave()
+        await self._events.aclose()
+
+    def __del__(self) -> None:
+        # A loop that is left tells nobody, so this is where it shows. The generator must not be collected
+        # while it holds a connection: whoever runs the loop closes it, as soon as it can.
+        if self._reading.streaming:
+            self._reading.leave()
+            _close_soon(self._events)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """A conversation while a response streams into it."""
+
+    conversation: Conversation
+    streaming: bool = False
+
+    def leave(self) -> None:
+        """Stop: a run that nobody reads on is truncated, not cancelled (C57)."""
+        if self.streaming:
+            self.streaming = False
+            with suppress(TruncatedRunError):
+                self.conversation.end_of_stream()
+
+
+async def _events(
+    http: httpx2.AsyncClient, reading: _Reading, make_request: Callable[[], httpx2.Request]
+) -> AsyncGenerator[Event, None]:
+    response = await _send(http, make_request())
+    reading.streaming = True
+    failure: RunErrorEvent | None = None
+    async with aclosing(_delivered(response, reading.conversation)) as events:
+        async for event in events:
+            failure = event if isinstance(event, RunErrorEvent) else None
+            yield event
+    reading.streaming = False
+    reading.conversation.end_of_stream()
+    if failure is not None:
+        raise RunFailedError(failure)
+
+
+def _close_soon(events: AsyncGenerator[Event, None]) -> None:
+    try:
+        task = asyncio.get_running_loop().create_task(_close(events))
+    except RuntimeError:
+        trio = sys.modules.get("trio")
+        if trio is not None:
+            with suppress(RuntimeError):
+                trio.lowlevel.spawn_system_task(_close, events)
+    else:
+        _CLOSING.add(task)
+        task.add_done_callback(_CLOSING.discard)
+
+
+async def _close(events: AsyncGenerator[Event, None]) -> None:
+    with suppress(Exception):  # there is nobody to tell
+        await events.aclose()
+
+
+async def _send(http: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
+    """Send the request, and make sure that what comes back is a stream of events."""
+    try:
+        response = await http.send(request, stream=True)
+    except httpx2.HTTPError as error:
+        reason = type(error).__name__  # not the error itself: it holds the request, and so the history
+    else:
+        fault = _fault(response)
+        if fault is not None:
+            await response.aclose()
+            raise fault
+        return response
+    raise TransportError(
+        f"The agent could not be reached ({reason}).",
+        code="unreachable",
+        hint="Check the address, and that the agent runs.",
+    )
+
+
+async def _delivered(response: httpx2.Response, conversation: Conversation) -> AsyncGenerator[Event, None]:
+    """Receive the events of a response, to its end or to where it breaks off.
+
+    A break raises nothing here: whether anything is missing is told by the state of the run.
+    """
+    async with aclosing(_frames(response)) as frames:
+        async for raw in frames:
+            for event in conversation.receive(raw):
+                yield event
+
+
+async def _frames(response: httpx2.Response) -> AsyncGenerator[dict[str, Any], None]:
+    decoder = SSEDecoder()
+    pieces = response.aiter_bytes()
+    try:
+        async for data in pieces:
+            for raw in decoder.feed(data):
+                yield raw
+    except httpx2.HTTPError:
+        return
+    finally:
+        await _shut(response, pieces)
+    try:
+        rest = decoder.close()
+    except RemoteProtocolError:
+        return  # cut inside a frame
+    for raw in rest:
+        yield raw
+
+
+async def _shut(response: httpx2.Response, pieces: AsyncIterator[bytes]) -> None:
+    """Close a response, and run its reader against the closed end.
+
+    The reader is made of generators inside generators, which do not close one another; trio complains of each
+    that is collected before it has come to its end.
+    """
+    await response.aclose()
+    with suppress(httpx2.HTTPError, httpx2.StreamError):
+        async for _ in pieces:
+            pass
+
+
+def _fault(response: httpx2.Response) -> TransportError | None:
+    if response.status_code != httpx2.codes.OK:
+        return TransportError(
+            f"The agent answered with HTTP status {response.status_code}.",
+            code="http_status",
+            hint="The input was refused, or the agent is in trouble; its log knows more.",
+            status_code=response.status_code,
+        )
+    if response.headers.get("content-type", "").partition(";")[0].strip().lower() != MEDIA_TYPE:
+        return TransportError(
+            "The agent answered with something else than an event stream.",
+            code="not_an_event_stream",
+            hint="Check the address: it must be that of the AG-UI endpoint itself.",
+            status_code=response.status_code,
+        )
+    return None
+
+
+def _closed() -> LocalProtocolError:
+    return LocalProtocolError(
+        "The client is not open.",
+        code="client_closed",
+        hint="Use it inside `async with`, or give it an HTTP client of your own.",
+    )

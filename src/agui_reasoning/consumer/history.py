@@ -1,0 +1,242 @@
+"""The messages a client holds: in order, found by id, and cheap to grow.
+
+A linked list, because a tool's result goes behind its call and not to the end: no change may cost more for a
+long history than for a short one. Deltas are collected and joined when someone reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from ag_ui.core import Message
+
+from agui_reasoning.consumer.kinds import copy_json
+from agui_reasoning.consumer.models import message_model, whole_text
+
+__all__ = ["Call", "History", "Record"]
+
+JSONObject: TypeAlias = dict[str, Any]
+
+# What a message has besides these is kept as it came.
+_STRUCTURE = frozenset({"id", "role", "content", "toolCalls"})
+
+
+@dataclass(slots=True, eq=False)
+class Pieces:
+    """A text that grows: what it was when last read, and the deltas since."""
+
+    text: str = ""
+    deltas: list[str] = field(default_factory=list)
+
+    def read(self) -> str:
+        """Join what there is."""
+        if self.deltas:
+            self.text = whole_text([self.text, *self.deltas])
+            self.deltas.clear()
+        return self.text
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """A tool call inside its assistant message."""
+
+    id: str
+    name: str
+    owner: Record
+    arguments: Pieces = field(default_factory=Pieces)
+    members: JSONObject = field(default_factory=dict)
+
+    def to_json(self) -> JSONObject:
+        """The call on the wire."""
+        function = {"name": self.name, "arguments": self.arguments.read()}
+        return {"id": self.id, "type": "function", "function": function, **copy_json(self.members)}
+
+
+@dataclass(slots=True, eq=False)
+class Record:
+    """A message.
+
+    Attributes:
+        id: Its id.
+        role: Its role, which never changes.
+        content: What it holds besides streamed text: ``None``, the parts of a list, or an activity's object.
+        text: Its streamed text; ``None`` where there is no text at all.
+        calls: Its tool calls; ``None`` where the field is absent.
+        members: Everything else, under its wire name.
+    """
+
+    id: str
+    role: str
+    content: Any = None
+    text: Pieces | None = None
+    calls: list[Call] | None = None
+    members: JSONObject = field(default_factory=dict)
+    _model: Message | None = field(default=None, repr=False)
+    _before: Record | None = field(default=None, repr=False)
+    _after: Record | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, message: JSONObject) -> Record:
+        """Take over a message that enforcement has let through."""
+        members = {name: copy_json(value) for name, value in message.items() if name not in _STRUCTURE}
+        record = cls(message["id"], message["role"], members=members)
+        content = message.get("content")
+        if isinstance(content, str):
+            record.text = Pieces(content)
+        else:
+            record.content = copy_json(content)
+        if "toolCalls" in message:
+            record.calls = [_call(call, record) for call in message["toolCalls"]]
+        return record
+
+    def append(self, delta: str) -> None:
+        """Add text behind what there is."""
+        if self.text is None:
+            self.text = Pieces()
+        self.text.deltas.append(delta)
+
+    def touch(self) -> None:
+        """Forget the model: something has changed."""
+        self._model = None
+
+    def model(self) -> Message:
+        """The message as a model; the same one until something changes."""
+        if self._model is None:
+            self._model = message_model(self.to_json())
+        return self._model
+
+    def to_json(self) -> JSONObject:
+        """The message on the wire."""
+        message: JSONObject = {"id": self.id, "role": self.role, **self._content()}
+        if self.calls is not None:
+            message["toolCalls"] = [call.to_json() for call in self.calls]
+        message.update(copy_json(self.members))
+        return message
+
+    def _content(self) -> JSONObject:
+        text = None if self.text is None else self.text.read()
+        if self.content is None:
+            return {} if text is None else {"content": text}
+        if text is None:
+            return {"content": copy_json(self.content)}
+        # Text that was streamed into a message of parts: one part more, so that none is lost.
+        return {"content": [*copy_json(self.content), {"type": "text", "text": text}]}
+
+
+def _call(call: JSONObject, owner: Record) -> Call:
+    members = {name: copy_json(call[name]) for name in call if name not in ("id", "type", "function")}
+    function = call["function"]
+    return Call(call["id"], function["name"], owner, Pieces(function["arguments"]), members)
+
+
+class History:
+    """The messages in order.
+
+    Where an id stands twice, the message that came first is the one that is found under it.
+    """
+
+    def __init__(self) -> None:
+        self._first: Record | None = None
+        self._last: Record | None = None
+        self._by_id: dict[str, Record] = {}
+        self._calls: dict[str, Call] = {}
+        self._kinds: dict[str, dict[Record, None]] = {}
+        self._results_end: dict[Record, Record] = {}
+
+    def __iter__(self) -> Iterator[Record]:
+        record = self._first
+        while record is not None:
+            yield record
+            record = record._after
+
+    def get(self, message_id: str) -> Record | None:
+        """Find a message."""
+        return self._by_id.get(message_id)
+
+    def call(self, call_id: str) -> Call | None:
+        """Find a tool call."""
+        return self._calls.get(call_id)
+
+    def append(self, record: Record) -> None:
+        """Put a message at the end."""
+        self._link(self._last, record)
+
+    def add_call(self, call: Call) -> None:
+        """Put a tool call behind those its message has."""
+        if call.owner.calls is None:
+            call.owner.calls = []
+        call.owner.calls.append(call)
+        self._calls.setdefault(call.id, call)
+
+    def insert_result(self, record: Record, call: Call) -> None:
+        """Put a tool message behind its call's message, and behind the results that stand there (C40)."""
+        place = self._results_end.get(call.owner, call.owner)
+        while place._after is not None and place._after.role == "tool":
+            place = place._after
+        self._link(place, record)
+        self._results_end[call.owner] = record
+
+    def replace(self, old: Record, new: Record) -> None:
+        """Put a message in the place of another with its id."""
+        before = old._before
+        self._unlink(old)
+        self._link(before, new)
+
+    def release_calls(self, record: Record) -> None:
+        """Let the calls of a message be found elsewhere: it is about to be replaced."""
+        for call in record.calls or ():
+            if self._calls.get(call.id) is call:
+                del self._calls[call.id]
+
+    def drop_all(self, role_kind: str, keep: Iterable[str]) -> list[Record]:
+        """Drop the messages of a kind, but for those with an id to keep.
+
+        Costs what it drops and what it keeps, not what else there is.
+        """
+        kept = set(keep)
+        dropped = [
+            record
+            for record in self._kinds.get(role_kind, ())
+            if record.id not in kept or self._by_id.get(record.id) is not record
+        ]
+        for record in dropped:
+            self._unlink(record)
+        return dropped
+
+    def _link(self, before: Record | None, record: Record) -> None:
+        after = self._first if before is None else before._after
+        record._before, record._after = before, after
+        if before is None:
+            self._first = record
+        else:
+            before._after = record
+        if after is None:
+            self._last = record
+        else:
+            after._before = record
+        self._by_id.setdefault(record.id, record)
+        self._kinds.setdefault(kind_of(record.role), {})[record] = None
+        for call in record.calls or ():
+            self._calls.setdefault(call.id, call)
+
+    def _unlink(self, record: Record) -> None:
+        if record._before is None:
+            self._first = record._after
+        else:
+            record._before._after = record._after
+        if record._after is None:
+            self._last = record._before
+        else:
+            record._after._before = record._before
+        del self._kinds[kind_of(record.role)][record]
+        if self._by_id.get(record.id) is record:
+            del self._by_id[record.id]
+        self.release_calls(record)
+        self._results_end.clear()  # the row of results may have a gap now
+
+
+def kind_of(role: str) -> str:
+    """How snapshots tell messages apart: activities, reasoning, and all others (C47)."""
+    return role if role in ("activity", "reasoning") else "other"

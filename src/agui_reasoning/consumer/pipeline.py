@@ -1,0 +1,93 @@
+"""The stages in the order the specification demands, up to what is delivered to the application."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from agui_reasoning.consumer.boundary import Boundary
+from agui_reasoning.consumer.enforce import enforce
+from agui_reasoning.consumer.expand import Expander
+from agui_reasoning.consumer.models import plain
+from agui_reasoning.consumer.notices import Sink
+from agui_reasoning.consumer.verify import Phase, Verifier
+from agui_reasoning.errors import LocalProtocolError, RemoteProtocolError
+
+__all__ = ["Pipeline"]
+
+JSONObject: TypeAlias = dict[str, Any]
+
+
+class Pipeline:
+    """Compatibility, enforcement, expansion, verification: from what came to what is delivered.
+
+    Source:
+        AG-UI 1.1, C1: this order on every path. C3: strictly event by event.
+    """
+
+    def __init__(
+        self, warn: Sink, *, thread_id: str | None = None, new_id: Callable[[], str] | None = None
+    ) -> None:
+        self._warn = warn
+        self._boundary = Boundary(warn, new_id)
+        self._expander = Expander()
+        self._verifier = Verifier(warn, thread_id)
+        self._begun = False
+
+    @property
+    def phase(self) -> Phase:
+        """Where the stream stands."""
+        return self._verifier.phase
+
+    def receive(self, event: object) -> list[JSONObject]:
+        """Take one event.
+
+        Returns:
+            What is delivered, in order. They share nothing with what came.
+
+        Raises:
+            RemoteProtocolError: It breaks the protocol. Nothing of it is delivered, and the run is over:
+                only RUN_STARTED may follow.
+            LocalProtocolError: It is no event at all (``not_an_event``); nothing has changed.
+        """
+        members = plain(event)
+        if members is None:
+            raise _not_an_event(event)
+        self._begun = True
+        try:
+            delivered = self._stages(members)
+        except RemoteProtocolError:
+            self._verifier.fail()
+            self._expander.close()
+            raise
+        return delivered
+
+    def close(self) -> bool:
+        """Say that the stream ended.
+
+        Returns:
+            It was whole: something began, and nothing is open.
+        """
+        whole = self._begun and self.phase is not Phase.OPEN
+        self._begun = False
+        self._boundary.close()
+        self._expander.close()
+        self._verifier.close()
+        return whole
+
+    def _stages(self, members: Any) -> list[JSONObject]:
+        known = enforce(self._boundary.receive(members), self._warn, self._verifier.state)
+        if known is None:
+            return []
+        events = self._expander.receive(known, self._verifier.state)
+        for event in events:
+            self._verifier.receive(event)
+        return events
+
+
+def _not_an_event(value: object) -> LocalProtocolError:
+    return LocalProtocolError(
+        f"{type(value).__name__} is not an event.",
+        code="not_an_event",
+        hint="Pass an `ag_ui.core` event, or a mapping with its JSON.",
+    )

@@ -1,0 +1,164 @@
+"""What the shells share: model streams, the clock, and the errors of a run.
+
+`ModelStream` is what an agent yields for "ask this and show what comes"; `Reading` turns its payloads into
+events of the run; `sentence_for` decides what a user reads when something fails.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias, cast
+
+from ag_ui.core import BaseEvent, Event, Interrupt
+
+from agui_reasoning.deltas import Delta
+from agui_reasoning.errors import ConfigurationError, DecodeError, ProviderError
+from agui_reasoning.parts import Part
+from agui_reasoning.providers import decoder
+from agui_reasoning.run import Run
+
+__all__ = [
+    "FAILED",
+    "Item",
+    "ModelStream",
+    "OnError",
+    "Reading",
+    "failure",
+    "last_events",
+    "now_in_ms",
+    "report",
+    "show",
+]
+
+_log = logging.getLogger("agui_reasoning")
+
+FAILED: Final = "The agent could not finish its answer. Please try again."
+"""The sentence a user reads when a run fails and `on_error` chooses none."""
+
+OnError: TypeAlias = Callable[[BaseException], str | None]
+"""Chooses the sentence a user reads; ``None`` is the default sentence."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelStream:
+    """A model's answer for a run to open, read and close.
+
+    Attributes:
+        source: The SDK's stream, an awaitable of it, a context manager that gives it, or a callable without
+            arguments that returns any of these; also an iterable of payloads, and a whole response.
+        api: The API id; default is the run's.
+        provider: Provider id; default is the run's.
+        model: The model's name; default is the run's.
+    """
+
+    source: Any
+    api: str | None = None
+    provider: str | None = None
+    model: str | None = None
+
+    def __repr__(self) -> str:
+        return f"ModelStream({type(self.source).__name__}, api={self.api!r})"
+
+
+Item: TypeAlias = ModelStream | Delta | Part | BaseEvent | Interrupt
+"""What an agent yields."""
+
+
+class Reading:
+    """One model stream on its way into a run."""
+
+    def __init__(self, run: Run, stream: ModelStream) -> None:
+        """Choose the decoder.
+
+        Raises:
+            ConfigurationError: Neither the stream nor the run names an API (``no_api``), or there is no such
+                API (``unknown_api``).
+        """
+        api = stream.api or run.api
+        if api is None:
+            raise ConfigurationError(
+                "Neither the model stream nor its run names an API.",
+                code="no_api",
+                hint='Pass api=, for example ModelStream(source, api="openai-responses").',
+            )
+        same = api == run.api
+        provider = stream.provider or (run.provider if same else None)
+        model = stream.model or (run.model if same else None)
+        self._run = run
+        self._decoder = decoder(api, provider=provider, model=model)
+
+    def receive(self, payload: Any) -> list[Event]:
+        """Show one payload of the stream."""
+        return self._show(self._decoder.receive(payload))
+
+    def whole(self, response: Any) -> list[Event]:
+        """Show a whole response."""
+        return self._show(self._decoder.whole(response))
+
+    def close(self) -> list[Event]:
+        """The stream ended.
+
+        Raises:
+            DecodeError: It ended inside a response (``truncated_stream``).
+        """
+        return self._show(self._decoder.close())
+
+    def _show(self, deltas: Iterable[Delta]) -> list[Event]:
+        return [event for delta in deltas for event in self._run.receive(delta)]
+
+
+def show(run: Run, item: Any) -> list[Event]:
+    """The events of an item that is no model stream.
+
+    An agent may end the run itself: what `Run.cancel` and `Run.fail` gave it passes as it is.
+    """
+    if run.terminal is not None and isinstance(item, BaseEvent):
+        return [cast("Event", item)]
+    return run.receive(item)
+
+
+def last_events(run: Run, interrupts: list[Interrupt], *, ended: bool) -> list[Event]:
+    """The events that end a run whose agent is done; ``ended`` tells that the last one went out already."""
+    if run.terminal is None:
+        return run.finish(interrupts=interrupts)
+    return [] if ended else [run.terminal]
+
+
+def now_in_ms() -> int:
+    """Unix time in milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+def report(error: Exception) -> None:
+    """Log a failure with its traceback, and the provider's own words, which go nowhere else."""
+    words = error.provider_message if isinstance(error, ProviderError) else ""
+    _log.error("The run failed.%s", words and f" The provider says: {words}", exc_info=error)
+
+
+def failure(run: Run, error: BaseException, on_error: OnError | None) -> list[Event]:
+    """The events that end a run in an error: what the error still gave, what is open closed, RUN_ERROR.
+
+    The error's own text never reaches the client; its ``code`` does, when it is one of ours.
+    """
+    if run.terminal is not None:
+        return []
+    events: list[Event] = []
+    if isinstance(error, DecodeError | ProviderError):
+        events += [event for delta in error.deltas for event in run.receive(delta)]
+    code = getattr(error, "code", None) if _is_ours(error) else None
+    return events + run.fail(_sentence(error, on_error), code=code)
+
+
+def _sentence(error: BaseException, on_error: OnError | None) -> str:
+    try:
+        return (on_error(error) if on_error else None) or FAILED
+    except Exception:
+        _log.exception("`on_error` failed; the default sentence is used.")
+        return FAILED
+
+
+def _is_ours(error: BaseException) -> bool:
+    return type(error).__module__.startswith("agui_reasoning.")

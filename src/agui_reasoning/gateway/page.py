@@ -1,0 +1,46 @@
+"""The page of a gateway: it names the endpoint and shows how to call it."""
+
+from __future__ import annotations
+
+from html import escape
+from string import Template
+
+__all__ = ["render"]
+
+_PAGE = Template("""\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>agui-reasoning gateway</title>
+<style>
+  :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+  body { max-width: 46rem; margin: 3rem auto; padding: 0 1rem; }
+  pre { padding: 1rem; overflow-x: auto; border: 1px solid; border-radius: .4rem; }
+</style>
+</head>
+<body>
+<h1>agui-reasoning gateway</h1>
+<p>This is an <strong>AG-UI</strong> endpoint. A front end posts a <code>RunAgentInput</code> to
+<code>$url</code> and reads the events of the run as Server-Sent Events.</p>
+<p>Who answers: <code>$upstream</code></p>
+<h2>Call it</h2>
+<pre><code>curl -N $url \\
+  -H 'Content-Type: application/json' \\
+  -d '{"threadId": "t1", "runId": "r1", "protocolVersion": "1.0",
+       "messages": [{"id": "m1", "role": "user", "content": "Umbrella or raincoat?"}],
+       "state": {}, "tools": [], "context": [], "forwardedProps": {}}'</code></pre>
+</body>
+</html>
+""")
+
+
+def render(url: str, upstream: str) -> str:
+    """Write the page.
+
+    Args:
+        url: The endpoint, as the browser would reach it; it comes from the request, so it is not trusted.
+        upstream: The name of who answers.
+    """
+    return _PAGE.substitute(url=escape(url), upstream=escape(upstream))

@@ -1,0 +1,277 @@
+"""A conversation as Anthropic's ``messages`` and ``system``.
+
+The content of a response goes back block by block, in its order. Thinking is never the last block, text is
+never blank, the results of one response stand in one user message before the user's words, and the roles
+alternate, whatever the history looks like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ag_ui.core import UserMessage
+
+from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from agui_reasoning.providers.anthropic_messages.decode import REDACTED, SIGNATURE
+from agui_reasoning.providers.encoding import (
+    Answer,
+    Content,
+    Conversation,
+    Encoding,
+    Ledger,
+    Said,
+    Step,
+    Unit,
+    as_object,
+    file_name,
+    leftovers,
+    media_type,
+    source_of,
+    tools_of,
+    values,
+)
+from agui_reasoning.providers.payload import JSONObject
+
+__all__ = ["encode"]
+
+THINKING = frozenset({"thinking", "redacted_thinking"})
+
+Key = tuple[int, int]
+"""The number of a turn, and of a part in it."""
+
+OPENING = "(The conversation begins with the assistant.)"
+"""The API wants a user message first; an assistant's greeting, or a history that was trimmed, has none."""
+
+
+def encode(conversation: Conversation, how: Encoding) -> JSONObject:
+    """Write ``messages``, and ``system`` and ``tools`` where there are any."""
+    system = [how.system] if how.system else []
+    messages: list[JSONObject] = []
+    pairs = _server_pairs(conversation)
+    for item in conversation:
+        if isinstance(item, Step):
+            _extend(messages, "assistant", _assistant(item, how, pairs))
+            _extend(messages, "user", [_result(answer, how.ledger) for answer in item.answers])
+        elif isinstance(item, UserMessage):
+            _extend(messages, "user", _user(item, how.ledger))
+        elif item.content.strip():
+            system.append(item.content)
+    _finish(messages)
+    body: JSONObject = {"messages": messages}
+    if system:
+        body["system"] = system[0] if len(system) == 1 else [_text_block(text) for text in system]
+    if tools := tools_of(how.tools, _tool):
+        body["tools"] = tools
+    return body
+
+
+def _extend(messages: list[JSONObject], role: str, blocks: list[JSONObject]) -> None:
+    """Add blocks; two messages of one role in a row are one."""
+    if not blocks:
+        return
+    if messages and messages[-1]["role"] == role:
+        messages[-1]["content"] += blocks
+    else:
+        messages.append({"role": role, "content": blocks})
+
+
+def _finish(messages: list[JSONObject]) -> None:
+    if messages and messages[0]["role"] == "assistant":
+        messages.insert(0, {"role": "user", "content": [_text_block(OPENING)]})
+    if messages and messages[-1]["role"] == "assistant":
+        last = messages[-1]["content"][-1]
+        if last["type"] == "text":
+            # What the model shall continue must not end in white space.
+            last["text"] = last["text"].rstrip()
+
+
+# -- a response
+
+
+def _assistant(step: Step, how: Encoding, pairs: set[Key]) -> list[JSONObject]:
+    written = [
+        (unit, block)
+        for unit in step.units
+        if not unit.cut and (block := _PARTS[type(unit.part)](unit, step, how, pairs)) is not None
+    ]
+    while written and written[-1][1]["type"] in THINKING:
+        unit, _ = written.pop()
+        how.ledger.drop(unit, "orphan", minded=False)
+    if not written:
+        how.ledger.drop_step(step)
+    for unit, block in written:
+        if block["type"] in THINKING:
+            how.ledger.echo(unit)
+    blocks = [block for _, block in written]
+    return _with_placeholder(step, blocks, how)
+
+
+def _with_placeholder(step: Step, blocks: list[JSONObject], how: Encoding) -> list[JSONObject]:
+    """An empty thinking block for servers that want one in every response."""
+    placeholder = how.rule.placeholder
+    wanted = placeholder is not None and step.within(how.rule.placeholder_scope or how.rule.scope)
+    if not blocks or not wanted or any(block["type"] in THINKING for block in blocks):
+        return blocks
+    how.ledger.stand_in(unit for unit in step.units if isinstance(unit.part, ReasoningPart))
+    return [{"type": "thinking", "thinking": placeholder, "signature": ""}, *blocks]
+
+
+def _reasoning(unit: Unit, step: Step, how: Encoding, pairs: set[Key]) -> JSONObject | None:
+    part = unit.part
+    assert isinstance(part, ReasoningPart)
+    if unit.refused:
+        return None
+    if redacted := values(unit, REDACTED):
+        return {"type": "redacted_thinking", "data": redacted[0].value}
+    signed = values(unit, SIGNATURE)
+    if not signed and how.rule.needs == "signature":
+        how.ledger.drop(unit, "missing_signature")
+        return None
+    signature = signed[0].value if signed else ""
+    text = "".join(segment.text for segment in part.segments)
+    return {"type": "thinking", "thinking": text, "signature": signature, **leftovers(unit)}
+
+
+def _text(unit: Unit, step: Step, how: Encoding, pairs: set[Key]) -> JSONObject | None:
+    part = unit.part
+    assert isinstance(part, TextPart)
+    # Blank text blocks come out of the API, and are refused when they come back.
+    return {**_text_block(part.text), **leftovers(unit, "id", "phase")} if part.text.strip() else None
+
+
+def _call(unit: Unit, step: Step, how: Encoding, pairs: set[Key]) -> JSONObject | None:
+    part = unit.part
+    assert isinstance(part, ToolCallPart)
+    kind = "tool_use"
+    if part.server:
+        kind = str(leftovers(unit).get("type", "server_tool_use"))
+        if not unit.at_home or not (unit.key in pairs or step.last):
+            return None
+    return {
+        "type": kind,
+        "id": part.id if part.server else unit.call_id,
+        "name": part.name,
+        "input": as_object(part),
+        **leftovers(unit, "type", "id", "phase"),
+    }
+
+
+def _server_result(unit: Unit, step: Step, how: Encoding, pairs: set[Key]) -> JSONObject | None:
+    part = unit.part
+    assert isinstance(part, ToolResultPart)
+    return dict(part.native) if unit.key in pairs else None
+
+
+def _native(unit: Unit, step: Step, how: Encoding, pairs: set[Key]) -> JSONObject | None:
+    part = unit.part
+    assert isinstance(part, NativePart)
+    payload = part.payload
+    known = part.kind.startswith("anthropic.") and isinstance(payload, dict)
+    typed = known and part.kind == f"anthropic.{payload.get('type')}"
+    return dict(payload) if unit.at_home and typed else None
+
+
+_Writer = Callable[[Unit, Step, Encoding, set[Key]], JSONObject | None]
+
+_PARTS: dict[type[Part], _Writer] = {
+    ReasoningPart: _reasoning,
+    TextPart: _text,
+    ToolCallPart: _call,
+    ToolResultPart: _server_result,
+    NativePart: _native,
+}
+
+
+def _server_pairs(conversation: Conversation) -> set[Key]:
+    """The calls of the provider's own that it answered, and their results; a later response may answer.
+
+    A call without its result is refused, unless nothing follows it yet, and so is a result without its call.
+    """
+    waiting: dict[str, Key] = {}
+    paired: set[Key] = set()
+    for step in conversation:
+        for unit in step.units if isinstance(step, Step) else ():
+            part = unit.part
+            if isinstance(part, ToolCallPart) and part.server and unit.at_home and not unit.cut:
+                waiting[part.id] = unit.key
+            elif isinstance(part, ToolResultPart) and part.tool_call_id in waiting and _is_result(unit):
+                paired |= {waiting.pop(part.tool_call_id), unit.key}
+    return paired
+
+
+def _is_result(unit: Unit) -> bool:
+    """Its block is that of a result of this call; the client may have sent anything."""
+    native = getattr(unit.part, "native", None)
+    return (
+        unit.at_home
+        and isinstance(native, dict)
+        and str(native.get("type")).endswith("_tool_result")
+        and native.get("tool_use_id") == getattr(unit.part, "tool_call_id", None)
+    )
+
+
+# -- what is not the model's
+
+
+def _result(answer: Answer, ledger: Ledger) -> JSONObject:
+    content: Any = answer.content
+    if not isinstance(content, str):
+        content = _blocks(content, ledger, "tool result")
+    block: JSONObject = {"type": "tool_result", "tool_use_id": answer.call_id, "content": content}
+    return {**block, "is_error": True} if answer.is_error else block
+
+
+def _user(message: Said, ledger: Ledger) -> list[JSONObject]:
+    blocks = _blocks(message.content, ledger, "user message")
+    if not blocks:
+        ledger.note("A user message is blank; it was left out.")
+    return blocks
+
+
+def _blocks(content: Content, ledger: Ledger, where: str) -> list[JSONObject]:
+    if isinstance(content, str):
+        return [_text_block(content)] if content.strip() else []
+    blocks: list[JSONObject] = []
+    for part in content:
+        block = _CONTENT[part.type](part) if part.type in _CONTENT else None
+        if block is not None:
+            blocks.append(block)
+        elif part.type != "text":
+            ledger.note(f"The {part.type} in a {where} cannot be sent to this API; it was left out.")
+    return blocks
+
+
+def _text_block(text: str) -> JSONObject:
+    return {"type": "text", "text": text}
+
+
+def _content_text(part: Any) -> JSONObject | None:
+    return _text_block(part.text) if part.text.strip() else None
+
+
+def _image(part: Any) -> JSONObject:
+    return {"type": "image", "source": _source(part, "image/png")}
+
+
+def _document(part: Any) -> JSONObject:
+    block: JSONObject = {"type": "document", "source": _source(part, "application/pdf")}
+    return {**block, "title": file_name(part)} if file_name(part) else block
+
+
+def _source(part: Any, default: str) -> JSONObject:
+    kind, value = source_of(part)
+    if kind == "data":
+        return {"type": "base64", "media_type": media_type(part, default), "data": value}
+    return {"type": "url", "url": value} if kind == "url" else {"type": "file", "file_id": value}
+
+
+_CONTENT: dict[str, Callable[[Any], JSONObject | None]] = {
+    "text": _content_text,
+    "image": _image,
+    "document": _document,
+}
+
+
+def _tool(name: str, description: str, schema: JSONObject) -> JSONObject:
+    return {"name": name, "description": description, "input_schema": schema}

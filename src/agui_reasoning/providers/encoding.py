@@ -1,0 +1,339 @@
+"""What every encoder gets and gives: a prepared conversation in, a body and a ledger out.
+
+An encoder is a pure function. What may be sent at all (the policy, the origin, the scope) is decided before
+it runs, and each unit comes with that verdict; the encoder decides what the API's own rules decide: what
+must stand beside what, and what cannot be spelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from ag_ui.core import DeveloperMessage, SystemMessage, Tool, UserMessage
+
+from agui_reasoning.errors import DecodeError
+from agui_reasoning.parts import Opaque, Part, ReasoningPart, ToolCallPart, Turn
+from agui_reasoning.policy import EchoRule, Kinship, Scope
+from agui_reasoning.providers.payload import JSONObject
+
+__all__ = [
+    "Answer",
+    "Content",
+    "Conversation",
+    "Encoder",
+    "Encoding",
+    "Ledger",
+    "Said",
+    "Step",
+    "Unit",
+    "Verdict",
+    "as_object",
+    "data_uri",
+    "file_name",
+    "in_scope",
+    "leftovers",
+    "media_type",
+    "reasoning_units",
+    "source_of",
+    "text_of",
+    "tools_of",
+    "values",
+]
+
+Said: TypeAlias = UserMessage | SystemMessage | DeveloperMessage
+"""A message that is neither the model's nor a tool's."""
+
+Content: TypeAlias = str | list[Any]
+"""The content of a message: a string, or AG-UI content parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A part of a response, and what was decided of it.
+
+    Attributes:
+        part: The part.
+        key: The number of its turn, and its own number in it.
+        name: What the report calls it.
+        kin: What its producer is to the target.
+        refused: Why its reasoning or values may not be sent; empty when they may.
+        missed: The provider requires them here.
+        call_id: The id a call has in this request.
+    """
+
+    part: Part
+    key: tuple[int, int]
+    name: str
+    kin: Kinship
+    refused: str = ""
+    missed: bool = False
+    call_id: str = ""
+
+    @property
+    def at_home(self) -> bool:
+        """Native ids and leftovers mean something to the target."""
+        return self.kin in ("same", "group")
+
+    @property
+    def cut(self) -> bool:
+        """It is a call that was cut: it stands here only because something may have led to it."""
+        return isinstance(self.part, ToolCallPart) and self.part.status == "incomplete"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The result of a client's or the agent's tool, and its call."""
+
+    unit: Unit
+    content: Content
+    is_error: bool = False
+
+    @property
+    def call_id(self) -> str:
+        """The id the call has in this request."""
+        return self.unit.call_id
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One response, with the results of its calls.
+
+    Attributes:
+        turn: The response as it is.
+        units: Its parts, without the results of the agent's own tools.
+        answers: One per call of the client's or the agent's tools, in the order of the calls.
+        current: It stands behind the last user message.
+        on_server: The server has it; only its answers are new.
+        last: Nothing follows it.
+    """
+
+    turn: Turn
+    units: tuple[Unit, ...]
+    answers: tuple[Answer, ...] = ()
+    current: bool = False
+    on_server: bool = False
+    last: bool = False
+
+    def within(self, scope: Scope) -> bool:
+        """Whether the response is one of those."""
+        return in_scope(scope, calls=bool(self.answers), current=self.current)
+
+
+def in_scope(scope: Scope, *, calls: bool, current: bool) -> bool:
+    """Whether a response with or without calls, before or behind the last user message, is within."""
+    return scope == "all" or (calls and (scope == "tool_turns_all" or (scope == "tool_loop" and current)))
+
+
+Conversation: TypeAlias = "Sequence[Step | Said]"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a unit."""
+
+    outcome: Literal["echoed", "placeholder", "dropped"]
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Every verdict, and what else must be said.
+
+    Attributes:
+        verdicts: Name and verdict of each unit, by its key; the last one holds.
+        missed: Keys of units whose absence the provider minds.
+        notes: Sentences for the caller about what could not be sent and is no reasoning.
+        marks: What the body holds that flags ask for.
+    """
+
+    verdicts: dict[tuple[int, int], tuple[str, Verdict]] = field(default_factory=dict)
+    missed: set[tuple[int, int]] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+    marks: set[str] = field(default_factory=set)
+
+    def echo(self, unit: Unit) -> None:
+        """It is in the body."""
+        self.verdicts[unit.key] = unit.name, Verdict("echoed")
+        self.missed.discard(unit.key)
+
+    def drop(self, unit: Unit, reason: str, *, minded: bool = True) -> None:
+        """It is not; ``minded`` is whether the provider could mind."""
+        self.verdicts[unit.key] = unit.name, Verdict("dropped", reason)
+        self.missed.discard(unit.key)
+        if unit.missed and minded:
+            self.missed.add(unit.key)
+
+    def drop_step(self, step: Step) -> None:
+        """Nothing of a response is in the body, so nobody minds what of its reasoning is not."""
+        for unit in step.units:
+            if unit.key in self.verdicts:
+                self.drop(unit, unit.refused or "orphan", minded=False)
+
+    def stand_in(self, units: Iterable[Unit]) -> None:
+        """A placeholder is in the place of these."""
+        for unit in units:
+            name, before = self.verdicts.get(unit.key, ("", None))
+            if before is not None and before.outcome == "dropped":
+                self.verdicts[unit.key] = name, Verdict("placeholder", before.reason)
+                self.missed.discard(unit.key)
+
+    def note(self, sentence: str) -> None:
+        """Tell the caller, once."""
+        if sentence not in self.notes:
+            self.notes.append(sentence)
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How a request is to be written.
+
+    Attributes:
+        rule: The row of the policy table.
+        provider: Who gets it.
+        model: The model that gets it.
+        system: The caller's system text.
+        tools: AG-UI tools, and the API's own spelling of tools.
+        store: The argument of the Responses API.
+        ledger: Where verdicts go.
+    """
+
+    rule: EchoRule
+    provider: str | None
+    model: str | None
+    system: str | None
+    tools: Sequence[Tool | Mapping[str, Any]]
+    store: bool | None
+    ledger: Ledger
+
+    @property
+    def stateless(self) -> bool:
+        """Nothing of earlier responses is on the server."""
+        return self.store is False or self.rule.stateless
+
+
+Encoder: TypeAlias = Callable[["Sequence[Step | Said]", Encoding], JSONObject]
+"""A conversation to the fields of a request body."""
+
+
+# -- what encoders share
+
+INTERNAL = frozenset(
+    {
+        "explicit_empty",
+        "message_id",
+        "native_id",
+        "field",
+        "tag",
+        "details",
+        "signature_field",
+        "extra_content",
+        "summary_parts",
+        "content_parts",
+    }
+)
+"""Names in ``ext`` that are notes of the decoders, and no field of the provider's."""
+
+
+def leftovers(unit: Unit, *apart: str) -> JSONObject:
+    """The provider's own fields of a unit, for the provider they came from."""
+    ext = getattr(unit.part, "ext", None) or {}
+    if not unit.at_home:
+        return {}
+    return {name: value for name, value in ext.items() if name not in INTERNAL and name not in apart}
+
+
+def values(unit: Unit, *kinds: str) -> list[Opaque]:
+    """The values of some kinds that a unit may give back; empty ones are none."""
+    opaque: tuple[Opaque, ...] = getattr(unit.part, "opaque", ())
+    return [] if unit.refused else [value for value in opaque if value.kind in kinds and value.value]
+
+
+def reasoning_units(step: Step) -> list[Unit]:
+    """The reasoning of a response that may be sent."""
+    return [unit for unit in step.units if isinstance(unit.part, ReasoningPart) and not unit.refused]
+
+
+def as_object(call: ToolCallPart) -> JSONObject:
+    """Arguments for an API that wants an object; what is none is kept under a name of its own."""
+    try:
+        return call.args
+    except DecodeError:
+        return {"arguments": call.arguments}
+
+
+def text_of(content: Content, ledger: Ledger, where: str) -> str:
+    """The text of a content that may only be text."""
+    if isinstance(content, str):
+        return content
+    texts = [part.text for part in content if part.type == "text"]
+    for part in content:
+        if part.type != "text":
+            ledger.note(f"The {part.type} in a {where} cannot be sent to this API; it was left out.")
+    return "\n".join(texts)
+
+
+def source_of(part: Any) -> tuple[str, str]:
+    """How a content part gives its data (``data``, ``url``, ``file``), and what it gives."""
+    return part.source.type, part.source.value
+
+
+def media_type(part: Any, default: str) -> str:
+    """The media type of a content part."""
+    return getattr(part.source, "mime_type", None) or default
+
+
+def data_uri(part: Any, default: str) -> str:
+    """The data of a content part, or its address."""
+    kind, value = source_of(part)
+    return f"data:{media_type(part, default)};base64,{value}" if kind == "data" else value
+
+
+def file_name(part: Any) -> str:
+    """The name of a document; empty when the client did not tell it."""
+    metadata = part.metadata if isinstance(part.metadata, dict) else {}
+    named = (metadata.get(name) for name in ("filename", "name"))
+    return next((name for name in named if isinstance(name, str)), "")
+
+
+_TOOL_FIELDS = {"name", "description", "parameters", "metadata"}
+
+
+def tools_of(
+    tools: Iterable[Tool | Mapping[str, Any]], spell: Callable[[str, str, JSONObject], JSONObject]
+) -> list[JSONObject]:
+    """Tools in the API's spelling.
+
+    Args:
+        tools: AG-UI tools are converted; any other mapping passes verbatim, and wins over an AG-UI tool of
+            the same name.
+        spell: Writes name, description and JSON schema of the parameters.
+    """
+    read = [(tool, _agui_tool(tool)) for tool in tools]
+    verbatim = {name for tool, own in read if own is None and (name := _tool_name(tool))}
+    written: list[JSONObject] = []
+    for tool, own in read:
+        if own is None:
+            written.append(dict(tool))
+        elif own.name not in verbatim:
+            schema = own.parameters if isinstance(own.parameters, dict) else None
+            written.append(spell(own.name, own.description, schema or {"type": "object", "properties": {}}))
+            verbatim.add(own.name)
+    return written
+
+
+def _agui_tool(tool: Tool | Mapping[str, Any]) -> Tool | None:
+    if isinstance(tool, Tool):
+        return tool
+    # No API has a tool of just these fields: it is an AG-UI tool as JSON.
+    if {"name", "description"} <= set(tool) <= _TOOL_FIELDS:
+        return Tool.model_validate(tool)
+    return None
+
+
+def _tool_name(tool: Tool | Mapping[str, Any]) -> str | None:
+    fields: Mapping[str, Any] = tool if isinstance(tool, Mapping) else {}
+    function = fields.get("function")
+    name = fields.get("name") or (function.get("name") if isinstance(function, Mapping) else None)
+    return name if isinstance(name, str) else None

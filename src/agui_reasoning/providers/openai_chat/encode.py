@@ -1,0 +1,496 @@
+"""A conversation as ``messages`` of Chat Completions, for everyone who speaks the shape.
+
+What a response's reasoning becomes is the policy's word: a string field, the entries of
+``reasoning_details``, blocks, the tags it came in, or nothing. Everything else is plain: one assistant
+message per response, and a tool message per call, in the order of the calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ag_ui.core import UserMessage
+
+from agui_reasoning.parts import ReasoningPart, TextPart, ToolCallPart
+from agui_reasoning.policy import format_of
+from agui_reasoning.providers.encoding import (
+    Answer,
+    Content,
+    Conversation,
+    Encoding,
+    Said,
+    Step,
+    Unit,
+    data_uri,
+    file_name,
+    media_type,
+    reasoning_units,
+    source_of,
+    text_of,
+    tools_of,
+    values,
+)
+from agui_reasoning.providers.openai_chat.blocks import ANTHROPIC_SIGNATURE, REDACTED
+from agui_reasoning.providers.openai_chat.details import ENCRYPTED, SIGNATURE
+from agui_reasoning.providers.openai_chat.signatures import DEFAULT_KIND, FIELD, KINDS
+from agui_reasoning.providers.payload import JSONObject
+from agui_reasoning.strict_json import load
+
+__all__ = ["encode"]
+
+DETAILS = "reasoning_details"
+COPILOT = "copilot.reasoning_opaque"
+STRINGS = ("reasoning_content", "reasoning", "reasoning_text")
+PARAGRAPH = "\n\n"
+
+_TEXT_TYPE, _SUMMARY_TYPE, _DATA_TYPE = "reasoning.text", "reasoning.summary", "reasoning.encrypted"
+
+
+@dataclass(slots=True)
+class _Draft:
+    """An assistant message on its way.
+
+    Attributes:
+        step: The response.
+        how: How to write it.
+        sent: The entries of encrypted details that earlier messages hold.
+        fields: Reasoning fields of the message.
+        placed: Keys of the units that are in it.
+        tagged: Keys of the units that are in its content, between tags.
+        refused: Keys of the units that the upstream would refuse, in whatever field.
+    """
+
+    step: Step
+    how: Encoding
+    sent: set[str]
+    fields: JSONObject = field(default_factory=dict)
+    placed: set[tuple[int, int]] = field(default_factory=set)
+    tagged: set[tuple[int, int]] = field(default_factory=set)
+    refused: set[tuple[int, int]] = field(default_factory=set)
+
+    def place(self, unit: Unit) -> None:
+        """A unit is in the message."""
+        self.placed.add(unit.key)
+
+
+def encode(conversation: Conversation, how: Encoding) -> JSONObject:
+    """Write ``messages``, and ``tools`` where there are any."""
+    messages: list[JSONObject] = [{"role": "system", "content": how.system}] if how.system else []
+    sent: set[str] = set()
+    for item in conversation:
+        if isinstance(item, Step):
+            message = _assistant(_Draft(item, how, sent))
+            messages += [] if message is None else [message]
+            messages += [_result(answer, how) for answer in item.answers]
+        else:
+            messages.append(_said(item, how))
+    body: JSONObject = {"messages": messages}
+    if tools := tools_of(how.tools, _tool):
+        body["tools"] = tools
+    return body
+
+
+# -- a response
+
+
+def _assistant(draft: _Draft) -> JSONObject | None:
+    """Write the message of a response; one of nothing but reasoning is no message."""
+    if not draft.step.answers and not _answer(draft, tags=False):
+        draft.how.ledger.drop_step(draft.step)
+        return None
+    _write_reasoning(draft)
+    calls = [_call(draft, answer.unit) for answer in draft.step.answers]
+    _write_placeholder(draft, calls)
+    message: JSONObject = {"role": "assistant", **_content(draft, bool(calls)), **draft.fields}
+    if calls:
+        message["tool_calls"] = calls
+    for unit in draft.step.units:
+        if unit.key in draft.placed:
+            draft.how.ledger.echo(unit)
+    return message
+
+
+def _content(draft: _Draft, calls: bool) -> JSONObject:
+    """The content field; blocks that hold the text stand in its place."""
+    if "content_blocks" in draft.fields:
+        return {"content": None} if calls else {}
+    text = _answer(draft, tags=True)
+    if text or not calls:
+        return {"content": text}
+    empty: dict[str, JSONObject] = {"null": {"content": None}, "empty": {"content": ""}, "omit": {}}
+    return empty[draft.how.rule.empty_content]
+
+
+def _answer(draft: _Draft, *, tags: bool) -> str:
+    """The text of the response, with the reasoning that stood in it."""
+    pieces: list[str] = []
+    for unit in draft.step.units:
+        if isinstance(unit.part, TextPart):
+            pieces.append(unit.part.text)
+        elif tags and unit.key in draft.tagged:
+            tag = _tag(unit) or {}
+            pieces.append(f"{tag.get('open', '')}{_plain(unit)}{tag.get('close', '')}")
+    return "".join(pieces)
+
+
+def _call(draft: _Draft, unit: Unit) -> JSONObject:
+    part = unit.part
+    assert isinstance(part, ToolCallPart)
+    if (part.ext or {}).get("type") in ("custom", "custom_tool_call"):
+        arguments = load(part.arguments)
+        free = arguments.get("input", "") if isinstance(arguments, dict) else part.arguments
+        call: JSONObject = {
+            "id": unit.call_id,
+            "type": "custom",
+            "custom": {"name": part.name, "input": free},
+        }
+    else:
+        # Servers parse the string, and an empty one is no JSON.
+        function = {"name": part.name, "arguments": part.arguments if part.arguments.strip() else "{}"}
+        call = {"id": unit.call_id, "type": "function", "function": function}
+    if "tool_calls" in draft.how.rule.field:
+        _sign(call, draft, unit)
+    return call
+
+
+# -- reasoning: one writer per place the policy names
+
+
+def _write_reasoning(draft: _Draft) -> None:
+    for name in draft.how.rule.field:
+        _WRITERS[name](draft, name)
+        if draft.placed and not draft.how.rule.every:
+            return
+
+
+def _write_string(draft: _Draft, name: str) -> None:
+    """One string for the whole message. What has no text cannot be in it, but a value beside it may."""
+    thoughts = (unit for unit in reasoning_units(draft.step) if unit.key not in draft.refused)
+    units = [unit for unit in thoughts if _has_text(unit)]
+    if units:
+        draft.fields[name] = PARAGRAPH.join(_plain(unit) for unit in units)
+    for unit in units:
+        draft.place(unit)
+    if name == "reasoning_text":
+        _write_copilot(draft)
+
+
+def _write_copilot(draft: _Draft) -> None:
+    for unit in reasoning_units(draft.step):
+        if found := values(unit, COPILOT):
+            draft.fields["reasoning_opaque"] = found[0].value
+            draft.place(unit)
+
+
+def _write_received(draft: _Draft, name: str) -> None:
+    """The field the text came in; the host's models differ in the one they read."""
+    noted = (_ext(unit).get("field") for unit in reasoning_units(draft.step))
+    _write_string(draft, next((field for field in noted if field in STRINGS), STRINGS[0]))
+
+
+def _write_tags(draft: _Draft, name: str) -> None:
+    for unit in reasoning_units(draft.step):
+        if _tag(unit) is not None:
+            draft.tagged.add(unit.key)
+            draft.place(unit)
+
+
+def _write_details(draft: _Draft, name: str) -> None:
+    """The entries as they came, in their order, but for those that the upstream would refuse."""
+    entries: list[JSONObject] = []
+    empty = False
+    for unit in draft.step.units:
+        if unit.refused or not isinstance(unit.part, ReasoningPart | ToolCallPart) or unit.cut:
+            continue
+        ext = _ext(unit)
+        found = _entries(unit)
+        kept, reason = _filtered(found, draft)
+        if found and not kept:
+            draft.refused.add(unit.key)
+            # An upstream that gave no signature does not ask for one.
+            draft.how.ledger.drop(unit, reason, minded=reason != "missing_signature")
+        elif kept:
+            draft.place(unit)
+        elif ext.get("field") == DETAILS and "explicit_empty" in ext:
+            empty = True
+            draft.place(unit)
+        entries += kept
+    if entries or empty:
+        draft.fields[DETAILS] = entries
+        draft.how.ledger.marks.add("details")
+
+
+def _entries(unit: Unit) -> list[JSONObject]:
+    """The entries of a unit, from the skeletons that the decoder noted; values go where they came from."""
+    part = unit.part
+    skeletons = (getattr(part, "ext", None) or {}).get("details")
+    entries: list[JSONObject] = []
+    numbers: dict[str, int] = {}
+    for skeleton in skeletons if isinstance(skeletons, list) else ():
+        if not isinstance(skeleton, dict):
+            continue
+        kind = str(skeleton.get("type"))
+        number = numbers[kind] = numbers.get(kind, -1) + 1
+        entries.append({**skeleton, **_entry_text(part, kind, number)})
+    _fill(entries, unit, SIGNATURE, "signature", _TEXT_TYPE)
+    _fill(entries, unit, ENCRYPTED, "data", _DATA_TYPE)
+    return entries
+
+
+def _entry_text(part: Any, kind: str, number: int) -> JSONObject:
+    if kind not in (_TEXT_TYPE, _SUMMARY_TYPE):
+        return {}
+    channel = "text" if kind == _TEXT_TYPE else "summary"
+    found = [s.text for s in getattr(part, "segments", ()) if s.channel == channel and s.index == number]
+    return {channel: "".join(found)} if found or kind == _SUMMARY_TYPE else {}
+
+
+def _fill(entries: list[JSONObject], unit: Unit, kind: str, name: str, preferred: str) -> None:
+    """Put a value on the entry of its type, else on the first one."""
+    found = values(unit, kind)
+    if found and entries:
+        entry = next((entry for entry in entries if entry.get("type") == preferred), entries[0])
+        entry[name] = found[0].value
+
+
+def _filtered(entries: list[JSONObject], draft: _Draft) -> tuple[list[JSONObject], str]:
+    """The entries that may go out, and why the last one of the others may not."""
+    kept: list[JSONObject] = []
+    reason = ""
+    for entry in entries:
+        refusal = _refusal(entry, draft)
+        reason = refusal or reason
+        if not refusal:
+            kept.append(entry)
+    return kept, reason
+
+
+def _refusal(entry: JSONObject, draft: _Draft) -> str:
+    kind = entry.get("type")
+    form = entry.get("format")
+    known = format_of(form) if isinstance(form, str) else None
+    if known is not None and draft.how.model and "/" in draft.how.model and not known.fits(draft.how.model):
+        return "foreign_origin"
+    if kind == _TEXT_TYPE and known is not None and known.signed and not entry.get("signature"):
+        return "missing_signature"
+    if kind == _DATA_TYPE:
+        if not entry.get("data"):
+            return "missing_encrypted"
+        identity = entry.get("id")
+        if isinstance(identity, str) and identity:
+            if identity in draft.sent:
+                return "duplicate_id"
+            draft.sent.add(identity)
+    return ""
+
+
+def _write_thinking_blocks(draft: _Draft, name: str) -> None:
+    blocks = []
+    for unit in reasoning_units(draft.step):
+        block = _thinking_block(unit)
+        if block is not None:
+            blocks.append(block)
+            draft.place(unit)
+    if blocks:
+        draft.fields[name] = blocks
+
+
+def _write_content_blocks(draft: _Draft, name: str) -> None:
+    """Thinking and text in their order; only signed thinking makes blocks worth sending."""
+    blocks: list[JSONObject] = []
+    for unit in draft.step.units:
+        block = _thinking_block(unit) if not unit.refused else None
+        if block is not None:
+            draft.place(unit)
+        elif isinstance(unit.part, TextPart) and unit.part.text.strip():
+            block = {"type": "text", "text": unit.part.text}
+        blocks += [block] if block else []
+    if any(block["type"] != "text" for block in blocks):
+        draft.fields[name] = blocks
+
+
+def _thinking_block(unit: Unit) -> JSONObject | None:
+    if redacted := values(unit, REDACTED):
+        return {"type": "redacted_thinking", "data": redacted[0].value}
+    if signed := values(unit, ANTHROPIC_SIGNATURE):
+        return {"type": "thinking", "thinking": _plain(unit), "signature": signed[0].value}
+    return None
+
+
+def _write_calls(draft: _Draft, name: str) -> None:
+    """Signatures of calls are written with the calls; that of a text goes where it was, on the message."""
+    for unit in draft.step.units:
+        if isinstance(unit.part, TextPart) and unit.part.opaque and unit.part.text:
+            _sign(draft.fields, draft, unit)
+
+
+_WRITERS: dict[str, Callable[[_Draft, str], None]] = {
+    **dict.fromkeys(STRINGS, _write_string),
+    "received": _write_received,
+    DETAILS: _write_details,
+    "content_tags": _write_tags,
+    "content_blocks": _write_content_blocks,
+    "thinking_blocks": _write_thinking_blocks,
+    "tool_calls": _write_calls,
+}
+
+
+# -- signatures on calls and texts
+
+
+def _sign(target: JSONObject, draft: _Draft, unit: Unit) -> None:
+    """Put a thought signature where it was found."""
+    found = values(unit, DEFAULT_KIND, *KINDS.values())
+    if found:
+        _put(target, _signature_path(_ext(unit)), found[0].value)
+        draft.place(unit)
+
+
+def _signature_path(ext: Mapping[str, Any]) -> Sequence[str]:
+    place, namespace = ext.get("signature_field"), ext.get("extra_content")
+    if isinstance(namespace, str):
+        return ("extra_content", namespace, FIELD)
+    known = (FIELD, f"function.{FIELD}", f"provider_specific_fields.{FIELD}")
+    return place.split(".") if place in known else ("extra_content", "google", FIELD)
+
+
+def _put(target: JSONObject, path: Sequence[str], value: str) -> None:
+    for name in path[:-1]:
+        target = target.setdefault(name, {})
+    target[path[-1]] = value
+
+
+# -- placeholders
+
+
+def _write_placeholder(draft: _Draft, calls: list[JSONObject]) -> None:
+    """What stands in where the provider wants something and there is nothing."""
+    rule = draft.how.rule
+    if rule.placeholder is None or not draft.step.within(rule.placeholder_scope or rule.scope):
+        return
+    if "tool_calls" in rule.field:
+        written = _stand_in_on_call(draft, calls, rule.placeholder)
+    else:
+        written = _stand_in_as_string(draft, rule.placeholder)
+    if written:
+        draft.how.ledger.stand_in(draft.step.units)
+
+
+def _stand_in_on_call(draft: _Draft, calls: list[JSONObject], placeholder: str) -> bool:
+    """Only the first call of a response bears a signature, and a response has its own or none at all."""
+    if not calls or any(answer.unit.key in draft.placed for answer in draft.step.answers):
+        return False
+    namespace = "vertex" if draft.how.provider == "google-vertex" else "google"
+    _put(calls[0], ("extra_content", namespace, FIELD), placeholder)
+    return True
+
+
+def _stand_in_as_string(draft: _Draft, placeholder: str) -> bool:
+    name = next((name for name in draft.how.rule.field if name in STRINGS), STRINGS[0])
+    held = draft.fields.get(name)
+    if DETAILS in draft.fields or (held is not None and (held or not placeholder)):
+        return False
+    for unit in reasoning_units(draft.step):
+        # An empty string that the model sent counts as missing here.
+        draft.placed.discard(unit.key)
+        draft.how.ledger.drop(unit, "empty")
+    draft.fields[name] = placeholder
+    return True
+
+
+# -- of a unit
+
+
+def _has_text(unit: Unit) -> bool:
+    part = unit.part
+    return isinstance(part, ReasoningPart) and (bool(part.segments) or "explicit_empty" in (part.ext or {}))
+
+
+def _ext(unit: Unit) -> Mapping[str, Any]:
+    return getattr(unit.part, "ext", None) or {}
+
+
+def _plain(unit: Unit) -> str:
+    """The text as it came: stretches of one part follow each other, parts stand apart."""
+    return unit.part.text if isinstance(unit.part, ReasoningPart) else ""
+
+
+def _tag(unit: Unit) -> Mapping[str, Any] | None:
+    tag = _ext(unit).get("tag")
+    return tag if isinstance(tag, Mapping) else None
+
+
+# -- what is not the model's
+
+
+def _result(answer: Answer, how: Encoding) -> JSONObject:
+    content = text_of(answer.content, how.ledger, "tool result")
+    return {"role": "tool", "tool_call_id": answer.call_id, "content": content}
+
+
+def _said(message: Said, how: Encoding) -> JSONObject:
+    if isinstance(message, UserMessage):
+        return {"role": "user", "content": _user(message.content, how)}
+    # Most servers know no developer.
+    role = message.role if how.rule.developer else "system"
+    return {"role": role, "content": message.content}
+
+
+def _user(content: Content, how: Encoding) -> str | list[JSONObject]:
+    """A string where it can be one: text-only models take nothing else."""
+    if isinstance(content, str) or all(part.type == "text" for part in content):
+        return text_of(content, how.ledger, "user message")
+    blocks: list[JSONObject] = []
+    for part in content:
+        block = _CONTENT[part.type](part) if part.type in _CONTENT else None
+        if block is None:
+            how.ledger.note(f"The {part.type} in a user message cannot be sent to this API; it was left out.")
+        else:
+            blocks.append(block)
+    return blocks
+
+
+def _text(part: Any) -> JSONObject:
+    return {"type": "text", "text": part.text}
+
+
+def _image(part: Any) -> JSONObject | None:
+    if source_of(part)[0] == "file":
+        return None
+    return {"type": "image_url", "image_url": {"url": data_uri(part, "image/png")}}
+
+
+def _audio(part: Any) -> JSONObject | None:
+    kind, value = source_of(part)
+    if kind != "data":
+        return None
+    form = media_type(part, "audio/wav").rpartition("/")[2]
+    name = {"mpeg": "mp3", "x-wav": "wav"}.get(form, form)
+    return {"type": "input_audio", "input_audio": {"data": value, "format": name}}
+
+
+def _document(part: Any) -> JSONObject | None:
+    kind, value = source_of(part)
+    if kind == "url":
+        return None
+    if kind == "file":
+        return {"type": "file", "file": {"file_id": value}}
+    name = file_name(part) or "document.pdf"
+    return {"type": "file", "file": {"filename": name, "file_data": data_uri(part, "application/pdf")}}
+
+
+_CONTENT: dict[str, Callable[[Any], JSONObject | None]] = {
+    "text": _text,
+    "image": _image,
+    "audio": _audio,
+    "document": _document,
+}
+
+
+def _tool(name: str, description: str, schema: JSONObject) -> JSONObject:
+    return {
+        "type": "function",
+        "function": {"name": name, "description": description, "parameters": schema},
+    }

@@ -1,0 +1,447 @@
+"""A conversation as ``input`` items of the Responses API.
+
+A reasoning item goes out only directly before the item it led to. Where reasoning is missing, the items that
+were bound to it lose their ids, or the server would ask for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any
+
+from ag_ui.core import UserMessage
+
+from agui_reasoning.parts import (
+    Channel,
+    NativePart,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+from agui_reasoning.providers.encoding import (
+    Answer,
+    Content,
+    Conversation,
+    Encoding,
+    Ledger,
+    Step,
+    Unit,
+    data_uri,
+    file_name,
+    leftovers,
+    source_of,
+    text_of,
+    tools_of,
+    values,
+)
+from agui_reasoning.providers.openai_responses.items import CUSTOM, FUNCTION, MESSAGE, REASONING, SIGNATURE
+from agui_reasoning.providers.payload import JSONObject
+from agui_reasoning.strict_json import load
+
+__all__ = ["encode"]
+
+ENCRYPTED = ("openai.encrypted_content", "xai.encrypted_content")
+THOUGHT_SIGNATURES = ("perplexity.thought_signature",)
+EMPTY_ARGUMENTS = "{}"
+RESULT = "tool result"
+
+_MAY_LOSE_ID = frozenset({MESSAGE, FUNCTION, CUSTOM})
+_FOREIGN_RESULTS = frozenset({"function_call_output", "custom_tool_call_output", "computer_call_output"})
+
+
+@dataclass(slots=True)
+class _Slot:
+    """An item, or the place where one stood.
+
+    Attributes:
+        units: The parts it is made of.
+        item: What is sent; ``None`` for nothing.
+        thinks: It is reasoning.
+    """
+
+    units: list[Unit]
+    item: JSONObject | None
+    thinks: bool = False
+    texts: list[str] = field(default_factory=list)
+
+
+def encode(conversation: Conversation, how: Encoding) -> JSONObject:
+    """Write ``input``, and ``instructions`` and ``tools`` where there are any."""
+    items: list[JSONObject] = []
+    for entry in conversation:
+        if isinstance(entry, Step):
+            items += () if entry.on_server else _response(entry, how)
+            items += [_output(answer, how.ledger) for answer in entry.answers]
+        elif isinstance(entry, UserMessage):
+            items.append({"role": "user", "content": _content(entry.content, how.ledger, "user message")})
+        else:
+            items.append({"role": entry.role, "content": entry.content})
+    body: JSONObject = {"input": items}
+    if how.system:
+        body["instructions"] = how.system
+    if tools := tools_of(how.tools, _tool):
+        body["tools"] = tools
+    return body
+
+
+# -- a response
+
+
+def _response(step: Step, how: Encoding) -> list[JSONObject]:
+    slots = list(_slots(step, how))
+    _pair(slots, how)
+    if how.rule.calls_together:
+        slots = _calls_together(slots)
+    for slot in slots:
+        if slot.item is None:
+            continue
+        for unit in slot.units:
+            if slot.thinks or values(unit, *THOUGHT_SIGNATURES):
+                how.ledger.echo(unit)
+    return [slot.item for slot in slots if slot.item is not None]
+
+
+def _slots(step: Step, how: Encoding) -> Iterator[_Slot]:
+    message: _Slot | None = None
+    results = {unit.part.tool_call_id for unit in step.units if isinstance(unit.part, ToolResultPart)}
+    for unit in step.units:
+        if isinstance(unit.part, TextPart):
+            if message is None or not _continues(message, unit):
+                message = _Slot([], None)
+                yield message
+            _extend_message(message, unit, how)
+            continue
+        message = None
+        slot = _PARTS[type(unit.part)](unit, how, results)
+        if slot is not None:
+            yield slot
+
+
+def _calls_together(slots: Sequence[_Slot]) -> list[_Slot]:
+    """Reasoning between calls goes before the first of them."""
+    ordered: list[_Slot] = []
+    first_call: int | None = None
+    for slot in slots:
+        if slot.thinks and first_call is not None:
+            ordered.insert(first_call, slot)
+            first_call += 1
+            continue
+        is_call = slot.item is not None and slot.item.get("type") in (FUNCTION, CUSTOM)
+        if not is_call:
+            first_call = None
+        elif first_call is None:
+            first_call = len(ordered)
+        ordered.append(slot)
+    return ordered
+
+
+def _pair(slots: Sequence[_Slot], how: Encoding) -> None:
+    """Let reasoning stand only before its follower, and items only behind their reasoning."""
+    unpaired = False
+    for index, slot in enumerate(slots):
+        if not slot.thinks:
+            if unpaired:
+                _unpair(slot, how)
+            continue
+        if index and slots[index - 1].thinks:
+            continue
+        run = list(takewhile(lambda one: one.thinks, slots[index:]))
+        follower = slots[index + len(run)] if index + len(run) < len(slots) else None
+        behind = how.rule.trailing == "keep" and any(one.item for one in slots[:index])
+        reason = _verdict(run, follower, how, kept_behind=behind)
+        for one in run:
+            if reason and one.item is not None:
+                one.item = None
+                how.ledger.drop(one.units[0], reason, minded=reason != "orphan")
+        unpaired = how.rule.pairs and any(one.item is None for one in run)
+
+
+def _verdict(run: list[_Slot], follower: _Slot | None, how: Encoding, *, kept_behind: bool) -> str:
+    """Why a run of reasoning items cannot go out; empty when it can."""
+    if follower is None and kept_behind:
+        return ""
+    if follower is None or follower.item is None:
+        return "orphan"
+    if not how.rule.pairs:
+        return ""
+    if any(slot.item is None for slot in run):
+        return "unpaired"
+    if follower.item.get("id"):
+        return ""
+    # Its follower has no id to be known by: only a value speaks for itself.
+    if any("encrypted_content" not in (slot.item or {}) for slot in run):
+        return "unpaired"
+    for slot in run:
+        (slot.item or {}).pop("id", None)
+    return ""
+
+
+def _unpair(slot: _Slot, how: Encoding) -> None:
+    """Take the id off an item, so that nobody asks for the reasoning it was bound to."""
+    if slot.item is None:
+        return
+    if slot.item.get("type") in _MAY_LOSE_ID:
+        slot.item.pop("id", None)
+        if slot.item["type"] == MESSAGE:
+            slot.item = _bare_message(slot)
+    elif slot.item.get("id") and not how.stateless and isinstance(slot.units[0].part, ToolResultPart):
+        # An item that cannot be without its id.
+        slot.item = None
+
+
+def _reasoning(unit: Unit, how: Encoding, results: set[str]) -> _Slot:
+    slot = _Slot([unit], None, thinks=True)
+    part = unit.part
+    assert isinstance(part, ReasoningPart)
+    if unit.refused:
+        return slot
+    encrypted = values(unit, *ENCRYPTED)
+    stored = bool(part.item_id) and unit.kin == "same" and not how.stateless
+    if how.rule.needs == "encrypted" and not (encrypted or stored):
+        how.ledger.drop(unit, "missing_encrypted")
+        return slot
+    item: JSONObject = {"type": REASONING}
+    if part.item_id and unit.kin == "same" and how.rule.ids:
+        item["id"] = part.item_id
+    item["summary"] = _texts(part, "summary", "summary_text")
+    if content := _texts(part, "raw", "reasoning_text"):
+        item["content"] = content
+    if encrypted:
+        item["encrypted_content"] = encrypted[0].value
+    if signature := values(unit, SIGNATURE):
+        item["signature"] = signature[0].value
+    slot.item = {**item, **leftovers(unit, "id", "phase")}
+    return slot
+
+
+def _texts(part: ReasoningPart, channel: Channel, kind: str) -> list[JSONObject]:
+    """The parts of a summary or of raw reasoning, by their numbers; what was empty is empty again."""
+    found: dict[int, str] = {}
+    for segment in part.segments:
+        if segment.channel == channel:
+            found[segment.index] = found.get(segment.index, "") + segment.text
+    name = "summary_parts" if channel == "summary" else "content_parts"
+    noted = (part.ext or {}).get(name)
+    count = max([noted if isinstance(noted, int) else 0, *(index + 1 for index in found)])
+    # A part number of thousands is no provider's.
+    count = min(count, len(part.segments) + 64)
+    return [{"type": kind, "text": found.get(index, "")} for index in range(count)]
+
+
+def _continues(message: _Slot, unit: Unit) -> bool:
+    """Whether a text is another part of the same message; parts without an id are one text."""
+    return _message_id(message.units[-1]) == _message_id(unit) and message.units[-1].kin == unit.kin
+
+
+def _message_id(unit: Unit) -> str | None:
+    identity = leftovers(unit).get("id")
+    return identity if isinstance(identity, str) else None
+
+
+def _extend_message(slot: _Slot, unit: Unit, how: Encoding) -> None:
+    part = unit.part
+    assert isinstance(part, TextPart)
+    slot.units.append(unit)
+    slot.texts.append(part.text)
+    identity = _message_id(unit)
+    if identity is None or unit.kin != "same" or not how.rule.ids:
+        slot.item = _bare_message(slot)
+        return
+    content = [*(slot.item or {}).get("content", ()), _spoken(unit)]
+    slot.item = {"type": MESSAGE, "role": "assistant", "id": identity, "content": content}
+    slot.item["status"] = "completed" if part.status == "complete" else "incomplete"
+    slot.item |= _phase(unit)
+
+
+def _spoken(unit: Unit) -> JSONObject:
+    part, ext = unit.part, leftovers(unit)
+    assert isinstance(part, TextPart)
+    if ext.get("type") == "refusal":
+        return {"type": "refusal", "refusal": part.text}
+    return {"type": "output_text", "text": part.text, "annotations": ext.get("annotations", [])}
+
+
+def _phase(unit: Unit) -> JSONObject:
+    phase = leftovers(unit).get("phase")
+    return {"phase": phase} if isinstance(phase, str) else {}
+
+
+def _bare_message(slot: _Slot) -> JSONObject | None:
+    """A message that claims to be nobody's item."""
+    text = "".join(slot.texts)
+    return {"role": "assistant", "content": text, **_phase(slot.units[0])} if text else None
+
+
+def _call(unit: Unit, how: Encoding, results: set[str]) -> _Slot | None:
+    part = unit.part
+    assert isinstance(part, ToolCallPart)
+    kind = leftovers(unit).get("type")
+    if unit.cut or (part.server and not unit.at_home):
+        return _Slot([unit], None)
+    if part.server and not (isinstance(kind, str) and kind.endswith("_call")):
+        # The item that holds call and result in one comes with the result.
+        return None if part.id in results else _Slot([unit], None)
+    if part.server or (kind is not None and kind in _ACTION_OUTPUTS and unit.kin == "same"):
+        return _Slot([unit], {**leftovers(unit), **_arguments(part), "call_id": unit.call_id})
+    return _Slot([unit], _function(unit, how))
+
+
+def _arguments(part: ToolCallPart) -> JSONObject:
+    value = load(part.arguments)
+    return value if isinstance(value, dict) else {}
+
+
+def _function(unit: Unit, how: Encoding) -> JSONObject:
+    part = unit.part
+    assert isinstance(part, ToolCallPart)
+    free = _is_custom(part)
+    item: JSONObject = {"type": CUSTOM if free else FUNCTION}
+    identity = leftovers(unit).get("id")
+    if identity and unit.kin == "same" and how.rule.ids:
+        item["id"] = identity
+    item |= {"call_id": unit.call_id, "name": part.name}
+    if free:
+        item["input"] = str(_arguments(part).get("input", ""))
+    else:
+        item["arguments"] = part.arguments if part.arguments.strip() else EMPTY_ARGUMENTS
+    if signature := values(unit, *THOUGHT_SIGNATURES):
+        item["thought_signature"] = signature[0].value
+    return {**item, **leftovers(unit, "id", "type", "phase", "status")}
+
+
+def _is_custom(part: ToolCallPart) -> bool:
+    """A tool that takes free text, in the words of this API or of Chat Completions."""
+    return (part.ext or {}).get("type") in (CUSTOM, "custom")
+
+
+def _server_result(unit: Unit, how: Encoding, results: set[str]) -> _Slot | None:
+    part = unit.part
+    assert isinstance(part, ToolResultPart)
+    native = part.native
+    if not unit.at_home or not isinstance(native, dict):
+        return None
+    kind = str(native.get("type"))
+    # The client may have sent anything: only what a provider's own tool leaves behind goes out.
+    if not kind.endswith(("_call", "_call_output")) or kind in _FOREIGN_RESULTS | {FUNCTION}:
+        return None
+    return _Slot([unit], dict(native))
+
+
+def _native(unit: Unit, how: Encoding, results: set[str]) -> _Slot | None:
+    part = unit.part
+    assert isinstance(part, NativePart)
+    payload = part.payload
+    if not unit.at_home or not isinstance(payload, dict) or part.kind != f"openai.{payload.get('type')}":
+        return None
+    if payload.get("type") == "item_reference" or payload.get("role") in ("system", "developer"):
+        return None
+    return _Slot([unit], dict(payload))
+
+
+_PARTS: dict[type[Part], Callable[[Unit, Encoding, set[str]], _Slot | None]] = {
+    ReasoningPart: _reasoning,
+    ToolCallPart: _call,
+    ToolResultPart: _server_result,
+    NativePart: _native,
+}
+
+
+# -- results of the client's and the agent's tools
+
+
+def _output(answer: Answer, ledger: Ledger) -> JSONObject:
+    part = answer.unit.part
+    assert isinstance(part, ToolCallPart)
+    kind = leftovers(answer.unit).get("type")
+    if answer.unit.kin == "same" and isinstance(kind, str) and kind in _ACTION_OUTPUTS:
+        name, identity, write = _ACTION_OUTPUTS[kind]
+        return {"type": name, identity: answer.call_id, **write(text_of(answer.content, ledger, RESULT))}
+    name = f"{CUSTOM}_output" if _is_custom(part) else f"{FUNCTION}_output"
+    return {"type": name, "call_id": answer.call_id, "output": _content(answer.content, ledger, RESULT)}
+
+
+def _local_shell_output(text: str) -> JSONObject:
+    return {"output": text}
+
+
+def _computer_output(text: str) -> JSONObject:
+    value = load(text)
+    screenshot = {"type": "computer_screenshot", "image_url": text}
+    return {"output": value if isinstance(value, dict) else screenshot}
+
+
+def _shell_output(text: str) -> JSONObject:
+    value = load(text)
+    said = {"stdout": text, "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}
+    return {"output": value if isinstance(value, list) else [said]}
+
+
+def _patch_output(text: str) -> JSONObject:
+    value = load(text)
+    fields = value if isinstance(value, dict) else {"output": text}
+    return {"status": "completed", **fields}
+
+
+def _search_output(text: str) -> JSONObject:
+    value = load(text)
+    return value if isinstance(value, dict) else {"tools": value if isinstance(value, list) else []}
+
+
+_ACTION_OUTPUTS: dict[str, tuple[str, str, Callable[[str], JSONObject]]] = {
+    "computer_call": ("computer_call_output", "call_id", _computer_output),
+    "local_shell_call": ("local_shell_call_output", "id", _local_shell_output),
+    "shell_call": ("shell_call_output", "call_id", _shell_output),
+    "apply_patch_call": ("apply_patch_call_output", "call_id", _patch_output),
+    "tool_search_call": ("tool_search_output", "call_id", _search_output),
+}
+"""Calls of the client's that are no functions: the item of the result, where it names the call, and how a
+text becomes the rest of it. JSON of the right shape is taken as it is."""
+
+
+# -- content
+
+
+def _content(content: Content, ledger: Ledger, where: str) -> str | list[JSONObject]:
+    if isinstance(content, str):
+        return content
+    written: list[JSONObject] = []
+    for part in content:
+        block = _CONTENT[part.type](part) if part.type in _CONTENT else None
+        if block is None:
+            ledger.note(f"The {part.type} in a {where} cannot be sent to this API; it was left out.")
+        else:
+            written.append(block)
+    return written
+
+
+def _text(part: Any) -> JSONObject:
+    return {"type": "input_text", "text": part.text}
+
+
+def _image(part: Any) -> JSONObject:
+    place = "file_id" if source_of(part)[0] == "file" else "image_url"
+    return {"type": "input_image", "detail": "auto", place: data_uri(part, "image/png")}
+
+
+def _document(part: Any) -> JSONObject:
+    kind, value = source_of(part)
+    if kind == "data":
+        name = file_name(part) or "document.pdf"
+        return {"type": "input_file", "filename": name, "file_data": data_uri(part, "application/pdf")}
+    return {"type": "input_file", "file_url" if kind == "url" else "file_id": value}
+
+
+_CONTENT: dict[str, Callable[[Any], JSONObject | None]] = {
+    "text": _text,
+    "image": _image,
+    "document": _document,
+}
+
+
+def _tool(name: str, description: str, schema: JSONObject) -> JSONObject:
+    function = {"type": FUNCTION.removesuffix("_call"), "name": name, "description": description}
+    return {**function, "parameters": schema, "strict": False}

@@ -1,0 +1,7 @@
+"""The next turn: history back into parts, and parts into the provider's next request."""
+
+from agui_reasoning.replay.history import History, ReportEntry
+from agui_reasoning.replay.request import REQUEST_API_IDS, ProviderRequest, build_request
+from agui_reasoning.replay.restore import restore
+
+__all__ = ["REQUEST_API_IDS", "History", "ProviderRequest", "ReportEntry", "build_request", "restore"]

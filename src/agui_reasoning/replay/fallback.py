@@ -1,0 +1,157 @@
+"""Turns for what has no envelope: by the hint in metadata, else by the order of the messages.
+
+Responses of nothing but text and calls have no envelope, and other producers write values of their own:
+pydantic-ai's JSON is read, and a bare provider string when the caller says whose it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from agui_reasoning.envelope import ENVELOPE_KEY
+from agui_reasoning.parts import Opaque, Origin, Part, ReasoningPart, Segment, TextPart, ToolCallPart, Turn
+from agui_reasoning.replay.history import ReportEntry
+from agui_reasoning.replay.seen import Place, Seen, calls_of, text_of
+from agui_reasoning.strict_json import load
+
+__all__ = ["fallback_turns"]
+
+_SIGNATURES = {
+    "anthropic": ("anthropic-messages", "anthropic.signature"),
+    "openai": ("openai-responses", "openai.encrypted_content"),
+    "azure": ("openai-responses", "openai.encrypted_content"),
+    "xai": ("openai-responses", "xai.encrypted_content"),
+    "bedrock": ("bedrock-converse", "anthropic.signature"),
+    "google": ("gemini", "gemini.thought_signature"),
+}
+"""What a bare value of a provider is."""
+
+_REDACTED_ID = "redacted_thinking"
+
+
+def fallback_turns(
+    seen: Seen,
+    claimed_messages: set[str],
+    claimed_calls: set[str],
+    assume_provider: str | None,
+    report: list[ReportEntry],
+) -> list[tuple[Place, Turn]]:
+    """Make turns of the messages and calls that no envelope claims."""
+    foreign = set(seen.foreign)
+    pending: list[Part] = []
+    placed: list[tuple[Place, Turn]] = []
+    first = 0
+    for index, message in enumerate(seen.messages):
+        if index in foreign:
+            first = first if pending else index
+            pending.append(_reasoning(message, assume_provider, report))
+        elif message.get("role") == "assistant":
+            parts = _unclaimed(message, claimed_messages, claimed_calls)
+            if parts:
+                placed.append(
+                    ((index, _position(message, claimed_messages, claimed_calls)), _turn(pending, parts))
+                )
+                pending = []
+        elif message.get("role") == "user" and pending:
+            placed.append(((first, -1), _turn(pending, [])))
+            pending = []
+    if pending:
+        placed.append(((first, -1), _turn(pending, [])))
+    return _joined(seen, placed)
+
+
+def _turn(reasoning: list[Part], parts: list[Part]) -> Turn:
+    origin = next((part.origin for part in reasoning if part.origin), None)
+    return Turn((*reasoning, *parts), origin)
+
+
+def _unclaimed(message: dict[str, Any], messages: set[str], calls: set[str]) -> list[Part]:
+    parts: list[Part] = []
+    text = text_of(message)
+    if str(message.get("id")) not in messages and text:
+        parts.append(TextPart(text))
+    for call in calls_of(message):
+        if str(call.get("id")) not in calls:
+            function = call.get("function")
+            function = function if isinstance(function, dict) else {}
+            name, arguments = function.get("name"), function.get("arguments")
+            parts.append(ToolCallPart(str(call.get("id")), str(name or ""), str(arguments or "")))
+    return parts
+
+
+def _position(message: dict[str, Any], messages: set[str], calls: set[str]) -> int:
+    """Where in its message the unclaimed begins: a call that was folded into another's message is later."""
+    if str(message.get("id")) not in messages:
+        return -1
+    return next((n for n, call in enumerate(calls_of(message)) if str(call.get("id")) not in calls), -1)
+
+
+def _joined(seen: Seen, placed: list[tuple[Place, Turn]]) -> list[tuple[Place, Turn]]:
+    """Join neighbours that the hint in their metadata says are one response."""
+    joined: list[tuple[Place, Turn]] = []
+    before: str | None = None
+    for place, turn in placed:
+        response = _hinted(seen.messages[place[0]])
+        if joined and response is not None and response == before:
+            first, earlier = joined[-1]
+            joined[-1] = first, Turn((*earlier.parts, *turn.parts), earlier.origin or turn.origin)
+        else:
+            joined.append((place, turn))
+        before = response
+    return joined
+
+
+def _hinted(message: Mapping[str, Any]) -> str | None:
+    """The response a message belongs to, by its hint or that of its calls."""
+    for entity in (message, *calls_of(message)):
+        metadata = entity.get("metadata")
+        hint = metadata.get(ENVELOPE_KEY) if isinstance(metadata, dict) else None
+        response = hint.get("response") if isinstance(hint, dict) else None
+        if isinstance(response, str):
+            return response
+    return None
+
+
+def _reasoning(message: dict[str, Any], provider: str | None, report: list[ReportEntry]) -> Part:
+    text, value = text_of(message), message.get("encryptedValue")
+    segments = (Segment("text", 0, text),) if text else ()
+    unit = str(message.get("id"))
+    part = _foreign_value(segments, value, provider) if isinstance(value, str) and value else None
+    if part is not None:
+        report.append(ReportEntry(unit, "restored"))
+        return part
+    # Without a value nobody knows who produced it: it is for people, and never sent back.
+    report.append(ReportEntry(unit, "dropped", "unknown_value" if value else "no_value"))
+    return ReasoningPart(segments, status="incomplete")
+
+
+def _foreign_value(segments: tuple[Segment, ...], value: str, provider: str | None) -> ReasoningPart | None:
+    fields = load(value)
+    if isinstance(fields, dict) and isinstance(fields.get("provider_name"), str):
+        return _pydantic_ai(segments, fields)
+    if provider is None or isinstance(fields, dict):
+        return None
+    return _signed(segments, provider, value, None)
+
+
+def _pydantic_ai(segments: tuple[Segment, ...], fields: dict[str, Any]) -> ReasoningPart | None:
+    signature, item_id = fields.get("signature"), fields.get("id")
+    item_id = item_id if isinstance(item_id, str) else None
+    if signature is not None and not isinstance(signature, str):
+        return None
+    return _signed(segments, fields["provider_name"], signature, item_id)
+
+
+def _signed(
+    segments: tuple[Segment, ...], provider: str, value: str | None, item_id: str | None
+) -> ReasoningPart | None:
+    if provider not in _SIGNATURES:
+        return None
+    api, kind = _SIGNATURES[provider]
+    if item_id == _REDACTED_ID:
+        kind, item_id = "anthropic.redacted_thinking", None
+    opaque = (Opaque(kind, value),) if value else ()
+    if kind.startswith("openai."):
+        segments = tuple(Segment("summary", n, s.text) for n, s in enumerate(segments))
+    return ReasoningPart(segments, opaque, item_id, origin=Origin(provider, api))

@@ -1,0 +1,255 @@
+"""A history made ready for an encoder: results beside their calls, and a verdict on every unit.
+
+What no provider accepts is settled here, the same way for all: a call that was cut is left out with its
+result, a call nobody answered gets an answer that says so, a result without a call is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ag_ui.core import DeveloperMessage, Message, SystemMessage, ToolMessage, UserMessage
+
+from agui_reasoning.parts import Origin, Part, ReasoningPart, ToolCallPart, ToolResultPart, Turn
+from agui_reasoning.policy import EchoRule, Kinship, Scope, kinship
+from agui_reasoning.providers.encoding import Answer, Content, Ledger, Said, Step, Unit, in_scope
+
+__all__ = ["CallIds", "prepare"]
+
+UNANSWERED = "No result: the call was not answered."
+"""What the model reads of a call that nobody answered; the next message tells it why, if anything does."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallIds:
+    """What an API accepts as the id of a call.
+
+    Attributes:
+        legal: What the whole id must match; anything else is replaced by ``_``.
+        longest: Its longest length.
+    """
+
+    legal: re.Pattern[str] = field(default_factory=lambda: re.compile(r".", re.DOTALL))
+    longest: int = 1024
+
+    def spell(self, wanted: Iterable[str], taken: set[str]) -> str:
+        """The first of some ids that is free, made legal; the last one with a number, if none is."""
+        spelled = ""
+        for name in wanted:
+            spelled = "".join(c if self.legal.fullmatch(c) else "_" for c in name)[: self.longest] or "call"
+            if spelled not in taken:
+                break
+        number, free = 2, spelled
+        while free in taken:
+            free = f"{spelled[: self.longest - 8]}_{number}"
+            number += 1
+        taken.add(free)
+        return free
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A turn on its way to a step."""
+
+    turn: Turn
+    number: int
+    index: int
+    calls: list[ToolCallPart] = field(default_factory=list)
+    results: dict[int, tuple[Content, bool]] = field(default_factory=dict)
+
+    def take(self, call_id: str, content: Content, is_error: bool) -> bool:
+        """Answer the first unanswered call of this id."""
+        for number, call in enumerate(self.calls):
+            if call.id == call_id and number not in self.results:
+                self.results[number] = content, is_error
+                return True
+        return False
+
+
+def prepare(
+    items: Sequence[Turn | Message],
+    *,
+    target: Origin,
+    rule: EchoRule,
+    scope: Scope,
+    ids: CallIds,
+    previous_response_id: str | None,
+    ledger: Ledger,
+) -> list[Step | Said]:
+    """Make a history ready for an encoder.
+
+    Args:
+        items: Turns and messages in order.
+        target: Who gets the request.
+        rule: The target's row.
+        scope: The responses whose reasoning is sent.
+        ids: What the API accepts as the id of a call.
+        previous_response_id: The turn of this id, and everything before it, is on the server.
+        ledger: Gets the verdicts that are settled here.
+    """
+    drafts = _drafts(items)
+    placed: dict[int, _Draft] = {draft.index: draft for draft in drafts}
+    loop = max((n for n, item in enumerate(items) if isinstance(item, UserMessage)), default=-1)
+    known = max((d.index for d in drafts if d.turn.id == previous_response_id), default=-1)
+    known = known if previous_response_id is not None else -1
+    _match_results(items, drafts, ledger)
+    taken: set[str] = set()
+    ready: list[Step | Said] = []
+    for index, item in enumerate(items):
+        draft = placed.get(index)
+        if draft is not None:
+            step = _step(draft, target, rule, scope, ids, taken, current=index > loop)
+            if index < known:
+                step = replace(step, answers=())
+            ready.append(replace(step, on_server=index <= known))
+        elif isinstance(item, UserMessage | SystemMessage | DeveloperMessage) and index > known:
+            ready.append(item)
+    if ready and isinstance(ready[-1], Step):
+        ready[-1] = replace(ready[-1], last=not ready[-1].answers)
+        _warn_of_waiting(drafts[-1], ledger)
+    return ready
+
+
+def _drafts(items: Sequence[Turn | Message]) -> list[_Draft]:
+    drafts: list[_Draft] = []
+    for index, item in enumerate(items):
+        if not isinstance(item, Turn):
+            continue
+        draft = _Draft(item, len(drafts), index)
+        draft.calls = [part for part in item.parts if isinstance(part, ToolCallPart) and _is_open(part)]
+        for part in item.parts:
+            # The result of a tool of the agent's own may stand in the turn.
+            if isinstance(part, ToolResultPart):
+                draft.take(part.tool_call_id, part.content, False)
+        drafts.append(draft)
+    return drafts
+
+
+def _is_open(call: ToolCallPart) -> bool:
+    """Somebody but the provider answers it; a call that was cut never comes to that."""
+    return not call.server and call.status == "complete"
+
+
+def _match_results(items: Sequence[Turn | Message], drafts: list[_Draft], ledger: Ledger) -> None:
+    """Give each result to the latest call of its id before it that has none."""
+    for index, item in enumerate(items):
+        if not isinstance(item, ToolMessage):
+            continue
+        before = [draft for draft in reversed(drafts) if draft.index < index]
+        content, is_error = _result(item)
+        if any(draft.take(item.tool_call_id, content, is_error) for draft in before):
+            continue
+        if not any(_mentions(draft.turn, item.tool_call_id) for draft in before):
+            ledger.note("A tool result has no call before it; it was left out.")
+
+
+def _mentions(turn: Turn, call_id: str) -> bool:
+    """Whether a result has a reason to be superfluous: it repeats another, or its call was cut."""
+    return any(isinstance(part, ToolCallPart) and part.id == call_id for part in turn.parts)
+
+
+def _result(message: ToolMessage) -> tuple[Content, bool]:
+    return message.content or message.error or "", bool(message.error)
+
+
+def _warn_of_waiting(draft: _Draft, ledger: Ledger) -> None:
+    """In the middle of a history an unanswered call was passed over; at its end somebody forgot it."""
+    waiting = len(draft.calls) - len(draft.results)
+    if waiting:
+        ledger.note(
+            f"{waiting} call(s) at the end of the history have no result. "
+            "Answer them before the next request: the model now reads that nobody did."
+        )
+
+
+# -- a turn
+
+
+def _step(
+    draft: _Draft,
+    target: Origin,
+    rule: EchoRule,
+    scope: Scope,
+    ids: CallIds,
+    taken: set[str],
+    *,
+    current: bool,
+) -> Step:
+    name = draft.turn.id or f"turn{draft.number}"
+    calls = bool(draft.calls)
+    judge = _Judge(
+        target,
+        rule,
+        in_scope(scope, calls=calls, current=current),
+        in_scope(rule.needed or scope, calls=calls, current=current),
+    )
+    units: list[Unit] = []
+    answers: list[Answer] = []
+    for index, part in enumerate(draft.turn.parts):
+        if not _belongs(part, draft):
+            continue
+        unit = judge.unit(part, draft.turn.origin, (draft.number, index), _unit_name(part, f"{name}:{index}"))
+        if isinstance(part, ToolCallPart) and not unit.cut:
+            unit = replace(unit, call_id=ids.spell(_wanted(unit, part), taken))
+            if not part.server:
+                content, is_error = draft.results.get(len(answers), (UNANSWERED, True))
+                answers.append(Answer(unit, content, is_error))
+        units.append(unit)
+    return Step(draft.turn, tuple(units), tuple(answers), current)
+
+
+def _belongs(part: Part, draft: _Draft) -> bool:
+    return not isinstance(part, ToolResultPart) or all(call.id != part.tool_call_id for call in draft.calls)
+
+
+def _unit_name(part: Part, place: str) -> str:
+    """The id of the message or call a unit was seen under, where that is known; else its place."""
+    ext: Mapping[str, Any] = getattr(part, "ext", None) or {}
+    seen = ext.get("message_id")
+    if isinstance(seen, str):
+        return seen
+    return part.id if isinstance(part, ToolCallPart) and part.id else place
+
+
+def _wanted(unit: Unit, part: ToolCallPart) -> list[str]:
+    """The ids a call may have: at home the provider's own, if the client knows it by another."""
+    native = (part.ext or {}).get("native_id")
+    return [native, part.id] if unit.at_home and isinstance(native, str) and native else [part.id]
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """Decides of the units of one turn whether they may go out."""
+
+    target: Origin
+    rule: EchoRule
+    in_scope: bool
+    needed: bool
+
+    def unit(self, part: Part, turn_origin: Origin | None, key: tuple[int, int], name: str) -> Unit:
+        kin = self._kin(part, turn_origin)
+        missed = self.needed and self.rule.status == "required"
+        return Unit(part, key, name, kin, self._refusal(part, kin), missed)
+
+    def _kin(self, part: Part, turn_origin: Origin | None) -> Kinship:
+        opaque = getattr(part, "opaque", ())
+        kin = kinship(part.origin or turn_origin, self.target, [value.kind for value in opaque])
+        if kin == "foreign" and not isinstance(part, ReasoningPart):
+            # Calls, results and blocks of a group's member are spelled alike, with or without a value.
+            return kinship(part.origin or turn_origin, self.target, _GROUP_KINDS)
+        return kin
+
+    def _refusal(self, part: Part, kin: Kinship) -> str:
+        if not self.rule.echoes:
+            return "policy"
+        if kin in ("foreign", "unknown"):
+            return f"{kin}_origin"
+        if getattr(part, "status", "complete") == "incomplete":
+            return "incomplete"
+        return "" if self.in_scope else "out_of_scope"
+
+
+_GROUP_KINDS = ("anthropic.signature", "openai.encrypted_content")

@@ -1,0 +1,232 @@
+"""A history in the spelling of a provider's next request, and what became of its reasoning."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from ag_ui.core import Message, RunAgentInput, Tool
+
+from agui_reasoning.errors import (
+    AGUIReasoningWarning,
+    ConfigurationError,
+    ReasoningLostError,
+    ReasoningLostWarning,
+)
+from agui_reasoning.parts import Opaque, Origin, ReasoningPart, Turn
+from agui_reasoning.policy import VENDORS, EchoFlag, EchoRule, rule_for
+from agui_reasoning.providers.encoding import Encoder, Encoding, Ledger, Said, Step
+from agui_reasoning.replay.history import History, ReportEntry
+from agui_reasoning.replay.prepare import CallIds, prepare
+from agui_reasoning.replay.restore import restore
+
+__all__ = ["REQUEST_API_IDS", "ProviderRequest", "build_request"]
+
+_ENCODERS: dict[str, str] = {
+    "anthropic-messages": "anthropic_messages",
+    "openai-chat": "openai_chat",
+    "openai-responses": "openai_responses",
+}
+
+REQUEST_API_IDS: tuple[str, ...] = tuple(sorted(_ENCODERS))
+"""Every API id that requests can be built for."""
+
+_CALL_IDS = {
+    "anthropic-messages": CallIds(re.compile(r"[a-zA-Z0-9_-]"), 128),
+    "openai-responses": CallIds(longest=64),
+    "openai-chat": CallIds(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderRequest:
+    """The fields of a request, and what became of the reasoning in the history.
+
+    Attributes:
+        body: The conversation and the tools in the API's own spelling. It splats into the create call of the
+            vendor's SDK, and never holds ``model`` or ``stream``.
+        flags: Request fields the policy recommends, each with its reason. They are in the body only when the
+            caller asked for it.
+        report: One entry per reasoning unit, and per call or text that carried a value: ``echoed``,
+            ``placeholder`` or ``dropped``. A unit is named by the message or call id it was seen under where
+            that is known, else ``<turn id>:<place in the turn>``.
+        lost: The entries of units that the provider requires and that could not be sent.
+    """
+
+    body: dict[str, Any]
+    flags: tuple[EchoFlag, ...] = ()
+    report: tuple[ReportEntry, ...] = ()
+    lost: tuple[ReportEntry, ...] = ()
+
+    def raise_for_loss(self) -> None:
+        """Raise when a unit that the provider requires could not be sent.
+
+        Raises:
+            ReasoningLostError: There is one (``reasoning_lost``).
+        """
+        if self.lost:
+            raise ReasoningLostError([(entry.unit, entry.reason) for entry in self.lost])
+
+
+def build_request(
+    api: str,
+    history_or_messages: History | RunAgentInput | Mapping[str, Any] | Iterable[Message | Mapping[str, Any]],
+    *,
+    provider: str | None,
+    model: str | None,
+    system: str | None = None,
+    tools: Sequence[Tool | Mapping[str, Any]] = (),
+    store: bool | None = None,
+    previous_response_id: str | None = None,
+    apply_flags: bool = False,
+    on_warning: Callable[[str], None] | None = None,
+) -> ProviderRequest:
+    """Write a conversation as a provider's next request.
+
+    Nothing foreign is sent, nothing is dropped silently, and the rules about what must stand beside what hold
+    whatever the history looks like. Calls that were cut are left out with their results; calls that nobody
+    answered get a result that says so.
+
+    Args:
+        api: One of `REQUEST_API_IDS`.
+        history_or_messages: A `History`, or what ``restore`` takes.
+        provider: Who gets the request; ``None`` is the vendor of a single-vendor API.
+        model: The model that gets it; it is not put into the body.
+        system: System text before everything in the history.
+        tools: AG-UI tools are converted; any other mapping passes verbatim, and wins over an AG-UI tool of
+            the same name.
+        store: OpenAI Responses only. ``False``: nothing is on the server, so items need their encrypted
+            content. ``None``: the server's default, which stores.
+        previous_response_id: OpenAI Responses only. The server has the turn of this id and everything before
+            it: only what came after is sent.
+        apply_flags: Put the recommended request fields into the body, under ``extra_body`` where the vendor's
+            SDK has no such argument.
+        on_warning: Called with each warning; default is Python's ``warnings``.
+
+    Raises:
+        ConfigurationError: The API id is unknown (``unknown_api``), an option belongs to another API
+            (``wrong_option``), or no turn has the id (``unknown_response``).
+
+    Examples:
+        >>> messages = [{"id": "1", "role": "user", "content": "Hello."}]
+        >>> build_request("anthropic-messages", messages, provider="anthropic", model="claude").body
+        {'messages': [{'role': 'user', 'content': [{'type': 'text', 'text': 'Hello.'}]}]}
+    """
+    _check(api, store, previous_response_id)
+    items = _items(history_or_messages)
+    if previous_response_id is not None:
+        _check_response(items, previous_response_id)
+    target = Origin(provider or VENDORS.get(api), api, model)
+    rule, ledger = rule_for(target), Ledger()
+    scope = rule.scope_with_flags if apply_flags and rule.scope_with_flags else rule.scope
+    conversation = prepare(
+        items,
+        target=target,
+        rule=rule,
+        scope=scope,
+        ids=_CALL_IDS[api],
+        previous_response_id=previous_response_id,
+        ledger=ledger,
+    )
+    how = Encoding(rule, target.provider, model, system, tools, store, ledger)
+    _settle(conversation, ledger)
+    body = _encoder(api)(conversation, how)
+    body |= {} if previous_response_id is None else {"previous_response_id": previous_response_id}
+    body |= {} if store is None else {"store": store}
+    flags = _flags(rule, how)
+    if apply_flags:
+        _apply(body, flags)
+    if target.provider is None:
+        ledger.note(f"Nobody said who serves {api}: no reasoning is sent back. Name the provider.")
+    request = _request(body, flags, ledger)
+    _warn(request, ledger, on_warning)
+    return request
+
+
+def _check(api: str, store: bool | None, previous_response_id: str | None) -> None:
+    if api not in _ENCODERS:
+        raise ConfigurationError(
+            f"There is no API {api!r} to build a request for.",
+            code="unknown_api",
+            hint=f"Use one of: {', '.join(REQUEST_API_IDS)}.",
+        )
+    if api != "openai-responses" and not (store is None and previous_response_id is None):
+        raise ConfigurationError(
+            f"`store` and `previous_response_id` mean nothing to {api}.",
+            code="wrong_option",
+            hint="Leave them out; they belong to openai-responses.",
+        )
+
+
+def _items(given: Any) -> tuple[Turn | Message, ...]:
+    if isinstance(given, History):
+        return given.items
+    return restore(given if isinstance(given, RunAgentInput | Mapping) else list(given)).items
+
+
+def _check_response(items: Sequence[Turn | Message], response_id: str) -> None:
+    if all(not isinstance(item, Turn) or item.id != response_id for item in items):
+        raise ConfigurationError(
+            f"No turn of the history has the id {response_id!r}.",
+            code="unknown_response",
+            hint="Leave `previous_response_id` out to send the whole history, or keep the turn in it.",
+        )
+
+
+def _encoder(api: str) -> Encoder:
+    encoder: Encoder = import_module(f"agui_reasoning.providers.{_ENCODERS[api]}.encode").encode
+    return encoder
+
+
+def _settle(conversation: Iterable[Step | Said], ledger: Ledger) -> None:
+    """Enter what was decided before the encoder; what it makes of the rest replaces ``no_place``."""
+    for step in conversation:
+        if not isinstance(step, Step):
+            continue
+        for unit in step.units:
+            opaque: tuple[Opaque, ...] = getattr(unit.part, "opaque", ())
+            if not opaque and not isinstance(unit.part, ReasoningPart):
+                continue
+            ledger.drop(unit, "on_server" if step.on_server else unit.refused or "no_place")
+            if step.on_server:
+                ledger.missed.discard(unit.key)
+
+
+def _flags(rule: EchoRule, how: Encoding) -> tuple[EchoFlag, ...]:
+    wanted = {"always"} | how.ledger.marks | ({"stateless"} if how.stateless else set())
+    return tuple(flag for flag in rule.flags if flag.when in wanted)
+
+
+def _apply(body: dict[str, Any], flags: Iterable[EchoFlag]) -> None:
+    for flag in flags:
+        place = body.setdefault("extra_body", {}) if flag.extra_body else body
+        place[flag.name] = flag.value
+
+
+def _request(body: dict[str, Any], flags: tuple[EchoFlag, ...], ledger: Ledger) -> ProviderRequest:
+    entries = {
+        key: ReportEntry(name, verdict.outcome, verdict.reason)
+        for key, (name, verdict) in ledger.verdicts.items()
+    }
+    lost = [entry for key, entry in entries.items() if key in ledger.missed]
+    return ProviderRequest(body, flags, tuple(entries.values()), tuple(lost))
+
+
+def _warn(request: ProviderRequest, ledger: Ledger, on_warning: Callable[[str], None] | None) -> None:
+    sentences: list[tuple[str, type[Warning]]] = [(note, AGUIReasoningWarning) for note in ledger.notes]
+    if request.lost:
+        reasons = sorted({entry.reason for entry in request.lost})
+        sentence = (
+            f"{len(request.lost)} reasoning unit(s) that the provider requires cannot be sent "
+            f"({', '.join(reasons)}). It may refuse the request; see `report`."
+        )
+        sentences.append((sentence, ReasoningLostWarning))
+    for sentence, category in sentences:
+        if on_warning is not None:
+            on_warning(sentence)
+        else:
+            warnings.warn(sentence, category, stacklevel=3)

@@ -1,0 +1,178 @@
+"""What came back from the client: its messages, indexed, and the envelopes found on them.
+
+Nothing here is trusted. Messages are read as plain data, because front ends leave fields out, add their own
+and rename ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from ag_ui.core import RunAgentInput
+from pydantic import BaseModel
+
+from agui_reasoning.envelope import CallRecord, Envelope, ReasoningRecord, Record, TextRecord, read_envelope
+from agui_reasoning.errors import RemoteProtocolError
+from agui_reasoning.parts import Origin
+
+__all__ = ["Given", "Response", "Seen", "see"]
+
+Given: TypeAlias = RunAgentInput | Mapping[str, Any] | Iterable[BaseModel | Mapping[str, Any]]
+"""A run input, or its messages, as models or as JSON."""
+
+Place: TypeAlias = tuple[int, int]
+"""A position among the messages: the message's, then the call's in it; -1 is the message itself."""
+
+
+@dataclass(slots=True)
+class Response:
+    """What the envelopes say of one model response, and at which messages they were found."""
+
+    id: str
+    found_at: list[int] = field(default_factory=list)
+    origin: Origin | None = None
+    native_id: str | None = None
+    messages: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+    reasoning: dict[tuple[int, int], tuple[int, ReasoningRecord]] = field(default_factory=dict)
+    rest: dict[int, Record] = field(default_factory=dict)
+
+    def learn(self, envelope: Envelope) -> None:
+        """Take what an envelope says of the whole response; later envelopes name more ids."""
+        place = envelope.response
+        self.native_id = self.native_id or place.native_id
+        self.origin = self.origin or (envelope.origin.value() if envelope.origin else None)
+        self.messages = max(self.messages, place.messages, key=len)
+        self.calls = max(self.calls, place.calls, key=len)
+        for record in (envelope.unit, *envelope.rest):
+            if record is not None and not isinstance(record, ReasoningRecord):
+                self.rest.setdefault(record.seq, record)
+
+
+@dataclass(slots=True)
+class Seen:
+    """The messages, and where everything is.
+
+    Attributes:
+        foreign: Positions of reasoning messages whose value is not an envelope of ours, or is missing.
+        server_calls: Calls that the provider itself answers.
+    """
+
+    messages: list[dict[str, Any]]
+    by_id: dict[str, int] = field(default_factory=dict)
+    calls: dict[str, Place] = field(default_factory=dict)
+    responses: dict[str, Response] = field(default_factory=dict)
+    foreign: list[int] = field(default_factory=list)
+    server_calls: set[str] = field(default_factory=set)
+
+    def content(self, message_id: str) -> str | None:
+        """The text of a message; ``None`` when there is no such message."""
+        index = self.by_id.get(message_id)
+        return None if index is None else text_of(self.messages[index])
+
+    def call(self, call_id: str) -> dict[str, Any] | None:
+        """A tool call of an assistant message."""
+        place = self.calls.get(call_id)
+        return None if place is None else calls_of(self.messages[place[0]])[place[1]]
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    """The text of a message; parts that are no text are left out."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    texts = (part.get("text") for part in content if isinstance(part, dict))
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def calls_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The tool calls of a message."""
+    calls = message.get("toolCalls")
+    return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+
+
+def see(given: Given, subagent: str | None = None) -> Seen:
+    """Index what came back of one conversation: the run's own, or a subagent's.
+
+    Raises:
+        RemoteProtocolError: It is no list of messages (``bad_input``).
+    """
+    own = (message for message in _messages(given) if message.get("subagentRunId") == subagent)
+    seen = Seen(list(own))
+    for index, message in enumerate(seen.messages):
+        seen.by_id.setdefault(str(message.get("id")), index)
+        _LOOK.get(str(message.get("role")), _nothing)(seen, index, message)
+    return seen
+
+
+def _messages(given: Given) -> Iterator[dict[str, Any]]:
+    plain = _plain(given)
+    messages = plain.get("messages") if isinstance(plain, dict) else plain
+    if isinstance(messages, str | bytes) or not isinstance(messages, Iterable):
+        raise _bad_input(type(messages).__name__)
+    for message in map(_plain, messages):
+        if not isinstance(message, dict):
+            raise _bad_input(f"a message that is {type(message).__name__}")
+        yield message
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", by_alias=True, warnings=False)
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _bad_input(what: str) -> RemoteProtocolError:
+    return RemoteProtocolError(
+        f"The history holds {what} where a list of messages was expected.",
+        code="bad_input",
+        hint="Pass a RunAgentInput, its JSON, or its messages.",
+    )
+
+
+def _see_reasoning(seen: Seen, index: int, message: dict[str, Any]) -> None:
+    envelope = _envelope(message)
+    if envelope is None:
+        seen.foreign.append(index)
+        return
+    response = _learn(seen, index, envelope)
+    if isinstance(envelope.unit, ReasoningRecord):
+        # The first wins: some front ends return a message twice.
+        response.reasoning.setdefault((envelope.unit.seq, envelope.unit.stretch), (index, envelope.unit))
+
+
+def _see_assistant(seen: Seen, index: int, message: dict[str, Any]) -> None:
+    envelope = _envelope(message)
+    if envelope is not None and isinstance(envelope.unit, TextRecord | None):
+        _learn(seen, index, envelope)
+    for position, call in enumerate(calls_of(message)):
+        seen.calls.setdefault(str(call.get("id")), (index, position))
+        envelope = _envelope(call)
+        if envelope is not None and isinstance(envelope.unit, CallRecord):
+            _learn(seen, index, envelope)
+
+
+def _learn(seen: Seen, index: int, envelope: Envelope) -> Response:
+    key = envelope.response.id
+    response = seen.responses.setdefault(key, Response(key))
+    response.found_at.append(index)
+    response.learn(envelope)
+    records = (envelope.unit, *envelope.rest)
+    seen.server_calls |= {r.id for r in records if isinstance(r, CallRecord) and r.server}
+    return response
+
+
+def _envelope(entity: Mapping[str, Any]) -> Envelope | None:
+    value = entity.get("encryptedValue")
+    return read_envelope(value) if isinstance(value, str) else None
+
+
+def _nothing(seen: Seen, index: int, message: dict[str, Any]) -> None:
+    """Other messages carry no values of ours."""
+
+
+_LOOK = {"reasoning": _see_reasoning, "assistant": _see_assistant}

@@ -1,0 +1,58 @@
+"""The shape of a recorded exchange, which scripts and recordings share.
+
+An exchange is a JSON object with ``api``, perhaps ``provider`` and ``model``, and what the provider sent:
+``events``, a list of ``{"event"?, "data"}``, or ``response``, a whole one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+from agui_reasoning.errors import DecodeError
+
+__all__ = ["Exchange", "check_exchange", "is_whole", "payloads"]
+
+Exchange: TypeAlias = Mapping[str, Any]
+
+
+def check_exchange(value: Any) -> Exchange:
+    """Return the value if it is an exchange that tells its API.
+
+    Raises:
+        DecodeError: It is none (``bad_recording``).
+    """
+    if not isinstance(value, Mapping) or not isinstance(value.get("api"), str):
+        raise _bad_recording("The recording is no object with an API.", "")
+    if isinstance(value.get("events"), list):
+        for _ in payloads(value):
+            pass
+    elif "response" not in value:
+        raise _bad_recording("The recording holds neither events nor a response.", "")
+    return value
+
+
+def is_whole(exchange: Exchange) -> bool:
+    """Whether the provider answered in one piece."""
+    return not isinstance(exchange.get("events"), list)
+
+
+def payloads(exchange: Exchange) -> Iterator[Any]:
+    """The payloads of a streamed exchange, in order.
+
+    Raises:
+        DecodeError: An event has no data (``bad_recording``); those before it have been given.
+    """
+    for number, event in enumerate(exchange["events"]):
+        if not isinstance(event, Mapping) or "data" not in event:
+            raise _bad_recording(f"Event {number + 1} of the recording has no data.", f"/events/{number}")
+        yield event["data"]
+
+
+def _bad_recording(message: str, path: str) -> DecodeError:
+    return DecodeError(
+        message,
+        code="bad_recording",
+        hint='A recording has "api", and "response" or "events": each of these is an object with "data".',
+        path=path,
+    )

@@ -1,0 +1,151 @@
+"""Agents and model streams as synchronous event streams: the same as `agui_reasoning.aio`, without async."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import Any, TypeAlias
+
+from ag_ui.core import Event, Interrupt, RunAgentInput
+
+from agui_reasoning.driver import (
+    Item,
+    ModelStream,
+    OnError,
+    Reading,
+    failure,
+    last_events,
+    now_in_ms,
+    report,
+    show,
+)
+from agui_reasoning.emitter.stages import Stage
+from agui_reasoning.emitter.writer import Anchors
+from agui_reasoning.errors import ConfigurationError
+from agui_reasoning.providers import decoder
+from agui_reasoning.run import Run
+from agui_reasoning.sources import Whole, discard, open_source_sync
+
+__all__ = ["run_agent", "stream_run"]
+
+Agent: TypeAlias = Callable[[Run], Iterator[Item]]
+"""Called with the run, gives what the agent does, item by item."""
+
+
+def run_agent(
+    run_input: RunAgentInput | Mapping[str, Any] | Run,
+    agent: Agent,
+    *,
+    on_error: OnError | None = None,
+    api: str | None = None,
+    provider: str | None = None,
+    model: str | None = None,
+    anchors: Anchors = "required",
+    stages: Sequence[Stage] = (),
+    new_id: Callable[[], str] | None = None,
+    now_ms: Callable[[], int] | None = now_in_ms,
+    on_warning: Callable[[str], None] | None = None,
+) -> Generator[Event, None, None]:
+    """Run a synchronous agent and give its events, from RUN_STARTED to the terminal event.
+
+    Arguments and errors are those of `agui_reasoning.aio.run_agent`; the agent is a generator and its model
+    streams are synchronous.
+    """
+    run = run_input
+    if not isinstance(run, Run):
+        run = Run(
+            run,
+            api=api,
+            provider=provider,
+            model=model,
+            anchors=anchors,
+            stages=stages,
+            new_id=new_id,
+            now_ms=now_ms,
+            on_warning=on_warning,
+        )
+    return _drive(run, agent, on_error)
+
+
+def stream_run(
+    run_input: RunAgentInput | Mapping[str, Any],
+    source: Any,
+    *,
+    api: str,
+    provider: str | None = None,
+    model: str | None = None,
+    on_error: OnError | None = None,
+    anchors: Anchors = "required",
+    stages: Sequence[Stage] = (),
+    new_id: Callable[[], str] | None = None,
+    now_ms: Callable[[], int] | None = now_in_ms,
+    on_warning: Callable[[str], None] | None = None,
+) -> Generator[Event, None, None]:
+    """Run a single model response; arguments and errors are those of `agui_reasoning.aio.stream_run`."""
+    run = Run(
+        run_input,
+        api=api,
+        provider=provider,
+        model=model,
+        anchors=anchors,
+        stages=stages,
+        new_id=new_id,
+        now_ms=now_ms,
+        on_warning=on_warning,
+    )
+    decoder(api)  # an API that does not exist is told now, and not in every run
+
+    def agent(run: Run) -> Iterator[Item]:
+        yield ModelStream(source)
+
+    return _drive(run, agent, on_error)
+
+
+def _drive(run: Run, agent: Agent, on_error: OnError | None) -> Generator[Event, None, None]:
+    yield from run.start()
+    interrupts: list[Interrupt] = []
+    ended = False
+    try:
+        with closing(_items(agent(run))) as items:
+            for item in items:
+                if isinstance(item, Interrupt):
+                    interrupts.append(item)
+                    continue
+                for event in _show(run, item):
+                    ended = event is run.terminal
+                    yield event
+        last = last_events(run, interrupts, ended=ended)
+    except Exception as error:
+        report(error)
+        last = failure(run, error, on_error)
+    yield from last
+
+
+def _items(agent: Any) -> Generator[Item, None, None]:
+    """The agent's items; the agent is closed with this generator, whatever kind of iterator it is."""
+    if not hasattr(agent, "__iter__"):
+        discard(agent)
+        raise ConfigurationError(
+            f"The agent gave {type(agent).__name__}, which is no iterator.",
+            code="bad_agent",
+            hint="Write it as a generator: `def agent(run): … yield …`.",
+        )
+    try:
+        yield from agent
+    finally:
+        if close := getattr(agent, "close", None):
+            close()
+
+
+def _show(run: Run, item: Any) -> Generator[Event, None, None]:
+    if not isinstance(item, ModelStream):
+        yield from show(run, item)
+        return
+    reading = Reading(run, item)
+    with open_source_sync(item.source) as payloads:
+        if isinstance(payloads, Whole):
+            yield from reading.whole(payloads.response)
+            return
+        for payload in payloads:
+            yield from reading.receive(payload)
+    yield from reading.close()

@@ -1,0 +1,90 @@
+"""The page of the echo policy shows the table as it is.
+
+``python -m tests.docs.test_echo_policy_page`` writes it.
+"""
+
+from __future__ import annotations
+
+from agui_reasoning.policy import EchoRule, groups, rules
+from tests.docs.markdown import ROOT
+
+PAGE = ROOT / "docs" / "reference" / "echo-policy.md"
+APIS = ("anthropic-messages", "openai-responses", "openai-chat")
+HEAD = (
+    "| provider | model | status | written to | responses | where there is none | evidence |\n"
+    "|---|---|---|---|---|---|---|"
+)
+SCOPES = {
+    "none": "none",
+    "tool_loop": "tool loop",
+    "tool_turns_all": "all with calls",
+    "all": "all",
+}
+
+
+def code(text: str) -> str:
+    return f"`{text}`"
+
+
+def row(rule: EchoRule) -> str:
+    models = "any" if rule.model == ("*",) else ", ".join(map(code, rule.model))
+    scope = SCOPES[rule.scope]
+    if rule.scope_with_flags:
+        scope += f"; {SCOPES[rule.scope_with_flags]} with flags"
+    joined = " and " if rule.every else ", "
+    cells = [
+        ", ".join(map(code, rule.provider)),
+        models,
+        rule.status,
+        joined.join(map(code, rule.field)) or "nothing",
+        scope,
+        "" if rule.placeholder is None else code(f'"{rule.placeholder}"'),
+        f"{rule.evidence} ({rule.checked})",
+    ]
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def flags() -> str:
+    lines = ["| API | provider | field | value | why |", "|---|---|---|---|---|"]
+    for rule in rules():
+        for flag in rule.flags:
+            name = f"extra_body.{flag.name}" if flag.extra_body else flag.name
+            who = ", ".join(map(code, rule.provider))
+            lines.append(
+                f"| {code(rule.api)} | {who} | {code(name)} | {code(repr(flag.value))} | {flag.reason} |"
+            )
+    return "\n".join(dict.fromkeys(lines))
+
+
+def tables() -> dict[str, str]:
+    """Each generated table by its name on the page."""
+    found = {api: "\n".join([HEAD, *(row(rule) for rule in rules() if rule.api == api)]) for api in APIS}
+    lines = ["| group | values | members |", "|---|---|---|"]
+    for group in groups():
+        kinds, members = (", ".join(map(code, names)) for names in (group.kinds, group.members))
+        lines.append(f"| {group.name} | {kinds} | {members} |")
+    return {**found, "groups": "\n".join(lines), "flags": flags()}
+
+
+def written(page: str) -> str:
+    """The page with its tables as they should be."""
+    for name, table in tables().items():
+        start, end = f"<!-- table {name} -->\n", "<!-- end -->"
+        before, _, rest = page.partition(start)
+        page = before + start + table + "\n" + end + rest.partition(end)[2]
+    return page
+
+
+def test_the_tables_are_those_of_the_policy() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert written(page) == page
+
+
+def test_every_table_is_on_the_page_and_no_row_is_left_out() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert [name for name in tables() if f"<!-- table {name} -->" not in page] == []
+    assert {rule.api for rule in rules()} == set(APIS)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

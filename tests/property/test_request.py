@@ -1,0 +1,168 @@
+"""The law *pairing out*: whatever the history, no request breaks a rule of its provider."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from ag_ui.core import Message, SystemMessage, ToolMessage, UserMessage
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agui_reasoning.parts import NativePart, Part, ReasoningPart, ToolCallPart, ToolResultPart, Turn
+from agui_reasoning.replay import History
+from agui_reasoning.replay.request import ProviderRequest, build_request
+from tests.support.sdk_types import check_types
+from tests.support.strategies import turns
+from tests.support.validators import (
+    check_anthropic,
+    check_chat,
+    check_deepseek,
+    check_gemini_chat,
+    check_kimi,
+    check_openrouter,
+    check_responses,
+)
+
+Check = Callable[[dict[str, Any]], list[str]]
+
+TARGETS: dict[str, tuple[str, str, str, Check]] = {
+    "anthropic": ("anthropic-messages", "anthropic", "claude-opus-5", check_anthropic),
+    "bedrock": ("anthropic-messages", "bedrock", "anthropic.claude-opus-5-5", check_anthropic),
+    "openai": ("openai-responses", "openai", "gpt-5.6", check_responses),
+    "azure": ("openai-responses", "azure", "deployment", check_responses),
+    "codex": ("openai-responses", "chatgpt-codex", "gpt-5.3-codex", check_responses),
+    "openai-chat": ("openai-chat", "openai", "gpt-5.6", check_chat),
+    "deepseek": ("openai-chat", "deepseek", "deepseek-v4-pro", check_deepseek),
+    "kimi": ("openai-chat", "moonshot", "kimi-k2.6", check_kimi),
+    "google": ("openai-chat", "google", "gemini-3-pro", check_gemini_chat),
+    "openrouter": ("openai-chat", "openrouter", "anthropic/claude", check_openrouter),
+    "groq": ("openai-chat", "groq", "llama", check_chat),
+}
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[Turn | Message]:
+    """Turns of any origin, cut anywhere, with some calls answered, some late, some twice, some never."""
+    items: list[Turn | Message] = []
+    late: list[Message] = []
+    for number, parts in enumerate(draw(st.lists(turns(), max_size=4))):
+        if draw(st.booleans()):
+            items.append(UserMessage(id=f"u{number}", content=draw(st.sampled_from(["Hi.", "", " "]))))
+        cut = [_cut(draw, _typed(part)) for part in parts]
+        server = [part for part in cut if isinstance(part, ToolCallPart) and part.server]
+        found = [_found(call) for call in server if draw(st.booleans())]
+        items.append(Turn((*cut, *found), parts[0].origin if parts else None, f"resp_{number}"))
+        items += late
+        late = []
+        for part in cut:
+            if isinstance(part, ToolCallPart) and not part.server:
+                result = ToolMessage(id=f"r{number}", tool_call_id=part.id, content="found")
+                where = draw(st.sampled_from(["now", "late", "twice", "never"]))
+                items += {"now": [result], "twice": [result, result]}.get(where, [])
+                late += [result] if where == "late" else []
+    if draw(st.booleans()):
+        items.insert(draw(st.integers(0, len(items))), SystemMessage(id="s", content="Be brief."))
+    return [*items, *late]
+
+
+def _typed(part: Part) -> Part:
+    """The strategy's payloads are any JSON; what a client sends must not reach a provider unless it fits."""
+    if isinstance(part, NativePart) and part.kind == "openai.compaction":
+        return replace(part, payload={"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAAA"})
+    if isinstance(part, ToolCallPart) and part.server:
+        return replace(part, name="web_search")
+    return part
+
+
+def _cut(draw: st.DrawFn, part: Part) -> Part:
+    whole = draw(st.sampled_from([True, True, True, False]))
+    if whole or isinstance(part, ToolResultPart | NativePart):
+        return part
+    return replace(part, status="incomplete")
+
+
+def _found(call: ToolCallPart) -> ToolResultPart:
+    api = call.origin.api if call.origin else None
+    native = {
+        "anthropic-messages": {"type": "web_search_tool_result", "tool_use_id": call.id, "content": []},
+        "openai-responses": {
+            "type": "web_search_call",
+            "id": f"ws_{call.id}",
+            "status": "completed",
+            "action": {"type": "search", "query": "x"},
+        },
+    }.get(api or "", {"type": "search"})
+    return ToolResultPart(call.id, "found", native, call.origin)
+
+
+def build(items: list[Turn | Message], target: str, **options: Any) -> ProviderRequest:
+    api, provider, model, _ = TARGETS[target]
+    return build_request(
+        api, History(tuple(items)), provider=provider, model=model, on_warning=lambda text: None, **options
+    )
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@given(items=conversations())
+def test_no_history_makes_a_request_that_the_provider_refuses(
+    target: str, items: list[Turn | Message]
+) -> None:
+    request = build(items, target)
+    assert TARGETS[target][3](request.body) == []
+    assert check_types(TARGETS[target][0], request.body) == ""
+
+
+@given(items=conversations())
+def test_nothing_that_a_stateless_server_cannot_know_is_sent(items: list[Turn | Message]) -> None:
+    assert check_responses(build(items, "openai", store=False).body) == []
+
+
+@given(items=conversations())
+def test_a_stored_item_is_never_sent_without_its_reasoning(items: list[Turn | Message]) -> None:
+    """The ids in the strategy are shared by everything, so only what stands behind a gap is looked at."""
+    body = build(items, "openai").body
+    for number, item in enumerate(body["input"]):
+        if item.get("type") == "reasoning":
+            assert body["input"][number + 1].get("type") is not None
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@given(items=conversations())
+def test_every_reasoning_unit_is_in_the_report_once(target: str, items: list[Turn | Message]) -> None:
+    request = build(items, target)
+    units = [part for item in items if isinstance(item, Turn) for part in item.parts]
+    reasoning = sum(isinstance(part, ReasoningPart) for part in units)
+    valued = sum(bool(getattr(p, "opaque", ())) for p in units if not isinstance(p, ReasoningPart))
+    assert len(request.report) == reasoning + valued
+    assert all(entry.reason for entry in request.report if entry.outcome != "echoed")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@given(items=conversations(), number=st.integers(0, 3))
+def test_what_is_sent_of_the_past_does_not_change_when_the_conversation_goes_on(
+    target: str, items: list[Turn | Message], number: int
+) -> None:
+    """Prefix caches and prefix-bound signatures depend on it."""
+    field = "input" if TARGETS[target][0] == "openai-responses" else "messages"
+    whole = [item for item in items if not isinstance(item, SystemMessage)]
+    ends = [n for n, item in enumerate(whole) if isinstance(item, UserMessage) and item.content == "Hi."]
+    part = whole[: ends[number % len(ends)] + 1] if ends else []
+    if part and _settled(part, whole):
+        before, after = build(part, target).body[field], build(whole, target).body[field]
+        assert after[: len(before) - 1] == before[:-1]
+
+
+def _settled(part: list[Turn | Message], whole: list[Turn | Message]) -> bool:
+    """No result came later for a call of the past, and no scope moved on with the user's words."""
+    known = _call_ids(part)
+    rest = whole[len(part) :]
+    late = any(isinstance(item, ToolMessage) and item.tool_call_id in known for item in rest)
+    return not late and len(_call_ids(whole)) == len(set(_call_ids(whole)))
+
+
+def _call_ids(items: list[Turn | Message]) -> list[str]:
+    parts = [part for item in items if isinstance(item, Turn) for part in item.parts]
+    return [part.id for part in parts if isinstance(part, ToolCallPart)]

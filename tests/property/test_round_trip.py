@@ -1,0 +1,135 @@
+"""The law *round trip*: what was emitted is what is restored, also after what front ends do to a history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agui_reasoning import Emitter
+from agui_reasoning.deltas import Delta, unfold
+from agui_reasoning.parts import NativePart, Opaque, Part, ReasoningPart, TextPart, ToolCallPart, Turn
+from agui_reasoning.replay import restore
+from tests.support.frontends import FRONT_ENDS
+from tests.support.strategies import delta_lists, turns, with_results
+from tests.support.verifier import replay
+
+
+def history(conversation: list[list[Part]], now_ms: Any = None) -> list[dict[str, Any]]:
+    """The client's messages after some turns, each answered by the user."""
+    numbers = count()
+    messages: list[dict[str, Any]] = []
+    used: list[str] = []
+    for number, parts in enumerate(conversation):
+        emitter = Emitter(
+            new_id=lambda: f"id{next(numbers)}", on_warning=lambda message: None, used_call_ids=used
+        )
+        events = [event for delta in unfold(parts) for event in emitter.receive(delta)] + emitter.close()
+        produced = replay(events).messages
+        used += [call["id"] for message in produced for call in message.get("toolCalls", ())]
+        messages += [{"id": f"user{number}", "role": "user", "content": "Hi."}, *produced]
+    return messages
+
+
+def told(parts: list[Part]) -> bool:
+    """Whether the response has an envelope at all: one of nothing but text and calls has none."""
+    vital = any(
+        isinstance(part, ReasoningPart | NativePart) or getattr(part, "native", None) is not None
+        for part in parts
+    )
+    return vital or any(getattr(part, "opaque", ()) for part in parts)
+
+
+def bare(parts: list[Part]) -> tuple[str, list[tuple[str, str, str]]]:
+    """What is left of a response without an envelope."""
+    text = "".join(part.text for part in parts if isinstance(part, TextPart))
+    return "".join(text.split()), [(p.id, p.name, p.arguments) for p in parts if isinstance(p, ToolCallPart)]
+
+
+def distinct(conversation: list[list[Part]]) -> list[list[Part]]:
+    """The same turns, with call ids that no two turns share."""
+    return [
+        [_renamed(part, number) for part in with_results(parts)] for number, parts in enumerate(conversation)
+    ]
+
+
+def _renamed(part: Part, number: int) -> Part:
+    if isinstance(part, ToolCallPart):
+        return replace(part, id=f"{part.id}-{number}")
+    if hasattr(part, "tool_call_id"):
+        return replace(part, tool_call_id=f"{part.tool_call_id}-{number}")
+    return part
+
+
+conversations = st.lists(turns(), min_size=1, max_size=3).map(distinct)
+
+
+@settings(max_examples=300)
+@given(conversations)
+def test_what_was_emitted_is_restored(conversation: list[list[Part]]) -> None:
+    restored = restore(history(conversation)).turns
+    expected = [parts for parts in conversation if parts and _visible(parts)]
+    assert len(restored) == len(expected)
+    for turn, parts in zip(restored, expected, strict=True):
+        if told(parts):
+            assert list(turn.parts) == parts
+            assert turn.origin == parts[0].origin
+        else:
+            assert bare(list(turn.parts)) == bare(parts)
+
+
+def _visible(parts: list[Part]) -> bool:
+    return told(parts) or any(not isinstance(p, TextPart) or p.text.strip() for p in parts)
+
+
+def essentials(parts: list[Part]) -> tuple[list[str], list[Opaque], list[Any], list[str]]:
+    """What a provider requires back of a turn, in order."""
+    reasoning = [part for part in parts if isinstance(part, ReasoningPart)]
+    return (
+        [part.text for part in reasoning],
+        [opaque for part in reasoning for opaque in part.opaque],
+        [part.payload for part in parts if isinstance(part, NativePart)],
+        [part.id for part in parts if isinstance(part, ToolCallPart)],
+    )
+
+
+@pytest.mark.parametrize("front_end", ["copilotkit", "assistant-ui"])
+@settings(max_examples=200)
+@given(conversations)
+def test_what_front_ends_do_loses_nothing_a_provider_requires(
+    front_end: str, conversation: list[list[Part]]
+) -> None:
+    returned = FRONT_ENDS[front_end](history(conversation))
+    restored = [turn for turn in restore(returned).turns if told(list(turn.parts))]
+    expected = [parts for parts in conversation if any(isinstance(p, ReasoningPart) for p in parts)]
+    kept = [turn for turn in restored if any(isinstance(p, ReasoningPart) for p in turn.parts)]
+    assert [essentials(list(turn.parts)) for turn in kept] == [essentials(parts) for parts in expected]
+
+
+@settings(max_examples=200)
+@given(conversations)
+def test_merged_reasoning_never_comes_back_as_something_it_was_not(conversation: list[list[Part]]) -> None:
+    restored = restore(FRONT_ENDS["tanstack"](history(conversation))).turns
+    originals = [part for parts in conversation for part in parts if isinstance(part, ReasoningPart)]
+    for turn in restored:
+        for part in turn.parts:
+            if isinstance(part, ReasoningPart) and part.status == "complete":
+                assert replace(part, ext=None) in [replace(original, ext=None) for original in originals]
+
+
+@given(delta_lists)
+def test_whatever_was_emitted_restoring_never_fails(deltas: list[Delta]) -> None:
+    emitter = Emitter(on_warning=lambda message: None)
+    events = [event for delta in deltas for event in emitter.receive(delta)] + emitter.close()
+    messages = replay(events).messages
+    for transform in (lambda given: given, *FRONT_ENDS.values()):
+        restore(transform(messages))
+
+
+Transform = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
+_ = Turn

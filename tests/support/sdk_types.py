@@ -1,0 +1,52 @@
+"""The official SDKs' own types of a request, checked to the bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import anthropic.types.beta.message_create_params as beta_params
+import anthropic.types.message_create_params as message_params
+import openai.types.chat.completion_create_params as chat_params
+import openai.types.responses.response_create_params as response_params
+from pydantic import TypeAdapter, ValidationError
+
+_ADAPTERS: dict[str, list[tuple[TypeAdapter[Any], dict[str, Any]]]] = {
+    "anthropic-messages": [
+        (TypeAdapter(message_params.MessageCreateParamsNonStreaming), {"max_tokens": 1}),
+        (TypeAdapter(beta_params.MessageCreateParamsNonStreaming), {"max_tokens": 1}),
+    ],
+    "openai-responses": [(TypeAdapter(response_params.ResponseCreateParamsNonStreaming), {})],
+    "openai-chat": [(TypeAdapter(chat_params.CompletionCreateParamsNonStreaming), {})],
+}
+
+
+def check_types(api: str, body: dict[str, Any]) -> str:
+    """What the SDK's types have against a body; empty when they take it."""
+    fault = ""
+    for adapter, more in _ADAPTERS[api]:
+        try:
+            _force(adapter.validate_python({**_completed(api, body), **more, "model": "any"}))
+        except ValidationError as error:
+            fault = fault or str(error.errors(include_input=False, include_url=False)[:3])
+        else:
+            return ""
+    return fault
+
+
+def _completed(api: str, body: dict[str, Any]) -> dict[str, Any]:
+    """The types demand ids that the API does not: Codex and Azure take items without."""
+    if api != "openai-responses":
+        return body
+    items = [{"id": "rs_none", **item} if item.get("type") == "reasoning" else item for item in body["input"]]
+    return {**body, "input": items}
+
+
+def _force(value: Any) -> None:
+    """Walk everything: pydantic checks an ``Iterable`` only as it is read."""
+    if isinstance(value, Mapping):
+        for inner in value.values():
+            _force(inner)
+    elif not isinstance(value, str | bytes) and hasattr(value, "__iter__"):
+        for inner in value:
+            _force(inner)

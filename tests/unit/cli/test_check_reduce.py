@@ -1,0 +1,147 @@
+"""``check`` and ``reduce``."""
+
+import json
+
+import pytest
+
+from agui_reasoning import scripted
+from agui_reasoning.wire import SSEEncoder
+from tests.property.test_own_streams import exchanged
+from tests.support.play import FAILED, FINISHED, STARTED, call, ev, text, thought, value
+
+GOOD = [
+    STARTED,
+    *thought("r1", "Rain?\nMaybe."),
+    value("r1", "SEALED"),
+    *text("m1", "Take a coat."),
+    *call("c1", '{"city": "Oslo"}', parentMessageId="m1"),
+    value("c1", "SEALED-CALL", "tool-call"),
+    FINISHED,
+]
+LOSSY = [STARTED, value("r1"), *thought("r1"), FINISHED]
+BROKEN = [STARTED, *thought("r1", "Rain?"), text("m1", "x")[1], FINISHED]
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(events):
+        path = tmp_path / "events.json"
+        path.write_text(json.dumps(events), encoding="utf-8")
+        return path
+
+    return write
+
+
+# -- check
+
+
+@pytest.mark.parametrize("name", scripted.names())
+def test_a_script_passes(name, tmp_path, cli):
+    path = tmp_path / "run.sse"
+    path.write_bytes(b"".join(map(SSEEncoder().encode, exchanged(scripted.load(name)))))
+    result = cli("check", path, "--strict")
+    assert (result.status, result.stderr) == (0, "")
+    assert result.stdout.endswith("nothing to find fault with.\n")
+
+
+@pytest.mark.parametrize(
+    ("events", "strict", "status"),
+    [(GOOD, 0, 0), (GOOD, 1, 0), (LOSSY, 0, 0), (LOSSY, 1, 1), (BROKEN, 0, 1), (GOOD[:-1], 0, 1), ([], 0, 1)],
+)
+def test_the_status_tells(events, strict, status, file, cli):
+    result = cli("check", file(events), *["--strict"] * strict)
+    assert (result.status, result.stderr) == (status, "")
+
+
+def test_a_finding_says_where_what_and_what_to_do(file, cli):
+    assert cli("check", file(BROKEN)).stdout.splitlines() == [
+        "error    event 4  not_open",
+        "         TEXT_MESSAGE_CONTENT: no text message 'm1' is open.",
+        "         Send TEXT_MESSAGE_START for it first, and nothing after its end.",
+        "6 events: 1 error.",
+    ]
+    assert cli("check", file(GOOD[:1])).stdout.splitlines()[0] == "error    the end  truncated_run"
+
+
+def test_json_is_one_object(file, cli):
+    result = cli("check", file(LOSSY), "--json")
+    report = json.loads(result.stdout)
+    assert result.status == 0
+    [finding] = report.pop("findings")
+    assert report == {"ok": False, "events": 5, "errors": 0, "warnings": 1}
+    assert {**finding, "message": "", "remedy": ""} == {
+        "code": "value_before_entity",
+        "severity": "warning",
+        "index": 1,
+        "message": "",
+        "remedy": "",
+    }
+    assert json.loads(cli("check", file(GOOD), "--json").stdout)["ok"] is True
+
+
+@pytest.mark.parametrize("command", ["check", "reduce"])
+def test_every_form_of_input_is_read(command, tmp_path, cli, process):
+    forms = {
+        "sse": b"".join(map(SSEEncoder().encode, GOOD)),
+        "lines": "".join(f"{json.dumps(event)}\n" for event in GOOD).encode(),
+        "array": json.dumps(GOOD).encode(),
+    }
+    outputs = set()
+    for name, data in forms.items():
+        path = tmp_path / name
+        path.write_bytes(data)
+        outputs.add((cli(command, path).status, cli(command, path).stdout))
+    outputs.add((0, process(command, "-", stdin=forms["sse"]).stdout))
+    assert len(outputs) == 1
+
+
+@pytest.mark.parametrize("command", ["check", "reduce"])
+@pytest.mark.parametrize("data", [b"{", b"[1]", b"\xff", b'{"type": ""}'])
+def test_what_cannot_be_read_is_one_line_and_2(command, data, tmp_path, cli):
+    path = tmp_path / "input"
+    path.write_bytes(data)
+    result = cli(command, path)
+    assert (result.status, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    assert cli(command, tmp_path / "none").status == 2
+
+
+# -- reduce
+
+
+def test_the_messages_are_printed(file, cli):
+    result = cli("reduce", file(GOOD))
+    assert (result.status, result.stderr) == (0, "")
+    assert result.stdout.splitlines() == [
+        "reasoning  r1",
+        "  Rain?",
+        "  Maybe.",
+        "  [encrypted value: 6 characters]",
+        "assistant  m1",
+        "  Take a coat.",
+        '  get({"city": "Oslo"})  c1',
+        "  [encrypted value: 11 characters]",
+    ]
+
+
+def test_json_is_one_array_with_everything(file, cli):
+    messages = json.loads(cli("reduce", file(GOOD), "--json").stdout)
+    assert messages[0]["encryptedValue"] == "SEALED"
+    assert messages[1]["toolCalls"][0]["encryptedValue"] == "SEALED-CALL"
+
+
+@pytest.mark.parametrize(("events", "code"), [(BROKEN, "not_open"), (GOOD[:4], "truncated_run")])
+def test_what_came_before_is_still_printed(events, code, file, cli):
+    for options in ([], ["--json"]):
+        result = cli("reduce", file(events), *options)
+        assert result.status == 1
+        assert "Rain?" in result.stdout
+        assert result.stderr.rstrip().endswith(f"[{code}]")
+
+
+def test_warnings_go_to_stderr_and_an_error_of_the_run_is_no_error_here(file, cli):
+    parts = {"id": "u", "role": "user", "content": [{"type": "text", "text": "Hi"}]}
+    events = [STARTED, ev("FUTURE_EVENT"), ev("MESSAGES_SNAPSHOT", messages=[parts]), FAILED]
+    result = cli("reduce", file(events))
+    assert result.status == 0
+    assert result.stderr.startswith("warning: FUTURE_EVENT")
+    assert result.stdout == 'user  u\n  [{"type": "text", "text": "Hi"}]\n'

@@ -1,0 +1,236 @@
+"""The gateway's application, over real HTTP."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Iterator
+from itertools import count
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+import pytest
+
+from agui_reasoning import Run
+from agui_reasoning.deltas import ReasoningDelta, TextDelta
+from agui_reasoning.driver import FAILED
+from agui_reasoning.gateway import create_app, local_server
+from tests.support.verifier import Client
+from tests.unit.gateway.http_client import INPUT, TIMEOUT, Answer, call, opened
+
+SMALL = 4096
+
+
+class Fake:
+    """An upstream that does what a test says."""
+
+    name = "<fake>"
+
+    def __init__(self, *items: Any) -> None:
+        self.items = items
+        self.closed = threading.Event()
+
+    async def agent(self, run: Run) -> AsyncIterator[Any]:
+        try:
+            for item in self.items:
+                if isinstance(item, Exception):
+                    raise item
+                if item is Ellipsis:
+                    await anyio.sleep_forever()
+                yield item
+        finally:
+            self.closed.set()
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with local_server(create_app(max_body_bytes=SMALL)) as url:
+        yield url
+
+
+def run(answer: Answer) -> Client:
+    assert answer.status == 200
+    return Client().feed(answer.events).done()
+
+
+# -- runs
+
+
+def test_a_question_is_answered_with_a_call_that_is_pending(url: str) -> None:
+    answer = call(f"{url}/agent")
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert [message["role"] for message in run(answer).messages] == ["reasoning", "reasoning", "assistant"]
+    assert answer.events[-1]["outcome"] == {
+        "type": "success",
+        "pendingToolCallIds": ["toolu_demo_01BergenForecast"],
+    }
+
+
+def test_without_a_version_the_outcome_is_left_out(url: str) -> None:
+    answer = call(f"{url}/agent", {name: value for name, value in INPUT.items() if name != "protocolVersion"})
+    run(answer)
+    assert (answer.events[-1]["type"], "outcome" in answer.events[-1]) == ("RUN_FINISHED", False)
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", None, "application/json; charset=utf-8"])
+def test_the_content_type_does_not_matter(url: str, content_type: str | None) -> None:
+    run(call(f"{url}/agent", content_type=content_type))
+
+
+def test_ids_can_be_chosen_and_the_path_too() -> None:
+    ids = map("id-{}".format, count(1))
+    with local_server(create_app(Fake(TextDelta("Yes.")), path="/runs", new_id=ids.__next__)) as url:
+        answer = call(f"{url}/runs")
+    assert [message["id"] for message in run(answer).messages] == ["id-2"]
+
+
+def test_silence_is_filled_with_comments() -> None:
+    upstream = Fake(ReasoningDelta("Hm"), ...)
+    with (
+        local_server(create_app(upstream, keep_alive_s=0.05)) as url,
+        opened(f"{url}/agent") as response,
+    ):
+        while b": keep-alive" not in response.readline():
+            pass
+    assert upstream.closed.wait(TIMEOUT)
+
+
+def test_a_client_that_leaves_ends_its_run() -> None:
+    upstream = Fake(ReasoningDelta("Hm"), ...)
+    with local_server(create_app(upstream)) as url:
+        with opened(f"{url}/agent") as response:
+            while b"Hm" not in response.readline():
+                pass
+        assert upstream.closed.wait(TIMEOUT)
+
+
+@pytest.mark.parametrize(("on_error", "sentence"), [(None, FAILED), (lambda error: "Sorry.", "Sorry.")])
+def test_a_failure_is_a_fixed_sentence_and_a_traceback_in_the_log(
+    on_error: Any, sentence: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    upstream = Fake(ReasoningDelta("Hm"), ConnectionError("secret words"))
+    with caplog.at_level(logging.ERROR), local_server(create_app(upstream, on_error=on_error)) as url:
+        answer = call(f"{url}/agent")
+    run(answer)
+    assert (answer.events[-1]["type"], answer.events[-1]["message"]) == ("RUN_ERROR", sentence)
+    assert b"secret" not in answer.body
+    assert "ConnectionError: secret words" in caplog.text
+
+
+def test_warnings_of_a_run_go_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    huge = ReasoningDelta("Hm", ext={"huge": "x" * 1_100_000})
+    with local_server(create_app(Fake(huge, TextDelta("Yes.")))) as url:
+        run(call(f"{url}/agent"))
+    assert [record.name for record in caplog.records] == ["agui_reasoning"]
+
+
+# -- requests that are refused
+
+
+def refused(answer: Answer) -> tuple[int, str]:
+    assert "SECRET" not in answer.body.decode()
+    return answer.status, answer.error["code"]
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b'{"SECRET"', b"\xff\xfe", b"NaN", b"[" * 3000, b"{} {}"])
+def test_what_is_not_json_is_400(url: str, body: bytes) -> None:
+    assert refused(call(f"{url}/agent", body)) == (400, "bad_json")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [],
+        "SECRET",
+        None,
+        {},
+        INPUT | {"threadId": {"SECRET": 1}},
+        INPUT | {"messages": [{"id": "u1", "role": "SECRET", "content": ""}]},
+        INPUT | {"messages": [{"id": "u1", "role": "user", "content": ["SECRET"]}]},
+    ],
+)
+def test_what_is_no_run_input_is_422(url: str, body: Any) -> None:
+    assert refused(call(f"{url}/agent", json.dumps(body).encode())) == (422, "bad_input")
+
+
+def test_a_body_that_is_too_large_is_413(url: str) -> None:
+    answer = call(f"{url}/agent", b'"' + b"SECRET" * SMALL + b'"')
+    assert refused(answer) == (413, "body_too_large")
+    assert str(SMALL) in answer.error["message"]
+
+
+def test_a_body_as_large_as_the_limit_is_read(url: str) -> None:
+    body = json.dumps(INPUT).encode()
+    run(call(f"{url}/agent", body + b" " * (SMALL - len(body))))
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE"])
+def test_another_method_is_405(url: str, method: str) -> None:
+    answer = call(f"{url}/agent", None, method)
+    assert (answer.status, answer.headers["allow"]) == (405, "POST")
+    if method != "HEAD":
+        assert answer.error["code"] == "method_not_allowed"
+
+
+@pytest.mark.parametrize("path", ["/agents", "/agent/x", "/favicon.ico"])
+def test_another_path_is_404(url: str, path: str) -> None:
+    assert refused(call(f"{url}{path}")) == (404, "not_found")
+
+
+def test_a_client_that_leaves_in_its_request_is_no_error(url: str, caplog: pytest.LogCaptureFixture) -> None:
+    parts = urlsplit(url)
+    with socket.create_connection((parts.hostname, parts.port), TIMEOUT) as connection:
+        connection.sendall(b"POST /agent HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+    run(call(f"{url}/agent"))
+    assert caplog.records == []
+
+
+# -- the page
+
+
+def test_the_page_names_the_endpoint_and_shows_how_to_call_it() -> None:
+    with local_server(create_app(Fake())) as url:
+        answer = call(f"{url}/", None, "GET")
+    page = answer.body.decode()
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert f"curl -N {url}/agent" in page
+    assert "&lt;fake&gt;" in page
+    # Self-contained: nothing is loaded from anywhere.
+    assert not any(word in page for word in ("<script", "src=", "<link", "@import"))
+
+
+def test_the_call_on_the_page_works(url: str) -> None:
+    page = call(f"{url}/", None, "GET").body.decode()
+    run(call(f"{url}/agent", page.partition("-d '")[2].partition("'</code>")[0].encode()))
+
+
+def test_a_host_from_outside_is_escaped(url: str) -> None:
+    parts = urlsplit(url)
+    with socket.create_connection((parts.hostname, parts.port), TIMEOUT) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x<script>\r\nConnection: close\r\n\r\n")
+        page = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert b"<script>" not in page
+
+
+# -- the extra
+
+
+@pytest.mark.parametrize("package", ["starlette", "uvicorn"])
+def test_the_extra_is_named_when_it_is_missing(package: str) -> None:
+    script = (
+        f"import sys; sys.modules[{package!r}] = None\n"
+        "from agui_reasoning import MissingExtraError\n"
+        "try:\n    import agui_reasoning.gateway\n"
+        "except MissingExtraError as error:\n    print(error.code, error)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == (
+        "missing_extra agui_reasoning.gateway needs packages that are not installed. "
+        'Install them: pip install "agui-reasoning[server]".\n',
+        "",
+    )

@@ -1,0 +1,427 @@
+"""The asynchronous driver: what it opens it closes, whatever happens, on asyncio and trio."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from typing import Any
+
+import anyio
+import pytest
+from ag_ui.core import CustomEvent, Interrupt
+
+from agui_reasoning import ConfigurationError, ProviderError, RemoteProtocolError, Run
+from agui_reasoning.aio import ModelStream, run_agent, stream_run
+from agui_reasoning.deltas import ReasoningDelta, TextDelta
+from agui_reasoning.driver import FAILED
+from agui_reasoning.parts import ToolResultPart
+from agui_reasoning.scripted import load
+from tests.support.verifier import Client, plain
+
+pytestmark = pytest.mark.anyio
+
+INPUT: dict[str, Any] = {"threadId": "t", "runId": "r", "messages": [], "protocolVersion": "1.0"}
+API = "anthropic-messages"
+PAYLOADS = [event["data"] for event in load("anthropic-weather")["events"]]
+ANSWER = [event["data"] for event in load("anthropic-weather-2")["events"]]
+
+
+class Tape:
+    """A provider stream that notes what happens to it, in one of the forms SDKs use."""
+
+    def __init__(
+        self, payloads: list[Any], *, fail_at: int | None = None, stall_at: int | None = None
+    ) -> None:
+        self.payloads = payloads
+        self.fail_at = fail_at
+        self.stall_at = stall_at
+        self.opened = self.closed = self.read = 0
+
+    def _check(self, number: int) -> None:
+        self.read += 1
+        if number == self.fail_at:
+            raise ConnectionError("secret words of the network")
+
+    # -- asynchronous forms
+
+    async def generator(self) -> AsyncIterator[Any]:
+        self.opened += 1
+        try:
+            for number, payload in enumerate(self.payloads):
+                self._check(number)
+                if number == self.stall_at:
+                    await anyio.sleep_forever()
+                yield payload
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.lowlevel.checkpoint()
+            self.closed += 1
+
+    async def awaitable(self) -> AsyncIterator[Any]:
+        await anyio.lowlevel.checkpoint()
+        return self.generator()
+
+    @asynccontextmanager
+    async def manager(self) -> AsyncIterator[AsyncIterator[Any]]:
+        async with aclosing(self.generator()) as stream:  # type: ignore[type-var]
+            yield stream
+
+    def sdk(self) -> _SDKStream:
+        return _SDKStream(self)
+
+    async def awaited_sdk(self) -> _SDKStream:
+        return _SDKStream(self)
+
+    # -- synchronous forms
+
+    def iterator(self) -> Iterator[Any]:
+        self.opened += 1
+        try:
+            for number, payload in enumerate(self.payloads):
+                self._check(number)
+                yield payload
+        finally:
+            self.closed += 1
+
+    @contextmanager
+    def sync_manager(self) -> Iterator[Iterator[Any]]:
+        stream = self.iterator()
+        try:
+            yield stream
+        finally:
+            stream.close()  # type: ignore[attr-defined]
+
+
+class _SDKStream:
+    """Shaped like the asynchronous streams of the vendor SDKs."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+        self._inner = tape.generator()
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self._inner
+
+    async def __aenter__(self) -> _SDKStream:
+        return self
+
+    async def __aexit__(self, *why: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._inner.aclose()  # type: ignore[attr-defined]
+
+
+FORMS: dict[str, Callable[[Tape], Any]] = {
+    "async generator": Tape.generator,
+    "awaitable": Tape.awaitable,
+    "async context manager": Tape.manager,
+    "SDK stream": Tape.sdk,
+    "awaitable of an SDK stream": Tape.awaited_sdk,
+    "callable of a generator": lambda tape: tape.generator,
+    "callable of an awaitable": lambda tape: tape.awaitable,
+    "callable of a manager": lambda tape: tape.manager,
+    "lambda of an awaitable": lambda tape: lambda: tape.awaited_sdk(),
+    "generator": Tape.iterator,
+    "context manager": Tape.sync_manager,
+    "callable of a sync generator": lambda tape: tape.iterator,
+    "callable of a sync manager": lambda tape: tape.sync_manager,
+}
+forms = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+
+
+async def collect(events: AsyncIterator[Any]) -> list[dict[str, Any]]:
+    with anyio.fail_after(5):
+        return plain([event async for event in events])
+
+
+def types(events: list[dict[str, Any]]) -> list[str]:
+    return [event["type"] for event in events]
+
+
+def verified(events: list[dict[str, Any]]) -> Client:
+    return Client().feed(events).done()
+
+
+@forms
+async def test_every_form_of_source_is_opened_read_and_closed_once(form: Callable[[Tape], Any]) -> None:
+    tape = Tape(PAYLOADS)
+    client = verified(await collect(stream_run(INPUT, form(tape), api=API)))
+    assert (tape.opened, tape.closed, tape.read) == (1, 1, len(PAYLOADS))
+    assert client.messages[0]["role"] == "reasoning"
+
+
+async def test_lists_and_whole_responses_are_sources_too() -> None:
+    whole = {
+        "id": "msg",
+        "model": "m",
+        "content": [{"type": "text", "text": "Hi."}],
+        "stop_reason": "end_turn",
+    }
+    for source in (PAYLOADS, tuple(PAYLOADS), whole, lambda: whole):
+        events = await collect(stream_run(INPUT, source, api=API))
+        assert types(events)[-1] == "RUN_FINISHED"
+        verified(events)
+
+
+@forms
+async def test_an_error_in_the_stream_ends_the_run_and_closes_the_source(
+    form: Callable[[Tape], Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    tape = Tape(PAYLOADS, fail_at=5)
+    events = await collect(stream_run(INPUT, form(tape), api=API))
+    assert (events[-1]["type"], events[-1]["message"], "code" in events[-1]) == ("RUN_ERROR", FAILED, False)
+    verified(events)
+    assert tape.closed == 1
+    assert "secret words" not in str(events)
+    assert "secret words" in caplog.text
+
+
+@forms
+async def test_a_reader_that_leaves_closes_the_source(form: Callable[[Tape], Any]) -> None:
+    for stop in ("RUN_STARTED", "REASONING_MESSAGE_CONTENT", "TOOL_CALL_ARGS"):
+        tape = Tape(PAYLOADS)
+        async with aclosing(stream_run(INPUT, form(tape), api=API)) as events:
+            async for event in events:
+                if event.type.value == stop:
+                    break
+        assert tape.closed == tape.opened
+
+
+@forms
+async def test_cancellation_closes_the_source(form: Callable[[Tape], Any]) -> None:
+    tape = Tape(PAYLOADS)
+    with anyio.CancelScope() as scope:
+        async with aclosing(stream_run(INPUT, form(tape), api=API)) as events:
+            async for event in events:
+                if event.type.value == "REASONING_MESSAGE_CONTENT":
+                    scope.cancel()
+                    await anyio.lowlevel.checkpoint()
+    assert scope.cancelled_caught
+    assert (tape.opened, tape.closed) == (1, 1)
+
+
+@pytest.mark.parametrize("form", ["async generator", "SDK stream", "async context manager"])
+async def test_cancellation_while_the_provider_is_silent_closes_the_source(form: str) -> None:
+    tape = Tape(PAYLOADS, stall_at=6)
+    with anyio.move_on_after(0.05):
+        await collect(stream_run(INPUT, FORMS[form](tape), api=API))
+    assert (tape.opened, tape.closed) == (1, 1)
+
+
+async def test_an_abort_at_every_payload_leaves_nothing_open() -> None:
+    for number in range(len(PAYLOADS)):
+        tape = Tape(PAYLOADS, fail_at=number)
+        events = await collect(stream_run(INPUT, tape.generator(), api=API))
+        verified(events)
+        assert tape.closed == 1
+
+
+async def test_a_refusal_before_the_first_byte_is_an_error_inside_the_run(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def refused() -> Any:
+        raise PermissionError("429 with the prompt in it")
+
+    events = await collect(stream_run(INPUT, refused(), api=API))
+    assert types(events) == ["RUN_STARTED", "RUN_ERROR"]
+    assert events[-1]["message"] == FAILED
+    assert "Traceback" in caplog.text
+    assert "429 with the prompt" in caplog.text
+
+
+async def test_the_providers_error_keeps_its_words_for_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    error = {"type": "error", "error": {"type": "overloaded_error", "message": "words of the provider"}}
+    events = await collect(stream_run(INPUT, [*PAYLOADS[:5], error], api=API))
+    verified(events)
+    assert events[-1]["code"] == "provider_error"
+    assert "words of the provider" not in str(events)
+    assert "words of the provider" in caplog.text
+
+
+async def test_on_error_chooses_the_sentence() -> None:
+    seen: list[BaseException] = []
+
+    def on_error(error: BaseException) -> str | None:
+        seen.append(error)
+        return "Please wait a minute." if isinstance(error, ProviderError) else None
+
+    error = {"type": "error", "error": {"type": "overloaded_error", "message": ""}}
+    events = await collect(stream_run(INPUT, [error], api=API, on_error=on_error))
+    assert events[-1]["message"] == "Please wait a minute."
+    events = await collect(stream_run(INPUT, PAYLOADS[:3], api=API, on_error=on_error))
+    assert (events[-1]["message"], events[-1]["code"]) == (FAILED, "truncated_stream")
+    assert len(seen) == 2
+
+
+async def test_an_agent_loops_over_model_and_tools() -> None:
+    tapes = [Tape(PAYLOADS), Tape(ANSWER)]
+
+    async def agent(run: Run) -> AsyncIterator[Any]:
+        for tape in tapes:
+            yield ModelStream(tape.awaited_sdk(), api=API, provider="anthropic")
+            if not run.pending_calls:
+                return
+            for call in run.pending_calls:
+                yield CustomEvent(name="progress", value={"tool": call.name})
+                yield ToolResultPart(call.id, f"result of {call.name} {sorted(call.args)}")
+
+    events = await collect(run_agent(INPUT, agent))
+    client = verified(events)
+    assert [m["role"] for m in client.messages] == [
+        "reasoning",
+        "reasoning",
+        "assistant",
+        "tool",
+        "reasoning",
+        "assistant",
+    ]
+    assert types(events).count("CUSTOM") == 1
+    assert "outcome" not in events[-1]
+    assert [tape.closed for tape in tapes] == [1, 1]
+
+
+async def test_an_agent_may_yield_deltas_parts_events_and_interrupts() -> None:
+    async def agent(run: Run) -> AsyncIterator[Any]:
+        yield ReasoningDelta("Hm.")
+        yield {"type": "CUSTOM", "name": "x", "value": None}
+        yield TextDelta("Shall I?")
+        yield Interrupt(id="i", reason="confirm")
+
+    events = await collect(run_agent(INPUT, agent))
+    verified(events)
+    assert events[-1]["outcome"]["interrupts"][0]["id"] == "i"
+
+
+async def test_a_run_that_is_made_already_keeps_its_options() -> None:
+    run = Run(INPUT, api=API, new_id=iter(f"id{n}" for n in range(99)).__next__)
+
+    async def agent(run: Run) -> AsyncIterator[Any]:
+        yield ModelStream(PAYLOADS)
+
+    events = await collect(run_agent(run, agent))
+    assert events[1]["messageId"].startswith("id")
+    assert not any("timestamp" in event for event in events)
+
+
+@pytest.mark.parametrize(
+    ("item", "code"),
+    [
+        (ModelStream(PAYLOADS), "no_api"),
+        (ModelStream(PAYLOADS, api="telepathy"), "unknown_api"),
+        (ModelStream("text", api=API), "bad_source"),
+        (ModelStream(7, api=API), "bad_source"),
+        ("text", "not_an_item"),
+        ({"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}, "frame_event"),
+    ],
+)
+async def test_what_an_agent_cannot_mean_ends_the_run_with_a_code(item: Any, code: str) -> None:
+    async def agent(run: Run) -> AsyncIterator[Any]:
+        yield TextDelta("before")
+        yield item
+
+    events = await collect(run_agent(INPUT, agent))
+    verified(events)
+    assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", code)
+
+
+async def test_an_agent_that_is_no_generator_is_told_so() -> None:
+    async def agent(run: Run) -> Any:
+        return None
+
+    events = await collect(run_agent(INPUT, agent))
+    assert events[-1]["code"] == "bad_agent"
+
+
+async def test_the_agent_is_closed_when_the_reader_leaves() -> None:
+    closed: list[str] = []
+
+    async def agent(run: Run) -> AsyncIterator[Any]:
+        try:
+            yield TextDelta("one")
+            yield TextDelta("two")
+        finally:
+            closed.append("agent")
+
+    async with aclosing(run_agent(INPUT, agent)) as events:
+        async for event in events:
+            if event.type.value == "TEXT_MESSAGE_CONTENT":
+                break
+    assert closed == ["agent"]
+
+
+async def test_a_source_that_cannot_be_closed_does_not_fail_the_run(caplog: pytest.LogCaptureFixture) -> None:
+    class Stubborn:
+        def __aiter__(self) -> AsyncIterator[Any]:
+            return Tape(PAYLOADS).generator()
+
+        async def aclose(self) -> None:
+            raise OSError("no")
+
+    events = await collect(stream_run(INPUT, Stubborn(), api=API))
+    assert types(events)[-1] == "RUN_FINISHED"
+    assert "could not be closed" in caplog.text
+
+
+async def test_what_cannot_run_is_refused_before_there_is_a_stream() -> None:
+    with pytest.raises(RemoteProtocolError, match="malformed"):
+        stream_run({"threadId": 1}, PAYLOADS, api=API)
+    with pytest.raises(RemoteProtocolError, match="malformed"):
+        run_agent({"threadId": 1}, lambda run: Tape(PAYLOADS).generator())
+    with pytest.raises(ConfigurationError, match="telepathy"):
+        stream_run(INPUT, PAYLOADS, api="telepathy")
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+async def test_a_stream_that_nobody_reads_leaves_no_coroutine_behind(steps: int) -> None:
+    tape = Tape(PAYLOADS)
+    events = stream_run(INPUT, tape.awaitable(), api=API)
+    for _ in range(steps):
+        await anext(events)
+    await events.aclose()
+    del events
+    gc.collect()
+    stream_run(INPUT, tape.awaitable(), api=API)
+    gc.collect()
+    assert tape.opened == 0
+
+
+@pytest.mark.parametrize("passes_on", [True, False])
+async def test_an_agent_may_end_the_run_itself(passes_on: bool) -> None:
+    async def agent(run: Run) -> AsyncIterator[Any]:
+        yield ReasoningDelta("Hm.")
+        events = run.cancel()
+        for event in events if passes_on else events[:-1]:
+            yield event
+
+    events = await collect(run_agent(INPUT, agent))
+    verified(events)
+    assert events[-1]["outcome"] == {"type": "cancelled"}
+
+
+async def test_an_on_error_that_fails_leaves_the_default_sentence(caplog: pytest.LogCaptureFixture) -> None:
+    def on_error(error: BaseException) -> str:
+        raise KeyError("bug")
+
+    events = await collect(stream_run(INPUT, PAYLOADS[:3], api=API, on_error=on_error))
+    assert events[-1]["message"] == FAILED
+    assert "on_error" in caplog.text
+
+
+async def test_events_are_stamped_by_the_clock() -> None:
+    events = await collect(stream_run(INPUT, PAYLOADS, api=API))
+    assert events[0]["timestamp"] > 1_700_000_000_000
+
+
+def test_the_signatures_spell_their_options_out() -> None:
+    for function in (run_agent, stream_run):
+        kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
+        assert inspect.Parameter.VAR_KEYWORD not in kinds
+
+
+@pytest.fixture(autouse=True)
+def _log_level(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, logger="agui_reasoning")
