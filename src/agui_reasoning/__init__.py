@@ -23,6 +23,7 @@ from agui_reasoning.errors import (
     TransportError,
     TruncatedRunError,
 )
+from agui_reasoning.replay import History, ProviderRequest, build_request, restore
 from agui_reasoning.run import Run
 from agui_reasoning.sync import run_agent, stream_run
 
@@ -34,11 +35,13 @@ __all__ = [
     "DecodeError",
     "Emitter",
     "Finding",
+    "History",
     "LocalProtocolError",
     "MissingExtraError",
     "ModelStream",
     "ProtocolError",
     "ProviderError",
+    "ProviderRequest",
     "ReasoningLostError",
     "ReasoningLostWarning",
     "RemoteProtocolError",
@@ -46,9 +49,11 @@ __all__ = [
     "RunFailedError",
     "TransportError",
     "TruncatedRunError",
+    "build_request",
     "check_events",
     "compact",
     "reduce_events",
+    "restore",
     "run_agent",
     "stream_run",
 ]

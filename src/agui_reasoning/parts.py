@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 Status: TypeAlias = Literal["complete", "incomplete"]
-"""``"incomplete"`` marks a unit that was cut: it is shown, and never sent back."""
+"""``"incomplete"`` marks a unit that was cut: it is shown; cut reasoning and cut calls never go back."""
 
 Channel: TypeAlias = Literal["text", "summary", "raw"]
 """What the API calls the text: a summary, the raw chain of thought, or nothing in particular."""

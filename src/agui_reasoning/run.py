@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from ag_ui.core import BaseEvent, Event, Interrupt, ResumeEntry, RunAgentInput, TokenUsage
+from ag_ui.core import BaseEvent, Event, Interrupt, ResumeEntry, RunAgentInput, TokenUsage, Tool
 from pydantic import ValidationError
 
 from agui_reasoning.deltas import Delta, UsageDelta
@@ -13,10 +13,10 @@ from agui_reasoning.emitter import Emitter
 from agui_reasoning.emitter.machine import new_uuid
 from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.emitter.writer import Anchors
-from agui_reasoning.errors import LocalProtocolError, RemoteProtocolError
+from agui_reasoning.errors import ConfigurationError, LocalProtocolError, RemoteProtocolError
 from agui_reasoning.frames import Ending, Frame, RunFrame, SubagentFrame
 from agui_reasoning.parts import Part, ToolCallPart
-from agui_reasoning.replay import History, restore
+from agui_reasoning.replay import History, ProviderRequest, build_request, restore
 
 __all__ = ["Run"]
 
@@ -81,6 +81,7 @@ class Run:
             "on_warning": on_warning,
         }
         self._new_id = new_id or new_uuid
+        self._on_warning = on_warning
         self._now_ms = now_ms
         self._state: Literal["new", "running", "ended"] = "new"
         self._terminal: Event | None = None
@@ -117,6 +118,43 @@ class Run:
     def resume(self) -> Mapping[str, ResumeEntry]:
         """The answers to the interrupts of the run before, by interrupt id."""
         return {entry.interrupt_id: entry for entry in self.input.resume or ()}
+
+    def request(
+        self,
+        *,
+        system: str | None = None,
+        tools: Sequence[Tool | Mapping[str, Any]] | None = None,
+        store: bool | None = None,
+        apply_flags: bool = False,
+    ) -> ProviderRequest:
+        """Build the provider's next request from the conversation so far.
+
+        Args:
+            system: Instructions of the application's own.
+            tools: AG-UI tools are converted, any other mapping passes verbatim; default is the input's.
+            store: Whether the provider keeps the response, where it can.
+            apply_flags: Put the fields that the policy recommends into the body.
+
+        Raises:
+            ConfigurationError: The run names no API (``no_api``).
+        """
+        if self.api is None:
+            raise ConfigurationError(
+                "The run names no API to build a request for.",
+                code="no_api",
+                hint='Pass api= (and provider=, model=) to the run, for example api="anthropic-messages".',
+            )
+        return build_request(
+            self.api,
+            self.history,
+            provider=self.provider,
+            model=self.model,
+            system=system,
+            tools=(self.input.tools or ()) if tools is None else tools,
+            store=store,
+            apply_flags=apply_flags,
+            on_warning=self._on_warning,
+        )
 
     def subagent(self, name: str, *, id: str | None = None) -> Run:  # noqa: A002
         """Make the run of a subagent: SUBAGENT_STARTED instead of RUN_STARTED, and so on.

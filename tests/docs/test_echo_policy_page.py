@@ -71,7 +71,7 @@ def written(page: str) -> str:
     for name, table in tables().items():
         start, end = f"<!-- table {name} -->\n", "<!-- end -->"
         before, _, rest = page.partition(start)
-        page = before + start + table + "\n" + end + rest.partition(end)[2]
+        page = f"{before}{start}\n{table}\n\n{end}{rest.partition(end)[2]}"
     return page
 
 

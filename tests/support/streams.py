@@ -397,7 +397,7 @@ assistants = st.one_of(
     st.just({"content": "x", "toolCalls": []}),
 )
 contents_of_activities = st.sampled_from([{}, {"a": 1}, {"a": {"b": 1}, "l": [1, 2]}, {"a/b": None}])
-states = st.one_of(values, contents_of_activities)
+states = st.one_of(values, contents_of_activities).map(copy.deepcopy)
 messages = _messages()
 
 
@@ -415,7 +415,7 @@ def _operations(draw: st.DrawFn) -> Json:
     return operation
 
 
-patches = st.lists(_operations(), max_size=3)
+patches = st.lists(_operations(), max_size=3).map(copy.deepcopy)
 
 
 @st.composite
@@ -477,7 +477,7 @@ def _inside(value: Any) -> list[tuple[Json, str]]:
 def _break(draw: st.DrawFn, events: list[Json]) -> None:
     holder, name = _members(draw, events)
     if name:
-        holder[name] = draw(st.sampled_from(WRONG))
+        holder[name] = copy.deepcopy(draw(st.sampled_from(WRONG)))
 
 
 def _leave_out(draw: st.DrawFn, events: list[Json]) -> None:
@@ -487,7 +487,7 @@ def _leave_out(draw: st.DrawFn, events: list[Json]) -> None:
 
 def _extend(draw: st.DrawFn, events: list[Json]) -> None:
     holder, _ = _members(draw, events)
-    holder["futureProp"] = draw(values)
+    holder["futureProp"] = copy.deepcopy(draw(values))
 
 
 def _rename(draw: st.DrawFn, events: list[Json]) -> None:

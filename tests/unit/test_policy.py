@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Any
 
 import pytest
 
 from agui_reasoning.parts import Origin
-from agui_reasoning.policy import rule_for, rules
+from agui_reasoning.policy import format_of, groups, kinship, rule_for, rules
 
 
 def test_every_row_names_evidence_and_when_it_was_checked() -> None:
     assert rules()
-    for rule in rules():
+    for rule in (*rules(), *groups()):
         assert rule.evidence
         assert date.fromisoformat(rule.checked)
 
@@ -35,3 +36,93 @@ def test_every_row_names_evidence_and_when_it_was_checked() -> None:
 )
 def test_the_first_row_that_matches_wins_and_no_row_is_unknown(origin: Origin, status: str) -> None:
     assert rule_for(origin).status == status
+
+
+@pytest.mark.parametrize(
+    ("origin", "field", "scope"),
+    [
+        (Origin("deepseek", "anthropic-messages", "deepseek-v4"), ("blocks",), "all"),
+        (Origin("openai", "openai-responses", "gpt-4.1"), (), "none"),
+        (Origin("groq", "openai-chat", "openai/gpt-oss-20b"), ("reasoning",), "tool_loop"),
+        (Origin("groq", "openai-chat", "llama-3.3"), (), "none"),
+        (Origin("moonshot", "openai-chat", "kimi-k2.6"), ("reasoning_content",), "tool_turns_all"),
+        (Origin("moonshot", "openai-chat", "moonshot-v1"), (), "none"),
+        (Origin("google", "openai-chat", "gemini-2.5-pro"), ("tool_calls",), "all"),
+        (Origin("zai", "openai-chat", "glm-5.2"), ("reasoning_content",), "tool_loop"),
+    ],
+)
+def test_a_row_tells_where_and_for_which_responses(origin: Origin, field: Any, scope: str) -> None:
+    assert (rule_for(origin).field, rule_for(origin).scope) == (field, scope)
+
+
+def test_a_row_that_sends_nothing_says_nothing_about_where() -> None:
+    for rule in rules():
+        assert rule.echoes == bool(rule.field), rule
+        assert rule.echoes == (rule.scope != "none"), rule
+
+
+def test_no_row_is_hidden_by_one_before_it() -> None:
+    general = [rule for rule in rules() if rule.model == ("*",)]
+    for rule in general:
+        later = rules()[rules().index(rule) + 1 :]
+        shadowed = [r for r in later if r.api == rule.api and set(r.provider) <= set(rule.provider)]
+        assert shadowed == []
+
+
+@pytest.mark.parametrize(
+    "model",
+    ["claude-opus-5-5", "anthropic.claude-sonnet-5-5-v1:0", "claude-haiku-5-5@20260801", "claude-fable-5-1"],
+)
+def test_models_that_bind_thinking_are_known_on_every_platform(model: str) -> None:
+    assert rule_for(Origin("bedrock", "anthropic-messages", model)).prefix_bound
+
+
+@pytest.mark.parametrize("model", ["claude-opus-5", "claude-opus-5-20260505", "claude-mythos-5-1"])
+def test_models_that_do_not_check_are_not(model: str) -> None:
+    assert not rule_for(Origin("anthropic", "anthropic-messages", model)).prefix_bound
+
+
+SIGNATURE = ["anthropic.signature"]
+
+
+@pytest.mark.parametrize(
+    ("origin", "target", "kinds", "kin"),
+    [
+        (None, Origin("anthropic", "anthropic-messages"), SIGNATURE, "unknown"),
+        (Origin(), Origin("anthropic", "anthropic-messages"), SIGNATURE, "unknown"),
+        (Origin(None, "anthropic-messages"), Origin("anthropic", "anthropic-messages"), [], "same"),
+        (Origin("bedrock", "anthropic-messages"), Origin("anthropic", "anthropic-messages"), [], "foreign"),
+        (
+            Origin("bedrock", "anthropic-messages"),
+            Origin("anthropic", "anthropic-messages"),
+            SIGNATURE,
+            "group",
+        ),
+        (
+            Origin("minimax", "anthropic-messages"),
+            Origin("anthropic", "anthropic-messages"),
+            SIGNATURE,
+            "foreign",
+        ),
+        (
+            Origin("azure", "openai-responses"),
+            Origin("openai", "openai-responses"),
+            ["openai.encrypted_content"],
+            "foreign",
+        ),
+        (Origin("groq", "openai-chat", "qwen/a"), Origin("groq", "openai-chat", "openai/b"), [], "foreign"),
+        (Origin("groq", "openai-chat", "qwen/a"), Origin("groq", "openai-chat", "qwen/b"), [], "same"),
+        (Origin("deepseek", "openai-chat"), Origin("deepseek", "openai-responses"), [], "foreign"),
+    ],
+)
+def test_values_are_for_their_own_kind(
+    origin: Origin | None, target: Origin, kinds: list[str], kin: str
+) -> None:
+    assert kinship(origin, target, kinds) == kin
+
+
+def test_a_format_names_its_readers() -> None:
+    known = format_of("anthropic-claude-v1")
+    assert known is not None
+    assert (known.fits("anthropic/claude-5"), known.fits("openai/gpt-5"), known.signed) == (True, False, True)
+    assert format_of("unknown") is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -312,3 +313,16 @@ def test_too_deep_an_event_is_refused() -> None:
 def test_without_a_listener_python_warns() -> None:
     with pytest.warns(AGUIReasoningWarning, match="FUTURE_EVENT"):
         Conversation().receive({"type": "FUTURE_EVENT"})
+
+
+def test_pythons_own_containers_and_subclasses_are_taken() -> None:
+    class Name(str):
+        pass
+
+    class Count(int):
+        pass
+
+    value = {Name("a"): (Count(1), Name("b"), 1.5, MappingProxyType({"c": None}))}
+    played = play(MappingProxyType(ev("CUSTOM", name=Name("n"), value=value)))  # type: ignore[arg-type]
+    assert played.events[1]["value"] == {"a": [1, "b", 1.5, {"c": None}]}
+    assert played.events[1]["name"] == "n"

@@ -425,3 +425,43 @@ def test_the_signatures_spell_their_options_out() -> None:
 @pytest.fixture(autouse=True)
 def _log_level(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, logger="agui_reasoning")
+
+
+async def test_the_agent_loop_sends_back_what_the_model_said() -> None:
+    """The agent as the contract prints it: ask, run the tools, ask again with everything kept."""
+    streams = [PAYLOADS, ANSWER]
+    bodies: list[dict[str, Any]] = []
+
+    async def agent(run: Run) -> AsyncIterator[Any]:
+        while True:
+            bodies.append(run.request(system="Be brief.").body)
+            yield ModelStream(streams[len(bodies) - 1])
+            if not run.pending_calls:
+                return
+            for call in run.pending_calls:
+                yield ToolResultPart(call.id, "rain")
+
+    asked = {"id": "u", "role": "user", "content": "Umbrella?"}
+    tool = {"name": "get_forecast", "description": "", "parameters": {"type": "object", "properties": {}}}
+    run_input = INPUT | {"messages": [asked], "tools": [tool]}
+    events = await collect(
+        run_agent(run_input, agent, api=API, provider="anthropic", model="claude-sonnet-4-6")
+    )
+    verified(events)
+    first, second = bodies
+    assert [message["role"] for message in first["messages"]] == ["user"]
+    assert first["tools"][0]["name"] == "get_forecast"
+    assert [message["role"] for message in second["messages"]] == ["user", "assistant", "user"]
+    blocks = second["messages"][1]["content"]
+    assert [block["type"] for block in blocks] == ["thinking", "redacted_thinking", "text", "tool_use"]
+    signature = next(
+        payload["delta"]["signature"] for payload in PAYLOADS if "signature" in payload.get("delta", {})
+    )
+    assert blocks[0]["signature"] == signature
+    assert second["messages"][2]["content"][0]["type"] == "tool_result"
+
+
+async def test_a_run_without_an_api_has_no_request_to_build() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        Run(INPUT).request()
+    assert caught.value.code == "no_api"

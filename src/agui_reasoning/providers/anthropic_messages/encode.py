@@ -130,14 +130,15 @@ def _reasoning(unit: Unit, step: Step, how: Encoding, pairs: set[Key]) -> JSONOb
         return None
     signature = signed[0].value if signed else ""
     text = "".join(segment.text for segment in part.segments)
-    return {"type": "thinking", "thinking": text, "signature": signature, **leftovers(unit)}
+    more = leftovers(unit, "cache_control")
+    return {**more, "type": "thinking", "thinking": text, "signature": signature}
 
 
 def _text(unit: Unit, step: Step, how: Encoding, pairs: set[Key]) -> JSONObject | None:
     part = unit.part
     assert isinstance(part, TextPart)
     # Blank text blocks come out of the API, and are refused when they come back.
-    return {**_text_block(part.text), **leftovers(unit, "id", "phase")} if part.text.strip() else None
+    return {**leftovers(unit, "id", "phase"), **_text_block(part.text)} if part.text.strip() else None
 
 
 def _call(unit: Unit, step: Step, how: Encoding, pairs: set[Key]) -> JSONObject | None:
@@ -145,15 +146,15 @@ def _call(unit: Unit, step: Step, how: Encoding, pairs: set[Key]) -> JSONObject 
     assert isinstance(part, ToolCallPart)
     kind = "tool_use"
     if part.server:
-        kind = str(leftovers(unit).get("type", "server_tool_use"))
+        kind = "mcp_tool_use" if leftovers(unit).get("type") == "mcp_tool_use" else "server_tool_use"
         if not unit.at_home or not (unit.key in pairs or step.last):
             return None
     return {
+        **leftovers(unit, "phase"),
         "type": kind,
         "id": part.id if part.server else unit.call_id,
         "name": part.name,
         "input": as_object(part),
-        **leftovers(unit, "type", "id", "phase"),
     }
 
 

@@ -214,7 +214,7 @@ def _reasoning(unit: Unit, how: Encoding, results: set[str]) -> _Slot:
         item["encrypted_content"] = encrypted[0].value
     if signature := values(unit, SIGNATURE):
         item["signature"] = signature[0].value
-    slot.item = {**item, **leftovers(unit, "id", "phase")}
+    slot.item = {**leftovers(unit, "id", "phase", "status", "encrypted_content", "content"), **item}
     return slot
 
 
@@ -282,10 +282,11 @@ def _call(unit: Unit, how: Encoding, results: set[str]) -> _Slot | None:
     kind = leftovers(unit).get("type")
     if unit.cut or (part.server and not unit.at_home):
         return _Slot([unit], None)
-    if part.server and not (isinstance(kind, str) and kind.endswith("_call")):
+    action = isinstance(kind, str) and kind in _ACTION_OUTPUTS
+    if part.server and not action:
         # The item that holds call and result in one comes with the result.
         return None if part.id in results else _Slot([unit], None)
-    if part.server or (kind is not None and kind in _ACTION_OUTPUTS and unit.kin == "same"):
+    if part.server or (action and unit.kin == "same"):
         return _Slot([unit], {**leftovers(unit), **_arguments(part), "call_id": unit.call_id})
     return _Slot([unit], _function(unit, how))
 
@@ -310,7 +311,7 @@ def _function(unit: Unit, how: Encoding) -> JSONObject:
         item["arguments"] = part.arguments if part.arguments.strip() else EMPTY_ARGUMENTS
     if signature := values(unit, *THOUGHT_SIGNATURES):
         item["thought_signature"] = signature[0].value
-    return {**item, **leftovers(unit, "id", "type", "phase", "status")}
+    return {**leftovers(unit, "id", "phase", "status"), **item}
 
 
 def _is_custom(part: ToolCallPart) -> bool:
