@@ -20,6 +20,9 @@ ROOT = Path(__file__).parents[2]
 HEAVY = ("anthropic", "httpx", "httpx2", "libcst", "openai", "rich", "starlette", "typer")
 FRONT = (
     "",
+    ".client",
+    ".compat",
+    ".consumer",
     ".deltas",
     ".emitter",
     ".emitter.stages",

@@ -17,6 +17,7 @@ from agui_reasoning.cli.demo import demo
 from agui_reasoning.cli.encode import encode
 from agui_reasoning.cli.reduce import reduce
 from agui_reasoning.cli.report import complain, line
+from agui_reasoning.cli.request import request
 from agui_reasoning.cli.serve import serve
 from agui_reasoning.errors import AGUIReasoningError
 
@@ -107,5 +108,5 @@ def _main(
         print(context.get_help())
 
 
-for _command_function in (demo, serve, encode, check, reduce):
+for _command_function in (demo, serve, encode, check, reduce, request):
     app.command()(_guarded(_command_function))

@@ -74,13 +74,15 @@ class _Checker:
         self._findings: list[Finding] = []
         self._index = 0
         self._skipping = False
+        self._chunk = False
         self._pipeline = Pipeline(self._notice)
         self._reducer = Reducer(self._notice, {})
         self._lints = Lints(self._reducer, self._found)
 
     def receive(self, event: object) -> None:
         """Take the next event."""
-        starts = (plain(event) or {}).get("type") == "RUN_STARTED"
+        kind = (plain(event) or {}).get("type")
+        starts, self._chunk = kind == "RUN_STARTED", isinstance(kind, str) and kind.endswith("_CHUNK")
         if starts or not self._skipping:
             code = self._take(event)
             if starts and code == "run_order":  # refused for the run it came in, not for itself
@@ -106,7 +108,7 @@ class _Checker:
             return error.code
         self._skipping = False
         for one in delivered:
-            self._lints.look(one, self._index)
+            self._lints.look(one, self._index, chunk=self._chunk)
             self._reducer.apply(one)
         return None
 

@@ -29,6 +29,7 @@ class _Run:
     thought: bool = False
     hid: bool = False
     raw_at: int | None = None
+    started: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -43,11 +44,19 @@ class Lints:
     reducer: Reducer
     report: Report
     _run: _Run = field(default_factory=_Run)
+    _chunk: bool = False
     _spans: set[str] = field(default_factory=set)
     _homeless: dict[tuple[str, str], int] = field(default_factory=dict)
 
-    def look(self, event: JSONObject, index: int) -> None:
-        """Look at one event."""
+    def look(self, event: JSONObject, index: int, *, chunk: bool = False) -> None:
+        """Look at one event.
+
+        Args:
+            event: As it is delivered.
+            index: Where it came.
+            chunk: It was made from a chunk.
+        """
+        self._chunk = chunk
         if self._run.raw_at is None and (event["type"] == "RAW" or "rawEvent" in event):
             self._run.raw_at = index
         lint = _LINTS.get(event["type"])
@@ -97,7 +106,11 @@ class Lints:
         thought = event["type"] == "REASONING_MESSAGE_START"
         self._run.thought = self._run.thought or thought
         held = self.reducer.history.get(name)
-        if held is not None and held.text is not None and (held.role == "reasoning") == thought:
+        # Chunks have no other way to take turns: coming back to an id is how they interleave (C24).
+        takes_turns = self._chunk and name in self._run.started
+        self._run.started.add(name)
+        is_alike = held is not None and held.text is not None and (held.role == "reasoning") == thought
+        if is_alike and not takes_turns:
             message = f"The message {name!r} is opened again: what comes is appended to what it has."
             remedy = "Use a new id for each message; history is restated by a snapshot, not streamed again."
             self.report(index, Notice("reopened_id", message, remedy))

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from agui_reasoning.consumer.boundary import upgrade_message
 from agui_reasoning.consumer.enforce import inspect
-from agui_reasoning.consumer.kinds import ANY, DROP, Kind
+from agui_reasoning.consumer.kinds import ANY, DROP, Kind, Malformed
 from agui_reasoning.consumer.models import plain
 from agui_reasoning.consumer.notices import Notice, Sink
 from agui_reasoning.consumer.schema import MESSAGE, RUN_AGENT_INPUT
@@ -43,7 +43,7 @@ def clean_message(message: object, warn: Sink) -> JSONObject | None:
     if members is None:
         raise _bad_message("", "a message or its JSON")
     cleaned = _clean(MESSAGE, upgrade_message(members)[0], "A message", warn)
-    if isinstance(cleaned, _Fault):
+    if isinstance(cleaned, Malformed):
         raise _bad_message(cleaned.path, cleaned.expected)
     return cleaned
 
@@ -75,7 +75,7 @@ def clean_input(run_input: JSONObject, warn: Sink) -> JSONObject:
         AG-UI 1.1, C15.
     """
     cleaned = _clean(RUN_AGENT_INPUT, run_input, "The run input", warn)
-    if cleaned is None or isinstance(cleaned, _Fault):
+    if cleaned is None or isinstance(cleaned, Malformed):
         path, expected = ("", "a run input") if cleaned is None else (cleaned.path, cleaned.expected)
         raise LocalProtocolError(
             f"The run input is malformed at {path or '/'}: expected {expected}.",
@@ -130,17 +130,10 @@ def _expired(interrupt: JSONObject, now: float) -> bool:
     return expires.timestamp() <= now
 
 
-class _Fault(Exception):  # noqa: N818 -- a value, see `inspect`
-    def __init__(self, path: str, expected: str) -> None:
-        super().__init__(expected)
-        self.path = path
-        self.expected = expected
-
-
-def _clean(kind: Kind, value: Mapping[str, Any], what: str, warn: Sink) -> JSONObject | _Fault | None:
+def _clean(kind: Kind, value: Mapping[str, Any], what: str, warn: Sink) -> JSONObject | Malformed | None:
     known, removed, fault = inspect(kind, value)
     if fault is not None:
-        return _Fault(fault.path, fault.expected)
+        return fault
     if known is DROP:
         warn(Notice("unknown_member", f"{what} is of a kind this version does not know; removed.", _REMEDY))
         return None

@@ -1,0 +1,85 @@
+"""``request``: from what a client holds to what the provider is asked."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agui_reasoning import reduce_events, stream_run
+from agui_reasoning.scripted import load
+
+INPUT: dict[str, Any] = {"threadId": "t", "runId": "r", "messages": [], "protocolVersion": "1.0"}
+
+
+def cli(*args: str, given: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "agui_reasoning.cli", "request", *args]
+    return subprocess.run(command, input=given, capture_output=True, text=True, timeout=60, check=False)
+
+
+def history(script: str) -> list[dict[str, Any]]:
+    """The messages a client holds after a script, between a question and a tool's result."""
+    exchange = load(script)
+    payloads = [event["data"] for event in exchange["events"]]
+    messages = reduce_events(stream_run(INPUT, payloads, api=exchange["api"], provider=exchange["provider"]))
+    held = [message.model_dump(mode="json", by_alias=True) for message in messages]
+    call = next(call["id"] for message in held for call in message.get("toolCalls", ()))
+    asked = {"id": "u", "role": "user", "content": "Umbrella?"}
+    return [asked, *held, {"id": "x", "role": "tool", "toolCallId": call, "content": "rain"}]
+
+
+ARGS = ("--api", "anthropic-messages", "--provider", "anthropic", "--model", "claude-sonnet-4-6")
+
+
+@pytest.mark.parametrize("form", ["array", "run input"])
+def test_the_body_of_the_next_request_is_printed(tmp_path: Path, form: str) -> None:
+    messages = history("anthropic-weather")
+    file = tmp_path / "history.json"
+    file.write_text(json.dumps(messages if form == "array" else INPUT | {"messages": messages}))
+    result = cli(*ARGS, "--report", str(file))
+    assert result.returncode == 0
+    body = json.loads(result.stdout)
+    assert [block["type"] for block in body["messages"][1]["content"]] == [
+        "thinking",
+        "redacted_thinking",
+        "text",
+        "tool_use",
+    ]
+    assert result.stderr.count("echoed: ") == 2
+
+
+def test_json_has_the_report_beside_the_body() -> None:
+    result = cli(*ARGS, "--json", "-", given=json.dumps(history("anthropic-weather")))
+    told = json.loads(result.stdout)
+    assert [entry["outcome"] for entry in told["report"]] == ["echoed", "echoed"]
+    assert told["body"]["messages"][0]["role"] == "user"
+
+
+def test_another_provider_gets_no_foreign_values() -> None:
+    result = cli(
+        "--api", "openai-responses", "--provider", "openai", "--model", "gpt-5", "--report", "-",
+        given=json.dumps(history("anthropic-weather")),
+    )  # fmt: skip
+    assert result.returncode == 0
+    assert "dropped" in result.stderr
+    assert "thinking" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "given", "code"),
+    [
+        ((*ARGS, "-"), "not json", "bad_input"),
+        ((*ARGS, "-"), "7", "bad_input"),
+        (("--api", "telepathy", "-"), "[]", "unknown_api"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line(args: tuple[str, ...], given: str, code: str) -> None:
+    result = cli(*args, given=given)
+    assert result.returncode in (1, 2)
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert f"[{code}]" in result.stderr
