@@ -189,22 +189,7 @@ class Conversation:
             LocalProtocolError: No such call is held (``unknown_call``), it has been answered
                 (``answered_call``), or the content is malformed (``bad_message``). Nothing has changed.
         """
-        if self._reducer.history.call(tool_call_id) is None:
-            raise LocalProtocolError(
-                f"There is no tool call {tool_call_id!r}.",
-                code="unknown_call",
-                hint="Answer one of `pending_calls`.",
-                message_id=tool_call_id,
-                state=self.status,
-            )
-        if self._reducer.has_result(tool_call_id):
-            raise LocalProtocolError(
-                f"The tool call {tool_call_id!r} has been answered.",
-                code="answered_call",
-                hint="Answer each call once.",
-                message_id=tool_call_id,
-                state=self.status,
-            )
+        self._require_unanswered(tool_call_id)
         message = {
             "id": self._new_id(),
             "role": "tool",
@@ -273,6 +258,24 @@ class Conversation:
 
     def _said(self, content: Content) -> JSONObject | None:
         return clean_message({"id": self._new_id(), "role": "user", "content": _parts(content)}, self._warn)
+
+    def _require_unanswered(self, tool_call_id: str) -> None:
+        if self._reducer.history.call(tool_call_id) is None:
+            raise LocalProtocolError(
+                f"There is no tool call {tool_call_id!r}.",
+                code="unknown_call",
+                hint="Answer one of `pending_calls`.",
+                message_id=tool_call_id,
+                state=self.status,
+            )
+        if self._reducer.has_result(tool_call_id):
+            raise LocalProtocolError(
+                f"The tool call {tool_call_id!r} has been answered.",
+                code="answered_call",
+                hint="Answer each call once.",
+                message_id=tool_call_id,
+                state=self.status,
+            )
 
     def _require_no_open_run(self) -> None:
         if self._pipeline.phase is Phase.OPEN:

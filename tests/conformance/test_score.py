@@ -1,0 +1,134 @@
+"""`docs/conformance.md` says what this run finds; when it does not, it is written anew and the test fails."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from agui_reasoning.consumer.boundary import Boundary
+from agui_reasoning.consumer.enforce import inspect
+from agui_reasoning.consumer.kinds import DROP
+from agui_reasoning.protocol import PROTOCOL_VERSION
+from tests.conformance.corpus import STREAMS, VERSIONS, divergences, names, stream, version_of
+from tests.conformance.driver import differences, play
+from tests.conformance.requirements import REQUIREMENTS
+from tests.conformance.test_fixtures import fixtures, kind_of
+from tests.conformance.test_requirements import proofs
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "conformance.md"
+DIFFERENTIAL = ROOT / "tests" / "differential" / "divergences.toml"
+
+KINDS = {
+    "gap": "a gap of the reference client, which the specification contradicts",
+    "draft": "demanded by the draft only: a warning and a finding here",
+    "peer": "needs a client that is told which old version its peer speaks",
+}
+
+TEXT = """# Conformance
+
+<!-- Written by tests/conformance/test_score.py. Do not edit. -->
+
+The consumer (`Conversation`, `reduce_events`, `check_events`, `AgentClient`) is held to the official
+conformance corpus of AG-UI, to its schema fixtures, and, on generated streams, to the official client. It
+declares version {version} and understands 1.1: the corpus speaks 1.1, so declarations in it are read one
+minor lower.
+
+## Streams
+
+| corpus | streams | as the corpus expects | on purpose differently | failed |
+|---|---|---|---|---|
+{streams}
+
+Where it differs on purpose:
+
+| stream | rule | why |
+|---|---|---|
+{relaxed}
+
+{kinds}
+
+## Fixtures
+
+{valid} of {valid_all} valid fixtures are accepted and {invalid} of {invalid_all} invalid ones are rejected,
+by the table that enforcement works from. The same table is compared with the published schema, definition by
+definition.
+
+{forgiven}
+
+## Rules
+
+{rules} numbered rules of the specification, as the project states them, have {tests} tests that claim them.
+
+## Against the official client
+
+Generated streams, valid ones and ones with something wrong, go through this consumer and through
+`@ag-ui/client` 1.0.0 over HTTP: what is accepted, the messages, the state and the delivered events must be
+the same. The long run (`pytest tests/differential/test_consumer.py --hypothesis-profile=thorough`) takes
+20,000 of them. These differences are taken out of the comparison, and nothing else:
+
+| difference | rule | why |
+|---|---|---|
+{differential}
+"""
+
+
+def page() -> str:
+    results = {name: differences(stream(name), play(stream(name))) for name in names()}
+    table = divergences()
+    valid = [path for path in fixtures("valid") if accepted(path)]
+    invalid = [path for path in fixtures("invalid") if not accepted(path, compatible=False)]
+    tests = {test for found in proofs().values() for test in found}
+    return TEXT.format(
+        version=PROTOCOL_VERSION,
+        streams="\n".join(row(version, results) for version in VERSIONS),
+        relaxed="\n".join(
+            f"| `{name}` ({entry['kind']}) | {entry['rule']} | {entry['reason']} |"
+            for name, entry in table["streams"].items()
+        ),
+        kinds="\n".join(f"* {kind}: {meaning}." for kind, meaning in KINDS.items()),
+        valid=len(valid),
+        valid_all=len(fixtures("valid")),
+        invalid=len(invalid),
+        invalid_all=len(fixtures("invalid")),
+        forgiven="\n".join(
+            f"* `{name}` ({entry['rule']}): {entry['reason']}" for name, entry in table["fixtures"].items()
+        ),
+        rules=len(REQUIREMENTS),
+        tests=len(tests),
+        differential="\n".join(
+            f"| {name} | {entry['rule']} | {entry['reason']} |"
+            for name, entry in tomllib.loads(DIFFERENTIAL.read_text(encoding="utf-8")).items()
+        ),
+    )
+
+
+def row(version: str, results: dict[str, list[str]]) -> str:
+    counts = Counter(
+        "failed" if found else "relaxed" if name in divergences()["streams"] else "passed"
+        for name, found in results.items()
+        if version_of(name) == version
+    )
+    passed, relaxed, failed = (counts[key] for key in ("passed", "relaxed", "failed"))
+    return f"| {version} | {counts.total()} | {passed} | {relaxed} | {failed} |"
+
+
+def accepted(path: Path, *, compatible: bool = True) -> bool:
+    value = json.loads(path.read_text(encoding="utf-8"))
+    known, removed, fault = inspect(
+        kind_of(path), Boundary(lambda notice: None).receive(value) if compatible else value
+    )
+    return fault is None and known is not DROP and not removed
+
+
+@pytest.mark.skipif(not names(), reason=f"nothing at {STREAMS}; set AGUI_REASONING_SHARED")
+def test_the_page_states_the_score_of_this_run() -> None:
+    now = page()
+    before = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    if now != before:
+        PAGE.write_text(now, encoding="utf-8")
+    assert now == before, "docs/conformance.md was out of date; it has been written anew"
