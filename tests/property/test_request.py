@@ -121,12 +121,13 @@ def test_nothing_that_a_stateless_server_cannot_know_is_sent(items: list[Turn | 
 
 
 @given(items=conversations())
-def test_a_stored_item_is_never_sent_without_its_reasoning(items: list[Turn | Message]) -> None:
-    """The ids in the strategy are shared by everything, so only what stands behind a gap is looked at."""
-    body = build(items, "openai").body
-    for number, item in enumerate(body["input"]):
+def test_reasoning_stands_directly_before_something_of_the_models_own(items: list[Turn | Message]) -> None:
+    sent = build(items, "openai").body["input"]
+    for number, item in enumerate(sent):
         if item.get("type") == "reasoning":
-            assert body["input"][number + 1].get("type") is not None
+            follower = sent[number + 1]
+            assert follower.get("role", "assistant") == "assistant"
+            assert not str(follower.get("type")).endswith("_output")
 
 
 @pytest.mark.parametrize("target", TARGETS)
