@@ -7,13 +7,11 @@ decided here and nowhere else.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any
 
 from agui_reasoning.deltas.operations import (
     CloseDelta,
@@ -28,264 +26,32 @@ from agui_reasoning.deltas.operations import (
     ToolResultDelta,
     UsageDelta,
 )
-from agui_reasoning.parts import (
-    Channel,
-    NativePart,
-    Opaque,
-    Origin,
-    Part,
-    ReasoningPart,
-    Segment,
-    Status,
-    TextPart,
-    ToolCallPart,
-    ToolResultPart,
+from agui_reasoning.deltas.units import (
+    Answered,
+    Appeared,
+    CallUnit,
+    Change,
+    Ended,
+    Grew,
+    NativeUnit,
+    ReasoningUnit,
+    Response,
+    ResponseEnded,
+    ResponseOpened,
+    ResultUnit,
+    Resumed,
+    SegmentBuffer,
+    TextUnit,
+    Unit,
+    Value,
+    Valued,
 )
+from agui_reasoning.parts import Origin, Status
 
-__all__ = [
-    "Answered",
-    "Appeared",
-    "Assembler",
-    "CallUnit",
-    "Change",
-    "Ended",
-    "Grew",
-    "NativeUnit",
-    "ReasoningUnit",
-    "Response",
-    "ResponseEnded",
-    "ResponseOpened",
-    "ResultUnit",
-    "Resumed",
-    "TextUnit",
-    "Unit",
-    "Valued",
-]
+__all__ = ["Assembler"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "�"
-
-
-@dataclass(slots=True, eq=False)
-class _Value:
-    """An opaque value under way; fragments are joined when it is read."""
-
-    opaque: Opaque
-    fragments: list[str]
-    whole: bool
-
-    def settled(self) -> Opaque:
-        if len(self.fragments) == 1:
-            return replace(self.opaque, value=self.fragments[0])
-        return replace(self.opaque, value=_join(self.fragments, self.opaque.encoding))
-
-
-def _join(fragments: list[str], encoding: str) -> str:
-    """Join fragments; base64 ones as bytes, since each fragment may carry padding of its own."""
-    if encoding != "base64":
-        return "".join(fragments)
-    try:
-        joined = b"".join(base64.b64decode(fragment, validate=True) for fragment in fragments)
-    except (binascii.Error, ValueError):
-        return "".join(fragments)
-    return base64.b64encode(joined).decode("ascii")
-
-
-@dataclass(slots=True, eq=False)
-class Unit:
-    """A unit of the response while it is being built.
-
-    Attributes:
-        seq: Its number in the response, from 0, in order of first presence.
-        present: It has something to keep; until then it does not exist for anyone else.
-        open: It has not ended.
-        held: A high surrogate that waits for its other half.
-    """
-
-    key: str | None
-    seq: int = -1
-    present: bool = False
-    open: bool = True
-    status: Status = "complete"
-    ext: dict[str, Any] = field(default_factory=dict)
-    values: dict[tuple[str, str], _Value] = field(default_factory=dict)
-    held: str = ""
-
-    @property
-    def opaque(self) -> tuple[Opaque, ...]:
-        """The opaque values that can be trusted to be whole."""
-        return tuple(value.settled() for value in self.values.values() if value.whole or not self.open)
-
-    def part(self, origin: Origin | None) -> Part:
-        """The settled value of the unit."""
-        raise NotImplementedError
-
-
-@dataclass(slots=True, eq=False)
-class SegmentBuffer:
-    """A segment under way."""
-
-    channel: Channel
-    index: int
-    pieces: list[str] = field(default_factory=list)
-
-    def settled(self) -> Segment:
-        """The segment as it stands."""
-        return Segment(self.channel, self.index, "".join(self.pieces))
-
-
-@dataclass(slots=True, eq=False)
-class ReasoningUnit(Unit):
-    """A reasoning unit under way."""
-
-    segments: list[SegmentBuffer] = field(default_factory=list)
-    item_id: str | None = None
-    stretch: int = 0
-    """Where in ``segments`` the current stretch began: a unit that resumes starts another."""
-
-    def part(self, origin: Origin | None) -> ReasoningPart:
-        """The settled value of the unit."""
-        segments = tuple(segment.settled() for segment in self.segments)
-        return ReasoningPart(segments, self.opaque, self.item_id, self.status, origin, self.ext or None)
-
-
-@dataclass(slots=True, eq=False)
-class TextUnit(Unit):
-    """A text unit under way."""
-
-    pieces: list[str] = field(default_factory=list)
-
-    def part(self, origin: Origin | None) -> TextPart:
-        """The settled value of the unit."""
-        return TextPart("".join(self.pieces), self.opaque, self.status, origin, self.ext or None)
-
-
-@dataclass(slots=True, eq=False)
-class CallUnit(Unit):
-    """A tool call under way; its key is the provider's id."""
-
-    name: str = ""
-    server: bool = False
-    pieces: list[str] = field(default_factory=list)
-
-    def part(self, origin: Origin | None) -> ToolCallPart:
-        """The settled value of the unit."""
-        return ToolCallPart(
-            self.key or "",
-            self.name,
-            "".join(self.pieces),
-            self.server,
-            self.opaque,
-            self.status,
-            origin,
-            self.ext or None,
-        )
-
-
-@dataclass(slots=True, eq=False)
-class ResultUnit(Unit):
-    """The result of a tool."""
-
-    call_id: str = ""
-    content: str = ""
-    native: Any = None
-
-    def part(self, origin: Origin | None) -> ToolResultPart:
-        """The settled value of the unit."""
-        return ToolResultPart(self.call_id, self.content, self.native, origin, self.ext or None)
-
-
-@dataclass(slots=True, eq=False)
-class NativeUnit(Unit):
-    """A block that goes back verbatim."""
-
-    kind: str = ""
-    payload: Any = None
-
-    def part(self, origin: Origin | None) -> NativePart:
-        """The settled value of the unit."""
-        return NativePart(self.kind, self.payload, origin)
-
-
-@dataclass(slots=True, eq=False)
-class Response:
-    """One model response under way."""
-
-    origin: Origin | None
-    id: str | None = None
-    units: list[Unit] = field(default_factory=list)
-    finish_reason: str | None = None
-    reasoning: dict[str | None, ReasoningUnit] = field(default_factory=dict)
-    text: dict[str | None, TextUnit] = field(default_factory=dict)
-    calls: dict[str, CallUnit] = field(default_factory=dict)
-    waiting: list[OpaqueDelta] = field(default_factory=list)
-    last: Unit | None = None
-    """The unit the last delta went to: as long as it is the same, nothing else can end by itself."""
-
-    def parts(self) -> list[Part]:
-        """The settled values of its units, in order."""
-        return [unit.part(self.origin) for unit in self.units]
-
-
-@dataclass(frozen=True, slots=True)
-class ResponseOpened:
-    """A response began."""
-
-    response: Response
-
-
-@dataclass(frozen=True, slots=True)
-class Appeared:
-    """A unit became present."""
-
-    unit: Unit
-
-
-@dataclass(frozen=True, slots=True)
-class Grew:
-    """Text was added to a unit; ``segment`` is the one of a reasoning unit it went to."""
-
-    unit: Unit
-    text: str
-    segment: SegmentBuffer | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Resumed:
-    """A unit that had ended goes on."""
-
-    unit: Unit
-
-
-@dataclass(frozen=True, slots=True)
-class Valued:
-    """Something of a unit that is not text changed: a value, a status, or ``ext``."""
-
-    unit: Unit
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """A unit ended."""
-
-    unit: Unit
-
-
-@dataclass(frozen=True, slots=True)
-class ResponseEnded:
-    """A response ended, and with it all its units."""
-
-    response: Response
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """A tool that is not the provider's returned; this belongs to no response."""
-
-    unit: ResultUnit
-
-
-Change: TypeAlias = ResponseOpened | Appeared | Grew | Resumed | Valued | Ended | ResponseEnded | Answered
 
 
 class Assembler:
@@ -511,7 +277,7 @@ class Assembler:
         if delta.append and before is not None:
             before.fragments.append(opaque.value)
         else:
-            unit.values[slot] = _Value(opaque, [opaque.value], whole=not delta.append)
+            unit.values[slot] = Value(opaque, [opaque.value], whole=not delta.append)
         if unit.present:
             changes.append(Valued(unit))
         elif not isinstance(unit, CallUnit):

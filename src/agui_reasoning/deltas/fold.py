@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from agui_reasoning.deltas.assembler import Answered, Assembler, Change, ResponseEnded
+from agui_reasoning.deltas.assembler import Assembler
 from agui_reasoning.deltas.operations import (
     CloseDelta,
     Delta,
@@ -17,6 +17,7 @@ from agui_reasoning.deltas.operations import (
     ToolCallDelta,
     ToolResultDelta,
 )
+from agui_reasoning.deltas.units import Answered, Change, ResponseEnded
 from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 
 __all__ = ["fold", "unfold"]

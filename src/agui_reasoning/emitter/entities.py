@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agui_reasoning.attribution import Attributor, Shared
-from agui_reasoning.deltas.assembler import (
+from agui_reasoning.deltas.units import (
     CallUnit,
     NativeUnit,
     ReasoningUnit,

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from ag_ui.core import Event, Message, ToolMessage
 
 from agui_reasoning.attribution import Shared
-from agui_reasoning.deltas.assembler import (
+from agui_reasoning.deltas.units import (
     Answered,
     Appeared,
     CallUnit,
