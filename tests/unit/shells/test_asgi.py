@@ -14,7 +14,7 @@ from starlette.background import BackgroundTask
 from agui_reasoning import ConfigurationError
 from agui_reasoning.aio import stream_run
 from agui_reasoning.asgi import AGUIResponse
-from agui_reasoning.wire import read_events
+from agui_reasoning.wire import KEEP_ALIVE, read_events
 from tests.unit.shells.test_aio import API, FORMS, INPUT, PAYLOADS, Tape
 
 pytestmark = pytest.mark.anyio
@@ -88,13 +88,16 @@ async def test_synchronous_events_are_read_in_threads_and_closed() -> None:
 
 
 async def test_comments_flow_while_the_events_are_silent() -> None:
-    async def slow() -> AsyncIterator[Any]:
+    connection = Connection()
+
+    async def silent() -> AsyncIterator[Any]:
         yield {"type": "CUSTOM", "name": "n", "value": 1}
-        await anyio.sleep(0.25)
+        while sum(message.get("body") == KEEP_ALIVE for message in connection.sent) < 3:
+            await anyio.sleep(0.01)
         yield {"type": "CUSTOM", "name": "n", "value": 2}
 
-    body = await Connection().get(AGUIResponse(slow(), keep_alive_s=0.05))
-    assert 2 <= body.count(b": keep-alive\n\n") <= 5
+    body = await connection.get(AGUIResponse(silent(), keep_alive_s=0.02))
+    assert body.count(KEEP_ALIVE) >= 3
     assert [event["value"] for event in read_events(body)] == [1, 2]
 
 
@@ -104,7 +107,7 @@ async def test_no_comment_comes_while_events_do() -> None:
             await anyio.sleep(0.01)
             yield {"type": "CUSTOM", "name": "n", "value": value}
 
-    assert b"keep-alive" not in await Connection().get(AGUIResponse(busy(), keep_alive_s=0.15))
+    assert b"keep-alive" not in await Connection().get(AGUIResponse(busy(), keep_alive_s=4.0))
 
 
 @pytest.mark.parametrize("hang_up", [False, True], ids=["disconnect", "failed send"])
