@@ -26,7 +26,7 @@ from agui_reasoning.driver import (
 )
 from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.emitter.writer import Anchors
-from agui_reasoning.errors import ConfigurationError
+from agui_reasoning.errors import AGUIReasoningError, ConfigurationError
 from agui_reasoning.providers import decoder
 from agui_reasoning.run import Run
 from agui_reasoning.sources import Whole, discard, open_source
@@ -143,18 +143,22 @@ def stream_run(
         ConfigurationError: The API id is unknown (``unknown_api``).
         RemoteProtocolError: The input is malformed (``bad_input``): answer with an HTTP error, no stream.
     """
-    run = Run(
-        run_input,
-        api=api,
-        provider=provider,
-        model=model,
-        anchors=anchors,
-        stages=stages,
-        new_id=new_id,
-        now_ms=now_ms,
-        on_warning=on_warning,
-    )
-    decoder(api)  # an API that does not exist is told now, and not in every run
+    try:
+        decoder(api)  # an API that does not exist is told now, and not in every run
+        run = Run(
+            run_input,
+            api=api,
+            provider=provider,
+            model=model,
+            anchors=anchors,
+            stages=stages,
+            new_id=new_id,
+            now_ms=now_ms,
+            on_warning=on_warning,
+        )
+    except AGUIReasoningError:
+        discard(source)
+        raise
 
     async def agent(run: Run) -> AsyncIterator[Item]:
         yield ModelStream(source)

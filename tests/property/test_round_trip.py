@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -13,14 +12,14 @@ from hypothesis import strategies as st
 
 from agui_reasoning import Emitter
 from agui_reasoning.deltas import Delta, unfold
-from agui_reasoning.parts import NativePart, Opaque, Part, ReasoningPart, TextPart, ToolCallPart, Turn
+from agui_reasoning.parts import NativePart, Opaque, Part, ReasoningPart, TextPart, ToolCallPart
 from agui_reasoning.replay import restore
 from tests.support.frontends import FRONT_ENDS
 from tests.support.strategies import delta_lists, turns, with_results
 from tests.support.verifier import replay
 
 
-def history(conversation: list[list[Part]], now_ms: Any = None) -> list[dict[str, Any]]:
+def history(conversation: list[list[Part]]) -> list[dict[str, Any]]:
     """The client's messages after some turns, each answered by the user."""
     numbers = count()
     messages: list[dict[str, Any]] = []
@@ -129,7 +128,3 @@ def test_whatever_was_emitted_restoring_never_fails(deltas: list[Delta]) -> None
     messages = replay(events).messages
     for transform in (lambda given: given, *FRONT_ENDS.values()):
         restore(transform(messages))
-
-
-Transform = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
-_ = Turn

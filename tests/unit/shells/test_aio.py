@@ -368,11 +368,12 @@ async def test_a_source_that_cannot_be_closed_does_not_fail_the_run(caplog: pyte
 
 async def test_what_cannot_run_is_refused_before_there_is_a_stream() -> None:
     with pytest.raises(RemoteProtocolError, match="malformed"):
-        stream_run({"threadId": 1}, PAYLOADS, api=API)
+        stream_run({"threadId": 1}, Tape(PAYLOADS).awaitable(), api=API)
     with pytest.raises(RemoteProtocolError, match="malformed"):
         run_agent({"threadId": 1}, lambda run: Tape(PAYLOADS).generator())
     with pytest.raises(ConfigurationError, match="telepathy"):
-        stream_run(INPUT, PAYLOADS, api="telepathy")
+        stream_run(INPUT, Tape(PAYLOADS).awaitable(), api="telepathy")
+    gc.collect()
 
 
 @pytest.mark.parametrize("steps", [0, 1])
