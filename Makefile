@@ -16,11 +16,11 @@ $(VENV)/demo.stamp: pyproject.toml $(VENV)/pip.stamp
 	@touch $@
 
 $(VENV)/test.stamp: pyproject.toml $(VENV)/demo.stamp
-	$(BIN)/python -m pip install --quiet --editable ".[cli,server,client]" --group test
+	$(BIN)/python -m pip install --quiet --editable ".[cli,server,client,migrate,testing]" --group test
 	@touch $@
 
 $(VENV)/lint.stamp: pyproject.toml $(VENV)/demo.stamp
-	$(BIN)/python -m pip install --quiet --editable ".[cli,server,client]" --group lint
+	$(BIN)/python -m pip install --quiet --editable ".[cli,server,client,migrate,testing]" --group lint
 	@touch $@
 
 $(VENV)/docs.stamp: pyproject.toml $(VENV)/demo.stamp
