@@ -21,6 +21,7 @@ __all__ = [
     "AGUIReasoningWarning",
     "ConfigurationError",
     "DecodeError",
+    "DecryptionError",
     "LocalProtocolError",
     "MissingExtraError",
     "ProtocolError",
@@ -186,6 +187,20 @@ class DecodeError(AGUIReasoningError):
         self.path = path
         self.provider = provider
         self.deltas = tuple(deltas)
+
+
+class DecryptionError(AGUIReasoningError):
+    """A token does not open.
+
+    One message for every cause: whoever could tell them apart could ask for more than they may know.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The token cannot be decrypted.",
+            code="undecryptable",
+            hint="It was altered, has expired or belongs elsewhere, or its key is not in the ring.",
+        )
 
 
 class ProviderError(AGUIReasoningError):

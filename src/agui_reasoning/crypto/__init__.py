@@ -1,0 +1,11 @@
+"""Encryption of what rides in ``encryptedValue``: JWE under a ring of keys, bound to tenant and thread.
+
+Any JOSE library opens the tokens, given `KeyRing.content_key`. Everything that is wrong with a token is one
+`agui_reasoning.errors.DecryptionError`.
+"""
+
+from agui_reasoning.crypto.binding import Binding
+from agui_reasoning.crypto.keys import KeyRing, looks_like_token
+from agui_reasoning.crypto.rekey import rekey_messages
+
+__all__ = ["Binding", "KeyRing", "looks_like_token", "rekey_messages"]

@@ -1,0 +1,50 @@
+"""base64url: one text for each value, and no value for any other text."""
+
+from __future__ import annotations
+
+import base64
+import string
+
+import pytest
+
+from agui_reasoning.crypto.base64url import decode, encode
+
+ALPHABET = string.ascii_uppercase + string.ascii_lowercase + string.digits + "-_"
+
+
+@pytest.mark.parametrize("size", range(66))
+def test_what_was_written_is_read_and_is_what_the_standard_library_writes(size: int) -> None:
+    value = bytes(range(200, 200 + size)) if size < 56 else bytes(size)
+    text = encode(value)
+    assert decode(text) == value
+    assert text == base64.urlsafe_b64encode(value).decode().rstrip("=")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A",
+        "AAAAA",
+        "AA==",
+        "AAA=",
+        "AA=",
+        "=",
+        "A+AA",
+        "A/AA",
+        " AAAA",
+        "AAAA\n",
+        "AA AA",
+        "AA.A",
+        "ÄAAA",
+        "AA\0A",
+    ],
+)
+def test_other_lengths_alphabets_padding_and_white_space_are_refused(text: str) -> None:
+    assert decode(text) is None
+
+
+@pytest.mark.parametrize("stem", ["A", "AA", "AAAAA", "AAAAAA"])
+def test_of_all_last_characters_only_those_without_stray_bits_are_read(stem: str) -> None:
+    read = [last for last in ALPHABET if decode(stem + last) is not None]
+    assert len(read) == (4 if len(stem) % 4 == 1 else 16)
+    assert {encode(decode(stem + last)) for last in read} == {stem + last for last in read}

@@ -1,0 +1,50 @@
+"""Keys, places and tokens for the tests of the crypto room."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agui_reasoning.crypto import Binding, KeyRing, base64url
+from agui_reasoning.errors import DecryptionError
+
+OLD_KEY = b"KEYMATERIAL-OLD-" * 2
+NEW_KEY = b"KEYMATERIAL-NEW-" * 2
+OLD = KeyRing({"old": OLD_KEY})
+NEW = KeyRing({"new": NEW_KEY})
+BOTH = KeyRing({"new": NEW_KEY, "old": OLD_KEY})
+HOME = Binding("thread-1", tenant="acme")
+TEXT = b'{"text":"PLAINTEXT-MARKER"}'
+
+
+def closed(ring: KeyRing, token: Any, binding: Binding = HOME) -> DecryptionError:
+    """Fail unless a token does not open."""
+    with pytest.raises(DecryptionError) as caught:
+        ring.decrypt(token, binding)
+    return caught.value
+
+
+def frames(action: Callable[[], object]) -> str:
+    """What a traceback that shows local variables tells of the frames below the caller's."""
+    try:
+        action()
+    except Exception as error:
+        inner = error.__traceback__.tb_next.tb_next  # neither this frame nor the action's
+        told = traceback.TracebackException(type(error), error, inner, capture_locals=True)
+        return "".join(told.format())
+    raise AssertionError("it did not fail")
+
+
+def with_header(token: str, members: dict[str, Any] | str) -> str:
+    """A token with another first segment; its tag no longer fits."""
+    text = members if isinstance(members, str) else json.dumps(members)
+    return ".".join([base64url.encode(text.encode()), *token.split(".")[1:]])
+
+
+def header_of(token: str) -> dict[str, Any]:
+    """What a token says of itself."""
+    return json.loads(base64url.decode(token.partition(".")[0]))
