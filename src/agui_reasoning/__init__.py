@@ -12,6 +12,7 @@ from agui_reasoning.errors import (
     AGUIReasoningWarning,
     ConfigurationError,
     DecodeError,
+    DecryptionError,
     LocalProtocolError,
     MissingExtraError,
     ProtocolError,
@@ -23,7 +24,7 @@ from agui_reasoning.errors import (
     TransportError,
     TruncatedRunError,
 )
-from agui_reasoning.replay import History, ProviderRequest, build_request, restore
+from agui_reasoning.replay import History, ProviderRequest, build_request, erase_reasoning, restore
 from agui_reasoning.run import Run
 from agui_reasoning.sync import run_agent, stream_run
 
@@ -33,6 +34,7 @@ __all__ = [
     "ConfigurationError",
     "Conversation",
     "DecodeError",
+    "DecryptionError",
     "Emitter",
     "Finding",
     "History",
@@ -52,6 +54,7 @@ __all__ = [
     "build_request",
     "check_events",
     "compact",
+    "erase_reasoning",
     "reduce_events",
     "restore",
     "run_agent",

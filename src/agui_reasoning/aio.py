@@ -7,12 +7,16 @@ while the generator is being closed.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, TypeAlias
 
 from ag_ui.core import Event, Interrupt, RunAgentInput
 
+from agui_reasoning.audit import OnAudit
+from agui_reasoning.crypto import KeyRing
+from agui_reasoning.deltas import CloseDelta, Delta
 from agui_reasoning.driver import (
     Item,
     ModelStream,
@@ -24,8 +28,11 @@ from agui_reasoning.driver import (
     report,
     show,
 )
+from agui_reasoning.emitter.disclosure import Visibility
 from agui_reasoning.emitter.stages import Stage
-from agui_reasoning.emitter.writer import Anchors
+from agui_reasoning.emitter.summaries import Summarise, SummaryDue
+from agui_reasoning.emitter.values import Anchors
+from agui_reasoning.envelope import OnUndecryptable
 from agui_reasoning.errors import AGUIReasoningError, ConfigurationError
 from agui_reasoning.providers import decoder
 from agui_reasoning.run import Run
@@ -68,11 +75,20 @@ def run_agent(
     api: str | None = None,
     provider: str | None = None,
     model: str | None = None,
+    visibility: Visibility = "full",
+    keys: KeyRing | None = None,
+    tenant: str = "",
+    ttl_s: int | None = None,
+    pad_to: int = 0,
+    summarise: Summarise | None = None,
+    accept_plain: bool | None = None,
+    on_undecryptable: OnUndecryptable = "drop",
     anchors: Anchors = "required",
     stages: Sequence[Stage] = (),
     new_id: Callable[[], str] | None = None,
     now_ms: Callable[[], int] | None = now_in_ms,
     on_warning: Callable[[str], None] | None = None,
+    on_audit: OnAudit | None = None,
 ) -> EventStream:
     """Run an agent and give its events, from RUN_STARTED to the terminal event.
 
@@ -85,11 +101,20 @@ def run_agent(
         api: See `Run`, as all that follow.
         provider: Provider id.
         model: The model's name.
+        visibility: How much of the reasoning is shown; see `Run`, as all that follow.
+        keys: Encrypt every value, and open what comes back.
+        tenant: Whose conversation it is, by your authentication.
+        ttl_s: Seconds after which encrypted values no longer open.
+        pad_to: Pads what is encrypted to a multiple of so many bytes.
+        summarise: Makes summaries; may be asynchronous.
+        accept_plain: See `restore`.
+        on_undecryptable: See `restore`.
         anchors: See `Emitter`.
         stages: See `Emitter`.
         new_id: Makes ids.
         now_ms: Unix time in milliseconds; default is the clock.
         on_warning: Called with each warning.
+        on_audit: Called with content-free records.
 
     Raises:
         RemoteProtocolError: The input is malformed (``bad_input``): answer with an HTTP error, no stream.
@@ -101,11 +126,20 @@ def run_agent(
             api=api,
             provider=provider,
             model=model,
+            visibility=visibility,
+            keys=keys,
+            tenant=tenant,
+            ttl_s=ttl_s,
+            pad_to=pad_to,
+            summarise=summarise,
+            accept_plain=accept_plain,
+            on_undecryptable=on_undecryptable,
             anchors=anchors,
             stages=stages,
             new_id=new_id,
             now_ms=now_ms,
             on_warning=on_warning,
+            on_audit=on_audit,
         )
     return EventStream(_drive(run, agent, on_error))
 
@@ -118,11 +152,20 @@ def stream_run(
     provider: str | None = None,
     model: str | None = None,
     on_error: OnError | None = None,
+    visibility: Visibility = "full",
+    keys: KeyRing | None = None,
+    tenant: str = "",
+    ttl_s: int | None = None,
+    pad_to: int = 0,
+    summarise: Summarise | None = None,
+    accept_plain: bool | None = None,
+    on_undecryptable: OnUndecryptable = "drop",
     anchors: Anchors = "required",
     stages: Sequence[Stage] = (),
     new_id: Callable[[], str] | None = None,
     now_ms: Callable[[], int] | None = now_in_ms,
     on_warning: Callable[[str], None] | None = None,
+    on_audit: OnAudit | None = None,
 ) -> EventStream:
     """Run a single model response: the shortest way from an SDK's stream to AG-UI events.
 
@@ -133,11 +176,20 @@ def stream_run(
         provider: Provider id.
         model: The model's name.
         on_error: See `run_agent`, as all that follow.
+        visibility: How much of the reasoning is shown; see `Run`, as all that follow.
+        keys: Encrypt every value, and open what comes back.
+        tenant: Whose conversation it is, by your authentication.
+        ttl_s: Seconds after which encrypted values no longer open.
+        pad_to: Pads what is encrypted to a multiple of so many bytes.
+        summarise: Makes summaries; may be asynchronous.
+        accept_plain: See `restore`.
+        on_undecryptable: See `restore`.
         anchors: See `Emitter`.
         stages: See `Emitter`.
         new_id: Makes ids.
         now_ms: Unix time in milliseconds; default is the clock.
         on_warning: Called with each warning.
+        on_audit: Called with content-free records.
 
     Raises:
         ConfigurationError: The API id is unknown (``unknown_api``).
@@ -150,11 +202,20 @@ def stream_run(
             api=api,
             provider=provider,
             model=model,
+            visibility=visibility,
+            keys=keys,
+            tenant=tenant,
+            ttl_s=ttl_s,
+            pad_to=pad_to,
+            summarise=summarise,
+            accept_plain=accept_plain,
+            on_undecryptable=on_undecryptable,
             anchors=anchors,
             stages=stages,
             new_id=new_id,
             now_ms=now_ms,
             on_warning=on_warning,
+            on_audit=on_audit,
         )
     except AGUIReasoningError:
         discard(source)
@@ -181,10 +242,13 @@ async def _drive(run: Run, agent: Agent, on_error: OnError | None) -> AsyncGener
                     async for event in events:
                         ended = event is run.terminal
                         yield event
+        if run.summaries.wanted and run.terminal is None:
+            for event in await _take(run, CloseDelta()):
+                yield event
         last = last_events(run, interrupts, ended=ended)
     except Exception as error:
         # Cancellation and the closing of this generator are no Exceptions: nothing is yielded for them.
-        report(error)
+        report(run, error)
         last = failure(run, error, on_error)
     for event in last:
         yield event
@@ -209,17 +273,44 @@ async def _items(agent: Any) -> AsyncGenerator[Item, None]:
 
 async def _show(run: Run, item: Any) -> AsyncGenerator[Event, None]:
     if not isinstance(item, ModelStream):
-        for event in show(run, item):
+        for event in await _take(run, item):
             yield event
         return
-    reading = Reading(run, item)
-    async with open_source(item.source) as payloads:
-        if isinstance(payloads, Whole):
-            for event in reading.whole(payloads.response):
+    async with aclosing(_read(run, item)) as deltas:
+        async for delta in deltas:
+            for event in await _take(run, delta):
                 yield event
+
+
+async def _read(run: Run, stream: ModelStream) -> AsyncGenerator[Delta, None]:
+    """Open, read and close a model stream."""
+    reading = Reading(run, stream)
+    async with open_source(stream.source) as payloads:
+        if isinstance(payloads, Whole):
+            for delta in reading.whole(payloads.response):
+                yield delta
             return
         async for payload in payloads:
-            for event in reading.receive(payload):
-                yield event
-    for event in reading.close():
-        yield event
+            for delta in reading.receive(payload):
+                yield delta
+    for delta in reading.close():
+        yield delta
+
+
+async def _take(run: Run, item: Any) -> list[Event]:
+    """The events of an item that is no model stream, its summaries awaited."""
+    if not run.summaries.wanted or run.terminal is not None:
+        return show(run, item)
+    return run.release([await _settled(run, event) for event in run.prepare(item)])
+
+
+async def _settled(run: Run, event: Event | SummaryDue) -> Event | None:
+    if not isinstance(event, SummaryDue):
+        return event
+    made = run.summaries.ask(event.part)
+    if inspect.isawaitable(made):
+        try:
+            made = await made
+        except Exception as error:
+            made = run.summaries.failed(error)
+    return run.summaries.content(event, made)

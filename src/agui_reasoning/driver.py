@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
 from ag_ui.core import BaseEvent, Event, Interrupt
 
 from agui_reasoning.deltas import Delta
-from agui_reasoning.errors import ConfigurationError, DecodeError, ProviderError
+from agui_reasoning.errors import AGUIReasoningError, ConfigurationError, DecodeError, ProviderError
 from agui_reasoning.parts import Part
 from agui_reasoning.providers import decoder
 from agui_reasoning.run import Run
@@ -68,7 +69,7 @@ Item: TypeAlias = ModelStream | Delta | Part | BaseEvent | Interrupt
 
 
 class Reading:
-    """One model stream on its way into a run."""
+    """One model stream on its way into a run: payloads in, deltas for the run out."""
 
     def __init__(self, run: Run, stream: ModelStream) -> None:
         """Choose the decoder.
@@ -87,27 +88,23 @@ class Reading:
         same = api == run.api
         provider = stream.provider or (run.provider if same else None)
         model = stream.model or (run.model if same else None)
-        self._run = run
         self._decoder = decoder(api, provider=provider, model=model)
 
-    def receive(self, payload: Any) -> list[Event]:
-        """Show one payload of the stream."""
-        return self._show(self._decoder.receive(payload))
+    def receive(self, payload: Any) -> list[Delta]:
+        """What one payload of the stream gives."""
+        return self._decoder.receive(payload)
 
-    def whole(self, response: Any) -> list[Event]:
-        """Show a whole response."""
-        return self._show(self._decoder.whole(response))
+    def whole(self, response: Any) -> list[Delta]:
+        """What a whole response gives."""
+        return self._decoder.whole(response)
 
-    def close(self) -> list[Event]:
+    def close(self) -> list[Delta]:
         """The stream ended.
 
         Raises:
             DecodeError: It ended inside a response (``truncated_stream``).
         """
-        return self._show(self._decoder.close())
-
-    def _show(self, deltas: Iterable[Delta]) -> list[Event]:
-        return [event for delta in deltas for event in self._run.receive(delta)]
+        return self._decoder.close()
 
 
 def show(run: Run, item: Any) -> list[Event]:
@@ -132,10 +129,23 @@ def now_in_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def report(error: Exception) -> None:
-    """Log a failure with its traceback, and the provider's own words, which go nowhere else."""
+def report(run: Run, error: Exception) -> None:
+    """Log a failure with its traceback, and the provider's own words, which go nowhere else.
+
+    Where reasoning is not to be seen, neither words nor messages of exceptions are logged, because they may
+    quote it: types and places are.
+    """
+    if run.visibility != "full":
+        _log.error("The run failed.\n%s", _places(error))
+        return
     words = error.provider_message if isinstance(error, ProviderError) else ""
     _log.error("The run failed.%s", words and f" The provider says: {words}", exc_info=error)
+
+
+def _places(error: BaseException) -> str:
+    """Where an exception came from, and its type and code."""
+    code = f" ({error.code})" if isinstance(error, AGUIReasoningError) else ""
+    return f"{''.join(traceback.format_tb(error.__traceback__))}{type(error).__name__}{code}"
 
 
 def failure(run: Run, error: BaseException, on_error: OnError | None) -> list[Event]:
@@ -149,14 +159,15 @@ def failure(run: Run, error: BaseException, on_error: OnError | None) -> list[Ev
     if isinstance(error, DecodeError | ProviderError):
         events += [event for delta in error.deltas for event in run.receive(delta)]
     code = getattr(error, "code", None) if _is_ours(error) else None
-    return events + run.fail(_sentence(error, on_error), code=code)
+    return events + run.fail(_sentence(run, error, on_error), code=code)
 
 
-def _sentence(error: BaseException, on_error: OnError | None) -> str:
+def _sentence(run: Run, error: BaseException, on_error: OnError | None) -> str:
     try:
         return (on_error(error) if on_error else None) or FAILED
-    except Exception:
-        _log.exception("`on_error` failed; the default sentence is used.")
+    except Exception as second:
+        _log.error("`on_error` failed; the default sentence is used.")
+        report(run, second)
         return FAILED
 
 

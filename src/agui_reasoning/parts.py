@@ -10,7 +10,7 @@ a decoder produces them on one turn, ``restore`` gives them back on the next.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from agui_reasoning.errors import DecodeError
@@ -263,8 +263,17 @@ PART_TYPES = get_args(Part)
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The parts of one model response, in wire order."""
+    """The parts of one model response, in wire order.
+
+    Attributes:
+        parts: The parts.
+        origin: Who produced the response.
+        id: The provider's id of it.
+        seen: The message or call id under which the client sees each part, empty where it sees none. Reports
+            name units by it; it is no part of what the turn is, and two turns compare without it.
+    """
 
     parts: tuple[Part, ...]
     origin: Origin | None = None
     id: str | None = None
+    seen: tuple[str, ...] = field(default=(), compare=False)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from ag_ui.core import BaseEvent, Event, Interrupt, ResumeEntry, RunAgentInput, TokenUsage, Tool
 from pydantic import ValidationError
 
+from agui_reasoning.audit import OnAudit
+from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import Delta, UsageDelta
 from agui_reasoning.emitter import Emitter
+from agui_reasoning.emitter.disclosure import Visibility
 from agui_reasoning.emitter.machine import new_uuid
 from agui_reasoning.emitter.stages import Stage
-from agui_reasoning.emitter.writer import Anchors
+from agui_reasoning.emitter.summaries import Summaries, Summarise, SummaryDue
+from agui_reasoning.emitter.values import Anchors
+from agui_reasoning.envelope import OnUndecryptable
 from agui_reasoning.errors import ConfigurationError, LocalProtocolError, RemoteProtocolError
 from agui_reasoning.frames import Ending, Frame, RunFrame, SubagentFrame
 from agui_reasoning.parts import Part, ToolCallPart
@@ -44,11 +50,20 @@ class Run:
         api: str | None = None,
         provider: str | None = None,
         model: str | None = None,
+        visibility: Visibility = "full",
+        keys: KeyRing | None = None,
+        tenant: str = "",
+        ttl_s: int | None = None,
+        pad_to: int = 0,
+        summarise: Summarise | None = None,
+        accept_plain: bool | None = None,
+        on_undecryptable: OnUndecryptable = "drop",
         anchors: Anchors = "required",
         stages: Sequence[Stage] = (),
         new_id: Callable[[], str] | None = None,
         now_ms: Callable[[], int] | None = None,
         on_warning: Callable[[str], None] | None = None,
+        on_audit: OnAudit | None = None,
     ) -> None:
         """Prepare a run.
 
@@ -57,14 +72,26 @@ class Run:
             api: The API id of the model; with ``provider`` and ``model`` the origin of deltas that name none.
             provider: Provider id.
             model: The model's name.
+            visibility: How much of the reasoning the client sees: ``"full"``, ``"summary"`` or ``"hidden"``.
+            keys: Encrypts every value for the client to keep, and opens what comes back; bound to the thread
+                of the input and to the tenant.
+            tenant: Whose conversation it is, by your authentication and never by what the client sent.
+            ttl_s: Seconds after which encrypted values no longer open; default is never.
+            pad_to: Pads what is encrypted to a multiple of so many bytes.
+            summarise: In ``"summary"``, makes the text for a unit that has no summary of its own; it may be
+                asynchronous under `agui_reasoning.aio`.
+            accept_plain: See `restore`.
+            on_undecryptable: See `restore`.
             anchors: See `Emitter`.
             stages: See `Emitter`.
             new_id: Makes ids; default is a random UUID.
             now_ms: Unix time in milliseconds; without it no event has a timestamp.
             on_warning: Called with each warning; default is Python's ``warnings``.
+            on_audit: Called with a content-free record of each value that is sent, restored or dropped.
 
         Raises:
             RemoteProtocolError: The input is malformed (``bad_input``): answer with an HTTP error, no stream.
+            ConfigurationError: There is no such visibility (``unknown_visibility``).
         """
         self.input = _parse(run_input)
         self.api, self.provider, self.model = api, provider, model
@@ -75,11 +102,29 @@ class Run:
         self._subagents: list[Run] = []
         self._opened: History | None = None
         self._options: dict[str, Any] = {
+            "visibility": visibility,
+            "keys": keys,
+            "tenant": tenant,
+            "ttl_s": ttl_s,
+            "pad_to": pad_to,
+            "summarise": summarise,
+            "accept_plain": accept_plain,
+            "on_undecryptable": on_undecryptable,
             "anchors": anchors,
             "new_id": new_id,
             "now_ms": now_ms,
             "on_warning": on_warning,
+            "on_audit": on_audit,
         }
+        self._reading: dict[str, Any] = {
+            "keys": keys,
+            "thread_id": self.input.thread_id,
+            "tenant": tenant,
+            "accept_plain": accept_plain,
+            "on_undecryptable": on_undecryptable,
+            "on_audit": self._audited(on_audit),
+        }
+        self.visibility = visibility
         self._new_id = new_id or new_uuid
         self._on_warning = on_warning
         self._now_ms = now_ms
@@ -89,18 +134,32 @@ class Run:
             api=api,
             provider=provider,
             model=model,
+            thread_id=self.input.thread_id,
+            visibility=visibility,
+            keys=keys,
+            tenant=tenant,
+            ttl_s=ttl_s,
+            pad_to=pad_to,
+            summarise=summarise,
             anchors=anchors,
             stages=stages,
             new_id=new_id,
             now_ms=now_ms,
             on_warning=on_warning,
+            on_audit=self._audited(on_audit),
             used_call_ids=_call_ids(self.input),
+            known_messages=self.input.messages,
         )
 
     @property
     def pending_calls(self) -> list[ToolCallPart]:
         """The calls of this run that nobody has answered and the provider does not answer itself."""
         return self._emitter.pending_calls
+
+    @property
+    def summaries(self) -> Summaries:
+        """Who makes the summaries; for shells that await them."""
+        return self._emitter.summaries
 
     @property
     def terminal(self) -> Event | None:
@@ -111,7 +170,7 @@ class Run:
     def history(self) -> History:
         """The conversation so far: the input, restored once, and what this run has produced since."""
         if self._opened is None:
-            self._opened = restore(self.input, subagent=self._subagent_id)
+            self._opened = restore(self.input, subagent=self._subagent_id, **self._reading)
         return self._opened.with_items(self._emitter.produced)
 
     @property
@@ -202,6 +261,15 @@ class Run:
         self._require("running", "receive")
         return self._frame.mark(self._emitter.receive(item))
 
+    def prepare(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> list[Event | SummaryDue]:
+        """The first half of `receive`, for shells that await their summaries; see `Emitter.prepare`."""
+        self._require("running", "receive")
+        return self._emitter.prepare(item)
+
+    def release(self, events: Iterable[Event | None]) -> list[Event]:
+        """The second half of `receive`; see `Emitter.release`."""
+        return self._frame.mark(self._emitter.release(events))
+
     def finish(self, *, interrupts: Sequence[Interrupt] = (), result: Any = None) -> list[Event]:
         """End the run in success, or (``interrupts``) waiting for answers.
 
@@ -244,6 +312,13 @@ class Run:
         return self._end(events, self._frame.failed(self._ending(), message, code))
 
     # -- the frame
+
+    def _audited(self, on_audit: OnAudit | None) -> OnAudit | None:
+        """The hook, told which run it is."""
+        if on_audit is None:
+            return None
+        thread_id, run_id = self.input.thread_id, self.input.run_id
+        return lambda record: on_audit(replace(record, thread_id=thread_id, run_id=run_id))
 
     def _end(self, events: list[Event], terminal: Event) -> list[Event]:
         self._terminal = terminal

@@ -8,6 +8,9 @@ from typing import Any, TypeAlias
 
 from ag_ui.core import Event, Interrupt, RunAgentInput
 
+from agui_reasoning.audit import OnAudit
+from agui_reasoning.crypto import KeyRing
+from agui_reasoning.deltas import Delta
 from agui_reasoning.driver import (
     Item,
     ModelStream,
@@ -19,8 +22,11 @@ from agui_reasoning.driver import (
     report,
     show,
 )
+from agui_reasoning.emitter.disclosure import Visibility
 from agui_reasoning.emitter.stages import Stage
-from agui_reasoning.emitter.writer import Anchors
+from agui_reasoning.emitter.summaries import Summarise
+from agui_reasoning.emitter.values import Anchors
+from agui_reasoning.envelope import OnUndecryptable
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.providers import decoder
 from agui_reasoning.run import Run
@@ -40,11 +46,20 @@ def run_agent(
     api: str | None = None,
     provider: str | None = None,
     model: str | None = None,
+    visibility: Visibility = "full",
+    keys: KeyRing | None = None,
+    tenant: str = "",
+    ttl_s: int | None = None,
+    pad_to: int = 0,
+    summarise: Summarise | None = None,
+    accept_plain: bool | None = None,
+    on_undecryptable: OnUndecryptable = "drop",
     anchors: Anchors = "required",
     stages: Sequence[Stage] = (),
     new_id: Callable[[], str] | None = None,
     now_ms: Callable[[], int] | None = now_in_ms,
     on_warning: Callable[[str], None] | None = None,
+    on_audit: OnAudit | None = None,
 ) -> Generator[Event, None, None]:
     """Run a synchronous agent and give its events, from RUN_STARTED to the terminal event.
 
@@ -58,11 +73,20 @@ def run_agent(
             api=api,
             provider=provider,
             model=model,
+            visibility=visibility,
+            keys=keys,
+            tenant=tenant,
+            ttl_s=ttl_s,
+            pad_to=pad_to,
+            summarise=summarise,
+            accept_plain=accept_plain,
+            on_undecryptable=on_undecryptable,
             anchors=anchors,
             stages=stages,
             new_id=new_id,
             now_ms=now_ms,
             on_warning=on_warning,
+            on_audit=on_audit,
         )
     return _drive(run, agent, on_error)
 
@@ -75,11 +99,20 @@ def stream_run(
     provider: str | None = None,
     model: str | None = None,
     on_error: OnError | None = None,
+    visibility: Visibility = "full",
+    keys: KeyRing | None = None,
+    tenant: str = "",
+    ttl_s: int | None = None,
+    pad_to: int = 0,
+    summarise: Summarise | None = None,
+    accept_plain: bool | None = None,
+    on_undecryptable: OnUndecryptable = "drop",
     anchors: Anchors = "required",
     stages: Sequence[Stage] = (),
     new_id: Callable[[], str] | None = None,
     now_ms: Callable[[], int] | None = now_in_ms,
     on_warning: Callable[[str], None] | None = None,
+    on_audit: OnAudit | None = None,
 ) -> Generator[Event, None, None]:
     """Run a single model response; arguments and errors are those of `agui_reasoning.aio.stream_run`."""
     run = Run(
@@ -87,11 +120,20 @@ def stream_run(
         api=api,
         provider=provider,
         model=model,
+        visibility=visibility,
+        keys=keys,
+        tenant=tenant,
+        ttl_s=ttl_s,
+        pad_to=pad_to,
+        summarise=summarise,
+        accept_plain=accept_plain,
+        on_undecryptable=on_undecryptable,
         anchors=anchors,
         stages=stages,
         new_id=new_id,
         now_ms=now_ms,
         on_warning=on_warning,
+        on_audit=on_audit,
     )
     decoder(api)  # an API that does not exist is told now, and not in every run
 
@@ -116,7 +158,7 @@ def _drive(run: Run, agent: Agent, on_error: OnError | None) -> Generator[Event,
                     yield event
         last = last_events(run, interrupts, ended=ended)
     except Exception as error:
-        report(error)
+        report(run, error)
         last = failure(run, error, on_error)
     yield from last
 
@@ -141,8 +183,15 @@ def _show(run: Run, item: Any) -> Generator[Event, None, None]:
     if not isinstance(item, ModelStream):
         yield from show(run, item)
         return
-    reading = Reading(run, item)
-    with open_source_sync(item.source) as payloads:
+    with closing(_read(run, item)) as deltas:
+        for delta in deltas:
+            yield from run.receive(delta)
+
+
+def _read(run: Run, stream: ModelStream) -> Generator[Delta, None, None]:
+    """Open, read and close a model stream."""
+    reading = Reading(run, stream)
+    with open_source_sync(stream.source) as payloads:
         if isinstance(payloads, Whole):
             yield from reading.whole(payloads.response)
             return

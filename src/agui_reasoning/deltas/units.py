@@ -1,4 +1,7 @@
-"""The units of a response while they are being built, and the changes that a delta makes to them."""
+"""The units of a response while they are being built, and the changes that a delta makes to them.
+
+What holds text has no ``repr`` of its own: a traceback that shows locals must not show it.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,7 @@ __all__ = [
 ]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Value:
     """An opaque value under way; fragments are joined when it is read."""
 
@@ -70,7 +73,7 @@ def _join(fragments: list[str], encoding: str) -> str:
     return base64.b64encode(joined).decode("ascii")
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Unit:
     """A unit of the response while it is being built.
 
@@ -100,7 +103,7 @@ class Unit:
         raise NotImplementedError
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class SegmentBuffer:
     """A segment under way."""
 
@@ -113,7 +116,7 @@ class SegmentBuffer:
         return Segment(self.channel, self.index, "".join(self.pieces))
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ReasoningUnit(Unit):
     """A reasoning unit under way."""
 
@@ -128,7 +131,7 @@ class ReasoningUnit(Unit):
         return ReasoningPart(segments, self.opaque, self.item_id, self.status, origin, self.ext or None)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class TextUnit(Unit):
     """A text unit under way."""
 
@@ -139,7 +142,7 @@ class TextUnit(Unit):
         return TextPart("".join(self.pieces), self.opaque, self.status, origin, self.ext or None)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class CallUnit(Unit):
     """A tool call under way; its key is the provider's id."""
 
@@ -161,7 +164,7 @@ class CallUnit(Unit):
         )
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ResultUnit(Unit):
     """The result of a tool."""
 
@@ -174,7 +177,7 @@ class ResultUnit(Unit):
         return ToolResultPart(self.call_id, self.content, self.native, origin, self.ext or None)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class NativeUnit(Unit):
     """A block that goes back verbatim."""
 
@@ -186,7 +189,7 @@ class NativeUnit(Unit):
         return NativePart(self.kind, self.payload, origin)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Response:
     """One model response under way."""
 
@@ -220,7 +223,7 @@ class Appeared:
     unit: Unit
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Grew:
     """Text was added to a unit; ``segment`` is the one of a reasoning unit it went to."""
 

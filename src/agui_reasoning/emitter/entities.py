@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agui_reasoning.attribution import Attributor, Shared
@@ -17,6 +17,7 @@ from agui_reasoning.deltas.units import (
     TextUnit,
     Unit,
 )
+from agui_reasoning.emitter.disclosure import Disclosure
 from agui_reasoning.envelope import (
     CallRecord,
     NativeRecord,
@@ -29,12 +30,12 @@ from agui_reasoning.envelope import (
     TextRecord,
     digest,
 )
-from agui_reasoning.parts import SEGMENT_SEPARATOR
+from agui_reasoning.parts import SEGMENT_SEPARATOR, Origin, ReasoningPart
 
 __all__ = ["AssistantMessage", "Call", "ReasoningMessage", "ResponseState", "rest_record"]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class _Shown:
     """Text on its way to a message. Leading white space waits until something visible follows."""
 
@@ -57,56 +58,79 @@ class _Shown:
         return sent
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ReasoningMessage:
     """A reasoning message: one unit, or one stretch of a unit that resumed.
 
     Attributes:
+        span_id: The span it stands in.
+        withheld: Some of its text is not shown.
+        shown_chars: How many code points the client gets to see.
         sent: The record its last envelope held.
     """
 
     id: str
     unit: ReasoningUnit
+    span_id: str
     stretch: int = 0
     started_ms: int | None = None
     text: _Shown = field(default_factory=_Shown)
     segments: list[SegmentBuffer] = field(default_factory=list)
+    last_shown: SegmentBuffer | None = None
+    withheld: bool = False
+    shown_chars: int = 0
     sent: Record | None = None
 
     def add(self, text: str, segment: SegmentBuffer) -> str:
-        """Take text of a segment, and give what may be sent now."""
-        before = self.segments[-1] if self.segments else None
-        if before is segment:
-            return self.text.add(text)
-        self.segments.append(segment)
-        return self.text.add(text if before is None else SEGMENT_SEPARATOR + text)
+        """Take text of a segment that is shown, and give what may be sent now."""
+        self._note(segment)
+        before, self.last_shown = self.last_shown, segment
+        return self.text.add(text if before in (None, segment) else SEGMENT_SEPARATOR + text)
 
-    def record(self) -> ReasoningRecord:
-        """What the envelope says of the unit."""
+    def withhold(self, segment: SegmentBuffer) -> None:
+        """Take note of a segment that is not shown."""
+        self._note(segment)
+        self.withheld = True
+
+    def _note(self, segment: SegmentBuffer) -> None:
+        if not self.segments or self.segments[-1] is not segment:
+            self.segments.append(segment)
+
+    def part(self, origin: Origin | None) -> ReasoningPart:
+        """The unit, with the text of this stretch of it."""
+        return replace(self.unit.part(origin), segments=tuple(s.settled() for s in self.segments))
+
+    def record(self, *, sealed: bool) -> ReasoningRecord | None:
+        """What the envelope says of the unit; ``None`` when it is to say nothing.
+
+        Args:
+            sealed: It will be encrypted, and holds the text.
+        """
+        if self.withheld and not sealed:
+            return None
         unit = self.unit
+        whole = sealed or not self.text.visible
         return ReasoningRecord(
             kind="reasoning",
             seq=unit.seq,
             stretch=self.stretch,
             item_id=unit.item_id,
             status=unit.status,
-            segments=tuple(self._segment(segment) for segment in self.segments),
+            segments=tuple(_segment(segment, whole) for segment in self.segments),
             opaque=_opaque(unit),
             ext=unit.ext or None,
-            sha256=digest("".join(self.text.pieces)) if self.text.visible else None,
-        )
-
-    def _segment(self, segment: SegmentBuffer) -> SegmentRecord:
-        text = "".join(segment.pieces)
-        return SegmentRecord(
-            channel=segment.channel,
-            index=segment.index,
-            length=len(text),
-            text=None if self.text.visible else text,
+            sha256=None if whole else digest("".join(self.text.pieces)),
         )
 
 
-@dataclass(slots=True, eq=False)
+def _segment(segment: SegmentBuffer, whole: bool) -> SegmentRecord:
+    text = "".join(segment.pieces)
+    return SegmentRecord(
+        channel=segment.channel, index=segment.index, length=len(text), text=text if whole else None
+    )
+
+
+@dataclass(slots=True, eq=False, repr=False)
 class AssistantMessage:
     """An assistant message. It may hold several text units, one after the other."""
 
@@ -118,20 +142,33 @@ class AssistantMessage:
     sent: tuple[Record, ...] = ()
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Call:
-    """A tool call under the id the client knows it by."""
+    """A tool call under the id the client knows it by.
+
+    Attributes:
+        concealed: Its arguments are not shown.
+    """
 
     id: str
     unit: CallUnit
     parent: AssistantMessage
     owns: tuple[str, ...] | Shared | None
     after: tuple[int, ...]
+    concealed: bool = False
     sent: Record | None = None
 
-    def record(self) -> CallRecord:
-        """What the envelope says of the call."""
+    def record(self, *, sealed: bool) -> CallRecord:
+        """What the envelope says of the call.
+
+        Args:
+            sealed: It will be encrypted, and holds arguments that are not shown. Otherwise nothing of such a
+                call is told but that it is the provider's own and cannot go back.
+        """
         unit = self.unit
+        if self.concealed and not sealed:
+            return CallRecord(kind="call", seq=unit.seq, id=self.id, server=True, status="incomplete")
+        arguments = "".join(unit.pieces)
         return CallRecord(
             kind="call",
             seq=unit.seq,
@@ -143,16 +180,18 @@ class Call:
             ext=unit.ext or None,
             after=self.after,
             shares=self.owns.owner if isinstance(self.owns, Shared) else None,
-            sha256=digest("".join(unit.pieces)),
+            arguments=arguments if self.concealed else None,
+            sha256=None if self.concealed else digest(arguments),
         )
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ResponseState:
     """Everything the client holds of one response."""
 
     response: Response
     id: str
+    disclosure: Disclosure = field(default_factory=Disclosure)
     attributor: Attributor = field(default_factory=Attributor)
     reasoning: list[ReasoningMessage] = field(default_factory=list)
     by_unit: dict[ReasoningUnit, ReasoningMessage] = field(default_factory=dict)
@@ -178,6 +217,10 @@ class ResponseState:
         if unit not in message.units:
             message.units.append(unit)
 
+    def seen_as(self, unit: Unit) -> str:
+        """The message or call id under which the client sees a unit; empty where it sees none."""
+        return _SEEN_AS.get(type(unit), _unseen)(self, unit)
+
     def text_record(self, unit: TextUnit) -> TextRecord:
         """What an envelope says of a text unit."""
         text = "".join(unit.pieces)
@@ -196,12 +239,17 @@ class ResponseState:
 
 
 def rest_record(state: ResponseState, unit: Unit) -> Record | None:
-    """The record of a unit that is not reasoning; ``None`` for reasoning, which has a message of its own."""
+    """The record of a unit that is not reasoning.
+
+    ``None`` for reasoning, which has a message of its own, and for what is neither shown nor kept.
+    """
     return _REST[type(unit)](state, unit)
 
 
 def _result(state: ResponseState, unit: ResultUnit) -> ResultRecord:
     message_id, call_id = state.results[unit]
+    if not state.disclosure.keeps:
+        return ResultRecord(kind="result", seq=unit.seq, id=call_id, message=message_id)
     return ResultRecord(
         kind="result",
         seq=unit.seq,
@@ -209,10 +257,13 @@ def _result(state: ResponseState, unit: ResultUnit) -> ResultRecord:
         message=message_id,
         native=unit.native,
         ext=unit.ext or None,
+        content=None if state.disclosure.full else unit.content,
     )
 
 
-def _native(state: ResponseState, unit: NativeUnit) -> NativeRecord:
+def _native(state: ResponseState, unit: NativeUnit) -> NativeRecord | None:
+    if not state.disclosure.keeps:
+        return None
     return NativeRecord(kind="native", seq=unit.seq, name=unit.kind, payload=unit.payload)
 
 
@@ -220,10 +271,29 @@ def _opaque(unit: Unit) -> tuple[OpaqueRecord, ...]:
     return tuple(OpaqueRecord.of(opaque) for opaque in unit.opaque)
 
 
+def _unseen(state: ResponseState, unit: Any) -> str:
+    return ""
+
+
+def _reasoning_seen_as(state: ResponseState, unit: ReasoningUnit) -> str:
+    return next((message.id for message in state.reasoning if message.unit is unit), "")
+
+
+def _text_seen_as(state: ResponseState, unit: TextUnit) -> str:
+    spans = state.spans.get(unit)
+    return spans[0].message if spans else ""
+
+
+_SEEN_AS: dict[type, Callable[[ResponseState, Any], str]] = {
+    ReasoningUnit: _reasoning_seen_as,
+    TextUnit: _text_seen_as,
+    CallUnit: lambda state, unit: state.calls[unit].id,
+    ResultUnit: lambda state, unit: state.results[unit][0],
+}
 _REST: dict[type, Callable[[ResponseState, Any], Record | None]] = {
     ReasoningUnit: lambda state, unit: None,
     TextUnit: ResponseState.text_record,
-    CallUnit: lambda state, unit: state.calls[unit].record(),
+    CallUnit: lambda state, unit: state.calls[unit].record(sealed=state.disclosure.sealed),
     ResultUnit: _result,
     NativeUnit: _native,
 }

@@ -19,15 +19,28 @@ from ag_ui.core import (
 )
 from pydantic import TypeAdapter, ValidationError
 
+from agui_reasoning.audit import OnAudit
+from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.deltas import Delta, ResponseStart, UsageDelta
 from agui_reasoning.deltas.assembler import Assembler
 from agui_reasoning.deltas.fold import deltas_of
 from agui_reasoning.deltas.operations import DELTA_TYPES
+from agui_reasoning.emitter.disclosure import Disclosure, Visibility
 from agui_reasoning.emitter.foreign import Foreign
 from agui_reasoning.emitter.stages import Stage, run_stages
-from agui_reasoning.emitter.writer import Anchors, Writer
-from agui_reasoning.errors import AGUIReasoningWarning, LocalProtocolError
-from agui_reasoning.parts import PART_TYPES, Origin, Part, ToolCallPart, ToolResultPart, Turn
+from agui_reasoning.emitter.summaries import Summaries, Summarise, SummaryDue
+from agui_reasoning.emitter.values import Anchors, Values
+from agui_reasoning.emitter.writer import Writer
+from agui_reasoning.envelope import Sealer
+from agui_reasoning.errors import AGUIReasoningWarning, ConfigurationError, LocalProtocolError
+from agui_reasoning.parts import (
+    PART_TYPES,
+    Origin,
+    Part,
+    ToolCallPart,
+    ToolResultPart,
+    Turn,
+)
 
 __all__ = ["Emitter"]
 
@@ -60,12 +73,21 @@ class Emitter:
         api: str | None = None,
         provider: str | None = None,
         model: str | None = None,
+        thread_id: str | None = None,
+        visibility: Visibility = "full",
+        keys: KeyRing | None = None,
+        tenant: str = "",
+        ttl_s: int | None = None,
+        pad_to: int = 0,
+        summarise: Summarise | None = None,
         anchors: Anchors = "required",
         stages: Sequence[Stage] = (),
         new_id: Callable[[], str] | None = None,
         now_ms: Callable[[], int] | None = None,
         on_warning: Callable[[str], None] | None = None,
+        on_audit: OnAudit | None = None,
         used_call_ids: Iterable[str] = (),
+        known_messages: Iterable[Message] = (),
     ) -> None:
         """Start before the first response.
 
@@ -73,26 +95,45 @@ class Emitter:
             api: With ``provider`` and ``model`` the origin of a response that no `ResponseStart` announces.
             provider: Provider id.
             model: The model's name.
+            thread_id: The thread; encrypted values are bound to it.
+            visibility: How much of the reasoning is shown: ``"full"``, ``"summary"`` or ``"hidden"``.
+            keys: Encrypts every value, and keeps in it what is not shown.
+            tenant: Whose conversation it is, by your authentication; encrypted values are bound to it.
+            ttl_s: Seconds after which encrypted values no longer open; default is never.
+            pad_to: Pads what is encrypted to a multiple of so many bytes, so that lengths tell less.
+            summarise: In ``"summary"``, makes the text shown for a unit that has no summary of its own.
             anchors: When a response without reasoning gets an empty reasoning message to carry its values:
                 where the provider requires them back, ``"always"`` or ``"never"``.
             stages: Event-to-event steps behind the emitter, in order.
             new_id: Makes ids of messages, spans and calls; default is a random UUID.
             now_ms: Unix time in milliseconds; without it no event has a timestamp.
             on_warning: Called with each warning; default is Python's ``warnings``.
+            on_audit: Called with a content-free record of each value that is sent or not kept.
             used_call_ids: Tool-call ids the thread holds already; a call that repeats one gets a new id.
+            known_messages: What the client has already: a snapshot may show it again.
+
+        Raises:
+            ConfigurationError: Keys without a thread (``keys_without_thread``), or a visibility that does not
+                exist (``unknown_visibility``).
         """
         named = any((api, provider, model))
-        self._assembler = Assembler(Origin(provider, api, model) if named else None)
+        self._default = Origin(provider, api, model) if named else None
+        self._assembler = Assembler(self._default)
+        self._warn = on_warning or _warn
+        self._disclosure = Disclosure(visibility, keys is not None)
+        sealer = _sealer(keys, thread_id, tenant, ttl_s, pad_to)
         self._writer = Writer(
             new_id=new_id or new_uuid,
             now_ms=now_ms,
-            anchors=anchors,
+            disclosure=self._disclosure,
+            values=Values(anchors=anchors, sealer=sealer, warn=self._warn, on_audit=on_audit),
             used_call_ids=used_call_ids,
-            warn=on_warning or _warn,
         )
+        self.summaries = Summaries(summarise, self._warn)
         self._stages = tuple(stages)
         self._foreign = Foreign()
-        self._warn = on_warning or _warn
+        self._known = {message.id: message for message in known_messages}
+        self._told_of_raw = False
         self._parts = 0
         self._closed = False
 
@@ -117,6 +158,18 @@ class Emitter:
         Raises:
             LocalProtocolError: The emitter is closed (``closed``), the item is not one (``not_an_item``), or
                 it is an event of the run frame (``frame_event``). Nothing has changed.
+            ConfigurationError: What the visibility hides would be lost, and the provider requires it back
+                (``visibility_without_keys``): nothing has changed. Or ``summarise`` is asynchronous
+                (``async_summarise``).
+        """
+        return self.release([self.summaries.settle(event) for event in self.prepare(item)])
+
+    def prepare(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> list[Event | SummaryDue]:
+        """The first half of `receive`, for shells that await their summaries.
+
+        Returns:
+            Events, and `SummaryDue` where the content of a message comes: replace each by what
+            `Summaries.content` makes of it, and give the list to `release`.
         """
         if self._closed:
             raise LocalProtocolError(
@@ -126,10 +179,14 @@ class Emitter:
                 state="closed",
             )
         if isinstance(item, DELTA_TYPES):
-            return run_stages(self._stages, self._apply(item))
+            return self._apply(item)
         if isinstance(item, PART_TYPES):
-            return run_stages(self._stages, [e for delta in self._deltas(item) for e in self._apply(delta)])
-        return run_stages(self._stages, self._pass_on(_event(item)))
+            return [event for delta in self._deltas(item) for event in self._apply(delta)]
+        return self._pass_on(_event(item))
+
+    def release(self, events: Iterable[Event | None]) -> list[Event]:
+        """The second half of `receive`: send events through the stages; ``None`` is an empty summary."""
+        return run_stages(self._stages, [event for event in events if event is not None])
 
     def close(self) -> list[Event]:
         """The stream ended: end what is open. A second call gives nothing."""
@@ -139,12 +196,16 @@ class Emitter:
         """The stream was cut: end what is open, and mark it incomplete. A second call gives nothing."""
         return self._end(self._assembler.abort)
 
-    def _apply(self, delta: Delta) -> list[Event]:
+    def _apply(self, delta: Delta) -> list[Event | SummaryDue]:
+        if isinstance(delta, ResponseStart):
+            self._disclosure.check(delta.origin)
+        elif self._assembler.response is None:
+            self._disclosure.check(self._default)
         return self._writer.write(self._assembler.receive(delta))
 
-    def _pass_on(self, event: Event) -> list[Event]:
+    def _pass_on(self, event: Event) -> list[Event | SummaryDue]:
         self._foreign.see(event)
-        before: list[Event] = []
+        before: list[Event | SummaryDue] = []
         if isinstance(event, ToolCallResultEvent):
             # The result of the agent's tool ends the response, as a delta of it would.
             before = self._writer.write(self._assembler.close())
@@ -154,7 +215,16 @@ class Emitter:
                 "A MESSAGES_SNAPSHOT after streamed reasoning: some front ends show the reasoning twice, "
                 "others drop it. Send snapshots at the start of a run."
             )
-        return [*before, event]
+        passed = self._disclosure.pass_on(event, self._is_known)
+        if not passed and not self._told_of_raw:
+            self._told_of_raw = True
+            self._warn(
+                f"With visibility {self._disclosure.visibility!r} {event.type.value} is not passed on."
+            )
+        return [*before, *passed]
+
+    def _is_known(self, message: Message) -> bool:
+        return self._known.get(message.id) == message
 
     def _deltas(self, part: Part) -> Iterable[Delta]:
         self._parts += 1
@@ -168,8 +238,23 @@ class Emitter:
         if self._closed:
             return []
         self._closed = True
-        events = self._writer.write(how()) + self._writer.finish() + self._foreign.close()
+        written = self._writer.write(how()) + self._writer.finish() + self._foreign.close()
+        events = [event for due in written if (event := self.summaries.settle(due)) is not None]
         return run_stages(self._stages, events, close=True)
+
+
+def _sealer(
+    keys: KeyRing | None, thread_id: str | None, tenant: str, ttl_s: int | None, pad_to: int
+) -> Sealer | None:
+    if keys is None:
+        return None
+    if thread_id is None:
+        raise ConfigurationError(
+            "There are keys, and nothing says which thread the values belong to.",
+            code="keys_without_thread",
+            hint="Pass thread_id=.",
+        )
+    return Sealer(keys, Binding(thread_id, tenant=tenant), ttl_s, pad_to)
 
 
 def _event(item: Any) -> Event:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from ag_ui.core import Event, Message, ToolMessage
 
@@ -32,31 +32,14 @@ from agui_reasoning.deltas.units import (
     Valued,
 )
 from agui_reasoning.emitter import events as make
-from agui_reasoning.emitter.entities import (
-    AssistantMessage,
-    Call,
-    ReasoningMessage,
-    ResponseState,
-    rest_record,
-)
-from agui_reasoning.envelope import (
-    ENVELOPE_KEY,
-    MAX_ENVELOPE_CHARS,
-    Envelope,
-    OriginRecord,
-    Place,
-    Record,
-    TextRecord,
-    write_envelope,
-)
+from agui_reasoning.emitter.disclosure import Disclosure
+from agui_reasoning.emitter.entities import AssistantMessage, Call, ReasoningMessage, ResponseState
+from agui_reasoning.emitter.summaries import SummaryDue
+from agui_reasoning.emitter.values import Values
+from agui_reasoning.envelope import ENVELOPE_KEY
 from agui_reasoning.parts import Part, ToolCallPart, ToolResultPart, Turn
-from agui_reasoning.policy import rule_for
 
-__all__ = ["Anchors", "Writer"]
-
-Anchors: TypeAlias = Literal["required", "always", "never"]
-"""When a response without reasoning gets an empty reasoning message to carry its values."""
-
+__all__ = ["Writer"]
 
 NAMELESS = "unknown"
 """The tool a call is shown for whose name never came: clients refuse a chunk without one."""
@@ -70,15 +53,15 @@ class Writer:
         *,
         new_id: Callable[[], str],
         now_ms: Callable[[], int] | None,
-        anchors: Anchors,
+        disclosure: Disclosure,
+        values: Values,
         used_call_ids: Iterable[str],
-        warn: Callable[[str], None],
     ) -> None:
         self._new_id = new_id
         self._now_ms = now_ms
-        self._anchors = anchors
-        self._warn = warn
-        self._out: list[Event] = []
+        self._disclosure = disclosure
+        self._values = values
+        self._out: list[Event | SummaryDue] = []
         self._span: str | None = None
         self._leaving = False
         self._reasoned = False
@@ -90,13 +73,13 @@ class Writer:
         self.produced: list[Turn | Message] = []
         """The turns and the results of tools so far, in order."""
 
-    def write(self, changes: Iterable[Change]) -> list[Event]:
+    def write(self, changes: Iterable[Change]) -> list[Event | SummaryDue]:
         """Write the events that changes cause."""
         for change in changes:
             _CHANGES[type(change)](self, change)
         return self._flush()
 
-    def finish(self) -> list[Event]:
+    def finish(self) -> list[Event | SummaryDue]:
         """Answer the provider's own calls that it left open, or the client would believe that it must."""
         for call_id in [call_id for call_id, (unit, _) in self._unanswered.items() if unit.server]:
             del self._unanswered[call_id]
@@ -116,7 +99,7 @@ class Writer:
             if not unit.server
         ]
 
-    def _flush(self) -> list[Event]:
+    def _flush(self) -> list[Event | SummaryDue]:
         out, self._out = self._out, []
         return out
 
@@ -125,27 +108,42 @@ class Writer:
 
     def _hint(self, seq: int | None, **more: Any) -> dict[str, Any]:
         """Structure for whoever cannot read an envelope; two of three front ends drop it."""
-        place = {"response": self._state.id} if seq is None else {"response": self._state.id, "seq": seq}
-        return {ENVELOPE_KEY: {**place, **more}}
+        place: dict[str, Any] = {"response": self._state.id}
+        if self._disclosure.hidden:
+            return {ENVELOPE_KEY: place}  # no counts of units, and no durations
+        return {ENVELOPE_KEY: place | ({} if seq is None else {"seq": seq}) | more}
 
     # -- responses
 
     def _response_opened(self, change: ResponseOpened) -> None:
-        self._state = ResponseState(change.response, self._new_id())
+        self._state = ResponseState(change.response, self._new_id(), self._disclosure)
         self._fresh_assistant()
 
     def _response_ended(self, change: ResponseEnded) -> None:
         self._end_text()
         self._leave_span()
-        self._resend()
-        self._send_rest()
+        self._out += self._values.late(self._state)
+        events, anchored = self._values.rest(self._state, self._open_anchor)
+        self._out += events
+        if anchored:
+            self._leave_span()
         self._note_turn(change.response)
+
+    def _open_anchor(self) -> tuple[str, list[Event]]:
+        """Open an empty reasoning message: the only carrier whose value every front end keeps."""
+        self._enter_span()
+        message_id, now = self._new_id(), self._now()
+        return message_id, [
+            make.reasoning_message_start(message_id, self._hint(None), now),
+            make.reasoning_message_end(message_id, None, now),
+        ]
 
     def _note_turn(self, response: Response) -> None:
         """Keep the turn as restoring would give it back: its calls under the ids the client knows."""
         parts = tuple(self._as_seen(unit, unit.part(response.origin)) for unit in response.units)
         if parts:
-            self.produced.append(Turn(parts, response.origin, response.id))
+            names = tuple(self._state.seen_as(unit) for unit in response.units)
+            self.produced.append(Turn(parts, response.origin, response.id, names))
 
     def _as_seen(self, unit: Unit, part: Part) -> Part:
         if isinstance(part, ToolCallPart):
@@ -158,7 +156,7 @@ class Writer:
         return part
 
     def _answered(self, change: Answered) -> None:
-        message_id, call_id = self._result(change.unit)
+        message_id, call_id = self._result(change.unit, change.unit.content)
         self.note_result(message_id, call_id, change.unit.content)
 
     def note_result(self, message_id: str, call_id: str, content: Any) -> None:
@@ -178,38 +176,49 @@ class Writer:
     def _open_reasoning(self, unit: ReasoningUnit, stretch: int) -> None:
         self._end_text()
         self._fresh_assistant()
-        self._enter_span()
-        now = self._now()
-        message = ReasoningMessage(self._new_id(), unit, stretch, now)
-        self._state.reasoning.append(message)
+        span_id, now = self._enter_span(), self._now()
+        message = ReasoningMessage(self._new_id(), unit, span_id, stretch, now)
+        message.withheld = not self._disclosure.opens_messages
         self._state.by_unit[unit] = self._speaking[unit] = message
-        self._out.append(make.reasoning_message_start(message.id, self._hint(unit.seq), now))
+        if self._disclosure.opens_messages:
+            self._state.reasoning.append(message)
+            self._out.append(make.reasoning_message_start(message.id, self._hint(unit.seq), now))
 
     def _reasoning_grew(self, unit: ReasoningUnit, change: Grew) -> None:
         message = self._speaking[unit]
         assert change.segment is not None
+        if not self._disclosure.shows(change.segment):
+            message.withhold(change.segment)
+            return
         sent = message.add(change.text, change.segment)
         if sent:
+            message.shown_chars += len(sent)
             self._out.append(make.reasoning_content(message.id, sent))
 
     def _reasoning_ended(self, unit: ReasoningUnit) -> None:
         message = self._speaking.pop(unit)
-        now = self._now()
-        metadata = None
-        if now is not None and message.started_ms is not None:
-            metadata = self._hint(unit.seq, durationMs=max(0, now - message.started_ms))
-        self._out.append(make.reasoning_message_end(message.id, metadata, now))
-        message.sent = message.record()
-        self._send_value("message", message.id, message.sent)
+        if self._disclosure.opens_messages:
+            self._end_reasoning(message)
+        self._out += self._values.of_reasoning(self._state, message)
         if self._leaving:
             self._leave_span()
 
-    def _enter_span(self) -> None:
+    def _end_reasoning(self, message: ReasoningMessage) -> None:
+        if message.withheld and not message.text.visible and not self._disclosure.hidden:
+            self._out.append(SummaryDue(message.id, message.part(self._state.response.origin)))
+        now = self._now()
+        metadata = None
+        if now is not None and message.started_ms is not None and not self._disclosure.hidden:
+            metadata = self._hint(message.unit.seq, durationMs=max(0, now - message.started_ms))
+        self._out.append(make.reasoning_message_end(message.id, metadata, now))
+
+    def _enter_span(self) -> str:
         self._leaving = False
         self._reasoned = True
         if self._span is None:
             self._span = self._new_id()
             self._out.append(make.span_start(self._span, self._now()))
+        return self._span
 
     def _leave_span(self) -> None:
         """End the span, or, while a reasoning message is still open in it, as soon as that ends."""
@@ -256,13 +265,7 @@ class Writer:
             return
         message.open = False
         self._out.append(make.text_end(message.id, self._now()))
-        self._send_text_value(message)
-
-    def _send_text_value(self, message: AssistantMessage) -> None:
-        records = tuple(self._state.text_record(unit) for unit in message.units if unit.opaque)
-        if records and records != message.sent:
-            message.sent = records
-            self._send_value("message", message.id, records[0], records[1:])
+        self._out += self._values.of_text(self._state, message)
 
     @property
     def _message(self) -> AssistantMessage:
@@ -298,7 +301,7 @@ class Writer:
         parent.used = True
         owns = self._state.attributor.call(wire_id)
         after = () if owns is None or isinstance(owns, Shared) else tuple(int(seq) for seq in owns)
-        return Call(wire_id, unit, parent, owns, after)
+        return Call(wire_id, unit, parent, owns, after, unit.server and not self._disclosure.full)
 
     def _start_call(self, call: Call) -> None:
         metadata = self._hint(call.unit.seq, **self._owned(call))
@@ -319,163 +322,30 @@ class Writer:
         self._start_call(self._state.calls[unit])
 
     def _call_grew(self, unit: CallUnit, change: Grew) -> None:
-        self._out.append(make.call_args(self._state.calls[unit].id, change.text))
+        call = self._state.calls[unit]
+        if not call.concealed:
+            self._out.append(make.call_args(call.id, change.text))
 
     def _call_ended(self, unit: CallUnit) -> None:
         call = self._state.calls[unit]
         self._out.append(make.call_end(call.id, self._now()))
-        self._send_call_value(call)
-
-    def _send_call_value(self, call: Call) -> None:
-        record = call.record()
-        if call.unit.opaque and record != call.sent:
-            call.sent = record
-            self._send_value("tool-call", call.id, record)
+        self._out += self._values.of_call(self._state, call)
 
     def _server_result(self, unit: ResultUnit) -> None:
         self._end_text()
         self._leave_span()
         self._state.attributor.result()
-        message_id, call_id = self._result(unit)
+        message_id, call_id = self._result(unit, unit.content if self._disclosure.full else "")
         self._state.results[unit] = (message_id, call_id)
         # What comes now follows the result: another message, or the client would put it before.
         self._fresh_assistant()
 
-    def _result(self, unit: ResultUnit) -> tuple[str, str]:
+    def _result(self, unit: ResultUnit, content: str) -> tuple[str, str]:
         call_id = self._wire_ids.get(unit.call_id, unit.call_id)
         message_id = self._new_id()
         self._unanswered.pop(call_id, None)
-        self._out.append(make.call_result(message_id, call_id, unit.content, self._now()))
+        self._out.append(make.call_result(message_id, call_id, content, self._now()))
         return message_id, call_id
-
-    # -- values
-
-    def _send_value(
-        self, subtype: Literal["message", "tool-call"], entity_id: str, unit: Record | None, rest: Any = ()
-    ) -> None:
-        value = write_envelope(
-            Envelope(origin=self._origin(), response=self._place(), unit=unit, rest=tuple(rest))
-        )
-        if len(value) > MAX_ENVELOPE_CHARS:
-            self._warn(
-                f"The value of {subtype} {entity_id} has {len(value)} characters; restoring accepts "
-                f"{MAX_ENVELOPE_CHARS}."
-            )
-        self._out.append(make.encrypted_value(subtype, entity_id, value))
-
-    def _origin(self) -> OriginRecord | None:
-        origin = self._state.response.origin
-        return OriginRecord.of(origin) if origin else None
-
-    def _place(self) -> Place:
-        state = self._state
-        return Place(
-            id=state.id,
-            native_id=state.response.id,
-            messages=tuple(message.id for message in state.messages),
-            calls=tuple(call.id for call in state.calls.values()),
-        )
-
-    def _resend(self) -> None:
-        """Deliver what arrived after the value of its entity was sent."""
-        for message in self._state.reasoning[:-1]:
-            self._resend_reasoning(message)
-        for assistant in self._state.messages:
-            self._send_text_value(assistant)
-        for call in self._state.calls.values():
-            self._send_call_value(call)
-
-    def _resend_reasoning(self, message: ReasoningMessage) -> None:
-        record = message.record()
-        if record != message.sent:
-            message.sent = record
-            self._send_value("message", message.id, record)
-
-    def _send_rest(self) -> None:
-        """Send once more, on the last reasoning message, with what no entity shows."""
-        records = self._rest()
-        if self._state.reasoning:
-            self._send_superset(self._state.reasoning[-1], records)
-        elif self._needs_anchor(records):
-            self._send_anchor(records)
-        elif any(map(_is_vital, records)) and not self._is_told(records):
-            self._send_on_entity(records)
-
-    def _rest(self) -> list[Record]:
-        """The records of everything that is not reasoning, if order and entities do not tell it all."""
-        state = self._state
-        records = [record for unit in state.response.units if (record := rest_record(state, unit))]
-        last = max((message.unit.seq for message in state.reasoning), default=-1)
-        if any(record.seq < last or _is_hidden(record) for record in records):
-            return records
-        return []
-
-    def _send_superset(self, carrier: ReasoningMessage, records: list[Record]) -> None:
-        if not records:
-            self._resend_reasoning(carrier)
-            return
-        carrier.sent = carrier.record()
-        self._send_value("message", carrier.id, carrier.sent, records)
-
-    def _needs_anchor(self, records: list[Record]) -> bool:
-        if self._anchors == "always":
-            return bool(self._state.response.units)
-        if self._anchors == "never" or not any(map(_is_vital, records)):
-            return False
-        origin = self._state.response.origin
-        required = origin is not None and rule_for(origin).status == "required"
-        return required or self._entity() is None
-
-    def _is_told(self, records: list[Record]) -> bool:
-        """Whether the one thing in the response has its own value, which says it all."""
-        return len(records) == 1 and records[0].kind not in _BLOCKS
-
-    def _send_anchor(self, records: list[Record]) -> None:
-        """Open an empty reasoning message: the only carrier whose value every front end keeps."""
-        self._enter_span()
-        message_id, now = self._new_id(), self._now()
-        self._out.append(make.reasoning_message_start(message_id, self._hint(None), now))
-        self._out.append(make.reasoning_message_end(message_id, None, now))
-        self._send_value("message", message_id, None, records)
-        self._leave_span()
-
-    def _send_on_entity(self, records: list[Record]) -> None:
-        entity = self._entity()
-        if entity is None:
-            self._warn(
-                "A response without text, calls or reasoning has values that must come back, and "
-                "anchors='never' leaves nothing to carry them."
-            )
-            return
-        subtype, entity_id, unit = entity
-        self._send_value(subtype, entity_id, unit, records)
-
-    def _entity(self) -> tuple[Literal["message", "tool-call"], str, Record] | None:
-        """The first thing of the response that the client can see, and what its own envelope says."""
-        for message in self._state.messages:
-            if message.length:
-                return "message", message.id, self._state.text_record(message.units[0])
-        for call in self._state.calls.values():
-            return "tool-call", call.id, call.record()
-        return None
-
-
-# What has no entity of its own to carry it; a value on a text or a call has.
-_BLOCKS = frozenset({"result", "native"})
-
-
-def _is_vital(record: Record) -> bool:
-    """Whether a provider may need something of it that is not on the screen."""
-    return bool(record.opaque) or record.kind in _BLOCKS
-
-
-def _is_hidden(record: Record) -> bool:
-    """Whether the client's messages alone do not tell it all."""
-    if not isinstance(record, TextRecord):
-        return True
-    if record.opaque or record.ext or record.status != "complete" or record.text is not None:
-        return True
-    return len(record.at) != 1 or record.at[0].start > 0
 
 
 def _appeared(writer: Writer, change: Appeared) -> None:

@@ -106,6 +106,7 @@ class EchoRule(_Row):
         calls_together: No reasoning may stand between two calls of one response.
         ids: Items are sent with their ids.
         stateless: The server stores nothing, whatever the request says.
+        summaries: All reasoning text that its API shows is labelled a summary.
         prefix_bound: A change to anything earlier in the conversation invalidates what comes after it.
         empty_content: How a chat message of nothing but calls spells its content.
         developer: Chat messages may have the role ``developer``.
@@ -131,6 +132,7 @@ class EchoRule(_Row):
     calls_together: bool = False
     ids: bool = True
     stateless: bool = False
+    summaries: bool = False
     prefix_bound: bool = False
     empty_content: Literal["null", "empty", "omit"] = "null"
     developer: bool = False

@@ -222,7 +222,6 @@ Encoder: TypeAlias = Callable[["Sequence[Step | Said]", Encoding], JSONObject]
 INTERNAL = frozenset(
     {
         "explicit_empty",
-        "message_id",
         "native_id",
         "field",
         "tag",

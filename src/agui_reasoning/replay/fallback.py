@@ -7,7 +7,7 @@ pydantic-ai's JSON is read, and a bare provider string when the caller says whos
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from agui_reasoning.envelope import ENVELOPE_KEY
 from agui_reasoning.parts import Opaque, Origin, Part, ReasoningPart, Segment, TextPart, ToolCallPart, Turn
@@ -29,6 +29,9 @@ _SIGNATURES = {
 
 _REDACTED_ID = "redacted_thinking"
 
+_Named: TypeAlias = tuple[Part, str]
+"""A part, and the message or call id it is seen under."""
+
 
 def fallback_turns(
     seen: Seen,
@@ -39,13 +42,14 @@ def fallback_turns(
 ) -> list[tuple[Place, Turn]]:
     """Make turns of the messages and calls that no envelope claims."""
     foreign = set(seen.foreign)
-    pending: list[Part] = []
+    pending: list[_Named] = []
     placed: list[tuple[Place, Turn]] = []
     first = 0
     for index, message in enumerate(seen.messages):
         if index in foreign:
             first = first if pending else index
-            pending.append(_reasoning(message, assume_provider, report))
+            part = _reasoning(message, seen.refused, assume_provider, report)
+            pending.append((part, str(message.get("id"))))
         elif message.get("role") == "assistant":
             parts = _unclaimed(message, claimed_messages, claimed_calls)
             if parts:
@@ -61,22 +65,24 @@ def fallback_turns(
     return _joined(seen, placed)
 
 
-def _turn(reasoning: list[Part], parts: list[Part]) -> Turn:
-    origin = next((part.origin for part in reasoning if part.origin), None)
-    return Turn((*reasoning, *parts), origin)
+def _turn(reasoning: list[_Named], parts: list[_Named]) -> Turn:
+    origin = next((part.origin for part, _ in reasoning if part.origin), None)
+    named = [*reasoning, *parts]
+    return Turn(tuple(part for part, _ in named), origin, seen=tuple(name for _, name in named))
 
 
-def _unclaimed(message: dict[str, Any], messages: set[str], calls: set[str]) -> list[Part]:
-    parts: list[Part] = []
-    text = text_of(message)
-    if str(message.get("id")) not in messages and text:
-        parts.append(TextPart(text))
+def _unclaimed(message: dict[str, Any], messages: set[str], calls: set[str]) -> list[_Named]:
+    parts: list[_Named] = []
+    text, message_id = text_of(message), str(message.get("id"))
+    if message_id not in messages and text:
+        parts.append((TextPart(text), message_id))
     for call in calls_of(message):
         if str(call.get("id")) not in calls:
             function = call.get("function")
             function = function if isinstance(function, dict) else {}
             name, arguments = function.get("name"), function.get("arguments")
-            parts.append(ToolCallPart(str(call.get("id")), str(name or ""), str(arguments or "")))
+            call_id = str(call.get("id"))
+            parts.append((ToolCallPart(call_id, str(name or ""), str(arguments or "")), call_id))
     return parts
 
 
@@ -95,7 +101,8 @@ def _joined(seen: Seen, placed: list[tuple[Place, Turn]]) -> list[tuple[Place, T
         response = _hinted(seen.messages[place[0]])
         if joined and response is not None and response == before:
             first, earlier = joined[-1]
-            joined[-1] = first, Turn((*earlier.parts, *turn.parts), earlier.origin or turn.origin)
+            parts, names = (*earlier.parts, *turn.parts), (*earlier.seen, *turn.seen)
+            joined[-1] = first, Turn(parts, earlier.origin or turn.origin, seen=names)
         else:
             joined.append((place, turn))
         before = response
@@ -113,16 +120,20 @@ def _hinted(message: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _reasoning(message: dict[str, Any], provider: str | None, report: list[ReportEntry]) -> Part:
+def _reasoning(
+    message: dict[str, Any], refused: Mapping[str, str], provider: str | None, report: list[ReportEntry]
+) -> Part:
     text, value = text_of(message), message.get("encryptedValue")
     segments = (Segment("text", 0, text),) if text else ()
     unit = str(message.get("id"))
-    part = _foreign_value(segments, value, provider) if isinstance(value, str) and value else None
+    reason = refused.get(unit, "unknown_value" if value else "no_value")
+    usable = isinstance(value, str) and value and unit not in refused
+    part = _foreign_value(segments, str(value), provider) if usable else None
     if part is not None:
         report.append(ReportEntry(unit, "restored"))
         return part
     # Without a value nobody knows who produced it: it is for people, and never sent back.
-    report.append(ReportEntry(unit, "dropped", "unknown_value" if value else "no_value"))
+    report.append(ReportEntry(unit, "dropped", reason))
     return ReasoningPart(segments, status="incomplete")
 
 

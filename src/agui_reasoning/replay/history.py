@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from ag_ui.core import Message
+from ag_ui.core import DeveloperMessage, Message, SystemMessage, UserMessage
 
-from agui_reasoning.parts import Turn
+from agui_reasoning.errors import ConfigurationError
+from agui_reasoning.parts import NativePart, Part, ReasoningPart, ToolResultPart, Turn
 
 __all__ = ["History", "Outcome", "ReportEntry"]
 
@@ -54,6 +55,72 @@ class History:
         """Everything that is not the model's."""
         return [item for item in self.items if not isinstance(item, Turn)]
 
+    def trim(self, *, keep_turns: int) -> History:
+        """Leave out the oldest part, and cut only where nothing is torn apart.
+
+        A group is a user's message and everything up to the next one: calls stay with their results, and
+        reasoning with what followed it. Whole groups go until one more would leave fewer turns than wanted;
+        system and developer messages stay, and so does the last group.
+
+        Args:
+            keep_turns: How many of the model's turns must be left at least, if there are so many.
+
+        Raises:
+            ConfigurationError: It is negative (``bad_limit``).
+        """
+        if keep_turns < 0:
+            raise ConfigurationError(
+                f"keep_turns is {keep_turns}; a history cannot keep fewer than no turns.",
+                code="bad_limit",
+                hint="Give the number of the model's turns to keep, 0 or more.",
+            )
+        start = _start_of_kept(self.items, keep_turns)
+        instructions = (item for item in self.items[:start] if isinstance(item, _INSTRUCTIONS))
+        return replace(self, items=(*instructions, *self.items[start:]))
+
+    def strip_opaque(self) -> History:
+        """The same conversation without anything that only a provider can read.
+
+        Signatures, encrypted and redacted content, native blocks and the provider's own results go, and so
+        does reasoning that was nothing else. Text and calls stay. Providers that require what is gone will
+        refuse the next request, or answer it worse.
+        """
+        return replace(self, items=tuple(_stripped_item(item) for item in self.items))
+
     def with_items(self, items: Iterable[Turn | Message]) -> History:
         """The same history, with more behind it."""
         return replace(self, items=(*self.items, *items))
+
+
+_INSTRUCTIONS = (SystemMessage, DeveloperMessage)
+
+
+def _start_of_kept(items: Sequence[Turn | Message], keep_turns: int) -> int:
+    """Where the first group begins that is kept."""
+    edges = [index for index, item in enumerate(items) if isinstance(item, UserMessage)]
+    for start in reversed(edges):
+        if sum(isinstance(item, Turn) for item in items[start:]) >= keep_turns:
+            return start
+    return 0
+
+
+def _stripped_item(item: Turn | Message) -> Turn | Message:
+    if not isinstance(item, Turn):
+        return item
+    names = item.seen or ("",) * len(item.parts)
+    kept = [
+        (part, name)
+        for whole, name in zip(item.parts, names, strict=True)
+        if (part := _stripped(whole)) is not None
+    ]
+    return replace(item, parts=tuple(part for part, _ in kept), seen=tuple(name for _, name in kept))
+
+
+def _stripped(part: Part) -> Part | None:
+    if isinstance(part, NativePart):
+        return None
+    if isinstance(part, ToolResultPart):
+        return replace(part, native=None)
+    if isinstance(part, ReasoningPart) and not part.segments:
+        return None
+    return replace(part, opaque=())

@@ -7,9 +7,8 @@ result, a call nobody answered gets an answer that says so, a result without a c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from ag_ui.core import DeveloperMessage, Message, SystemMessage, ToolMessage, UserMessage
 
@@ -191,7 +190,7 @@ def _step(
     for index, part in enumerate(draft.turn.parts):
         if not _belongs(part, draft):
             continue
-        unit = judge.unit(part, draft.turn.origin, (draft.number, index), _unit_name(part, f"{name}:{index}"))
+        unit = judge.unit(part, draft.turn.origin, (draft.number, index), _unit_name(draft.turn, index, name))
         if isinstance(part, ToolCallPart) and not unit.cut:
             unit = replace(unit, call_id=ids.spell(_wanted(unit, part), taken))
             if not part.server:
@@ -205,13 +204,12 @@ def _belongs(part: Part, draft: _Draft) -> bool:
     return not isinstance(part, ToolResultPart) or all(call.id != part.tool_call_id for call in draft.calls)
 
 
-def _unit_name(part: Part, place: str) -> str:
+def _unit_name(turn: Turn, index: int, name: str) -> str:
     """The id of the message or call a unit was seen under, where that is known; else its place."""
-    ext: Mapping[str, Any] = getattr(part, "ext", None) or {}
-    seen = ext.get("message_id")
-    if isinstance(seen, str):
-        return seen
-    return part.id if isinstance(part, ToolCallPart) and part.id else place
+    part = turn.parts[index]
+    if index < len(turn.seen) and turn.seen[index]:
+        return turn.seen[index]
+    return part.id if isinstance(part, ToolCallPart) and part.id else f"{name}:{index}"
 
 
 def _wanted(unit: Unit, part: ToolCallPart) -> list[str]:

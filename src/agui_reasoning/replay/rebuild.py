@@ -27,7 +27,7 @@ from agui_reasoning.parts import (
     Turn,
 )
 from agui_reasoning.replay.history import ReportEntry
-from agui_reasoning.replay.seen import Response, Seen, text_of
+from agui_reasoning.replay.seen import Found, Response, Seen, text_of
 
 __all__ = ["rebuild"]
 
@@ -44,45 +44,52 @@ _FORBIDDEN = "item_reference"
 def rebuild(seen: Seen, response: Response) -> tuple[Turn, list[ReportEntry]]:
     """Give the turn of a response, and what became of its reasoning."""
     parts: dict[int, Part] = {}
+    names: dict[int, str] = {}
     report: list[ReportEntry] = []
     for seq in sorted({seq for seq, _ in response.reasoning}):
         parts[seq], entry = _reasoning(seen, response, seq)
+        names[seq] = entry.unit
         report.append(entry)
     for seq, record in sorted(response.rest.items()):
         part = _REST[type(record)](seen, response, record, report)
-        if part is not None:
-            parts.setdefault(seq, part)
-    ordered = [parts[seq] for seq in sorted(parts)]
-    ordered += _unrecorded(seen, response)
-    return Turn(tuple(ordered), response.origin, response.native_id), report
+        if part is not None and seq not in parts:
+            parts[seq], names[seq] = part, _NAMES[type(record)](record)
+    order = sorted(parts)
+    unrecorded = list(_unrecorded(seen, response))
+    return Turn(
+        (*(parts[seq] for seq in order), *(part for part, _ in unrecorded)),
+        response.origin,
+        response.native_id,
+        (*(names[seq] for seq in order), *(name for _, name in unrecorded)),
+    ), report
 
 
-def _unrecorded(seen: Seen, response: Response) -> Iterable[Part]:
+def _unrecorded(seen: Seen, response: Response) -> Iterable[tuple[Part, str]]:
     """What the envelopes only name: a plain answer, or calls whose record was lost with its carrier."""
     shown = {span.message for r in response.rest.values() if isinstance(r, TextRecord) for span in r.at}
     for message_id in response.messages:
         text = seen.content(message_id)
         if message_id not in shown and text:
-            yield TextPart(text, origin=response.origin)
+            yield TextPart(text, origin=response.origin), message_id
     recorded = {record.id for record in response.rest.values() if isinstance(record, CallRecord)}
     for call_id in response.calls:
         call = seen.call(call_id)
         if call_id not in recorded and call is not None:
-            yield ToolCallPart(call_id, *_function(call), origin=response.origin)
+            yield ToolCallPart(call_id, *_function(call), origin=response.origin), call_id
 
 
 def _reasoning(seen: Seen, response: Response, seq: int) -> tuple[ReasoningPart, ReportEntry]:
-    stretches = sorted((key, found) for key, found in response.reasoning.items() if key[0] == seq)
-    records = [record for _, (_, record) in stretches]
-    shown = [seen.messages[index] for _, (index, _) in stretches]
+    stretches = [found for key, found in sorted(response.reasoning.items()) if key[0] == seq]
+    shown = [seen.messages[found.index] for found in stretches]
     unit = str(shown[0].get("id"))
-    pieces = [_segments(record, text_of(message)) for record, message in zip(records, shown, strict=True)]
+    pieces = [_segments(found, text_of(message)) for found, message in zip(stretches, shown, strict=True)]
     if any(piece is None for piece in pieces):
         return _altered(response, shown), ReportEntry(unit, "dropped", "text_modified")
+    records = [found.record for found in stretches]
     last = records[-1]
     part = ReasoningPart(
         tuple(segment for piece in pieces for segment in piece or ()),
-        _opaques(record for record in records),
+        _opaques(records),
         next((record.item_id for record in records if record.item_id), None),
         last.status,
         response.origin,
@@ -97,14 +104,18 @@ def _altered(response: Response, shown: list[dict[str, Any]]) -> ReasoningPart:
     return ReasoningPart(segments, status="incomplete", origin=response.origin)
 
 
-def _segments(record: ReasoningRecord, content: str) -> list[Segment] | None:
-    """Cut the shown text at the recorded boundaries; ``None`` when it is not the text that was sent."""
+def _segments(found: Found, content: str) -> list[Segment] | None:
+    """The text of a stretch; ``None`` when what is shown is not the text that was sent."""
+    record = found.record
     if record.sha256 is None:
-        # Nothing was shown: the text, white space at most, is in the record.
-        hidden = [Segment(s.channel, s.index, s.text or "") for s in record.segments]
-        return hidden if not content.strip() else None
-    if digest(content) != record.sha256:
-        return None
+        # Nothing was shown, or what is shown does not count: the text is in the record.
+        kept = [Segment(s.channel, s.index, s.text or "") for s in record.segments]
+        return kept if found.sealed or not content.strip() else None
+    return _cut(record, content) if digest(content) == record.sha256 else None
+
+
+def _cut(record: ReasoningRecord, content: str) -> list[Segment] | None:
+    """Cut the shown text at the recorded boundaries."""
     cut, start = [], 0
     for segment in record.segments:
         cut.append(Segment(segment.channel, segment.index, content[start : start + segment.length]))
@@ -155,7 +166,8 @@ def _call(seen: Seen, response: Response, record: CallRecord, report: list[Repor
     call = seen.call(record.id)
     if call is None:
         return None
-    name, arguments = _function(call)
+    name, shown = _function(call)
+    arguments = shown if record.arguments is None else record.arguments
     intact = record.sha256 is None or digest(arguments) == record.sha256
     if not intact and record.opaque:
         report.append(ReportEntry(record.id, "dropped", "text_modified"))
@@ -179,7 +191,7 @@ def _function(call: dict[str, Any]) -> tuple[str, str]:
 
 
 def _result(seen: Seen, response: Response, record: ResultRecord, report: list[ReportEntry]) -> Part:
-    content = seen.content(record.message)
+    content = record.content if record.content is not None else seen.content(record.message)
     if content is None:
         content = _answer(seen, record.id)
     return ToolResultPart(record.id, content, record.native, response.origin, record.ext)
@@ -213,4 +225,10 @@ _REST: dict[type, Callable[[Seen, Response, Any, list[ReportEntry]], Part | None
     CallRecord: _call,
     ResultRecord: _result,
     NativeRecord: _native,
+}
+_NAMES: dict[type, Callable[[Any], str]] = {
+    TextRecord: lambda record: record.at[0].message if record.at else "",
+    CallRecord: lambda record: str(record.id),
+    ResultRecord: lambda record: str(record.message),
+    NativeRecord: lambda record: "",
 }

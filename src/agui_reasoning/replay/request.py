@@ -7,17 +7,18 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 from ag_ui.core import Message, RunAgentInput, Tool
 
+from agui_reasoning.crypto import KeyRing
 from agui_reasoning.errors import (
     AGUIReasoningWarning,
     ConfigurationError,
     ReasoningLostError,
     ReasoningLostWarning,
 )
-from agui_reasoning.parts import Opaque, Origin, ReasoningPart, Turn
+from agui_reasoning.parts import Opaque, Origin, Quiet, ReasoningPart, Turn
 from agui_reasoning.policy import VENDORS, EchoFlag, EchoRule, rule_for
 from agui_reasoning.providers.encoding import Encoder, Encoding, Ledger, Said, Step
 from agui_reasoning.replay.history import History, ReportEntry
@@ -42,8 +43,8 @@ _CALL_IDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderRequest:
+@dataclass(frozen=True, slots=True, repr=False)
+class ProviderRequest(Quiet):
     """The fields of a request, and what became of the reasoning in the history.
 
     Attributes:
@@ -61,6 +62,8 @@ class ProviderRequest:
     flags: tuple[EchoFlag, ...] = ()
     report: tuple[ReportEntry, ...] = ()
     lost: tuple[ReportEntry, ...] = ()
+
+    _private: ClassVar[frozenset[str]] = frozenset({"body"})
 
     def raise_for_loss(self) -> None:
         """Raise when a unit that the provider requires could not be sent.
@@ -82,6 +85,10 @@ def build_request(
     tools: Sequence[Tool | Mapping[str, Any]] = (),
     store: bool | None = None,
     previous_response_id: str | None = None,
+    keys: KeyRing | None = None,
+    thread_id: str | None = None,
+    tenant: str = "",
+    accept_plain: bool | None = None,
     apply_flags: bool = False,
     on_warning: Callable[[str], None] | None = None,
 ) -> ProviderRequest:
@@ -103,13 +110,18 @@ def build_request(
             content. ``None``: the server's default, which stores.
         previous_response_id: OpenAI Responses only. The server has the turn of this id and everything before
             it: only what came after is sent.
+        keys: Opens encrypted values; for messages, as are the next three: see ``restore``.
+        thread_id: The thread of the messages.
+        tenant: Whose conversation it is.
+        accept_plain: Read plain values in spite of the keys.
         apply_flags: Put the recommended request fields into the body, under ``extra_body`` where the vendor's
             SDK has no such argument.
         on_warning: Called with each warning; default is Python's ``warnings``.
 
     Raises:
         ConfigurationError: The API id is unknown (``unknown_api``), an option belongs to another API
-            (``wrong_option``), or no turn has the id (``unknown_response``).
+            (``wrong_option``), no turn has the id (``unknown_response``), there are keys and no thread
+            (``keys_without_thread``), or encrypted values and no keys (``keys_missing``).
 
     Examples:
         >>> messages = [{"id": "1", "role": "user", "content": "Hello."}]
@@ -117,7 +129,10 @@ def build_request(
         {'messages': [{'role': 'user', 'content': [{'type': 'text', 'text': 'Hello.'}]}]}
     """
     _check(api, store, previous_response_id)
-    items = _items(history_or_messages)
+    items = _items(
+        history_or_messages,
+        {"keys": keys, "thread_id": thread_id, "tenant": tenant, "accept_plain": accept_plain},
+    )
     if previous_response_id is not None:
         _check_response(items, previous_response_id)
     target = Origin(provider or VENDORS.get(api), api, model)
@@ -162,10 +177,10 @@ def _check(api: str, store: bool | None, previous_response_id: str | None) -> No
         )
 
 
-def _items(given: Any) -> tuple[Turn | Message, ...]:
+def _items(given: Any, reading: dict[str, Any]) -> tuple[Turn | Message, ...]:
     if isinstance(given, History):
         return given.items
-    return restore(given if isinstance(given, RunAgentInput | Mapping) else list(given)).items
+    return restore(given if isinstance(given, RunAgentInput | Mapping) else list(given), **reading).items
 
 
 def _check_response(items: Sequence[Turn | Message], response_id: str) -> None:

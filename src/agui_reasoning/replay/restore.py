@@ -9,39 +9,62 @@ else does.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 from ag_ui.core import Message
-from pydantic import TypeAdapter, ValidationError
 
-from agui_reasoning.errors import RemoteProtocolError
+from agui_reasoning.audit import AuditRecord, OnAudit
+from agui_reasoning.crypto import Binding, KeyRing
+from agui_reasoning.envelope import OnUndecryptable, Opener
+from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.parts import ToolCallPart, Turn
 from agui_reasoning.replay.fallback import fallback_turns
 from agui_reasoning.replay.history import History, ReportEntry
+from agui_reasoning.replay.messages import as_message
 from agui_reasoning.replay.rebuild import rebuild
-from agui_reasoning.replay.seen import Given, Place, Response, Seen, see
+from agui_reasoning.replay.seen import Given, Place, Response, Seen, see, thread_of
 
 __all__ = ["restore"]
 
-_MESSAGE: TypeAdapter[Message] = TypeAdapter(Message)
 
-
-def restore(given: Given, *, assume_provider: str | None = None, subagent: str | None = None) -> History:
+def restore(
+    given: Given,
+    *,
+    keys: KeyRing | None = None,
+    thread_id: str | None = None,
+    tenant: str = "",
+    accept_plain: bool | None = None,
+    assume_provider: str | None = None,
+    on_undecryptable: OnUndecryptable = "drop",
+    subagent: str | None = None,
+    on_audit: OnAudit | None = None,
+) -> History:
     """Give a client's history back as turns and messages.
 
     Args:
         given: What the client sent: a run input, or its messages.
+        keys: The ring that wrote the values. With it only what it decrypts is restored.
+        thread_id: The thread the values belong to; default is the run input's own.
+        tenant: Whose conversation it is, by your authentication and never by what the client sent.
+        accept_plain: With keys: read plain envelopes and other producers' values too, for histories from
+            before there were keys. They prove nothing about who wrote them.
         assume_provider: Whose values those are that no envelope tells, if you know.
+        on_undecryptable: ``"drop"`` reports a token that does not open and goes on; ``"raise"`` raises.
         subagent: The id of a subagent's run, to restore its conversation and nothing else; otherwise the
             messages of subagents are left out.
+        on_audit: Called with a content-free record for each entry of the report.
 
     Returns:
         Everything in order, and a report of what became of each reasoning unit.
 
     Raises:
         RemoteProtocolError: The input is malformed (``bad_input``).
+        ConfigurationError: Keys without a thread (``keys_without_thread``), or encrypted values without keys
+            (``keys_missing``).
+        DecryptionError: A token does not open, and ``on_undecryptable`` says so.
     """
-    seen = see(given, subagent)
+    opener = Opener(keys, _binding(given, keys, thread_id, tenant), bool(accept_plain), on_undecryptable)
+    seen = see(given, opener, subagent)
     report: list[ReportEntry] = []
     placed: list[tuple[Place, Turn]] = []
     for response in seen.responses.values():
@@ -52,7 +75,39 @@ def restore(given: Given, *, assume_provider: str | None = None, subagent: str |
     claimed_messages = {m for r in seen.responses.values() for m in r.messages}
     claimed_calls = {c for r in seen.responses.values() for c in r.calls}
     placed += fallback_turns(seen, claimed_messages, claimed_calls, assume_provider, report)
+    report += _refused_elsewhere(seen)
+    if on_audit is not None:
+        for entry in report:
+            on_audit(_audit_record(entry, opener))
     return History(tuple(_in_order(seen, placed)), tuple(report))
+
+
+def _audit_record(entry: ReportEntry, opener: Opener) -> AuditRecord:
+    outcome: Literal["restored", "dropped"] = "restored" if entry.outcome == "restored" else "dropped"
+    thread_id = opener.binding.thread_id if opener.binding else None
+    return AuditRecord("restored", outcome, entry.unit, entry.reason, thread_id)
+
+
+def _binding(given: Given, keys: KeyRing | None, thread_id: str | None, tenant: str) -> Binding | None:
+    """What the values must be bound to."""
+    if keys is None:
+        return None
+    thread = thread_id if thread_id is not None else thread_of(given)
+    if thread is None:
+        raise ConfigurationError(
+            "There are keys, and nothing says which thread the history belongs to.",
+            code="keys_without_thread",
+            hint="Pass thread_id=, or the whole run input.",
+        )
+    return Binding(thread, tenant=tenant)
+
+
+def _refused_elsewhere(seen: Seen) -> Iterator[ReportEntry]:
+    """Values on answers and calls that may not be used; those of reasoning are in the report already."""
+    reasoning = {str(seen.messages[index].get("id")) for index in seen.foreign}
+    for unit, reason in seen.refused.items():
+        if unit not in reasoning:
+            yield ReportEntry(unit, "dropped", reason)
 
 
 def _place(seen: Seen, response: Response) -> Place:
@@ -79,15 +134,15 @@ def _in_order(seen: Seen, placed: list[tuple[Place, Turn]]) -> Iterator[Turn | M
         yield turn
         for part in turn.parts:
             if isinstance(part, ToolCallPart):
-                yield from (_model(message) for message in results.pop(part.id, ()))
+                yield from (as_message(message) for message in results.pop(part.id, ()))
 
 
 def _own(seen: Seen, message: dict[str, Any], results: dict[str, list[dict[str, Any]]]) -> Iterator[Message]:
     """A message in its own place; a result whose call is unknown stays where it is."""
     if message.get("role") != "tool":
-        yield _model(message)
+        yield as_message(message)
     elif str(message.get("toolCallId")) not in seen.calls:
-        yield from map(_model, results.pop(str(message.get("toolCallId")), ()))
+        yield from map(as_message, results.pop(str(message.get("toolCallId")), ()))
 
 
 def _results(seen: Seen) -> dict[str, list[dict[str, Any]]]:
@@ -102,15 +157,3 @@ def _results(seen: Seen) -> dict[str, list[dict[str, Any]]]:
 
 def _stays(message: dict[str, Any]) -> bool:
     return message.get("role") not in ("assistant", "reasoning", "activity")
-
-
-def _model(message: dict[str, Any]) -> Message:
-    try:
-        return _MESSAGE.validate_python(message)
-    except ValidationError as error:
-        places = sorted({"/" + "/".join(map(str, fault["loc"])) for fault in error.errors()})
-    raise RemoteProtocolError(
-        f"A {message.get('role')} message of the history is malformed at {', '.join(places[:5])}.",
-        code="bad_input",
-        hint="Send messages as AG-UI 1.0 describes them.",
-    )

@@ -13,17 +13,30 @@ from typing import Any, TypeAlias
 from ag_ui.core import RunAgentInput
 from pydantic import BaseModel
 
-from agui_reasoning.envelope import CallRecord, Envelope, ReasoningRecord, Record, TextRecord, read_envelope
+from agui_reasoning.envelope import CallRecord, Envelope, Opened, Opener, ReasoningRecord, Record, TextRecord
 from agui_reasoning.errors import RemoteProtocolError
 from agui_reasoning.parts import Origin
 
-__all__ = ["Given", "Response", "Seen", "see"]
+__all__ = ["Found", "Given", "Response", "Seen", "see", "thread_of"]
 
 Given: TypeAlias = RunAgentInput | Mapping[str, Any] | Iterable[BaseModel | Mapping[str, Any]]
 """A run input, or its messages, as models or as JSON."""
 
 Place: TypeAlias = tuple[int, int]
 """A position among the messages: the message's, then the call's in it; -1 is the message itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What an envelope says of a reasoning message, and the position of that.
+
+    Attributes:
+        sealed: The envelope was encrypted: what it says holds, whatever the message shows.
+    """
+
+    index: int
+    record: ReasoningRecord
+    sealed: bool
 
 
 @dataclass(slots=True)
@@ -36,7 +49,7 @@ class Response:
     native_id: str | None = None
     messages: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
-    reasoning: dict[tuple[int, int], tuple[int, ReasoningRecord]] = field(default_factory=dict)
+    reasoning: dict[tuple[int, int], Found] = field(default_factory=dict)
     rest: dict[int, Record] = field(default_factory=dict)
 
     def learn(self, envelope: Envelope) -> None:
@@ -58,14 +71,17 @@ class Seen:
     Attributes:
         foreign: Positions of reasoning messages whose value is not an envelope of ours, or is missing.
         server_calls: Calls that the provider itself answers.
+        refused: Why the value of a message or call may not be used, by id.
     """
 
     messages: list[dict[str, Any]]
+    opener: Opener
     by_id: dict[str, int] = field(default_factory=dict)
     calls: dict[str, Place] = field(default_factory=dict)
     responses: dict[str, Response] = field(default_factory=dict)
     foreign: list[int] = field(default_factory=list)
     server_calls: set[str] = field(default_factory=set)
+    refused: dict[str, str] = field(default_factory=dict)
 
     def content(self, message_id: str) -> str | None:
         """The text of a message; ``None`` when there is no such message."""
@@ -95,18 +111,28 @@ def calls_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
 
 
-def see(given: Given, subagent: str | None = None) -> Seen:
+def see(given: Given, opener: Opener, subagent: str | None = None) -> Seen:
     """Index what came back of one conversation: the run's own, or a subagent's.
 
     Raises:
         RemoteProtocolError: It is no list of messages (``bad_input``).
+        ConfigurationError: See `Opener.read`, as for the next.
+        DecryptionError: A token does not open, and the opener is to tell.
     """
     own = (message for message in _messages(given) if message.get("subagentRunId") == subagent)
-    seen = Seen(list(own))
+    seen = Seen(list(own), opener)
     for index, message in enumerate(seen.messages):
         seen.by_id.setdefault(str(message.get("id")), index)
         _LOOK.get(str(message.get("role")), _nothing)(seen, index, message)
     return seen
+
+
+def thread_of(given: Given) -> str | None:
+    """The thread a run input names; ``None`` for a list of messages."""
+    if isinstance(given, RunAgentInput):
+        return given.thread_id
+    thread = given.get("threadId", given.get("thread_id")) if isinstance(given, Mapping) else None
+    return thread if isinstance(thread, str) else None
 
 
 def _messages(given: Given) -> Iterator[dict[str, Any]]:
@@ -135,23 +161,23 @@ def _bad_input(what: str) -> RemoteProtocolError:
 
 
 def _see_reasoning(seen: Seen, index: int, message: dict[str, Any]) -> None:
-    envelope = _envelope(message)
-    if envelope is None:
+    opened = _open(seen, message)
+    if opened.envelope is None:
         seen.foreign.append(index)
         return
-    response = _learn(seen, index, envelope)
-    if isinstance(envelope.unit, ReasoningRecord):
+    response, unit = _learn(seen, index, opened.envelope), opened.envelope.unit
+    if isinstance(unit, ReasoningRecord):
         # The first wins: some front ends return a message twice.
-        response.reasoning.setdefault((envelope.unit.seq, envelope.unit.stretch), (index, envelope.unit))
+        response.reasoning.setdefault((unit.seq, unit.stretch), Found(index, unit, opened.sealed))
 
 
 def _see_assistant(seen: Seen, index: int, message: dict[str, Any]) -> None:
-    envelope = _envelope(message)
+    envelope = _open(seen, message).envelope
     if envelope is not None and isinstance(envelope.unit, TextRecord | None):
         _learn(seen, index, envelope)
     for position, call in enumerate(calls_of(message)):
         seen.calls.setdefault(str(call.get("id")), (index, position))
-        envelope = _envelope(call)
+        envelope = _open(seen, call).envelope
         if envelope is not None and isinstance(envelope.unit, CallRecord):
             _learn(seen, index, envelope)
 
@@ -166,9 +192,14 @@ def _learn(seen: Seen, index: int, envelope: Envelope) -> Response:
     return response
 
 
-def _envelope(entity: Mapping[str, Any]) -> Envelope | None:
+def _open(seen: Seen, entity: Mapping[str, Any]) -> Opened:
     value = entity.get("encryptedValue")
-    return read_envelope(value) if isinstance(value, str) else None
+    if not isinstance(value, str) or not value:
+        return Opened()
+    opened = seen.opener.read(value)
+    if opened.refused:
+        seen.refused[str(entity.get("id"))] = opened.refused
+    return opened
 
 
 def _nothing(seen: Seen, index: int, message: dict[str, Any]) -> None:

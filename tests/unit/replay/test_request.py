@@ -125,8 +125,11 @@ def test_no_warning_or_error_quotes_what_was_thought() -> None:
 
 def test_units_are_named_by_message_or_call_where_that_is_known() -> None:
     claude = Origin("anthropic", "anthropic-messages", "claude")
-    known = ReasoningPart((Segment("text", 0, "Hm."),), ext={"message_id": "m7"})
-    steps = [Turn((known, TextPart("Hi.")), claude, "msg_1"), Turn((ReasoningPart(item_id="x"),), claude)]
+    known = ReasoningPart((Segment("text", 0, "Hm."),))
+    steps = [
+        Turn((known, TextPart("Hi.")), claude, "msg_1", ("m7", "m8")),
+        Turn((ReasoningPart(item_id="x"),), claude),
+    ]
     made = build("anthropic-messages", USER, *steps, on_warning=lambda text: None)
     assert [entry.unit for entry in made.report] == ["m7", "turn1:0"]
 

@@ -1,0 +1,51 @@
+"""Opaque values and structure, in the one string AG-UI has room for: what it says, and how it is written."""
+
+from agui_reasoning.envelope.records import (
+    ENVELOPE_KEY,
+    CallRecord,
+    Envelope,
+    NativeRecord,
+    OpaqueRecord,
+    OriginRecord,
+    Place,
+    ReasoningRecord,
+    Record,
+    ResultRecord,
+    SegmentRecord,
+    Span,
+    TextRecord,
+    digest,
+)
+from agui_reasoning.envelope.strings import (
+    MAX_ENVELOPE_CHARS,
+    OnUndecryptable,
+    Opened,
+    Opener,
+    Sealer,
+    read_envelope,
+    write_envelope,
+)
+
+__all__ = [
+    "ENVELOPE_KEY",
+    "MAX_ENVELOPE_CHARS",
+    "CallRecord",
+    "Envelope",
+    "NativeRecord",
+    "OnUndecryptable",
+    "OpaqueRecord",
+    "Opened",
+    "Opener",
+    "OriginRecord",
+    "Place",
+    "ReasoningRecord",
+    "Record",
+    "ResultRecord",
+    "Sealer",
+    "SegmentRecord",
+    "Span",
+    "TextRecord",
+    "digest",
+    "read_envelope",
+    "write_envelope",
+]

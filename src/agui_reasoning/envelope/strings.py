@@ -1,0 +1,134 @@
+"""How an envelope is written and read: as plain JSON, or with keys as a token that only they open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from pydantic import ValidationError
+
+from agui_reasoning.crypto import Binding, KeyRing, looks_like_token
+from agui_reasoning.envelope.records import Envelope
+from agui_reasoning.errors import ConfigurationError, DecryptionError
+from agui_reasoning.strict_json import dump, load
+
+__all__ = [
+    "MAX_ENVELOPE_CHARS",
+    "OnUndecryptable",
+    "Opened",
+    "Opener",
+    "Sealer",
+    "read_envelope",
+    "write_envelope",
+]
+
+MAX_ENVELOPE_CHARS: Final = 1_048_576
+"""What restoring accepts, in characters as they travel; emission warns above it and drops nothing."""
+
+OnUndecryptable: TypeAlias = Literal["drop", "raise"]
+"""What restoring does with a token that does not open."""
+
+
+def write_envelope(envelope: Envelope) -> str:
+    """Write an envelope as plain JSON; what has its default is left out, but for the marks."""
+    marks = {"k": envelope.k, "v": envelope.v}
+    return dump(marks | envelope.model_dump(exclude_defaults=True))
+
+
+def read_envelope(value: str) -> Envelope | None:
+    """Read plain JSON that came back; ``None`` when it is not an envelope of ours.
+
+    The string is untrusted: types are checked strictly, unknown fields are ignored.
+    """
+    if len(value) > MAX_ENVELOPE_CHARS:
+        return None
+    try:
+        return Envelope.model_validate(load(value))
+    except ValidationError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Sealer:
+    """Writes envelopes that only the keys open.
+
+    Attributes:
+        keys: The ring; its primary key encrypts.
+        binding: The tenant and the thread they belong to.
+        ttl_s: Seconds until they expire; ``None`` is never.
+        pad_to: Their plaintext is padded to a multiple of so many bytes; 0 is not at all.
+    """
+
+    keys: KeyRing
+    binding: Binding
+    ttl_s: int | None = None
+    pad_to: int = 0
+
+    def write(self, envelope: Envelope) -> str:
+        """Encrypt an envelope."""
+        # No variable holds the plaintext: a traceback that shows locals must not show it.
+        return self.keys.encrypt(
+            write_envelope(envelope).encode(), self.binding, ttl_s=self.ttl_s, pad_to=self.pad_to
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What came of a value.
+
+    Attributes:
+        envelope: The envelope; ``None`` when the value gives none.
+        sealed: It was encrypted: what it says is what was written.
+        refused: Why the value may not be used, as a stable word; empty when it is only not ours.
+    """
+
+    envelope: Envelope | None = None
+    sealed: bool = False
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Opener:
+    """Reads what came back from a client.
+
+    Attributes:
+        keys: With a ring only what it decrypts is read.
+        binding: The tenant and the thread the values must belong to.
+        accept_plain: Read plain envelopes and other producers' values in spite of the ring.
+        on_undecryptable: ``"raise"`` to hear of a token that does not open.
+    """
+
+    keys: KeyRing | None = None
+    binding: Binding | None = None
+    accept_plain: bool = False
+    on_undecryptable: OnUndecryptable = "drop"
+
+    def read(self, value: str) -> Opened:
+        """Read a value.
+
+        Raises:
+            ConfigurationError: It is a token of ours, and there are no keys (``keys_missing``).
+            DecryptionError: It does not open, and the caller asked to hear of it.
+        """
+        if len(value) > MAX_ENVELOPE_CHARS:
+            return Opened(refused="too_large")
+        if looks_like_token(value):
+            return self._decrypt(value)
+        if self.keys is not None and not self.accept_plain:
+            return Opened(refused="unauthenticated")
+        return Opened(read_envelope(value))
+
+    def _decrypt(self, token: str) -> Opened:
+        if self.keys is None or self.binding is None:
+            raise ConfigurationError(
+                "The history holds encrypted values, and there are no keys to open them.",
+                code="keys_missing",
+                hint="Pass the key ring that wrote them, as keys=.",
+            )
+        try:
+            envelope = read_envelope(self.keys.decrypt(token, self.binding).decode(errors="replace"))
+        except DecryptionError:
+            if self.on_undecryptable == "raise":
+                raise
+            return Opened(refused="undecryptable")
+        return Opened(envelope, sealed=True, refused="" if envelope else "unknown_value")

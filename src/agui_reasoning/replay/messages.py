@@ -1,0 +1,33 @@
+"""Messages of a client, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ag_ui.core import Message
+from pydantic import TypeAdapter, ValidationError
+
+from agui_reasoning.errors import RemoteProtocolError
+
+__all__ = ["as_message"]
+
+_MESSAGE: TypeAdapter[Message] = TypeAdapter(Message)
+
+
+def as_message(given: Message | Mapping[str, Any]) -> Message:
+    """The model of a message.
+
+    Raises:
+        RemoteProtocolError: It is malformed (``bad_input``).
+    """
+    try:
+        return _MESSAGE.validate_python(given)
+    except ValidationError as error:
+        # Pydantic's own text quotes the conversation: only the places are told.
+        places = sorted({"/" + "/".join(map(str, fault["loc"])) for fault in error.errors()})
+    raise RemoteProtocolError(
+        f"A message of the history is malformed at {', '.join(places[:5])}.",
+        code="bad_input",
+        hint="Send messages as AG-UI 1.0 describes them.",
+    )
