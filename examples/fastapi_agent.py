@@ -1,27 +1,38 @@
-"""A FastAPI endpoint in front of Anthropic's SDK. Without ANTHROPIC_API_KEY a replayed answer comes."""
+"""A FastAPI agent on Anthropic's SDK, with a tool of its own. Without ANTHROPIC_API_KEY a replay answers."""
 
-import os
-from collections.abc import AsyncIterator
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
+from os import getenv
 
 import uvicorn
 from ag_ui.core import RunAgentInput
 from anthropic import AsyncAnthropic
 from fastapi import FastAPI
 
-from agui_reasoning.aio import stream_run
+from agui_reasoning.aio import ModelStream, run_agent
 from agui_reasoning.asgi import AGUIResponse
 from agui_reasoning.gateway import local_server, provider_app
+from agui_reasoning.parts import ToolResultPart
+
+ASK = {"model": "claude-sonnet-4-6", "max_tokens": 4096, "thinking": {"type": "adaptive"}, "stream": True}
+SCHEMA = {"type": "object", "properties": {"place": {"type": "string"}, "hours": {"type": "integer"}}}
+TOOLS = [{"name": "get_forecast", "description": "The weather of the next hours", "input_schema": SCHEMA}]
+REPLAY = provider_app("anthropic-weather")
+
+
+async def agent(run):
+    while True:
+        body = run.request(tools=TOOLS).body  # the conversation, and all that Anthropic wants back
+        yield ModelStream(app.state.client.messages.create(**ASK, **body))
+        if not run.pending_calls:
+            return
+        for call in run.pending_calls:  # here your tools go to work
+            yield ToolResultPart(call.id, f"{call.args['place']}: 9 °C, 4.2 mm of rain, gusts of 14 m/s.")
 
 
 @asynccontextmanager
-async def connect(app: FastAPI) -> AsyncIterator[None]:
-    with ExitStack() as stack:
-        how = {}
-        if not os.environ.get("ANTHROPIC_API_KEY"):
-            url = stack.enter_context(local_server(provider_app("anthropic-weather-2")))
-            how = {"base_url": url, "api_key": "none"}
-        async with AsyncAnthropic(**how) as app.state.model:
+async def connect(app: FastAPI):
+    with nullcontext() if getenv("ANTHROPIC_API_KEY") else local_server(REPLAY) as url:
+        async with AsyncAnthropic(base_url=url, api_key=url and "none") as app.state.client:
             yield
 
 
@@ -29,12 +40,9 @@ app = FastAPI(lifespan=connect)
 
 
 @app.post("/agent")
-async def agent(run_input: RunAgentInput) -> AGUIResponse:
-    said = [{"role": m.role, "content": m.content} for m in run_input.messages if m.role == "user"]
-    ask = {"model": "claude-sonnet-4-6", "max_tokens": 4096, "messages": said}
-    answer = app.state.model.messages.create(**ask, thinking={"type": "adaptive"}, stream=True)
-    return AGUIResponse(stream_run(run_input, answer, api="anthropic-messages"))
+async def answer(run_input: RunAgentInput) -> AGUIResponse:
+    return AGUIResponse(run_agent(run_input, agent, api="anthropic-messages", model=ASK["model"]))
 
 
 if __name__ == "__main__":
-    uvicorn.run(app, port=int(os.environ.get("PORT", "8000")))
+    uvicorn.run(app, port=int(getenv("PORT", "8000")))

@@ -1,46 +1,50 @@
-"""A Starlette endpoint in front of OpenAI's SDK. Without OPENAI_API_KEY a replayed answer comes."""
+"""A Starlette agent on OpenAI's SDK, with a tool of its own. Without OPENAI_API_KEY a replay answers."""
 
-import os
-from collections.abc import AsyncIterator
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
+from os import getenv
 
 import uvicorn
 from ag_ui.core import RunAgentInput
 from openai import AsyncOpenAI
-from pydantic import ValidationError
 from starlette.applications import Starlette
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agui_reasoning.aio import stream_run
+from agui_reasoning.aio import ModelStream, run_agent
 from agui_reasoning.asgi import AGUIResponse
 from agui_reasoning.gateway import local_server, provider_app
+from agui_reasoning.parts import ToolResultPart
+
+ASK = {"model": "gpt-5.6", "reasoning": {"effort": "medium", "summary": "auto"}, "stream": True}
+SCHEMA = {"type": "object", "properties": {"place": {"type": "string"}, "hours": {"type": "integer"}}}
+TOOLS = [{"type": "function", "name": "get_forecast", "parameters": SCHEMA, "strict": False}]
+
+
+async def agent(run):
+    while True:
+        body = run.request(tools=TOOLS, store=False, apply_flags=True).body  # OpenAI shall keep nothing
+        yield ModelStream(app.state.client.responses.create(**ASK, **body))
+        if not run.pending_calls:
+            return
+        for call in run.pending_calls:  # here your tools go to work
+            yield ToolResultPart(call.id, f"{call.args['place']}: 9 °C, 4.2 mm of rain, gusts of 14 m/s.")
 
 
 @asynccontextmanager
-async def connect(app: Starlette) -> AsyncIterator[None]:
-    with ExitStack() as stack:
-        how = {}
-        if not os.environ.get("OPENAI_API_KEY"):
-            url = stack.enter_context(local_server(provider_app("openai-weather-2")))
-            how = {"base_url": f"{url}/v1", "api_key": "none"}
-        async with AsyncOpenAI(**how) as app.state.model:
+async def connect(app: Starlette):
+    with nullcontext() if getenv("OPENAI_API_KEY") else local_server(provider_app("openai-weather")) as url:
+        async with AsyncOpenAI(base_url=url and f"{url}/v1", api_key=url and "none") as app.state.client:
             yield
 
 
-async def agent(request: Request) -> Response:
+async def answer(request) -> Response:
     try:
         run_input = RunAgentInput.model_validate_json(await request.body())
-    except ValidationError:
+    except ValueError:
         return Response("This is no RunAgentInput.", 422)
-    said = [{"role": "user", "content": m.content} for m in run_input.messages if m.role == "user"]
-    ask = {"model": "gpt-5.6", "reasoning": {"effort": "medium", "summary": "auto"}, "input": said}
-    answer = request.app.state.model.responses.create(**ask, stream=True)
-    return AGUIResponse(stream_run(run_input, answer, api="openai-responses"))
+    return AGUIResponse(run_agent(run_input, agent, api="openai-responses", model=ASK["model"]))
 
 
-app = Starlette(lifespan=connect, routes=[Route("/agent", agent, methods=["POST"])])
-
+app = Starlette(lifespan=connect, routes=[Route("/agent", answer, methods=["POST"])])
 if __name__ == "__main__":
-    uvicorn.run(app, port=int(os.environ.get("PORT", "8000")))
+    uvicorn.run(app, port=int(getenv("PORT", "8000")))

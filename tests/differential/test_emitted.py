@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agui_reasoning import DecodeError, ProviderError, Run
+from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import (
     CloseDelta,
     Delta,
@@ -63,6 +64,9 @@ def run_events(
         events
         + {"finish": run.finish, "cancel": run.cancel, "fail": lambda: run.fail("It failed.")}[ending]()
     )
+
+
+KEYS = KeyRing({"k": bytes(32)})
 
 
 def encoded(events: Iterable[Any]) -> bytes:
@@ -120,6 +124,33 @@ THOUGHT = [
     ReasoningDelta("Cold."),
     TextDelta("Take a coat."),
 ]
+
+
+@versions
+@pytest.mark.parametrize("visibility", ["full", "summary", "hidden"])
+@pytest.mark.parametrize("stages", [[], [Chunks], [Coalesce, Steps]])
+def test_the_client_accepts_every_visibility_and_holds_every_token(
+    judge: Judge, version: Version, visibility: Any, stages: list[Any]
+) -> None:
+    made = [stage(20) if stage is Coalesce else stage() for stage in stages]
+    events = run_events(THOUGHT, visibility=visibility, keys=KEYS, stages=made)
+    verdict = judge.run(encoded(events), version=version)
+    assert (verdict.error, verdict.accepted, verdict.warnings) == (None, True, [])
+    if Chunks not in stages:
+        assert_agreed(verdict, events)
+    thoughts = [message for message in verdict.messages if message["role"] == "reasoning"]
+    assert len(thoughts) == 3
+    assert all(message["encryptedValue"].count(".") == 4 for message in thoughts)
+    assert ("Oslo" in thoughts[0]["content"]) is (visibility == "full")
+
+
+@versions
+def test_the_client_accepts_spans_without_messages(judge: Judge, version: Version) -> None:
+    items = [ResponseStart(None), ReasoningDelta("Hm."), TextDelta("Yes."), ReasoningDelta("Hm.")]
+    events = run_events(items, visibility="hidden")
+    verdict = judge.run(encoded(events), version=version)
+    assert_agreed(verdict, events)
+    assert [message["role"] for message in verdict.messages] == ["assistant"]
 
 
 @versions

@@ -49,11 +49,11 @@ def serve() -> Iterator[Callable[[Events], str]]:
 
 
 @pytest.fixture
-def gateway() -> Iterator[Callable[[str], str]]:
-    """Serve a pair of scripts through the gateway."""
+def gateway() -> Iterator[Callable[[Any], str]]:
+    """Serve a script, or a recording, through the gateway."""
     with ExitStack() as stack:
 
-        def start(name: str) -> str:
+        def start(name: Any) -> str:
             return f"{stack.enter_context(local_server(create_app(ReplayUpstream(name))))}/agent"
 
         yield start
@@ -160,13 +160,14 @@ def test_a_pending_call_is_answered_by_the_next_run_of_the_thread(
 
 @versions
 def test_two_questions_on_one_thread_give_two_calls_with_ids_of_their_own(
-    judge: Judge, gateway: Callable[[str], str], version: Version
+    judge: Judge, gateway: Callable[[Any], str], version: Version
 ) -> None:
     verdict = judge.run_url(
-        gateway("anthropic-weather"), version=version, run_input=QUESTION, follow_up="And tomorrow?"
+        gateway(load("anthropic-weather")), version=version, run_input=QUESTION, follow_up="And tomorrow?"
     )
     assert_fine(verdict)
-    # The replay uses one call id for both: the second is minted, or the client would take them for one.
+    # A recording answers every request, with one call id for all: the second is minted, or the client would
+    # take them for one.
     calls = [call["id"] for message in verdict.next_messages for call in message.get("toolCalls", ())]
     assert len(calls) == len(set(calls)) == 2
     ids = [message["id"] for message in verdict.next_messages]

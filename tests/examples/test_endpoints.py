@@ -11,19 +11,36 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from agui_reasoning import scripted
+from agui_reasoning import Conversation, scripted
+from agui_reasoning.cli.front_end import post
+from agui_reasoning.gateway import local_server, provider_app
+from agui_reasoning.scripted.sequence import sequence
+from agui_reasoning.scripted.transcript import ARTEFACTS, RESULT, Entry, read_answer, read_request
 from tests.support.verifier import Client
 from tests.unit.gateway.http_client import INPUT, call
 
 FOLDER = Path(__file__).parents[2] / "examples"
-# What each replays when it has no key, and the key that it looks for.
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An example: what it replays when it has no key, and where its SDK looks for key and address."""
+
+    script: str
+    key: str
+    address: str
+    base: str
+
+
 ENDPOINTS = {
-    "fastapi_agent.py": ("anthropic-weather-2", "ANTHROPIC_API_KEY"),
-    "starlette_agent.py": ("openai-weather-2", "OPENAI_API_KEY"),
+    "fastapi_agent.py": Endpoint("anthropic-weather", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", ""),
+    "starlette_agent.py": Endpoint("openai-weather", "OPENAI_API_KEY", "OPENAI_BASE_URL", "/v1"),
 }
 SECONDS = 30
 RUNNING = re.compile(r"Uvicorn running on (http://\S+)")
@@ -31,10 +48,10 @@ endpoints = pytest.mark.parametrize("name", ENDPOINTS)
 
 
 @contextmanager
-def serving(name: str) -> Iterator[str]:
+def serving(name: str, **more: str) -> Iterator[str]:
     """Run an example without a key; it must end well when it is interrupted, without a word of complaint."""
-    keys = {key for _, key in ENDPOINTS.values()}
-    env = {key: value for key, value in os.environ.items() if key not in keys} | {"PORT": "0"}
+    theirs = {variable for one in ENDPOINTS.values() for variable in (one.key, one.address)}
+    env = {key: value for key, value in os.environ.items() if key not in theirs} | {"PORT": "0"} | more
     command = [sys.executable, "-W", "error", str(FOLDER / name)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, env=env, text=True) as server:
@@ -58,18 +75,60 @@ def serving(name: str) -> Iterator[str]:
             server.kill()
 
 
+def ask(url: str, conversation: Conversation, question: str) -> list[dict[str, Any]]:
+    """One turn of a client that keeps what it is given: the events of its run."""
+    run_input = conversation.run_input(question).model_dump(mode="json", by_alias=True, exclude_none=True)
+    events = list(post(f"{url}/agent", run_input))
+    for event in events:
+        conversation.receive(event)
+    conversation.end_of_stream()
+    return events
+
+
+def artefacts(entries: list[Entry]) -> list[tuple[str, bytes]]:
+    return [(entry.kind, entry.value.encode()) for entry in entries if entry.kind in ARTEFACTS]
+
+
 @endpoints
-def test_an_example_answers_what_its_sdk_streamed(name: str) -> None:
+def test_an_example_holds_a_conversation_without_a_key(name: str) -> None:
+    """Its provider is a replay that refuses what was changed: that it answers says something."""
+    conversation, runs = Conversation("thread"), []
     with serving(name) as url:
-        answers = [call(f"{url}/agent") for _ in range(2)]
-    script, _ = ENDPOINTS[name]
-    model = scripted.load(script)["model"]
-    for answer in answers:
-        messages = Client().feed(answer.events).done().messages
-        assert [message["role"] for message in messages] == ["reasoning", "assistant"]
-        assert all(message["encryptedValue"] for message in messages[:1])
-        assert "aincoat" in messages[1]["content"]
-        assert answer.events[-1]["usage"][0]["model"] == model
+        for question in ("Umbrella or raincoat?", "And by bicycle?", "Are you sure?"):
+            runs.append(ask(url, conversation, question))
+            assert conversation.status == "finished"
+    first, second, third = (Client().feed(run).done().messages for run in runs)
+    assert [message["role"] for message in first if message["role"] != "reasoning"] == [
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+    assert "aincoat" in first[-1]["content"]
+    assert [message["role"] for message in second][-2:] == ["reasoning", "assistant"]
+    assert second[-1]["content"] == third[-1]["content"] != first[-1]["content"]
+    model = scripted.load(ENDPOINTS[name].script)["model"]
+    assert runs[1][-1]["usage"][0]["model"] == model
+
+
+@endpoints
+def test_the_second_turn_returns_every_artefact_byte_for_byte(name: str) -> None:
+    endpoint, conversation = ENDPOINTS[name], Conversation("thread")
+    exchanges = sequence(endpoint.script)
+    requests: list[dict[str, Any]] = []
+    with local_server(provider_app(endpoint.script, on_request=requests.append)) as provider:
+        env = {endpoint.key: "none", endpoint.address: provider + endpoint.base}
+        with serving(name, **env) as url:
+            ask(url, conversation, "Umbrella or raincoat?")
+            ask(url, conversation, "And by bicycle?")
+    api = exchanges[0]["api"]
+    said = [read_request(api, request) for request in requests]
+    given = [artefacts(read_answer(exchange)) for exchange in exchanges]
+    assert [artefacts(entries) for entries in said] == [[], given[0], given[0] + given[1]]
+    assert len(given[0]) > 3
+    assert len(given[1]) > 1
+    # The result of the tool, which the example itself answers, stands behind its call.
+    assert [entry.kind for entry in said[1] if entry.speaker == "tool"] == [RESULT]
+    assert [entry.speaker for entry in said[2]][-1] == "user"
 
 
 @endpoints
@@ -81,7 +140,7 @@ def test_an_example_refuses_what_is_no_run_input(name: str) -> None:
 
 
 @endpoints
-def test_an_endpoint_takes_at_most_20_lines(name: str) -> None:
+def test_an_agent_and_its_endpoint_take_at_most_25_lines(name: str) -> None:
     source = (FOLDER / name).read_text(encoding="utf-8")
     body = [
         node
@@ -94,4 +153,4 @@ def test_an_endpoint_takes_at_most_20_lines(name: str) -> None:
         + 1
         for node in body
     )
-    assert 5 < counted <= 20
+    assert 5 < counted <= 25

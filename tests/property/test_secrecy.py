@@ -83,8 +83,8 @@ def test_front_ends_lose_no_reasoning_that_is_encrypted(
 
 @settings(max_examples=30)
 @given(conversations)
-def test_a_front_end_that_empties_reasoning_loses_nothing(conversation: list[list[Part]]) -> None:
-    returned = history(streams(conversation, "full"))
+def test_assistant_ui_with_its_thinking_turned_off_loses_nothing(conversation: list[list[Part]]) -> None:
+    returned = FRONT_ENDS["assistant-ui"](history(streams(conversation, "full")))
     for message in returned:
         if message["role"] == "reasoning":
             message["content"] = ""

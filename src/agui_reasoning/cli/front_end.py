@@ -1,123 +1,66 @@
-"""The demo's front end: an AG-UI client over HTTP that holds one thread.
-
-It knows no provider. What it was sent it keeps as messages, and sends back with its next run.
-"""
+"""The demo's front end: the package's own client on one thread, and a plain reader of event streams."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from http.client import HTTPConnection
+from itertools import count
 from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
-from ag_ui.core import (
-    Event,
-    ReasoningEncryptedValueEvent,
-    ReasoningMessageContentEvent,
-    ReasoningMessageStartEvent,
-    RunErrorEvent,
-    TextMessageContentEvent,
-    TextMessageStartEvent,
-    ToolCallArgsEvent,
-    ToolCallStartEvent,
-)
-from pydantic import TypeAdapter
+from ag_ui.core import Event
 
-from agui_reasoning.errors import RunFailedError, TransportError
-from agui_reasoning.protocol import PROTOCOL_VERSION
+from agui_reasoning.consumer import Conversation
+from agui_reasoning.errors import TransportError
 from agui_reasoning.wire import MEDIA_TYPE, SSEDecoder
 
 __all__ = ["FrontEnd", "post"]
 
 _TIMEOUT_S: Final = 10.0
 _READ_BYTES: Final = 65536
-_EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
 
 JSONObject: TypeAlias = dict[str, Any]
 
 
 class FrontEnd:
-    """A client on one thread.
+    """A client on one thread. It knows no provider: what it was sent it keeps, and sends back.
 
     Attributes:
-        messages: What it holds, and sends with every run.
+        conversation: What it holds.
+        runs: The events of each run, as they were delivered.
     """
 
-    def __init__(self, url: str, thread_id: str) -> None:
-        self.messages: list[JSONObject] = []
+    def __init__(self, url: str, thread_id: str, tools: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Prepare; nothing is sent yet.
+
+        Args:
+            url: The endpoint.
+            thread_id: The thread.
+            tools: What runs in the front end.
+        """
+        # Short ids that are the same each time, so that people can follow them.
+        self.conversation = Conversation(thread_id, new_id=map("ui-{}".format, count(1)).__next__)
+        self.runs: list[list[Event]] = []
         self._url = url
-        self._thread_id = thread_id
-        self._runs = 0
-        self._entities: dict[tuple[str, str], JSONObject] = {}
+        self._tools = tools
 
-    def ask(self, content: str) -> None:
-        """Add a message of the user."""
-        self.messages.append({"id": f"user-{self._runs + 1}", "role": "user", "content": content})
-
-    def answer(self, call_id: str, content: str) -> None:
-        """Add the result of a tool that runs in the front end."""
-        message = {"id": f"result-{call_id}", "role": "tool", "toolCallId": call_id, "content": content}
-        self.messages.append(message)
-
-    def run(self) -> list[Event]:
-        """Start a run with all messages, read it to its end, and keep what it says.
+    async def run(self, content: str | None = None) -> None:
+        """Start a run with everything that is held, perhaps with words of the user, and read it to its end.
 
         Raises:
+            MissingExtraError: The extra ``client`` is not installed.
             RunFailedError: The run ended in RUN_ERROR.
-            TransportError: See `post`.
+            TransportError: The endpoint refused, or is not there.
         """
-        self._runs += 1
-        events = [_EVENTS.validate_python(event) for event in post(self._url, self._run_input())]
-        for event in events:
-            self._take(event)
-        return events
+        from agui_reasoning.client import AgentClient
 
-    def _run_input(self) -> JSONObject:
-        return {
-            "threadId": self._thread_id,
-            "runId": f"run-{self._runs}",
-            "protocolVersion": PROTOCOL_VERSION,
-            "messages": self.messages,
-            "state": {},
-            "tools": [],
-            "context": [],
-            "forwardedProps": {},
-        }
-
-    def _take(self, event: Event) -> None:
-        match event:
-            case ReasoningMessageStartEvent() | TextMessageStartEvent():
-                self._message(event.message_id, event.role or "assistant")["content"] = ""
-            case ReasoningMessageContentEvent() | TextMessageContentEvent():
-                self._entities["message", event.message_id]["content"] += event.delta
-            case ToolCallStartEvent():
-                self._start_call(event)
-            case ToolCallArgsEvent():
-                self._entities["tool-call", event.tool_call_id]["function"]["arguments"] += event.delta
-            case ReasoningEncryptedValueEvent():
-                self._entities[event.subtype, event.entity_id]["encryptedValue"] = event.encrypted_value
-            case RunErrorEvent():
-                raise RunFailedError(event)
-
-    def _message(self, message_id: str, role: str) -> JSONObject:
-        """The message with this id; it is added when there is none."""
-        key = ("message", message_id)
-        if key not in self._entities:
-            self._entities[key] = {"id": message_id, "role": role}
-            self.messages.append(self._entities[key])
-        return self._entities[key]
-
-    def _start_call(self, event: ToolCallStartEvent) -> None:
-        parent = self._message(event.parent_message_id or event.tool_call_id, "assistant")
-        call = {
-            "id": event.tool_call_id,
-            "type": "function",
-            "function": {"name": event.tool_call_name, "arguments": ""},
-        }
-        parent.setdefault("toolCalls", []).append(call)
-        self._entities["tool-call", event.tool_call_id] = call
+        events: list[Event] = []
+        self.runs.append(events)
+        async with AgentClient(self._url, timeout=_TIMEOUT_S) as client:
+            async for event in client.run(self.conversation, content, tools=self._tools):
+                events.append(event)  # noqa: PERF401, one by one: a run may fail after some
 
 
 def post(url: str, run_input: JSONObject) -> Iterator[JSONObject]:

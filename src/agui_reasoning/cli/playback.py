@@ -1,227 +1,206 @@
-"""Plays a pair of scripts over HTTP, and compares what the front end holds with what the provider sent.
+"""Plays a script through a gateway and back, and judges what reached the provider in the end.
 
-`play` gives everything that happened; showing it is `screen`'s job.
+Three programs talk over HTTP on this machine: a front end, the gateway, and a provider that plays the script
+and remembers what it is asked. `play` gives everything that happened; showing it is `screen`'s job.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import count
-from typing import Any, TypeAlias
+from itertools import chain, count
+from typing import Any, Final, TypeAlias
 
-from ag_ui.core import Event, RunFinishedEvent, RunFinishedSuccessOutcome
+import anyio
+from ag_ui.core import Event
 
 from agui_reasoning.cli.front_end import FrontEnd
-from agui_reasoning.envelope import Envelope, read_envelope
-from agui_reasoning.scripted import load
+from agui_reasoning.errors import RunFailedError
+from agui_reasoning.scripted.exchange import Exchange
+from agui_reasoning.scripted.sequence import sequence
+from agui_reasoning.scripted.transcript import ARTEFACTS, Entry, read_answer, read_request
 
-__all__ = ["TEXT", "TOOL_RESULT", "Check", "Playback", "compare", "play", "received", "sent"]
-
-TEXT = "thinking text"
-"""The kind of what people read; every other kind is that of an opaque value."""
-
-TOOL_RESULT = '{"place": "Bergen", "from": "14:00", "temperature_c": 9, "rain_mm": 4.2, "gusts_ms": 14}'
-"""What the tool of the scripts answers."""
+__all__ = ["TOOL_RESULT", "Check", "Playback", "compare", "play"]
 
 JSONObject: TypeAlias = dict[str, Any]
+
+TOOL_RESULT: Final = (
+    '{"place": "Bergen", "from": "14:00", "temperature_c": 9, "rain_mm": 4.2, "gusts_ms": 14}'
+)
+"""What the tool of the scripts answers."""
+
+_TOOL: Final[JSONObject] = {
+    "name": "get_forecast",
+    "description": "Weather forecast of a place for the next hours",
+    "parameters": {
+        "type": "object",
+        "properties": {"place": {"type": "string"}, "hours": {"type": "integer"}},
+        "required": ["place"],
+        "additionalProperties": False,
+    },
+}
+# The library writes these, or the gateway does.
+_NOT_PARAMETERS: Final = frozenset({"model", "stream", "tools", "messages", "input"})
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One value of the provider, looked for in what the client holds.
+    """One artefact that the provider gave out, looked for in the last request that reached it.
 
     Attributes:
-        kind: `TEXT`, or the kind of the opaque value.
-        chars: Its length.
+        kind: What it is; see `agui_reasoning.scripted.transcript`.
+        bytes: Its length in UTF-8.
         fingerprint: The first 8 hexadecimal digits of its SHA-256.
-        entity: What carries it, such as ``"message id-4"``; ``None`` when nothing does.
-        identical: What the client holds equals what the provider sent.
+        path: Where the request has it, as a JSON pointer; ``None`` when it is not there.
+        unchanged: What came back is what was given out, byte for byte and in the same order.
     """
 
     kind: str
-    chars: int
+    bytes: int
     fingerprint: str
-    entity: str | None
-    identical: bool
+    path: str | None
+    unchanged: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Playback:
-    """One conversation in two runs: a question and a tool call, then the call's result and an answer.
+    """One conversation of two turns: a question, a tool call and an answer; then another question.
 
     Attributes:
         name: The script.
         api: Its API id.
         provider: Its provider.
         model: Its model.
-        question: What the user asks.
-        result: What the tool, which runs in the front end, answers.
-        runs: The events of each run, as the front end received them.
-        messages: What the front end holds in the end, and would send with its next run.
-        checks: What the provider sent, looked for in these messages.
+        said: What the front end says before each run: the user's words, or what its tool answers.
+        runs: The events of each run, as they were delivered to the front end.
+        requests: What reached the provider, in order.
+        checks: What the provider gave out before the last request, looked for in it.
+        failure: What the user was told when a run failed.
     """
 
     name: str
     api: str
     provider: str
     model: str
-    question: str
-    result: str
+    said: tuple[tuple[str, str], ...]
     runs: tuple[tuple[Event, ...], ...]
-    messages: tuple[JSONObject, ...]
+    requests: tuple[JSONObject, ...]
     checks: tuple[Check, ...]
+    failure: str | None = None
 
     @property
     def events(self) -> tuple[Event, ...]:
         """The events of all runs."""
-        return tuple(event for run in self.runs for event in run)
+        return tuple(chain.from_iterable(self.runs))
 
     @property
     def ok(self) -> bool:
-        """Everything the provider sent arrived unchanged."""
-        return all(check.identical for check in self.checks)
+        """Every run succeeded, and everything that was given out came back unchanged."""
+        return self.failure is None and all(check.unchanged for check in self.checks)
 
 
 def play(name: str) -> Playback:
-    """Play a script and the one that follows it, through a gateway of their own on this machine.
+    """Play a script and those that follow it, with a provider and a gateway of their own on this machine.
 
     Raises:
-        MissingExtraError: The extra ``server`` is not installed.
+        MissingExtraError: The extra ``server`` or ``client`` is not installed.
     """
-    exchanges = [load(name), load(f"{name}-2")]
-    first = exchanges[0]
-    question = _question(first["request"])
-    with _gateway(name) as url:
-        front_end = FrontEnd(url, thread_id=f"demo-{name}")
-        runs = tuple(_converse(front_end, question))
-    checks = tuple(compare(list(sent(exchanges)), list(received(front_end.messages))))
+    exchanges = sequence(name)
+    first, *_, last = exchanges
+    said = (("you", _asked(first)), ("result", TOOL_RESULT), ("you", _asked(last)))
+    requests: list[JSONObject] = []
+    failure = None
+    with _gateway(name, first, requests.append) as url:
+        front_end = FrontEnd(url, f"demo-{name}", [_TOOL])
+        try:
+            anyio.run(_converse, front_end, [words for _, words in said])
+        except RunFailedError as error:
+            failure = error.event.message
     return Playback(
         name=name,
         api=first["api"],
         provider=first["provider"],
         model=first["model"],
-        question=question,
-        result=TOOL_RESULT,
-        runs=runs,
-        messages=tuple(front_end.messages),
-        checks=checks,
+        said=said,
+        runs=tuple(map(tuple, front_end.runs)),
+        requests=tuple(requests),
+        checks=tuple(_judge(exchanges, requests)),
+        failure=failure,
     )
 
 
 @contextmanager
-def _gateway(name: str) -> Iterator[str]:
-    from agui_reasoning.gateway import ReplayUpstream, create_app, local_server
+def _gateway(name: str, first: Exchange, on_request: Callable[[JSONObject], None]) -> Iterator[str]:
+    from agui_reasoning.gateway import HTTPUpstream, create_app, local_server, provider_app
 
-    # Short ids that are the same each time, so that people can follow them.
-    app = create_app(ReplayUpstream(name), new_id=map("id-{}".format, count(1)).__next__)
-    with local_server(app) as url:
-        yield f"{url}/agent"
+    with local_server(provider_app(name, on_request=on_request)) as provider:
+        upstream = HTTPUpstream(
+            first["api"],
+            # As the vendors' SDKs want it.
+            base_url=provider if first["api"] == "anthropic-messages" else f"{provider}/v1",
+            provider=first["provider"],
+            model=first["model"],
+            parameters={
+                field: value for field, value in first["request"].items() if field not in _NOT_PARAMETERS
+            },
+        )
+        # Short ids that are the same each time, so that people can follow them.
+        with local_server(create_app(upstream, new_id=map("id-{}".format, count(1)).__next__)) as url:
+            yield f"{url}/agent"
 
 
-def _question(request: JSONObject) -> str:
+def _asked(exchange: Exchange) -> str:
+    request = exchange["request"]
     turns: list[JSONObject] = request.get("messages") or request["input"]
-    return str(turns[0]["content"])
+    return str(turns[-1]["content"])
 
 
-def _converse(front_end: FrontEnd, question: str) -> Iterator[tuple[Event, ...]]:
-    """Ask; answer the calls that are pending; and give the events of each run."""
-    front_end.ask(question)
-    events = front_end.run()
-    yield tuple(events)
-    for call_id in _pending(events[-1]):
-        front_end.answer(call_id, TOOL_RESULT)
-    yield tuple(front_end.run())
+async def _converse(front_end: FrontEnd, said: Sequence[str]) -> None:
+    question, result, follow_up = said
+    await front_end.run(question)
+    for call in front_end.conversation.pending_calls:
+        front_end.conversation.add_tool_result(call.id, result)
+    await front_end.run()
+    await front_end.run(follow_up)
 
 
-def _pending(last: Event) -> list[str]:
-    outcome = last.outcome if isinstance(last, RunFinishedEvent) else None
-    return list((isinstance(outcome, RunFinishedSuccessOutcome) and outcome.pending_tool_call_ids) or ())
+# -- what came back
 
 
-# -- what the provider sent, read from its payloads without the decoder
-
-_Found: TypeAlias = Iterator[tuple[Any, str, str]]
-
-
-def sent(exchanges: Iterable[JSONObject]) -> Iterator[tuple[str, str]]:
-    """Each reasoning text and opaque value the provider sent: kind and value, in order."""
-    for exchange in exchanges:
-        values: dict[tuple[Any, str], str] = {}
-        for event in exchange["events"]:
-            for unit, kind, piece in _SENT[exchange["api"]](event["data"]):
-                values[unit, kind] = values.get((unit, kind), "") + piece
-        yield from ((kind, value) for (_, kind), value in values.items() if value)
+def _judge(exchanges: Sequence[Exchange], requests: Sequence[JSONObject]) -> Iterator[Check]:
+    """Hold the last request against the answers that were given before it."""
+    if not requests:
+        return
+    answered = exchanges[: len(requests) - 1]
+    given = chain.from_iterable(read_answer(exchange) for exchange in answered)
+    yield from compare(given, read_request(exchanges[0]["api"], requests[-1]))
 
 
-def _sent_anthropic(payload: Any) -> _Found:
-    unit, delta, block = payload.get("index"), payload.get("delta", {}), payload.get("content_block", {})
-    if delta.get("type") == "thinking_delta":
-        yield unit, TEXT, delta["thinking"]
-    if delta.get("type") == "signature_delta":
-        yield unit, "anthropic.signature", delta["signature"]
-    if block.get("type") == "redacted_thinking":
-        yield unit, "anthropic.redacted_thinking", block["data"]
+def compare(given: Iterable[Entry], returned: Iterable[Entry]) -> Iterator[Check]:
+    """Look for each artefact that was given out, in order; what nobody gave out is a failure too."""
+    left = _artefacts(returned)
+    searched = 0
+    for entry in _artefacts(given):
+        places = (place for place in range(searched, len(left)) if _same(left[place], entry))
+        if (place := next(places, None)) is None:
+            yield _check(entry, None, unchanged=False)
+        else:
+            searched = place
+            yield _check(entry, left.pop(place).path, unchanged=True)
+    for entry in left:
+        yield _check(entry, entry.path, unchanged=False)
 
 
-def _sent_openai(payload: Any) -> _Found:
-    """Only an item's final form counts; parts of a summary are shown with a blank line between them."""
-    item = payload.get("item", {})
-    if payload["type"] == "response.output_item.done" and item["type"] == "reasoning":
-        yield item["id"], TEXT, "\n\n".join(part["text"] for part in item["summary"])
-        yield item["id"], "openai.encrypted_content", item["encrypted_content"]
+def _same(one: Entry, other: Entry) -> bool:
+    return (one.kind, one.value) == (other.kind, other.value)
 
 
-def _sent_chat(payload: Any) -> _Found:
-    for choice in () if payload == "[DONE]" else payload["choices"]:
-        yield None, TEXT, choice["delta"].get("reasoning_content") or ""
+def _artefacts(entries: Iterable[Entry]) -> list[Entry]:
+    return [entry for entry in entries if entry.kind in ARTEFACTS and entry.value]
 
 
-_SENT: dict[str, Callable[[Any], _Found]] = {
-    "anthropic-messages": _sent_anthropic,
-    "openai-responses": _sent_openai,
-    "openai-chat": _sent_chat,
-}
-
-
-# -- what the client holds, read from the messages that it sends with its next run
-
-
-def received(messages: Iterable[JSONObject]) -> Iterator[tuple[str, str, str]]:
-    """Each reasoning text and opaque value the client holds: kind, value and the entity that carries it."""
-    for message in messages:
-        entity = f"message {message['id']}"
-        if message["role"] == "reasoning" and message["content"]:
-            yield TEXT, message["content"], entity
-        yield from _carried(message, entity)
-        for call in message.get("toolCalls", ()):
-            yield from _carried(call, f"tool-call {call['id']}")
-
-
-def _carried(holder: JSONObject, entity: str) -> Iterator[tuple[str, str, str]]:
-    envelope = read_envelope(holder.get("encryptedValue", ""))
-    yield from ((kind, opaque, entity) for kind, opaque in _opaque(envelope))
-
-
-def _opaque(envelope: Envelope | None) -> Iterator[tuple[str, str]]:
-    if envelope is not None and envelope.unit is not None:
-        yield from ((opaque.kind, opaque.value) for opaque in envelope.unit.opaque)
-
-
-def compare(sent: Iterable[tuple[str, str]], received: Iterable[tuple[str, str, str]]) -> Iterator[Check]:
-    """Look for each value that was sent; what nobody sent is a failure too."""
-    left = list(received)
-    for kind, value in sent:
-        found = next((item for item in left if item[:2] == (kind, value)), None)
-        if found is not None:
-            left.remove(found)
-        yield _check(kind, value, found[2] if found else None, identical=found is not None)
-    for kind, value, entity in left:
-        yield _check(kind, value, entity, identical=False)
-
-
-def _check(kind: str, value: str, entity: str | None, *, identical: bool) -> Check:
-    fingerprint = hashlib.sha256(value.encode()).hexdigest()[:8]
-    return Check(kind, len(value), fingerprint, entity, identical)
+def _check(entry: Entry, path: str | None, *, unchanged: bool) -> Check:
+    value = entry.value.encode()
+    return Check(entry.kind, len(value), hashlib.sha256(value).hexdigest()[:8], path, unchanged)

@@ -1,6 +1,6 @@
-"""Shows playbacks on a terminal: what a user sees, the events behind it, and what travelled with them.
+"""Shows playbacks on a terminal: what a user sees, the events behind it, and what reached the provider.
 
-Everything shown is read from the AG-UI events, as a front end would read it.
+What is shown of a conversation is read from the AG-UI events, as a front end would read it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from typing import Any
 
 from ag_ui.core import Event
 from rich.console import Console
+from rich.highlighter import JSONHighlighter
 from rich.live import Live
 from rich.rule import Rule
 from rich.text import Text
 
+from agui_reasoning.cli.marked import Line, lines
 from agui_reasoning.cli.playback import Check, Playback
 
 __all__ = ["Block", "Row", "Screen", "blocks", "conversation", "rows", "short", "stdout_console"]
@@ -60,12 +62,10 @@ def blocks(events: Iterable[Any]) -> list[Block]:
 
 
 def conversation(playback: Playback) -> list[Block]:
-    """What a user sees of a conversation: between two runs, the front end's tool gives its result."""
-    seen = [Block("you", [playback.question])]
-    for number, run in enumerate(playback.runs):
-        if number:
-            seen.append(Block("result", [playback.result]))
-        seen += blocks(run)
+    """What a user sees of a conversation: before each run, what the front end says."""
+    seen: list[Block] = []
+    for (kind, words), run in zip(playback.said, playback.runs, strict=False):
+        seen += [Block(kind, [words]), *blocks(run)]
     return seen
 
 
@@ -154,6 +154,10 @@ _BLOCK_STYLES = {
     "result": ("yellow", ""),
     "answer": ("green", ""),
 }
+_UNCHANGED = "returned unchanged"
+_CHANGED = "NOT WHAT WAS SENT"
+_MISSING = "NOT RETURNED"
+_JSON = JSONHighlighter()
 _NO_TEXT = "(no text: the provider sent this thinking as an opaque value only)"
 _APIS = {
     "anthropic-messages": "Anthropic Messages",
@@ -178,27 +182,38 @@ class Screen:
 
     def intro(self) -> None:
         """Say what this is."""
-        self._line(
-            ("agui-reasoning", "bold magenta"), ("  one question, three providers, one protocol", "bold")
-        )
-        self._line(("Scripted streams, served by a gateway on this machine: no key, no network.", "dim"))
+        self._line(("agui-reasoning", "bold magenta"), ("  two turns, three providers, one protocol", "bold"))
+        self._line(("front end ⇄ gateway ⇄ scripted provider, on this machine: no key, no network.", "dim"))
 
-    def play(self, playback: Playback) -> None:
-        """Show one conversation."""
+    def play(self, playback: Playback, *, list_events: bool = True) -> None:
+        """Show one conversation.
+
+        Args:
+            playback: What happened.
+            list_events: Show each event, and not only how many there were.
+        """
         self._title(playback)
         for block in conversation(playback):
             self._show(block)
-        self._list_events(playback.runs)
-        self._list_checks(playback.checks)
+        if playback.failure is not None:
+            self._line((f"{'failed':>9}  ", "bold red"), (playback.failure, ""))
+        self._count_events(playback.runs, listed=list_events)
+        if list_events:
+            self._list_events(playback.events)
+        self._show_request(playback)
 
-    def outro(self, checks: Sequence[Check]) -> None:
+    def outro(self, playbacks: Sequence[Playback]) -> None:
         """Say how it went."""
-        good = sum(check.identical for check in checks)
-        style = "bold green" if good == len(checks) else "bold red"
+        checks = [check for playback in playbacks for check in playback.checks]
+        good = sum(check.unchanged for check in checks)
+        fine = all(playback.ok for playback in playbacks)
         self._console.print(Rule(style="dim"))
-        self._line((f"{good} of {len(checks)} values arrived byte for byte.", style))
+        self._line((_returned(good, len(checks)), "bold green" if fine else "bold red"))
+        for failed in (playback for playback in playbacks if playback.failure is not None):
+            self._line((f"A run of {failed.name} failed.", "bold red"))
+        self._line(("The requests, whole:         ", "dim"), ("agui-reasoning demo --json", ""))
         self._line(("Now a front end of your own: ", "dim"), ("agui-reasoning serve", ""))
-        self._line(("Or a stream of your own:     ", "dim"), ("agui-reasoning encode --api API FILE", ""))
+        self._line(("Or an agent of your own:     ", "dim"), ("examples/fastapi_agent.py", ""))
 
     def _line(self, *pieces: tuple[str, str]) -> None:
         text = Text.assemble(*pieces)
@@ -234,29 +249,56 @@ class Screen:
             whole.append_text(line)
         return Text.assemble((f"{kind:>9}  ", label), whole)
 
-    def _list_events(self, runs: Sequence[Sequence[Event]]) -> None:
-        events = [event for run in runs for event in run]
+    def _count_events(self, runs: Sequence[Sequence[Event]], *, listed: bool) -> None:
         self._line()
         self._line(
-            (f"As {len(events)} AG-UI events in {len(runs)} runs", "bold"),
-            ("  deltas of one message are joined here", "dim"),
+            (f"As {sum(map(len, runs))} AG-UI events in {len(runs)} runs", "bold"),
+            ("  deltas of one message are joined here" if listed else "", "dim"),
         )
+
+    def _list_events(self, events: Sequence[Event]) -> None:
         for row in rows(events):
             kind = f"{'  ' * row.depth}{row.type}"
             colour = _TYPE_COLOURS[row.type.partition("_")[0]]
             self._line((f"  {kind:<32}", colour), (f"{row.id:<13}", ""), (row.what, "dim"))
 
-    def _list_checks(self, checks: Sequence[Check]) -> None:
+    def _show_request(self, playback: Playback) -> None:
+        """The last request, with a verdict behind each artefact, and what is not in it."""
+        if not playback.requests:
+            return
         self._line()
         self._line(
-            ("What goes back on the next turn", "bold"),
-            ("  byte-identical to what the provider sent?", "dim"),
+            (f"Request {len(playback.requests)}, as it reached the provider", "bold"),
+            ("  long values are cut here", "dim"),
         )
-        self._line(("  kind                         length  sha256    travels with    identical", "dim"))
-        for check in checks:
-            verdict = ("yes", "green") if check.identical else ("NO", "bold red")
-            size = f"  {check.kind:<28} {check.chars:>6}  {check.fingerprint}  "
-            self._line((size, ""), (f"{check.entity or 'nothing':<16}", ""), verdict)
+        verdicts = {check.path: check for check in playback.checks if check.path is not None}
+        for line in lines(playback.requests[-1], self._console.width, verdicts, mark=len(_UNCHANGED) + 2):
+            self._console.print(
+                self._marked(line, verdicts.get(line.path)), no_wrap=True, overflow="ellipsis"
+            )
+        for check in playback.checks:
+            if check.path is None:
+                self._line((f"{_MISSING}: {check.kind}", "bold red"), (f"  {check.bytes} bytes", "dim"))
+        good = sum(check.unchanged for check in playback.checks)
+        self._line(
+            (_returned(good, len(playback.checks)), "green" if good == len(playback.checks) else "bold red")
+        )
+
+    def _marked(self, line: Line, check: Check | None) -> Text:
+        text = _JSON(line.text)
+        text.append(f"  {line.size}" if line.size else "")
+        if check is None:
+            text.stylize("dim")
+            return text
+        verdict, style = (_UNCHANGED, "bold green") if check.unchanged else (_CHANGED, "bold red")
+        gap = self._console.width - text.cell_len - len(verdict)
+        # On a narrow terminal it goes below.
+        text.append(" " * gap if gap > 1 else f"\n{' ' * (self._console.width - len(verdict))}")
+        return text.append(verdict, style)
+
+
+def _returned(good: int, of: int) -> str:
+    return f"{good} of {of} artefacts came back byte for byte."
 
 
 def stdout_console() -> Console:

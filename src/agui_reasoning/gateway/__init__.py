@@ -16,14 +16,18 @@ except ImportError:
     raise MissingExtraError("agui_reasoning.gateway", "server") from None
 
 from agui_reasoning.gateway.app import create_app
+from agui_reasoning.gateway.capabilities import capabilities
+from agui_reasoning.gateway.http import HTTPUpstream
 from agui_reasoning.gateway.provider_replay import provider_app
 from agui_reasoning.gateway.replay import ReplayUpstream
 from agui_reasoning.gateway.serving import listen, local_server, serve, url_of
 from agui_reasoning.gateway.upstream import Upstream
 
 __all__ = [
+    "HTTPUpstream",
     "ReplayUpstream",
     "Upstream",
+    "capabilities",
     "create_app",
     "listen",
     "local_server",

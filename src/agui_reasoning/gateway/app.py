@@ -1,12 +1,18 @@
-"""The ASGI application: ``POST`` to the endpoint is a run, ``GET /`` is a page that says how to call it."""
+"""The ASGI application: ``POST`` to the endpoint is a run, ``GET /`` is a page that says how to call it.
+
+``GET`` to the endpoint's ``/capabilities`` says what to expect of it.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from inspect import isawaitable
+from typing import Any, Final, TypeAlias
 
+from ag_ui.core import AgentCapabilities
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -15,8 +21,15 @@ from starlette.routing import Route
 
 from agui_reasoning.aio import run_agent
 from agui_reasoning.asgi import AGUIResponse
+from agui_reasoning.audit import OnAudit
+from agui_reasoning.crypto import KeyRing
 from agui_reasoning.driver import OnError, now_in_ms
+from agui_reasoning.emitter.disclosure import Disclosure, Visibility
+from agui_reasoning.emitter.summaries import Summarise
+from agui_reasoning.envelope import OnUndecryptable
 from agui_reasoning.errors import RemoteProtocolError
+from agui_reasoning.gateway.capabilities import capabilities
+from agui_reasoning.gateway.guard import middleware, refusal
 from agui_reasoning.gateway.page import render
 from agui_reasoning.gateway.replay import ReplayUpstream
 from agui_reasoning.gateway.upstream import Upstream
@@ -28,8 +41,11 @@ __all__ = ["MAX_BODY_BYTES", "create_app"]
 MAX_BODY_BYTES: Final = 16 * 1024 * 1024
 """Default limit of a request's body: a history of a million words and its encrypted values fit."""
 
+Tenant: TypeAlias = Callable[[Request], str | Awaitable[str]]
+"""Tells whose conversation a request belongs to."""
+
 _log = logging.getLogger("agui_reasoning")
-_STATUS = {"bad_input": 422, "body_too_large": 413}
+_STATUS = {"bad_input": 422, "body_too_large": 413, "not_declared_json": 415}
 _NAMES = {404: "not_found", 405: "method_not_allowed"}
 
 
@@ -41,6 +57,17 @@ def create_app(
     on_error: OnError | None = None,
     max_body_bytes: int = MAX_BODY_BYTES,
     new_id: Callable[[], str] | None = None,
+    visibility: Visibility = "full",
+    keys: KeyRing | None = None,
+    tenant: Tenant | None = None,
+    ttl_s: int | None = None,
+    pad_to: int = 0,
+    summarise: Summarise | None = None,
+    accept_plain: bool | None = None,
+    on_undecryptable: OnUndecryptable = "drop",
+    on_audit: OnAudit | None = None,
+    allowed_hosts: Sequence[str] = (),
+    allowed_origins: Sequence[str] = (),
 ) -> Starlette:
     """Make the application of a gateway.
 
@@ -51,12 +78,53 @@ def create_app(
         on_error: See `agui_reasoning.aio.run_agent`.
         max_body_bytes: The largest body of a request that is read.
         new_id: Makes the ids of messages; default is a random UUID.
+        visibility: How much of the reasoning is shown; see `Run`, as all that follow to ``on_audit``.
+        keys: Encrypt every value, and open what comes back.
+        tenant: Gives the tenant of a request from your authentication, or raises Starlette's
+            ``HTTPException``. Without it everyone who knows a thread's id is the same to the keys.
+        ttl_s: Seconds after which encrypted values no longer open.
+        pad_to: Pads what is encrypted to a multiple of so many bytes.
+        summarise: Makes summaries; may be asynchronous.
+        accept_plain: See `restore`.
+        on_undecryptable: See `restore`.
+        on_audit: Called with content-free records.
+        allowed_hosts: Names the gateway answers to, besides those of this machine and the address it is
+            reached at; ``*.example.com`` and ``*`` are patterns.
+        allowed_origins: Origins whose pages may use the gateway, besides its own; ``*`` is every page.
+
+    Raises:
+        ConfigurationError: An origin is none (``bad_origin``), or there is no such visibility
+            (``unknown_visibility``).
     """
     chosen = upstream or ReplayUpstream()
-    endpoint = _Endpoint(chosen, keep_alive_s, on_error, max_body_bytes, new_id)
+    Disclosure(visibility)  # what does not exist is told now, and not in every run
+    told = capabilities(chosen, visibility=visibility, encrypted=keys is not None)
+    options = {
+        "new_id": new_id,
+        "visibility": visibility,
+        "keys": keys,
+        "ttl_s": ttl_s,
+        "pad_to": pad_to,
+        "summarise": summarise,
+        "accept_plain": accept_plain,
+        "on_undecryptable": on_undecryptable,
+        "on_audit": on_audit,
+    }
+    endpoint = _Endpoint(chosen, keep_alive_s, on_error, max_body_bytes, tenant, options, told)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await chosen.aclose()
+
     return Starlette(
+        lifespan=lifespan,
+        middleware=middleware(allowed_hosts, allowed_origins),
         routes=[
             Route(path, endpoint.answer, methods=["POST"], name="agent"),
+            Route(f"{path.rstrip('/')}/capabilities", endpoint.tell, methods=["GET"]),
             Route("/", endpoint.show_page, methods=["GET"]),
         ],
         exception_handlers={HTTPException: _refuse_request},
@@ -69,13 +137,18 @@ class _Endpoint:
     keep_alive_s: float
     on_error: OnError | None
     max_body_bytes: int
-    new_id: Callable[[], str] | None
+    tenant: Tenant | None
+    options: Mapping[str, Any]
+    told: AgentCapabilities
 
     async def answer(self, request: Request) -> Response:
         try:
-            run = self._run(await _read_json(request, self.max_body_bytes))
+            if self.upstream.live:
+                _check_type(request)
+            tenant = await self._tenant(request)
+            run = self._run(await _read_json(request, self.max_body_bytes), tenant)
         except RemoteProtocolError as error:
-            return _refusal(_STATUS.get(error.code, 400), error.code, str(error))
+            return refusal(_STATUS.get(error.code, 400), error.code, str(error))
         except ClientDisconnect:
             return Response(status_code=400)  # nobody reads it
         events = run_agent(run, self.upstream.agent, on_error=self.on_error)
@@ -84,8 +157,37 @@ class _Endpoint:
     async def show_page(self, request: Request) -> Response:
         return HTMLResponse(render(str(request.url_for("agent")), self.upstream.name))
 
-    def _run(self, run_input: Any) -> Run:
-        return Run(run_input, new_id=self.new_id, now_ms=now_in_ms, on_warning=_log.warning)
+    async def tell(self, request: Request) -> Response:
+        return JSONResponse(self.told.model_dump(mode="json", by_alias=True, exclude_none=True))
+
+    async def _tenant(self, request: Request) -> str:
+        if self.tenant is None:
+            return ""
+        tenant = self.tenant(request)
+        return await tenant if isawaitable(tenant) else tenant
+
+    def _run(self, run_input: Any, tenant: str) -> Run:
+        return Run(
+            run_input,
+            api=self.upstream.api,
+            provider=self.upstream.provider,
+            model=self.upstream.model,
+            tenant=tenant,
+            **self.options,
+            now_ms=now_in_ms,
+            on_warning=_log.warning,
+        )
+
+
+def _check_type(request: Request) -> None:
+    """Where a run costs something, a form of another page must not start one: it cannot send this type."""
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
+        raise RemoteProtocolError(
+            "The request does not say that its body is JSON.",
+            code="not_declared_json",
+            hint="Send the header Content-Type: application/json.",
+        )
 
 
 async def _read_json(request: Request, limit: int) -> Any:
@@ -117,10 +219,6 @@ async def _read_body(request: Request, limit: int) -> bytearray:
 async def _refuse_request(request: Request, error: Exception) -> Response:
     """What the router refuses: an unknown path, another method."""
     assert isinstance(error, HTTPException)  # it is registered for nothing else
-    response = _refusal(error.status_code, _NAMES.get(error.status_code, "http_error"), f"{error.detail}.")
+    response = refusal(error.status_code, _NAMES.get(error.status_code, "http_error"), f"{error.detail}.")
     response.headers.update(error.headers or {})
     return response
-
-
-def _refusal(status: int, code: str, message: str) -> Response:
-    return JSONResponse({"error": {"code": code, "message": message}}, status)

@@ -5,7 +5,7 @@ Point the SDK at it with ``base_url``: the server's URL for ``anthropic``, the U
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +16,11 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from agui_reasoning.errors import ConfigurationError
-from agui_reasoning.scripted import load
-from agui_reasoning.scripted.exchange import Exchange, check_exchange, is_whole
-from agui_reasoning.strict_json import dump
-from agui_reasoning.strict_json import load as load_json
+from agui_reasoning.gateway.provider_rules import Rules
+from agui_reasoning.scripted.exchange import Exchange, is_whole
+from agui_reasoning.scripted.sequence import choose, sequence
+from agui_reasoning.scripted.transcript import read_request
+from agui_reasoning.strict_json import dump, load
 from agui_reasoning.wire import MEDIA_TYPE
 
 __all__ = ["provider_app"]
@@ -33,56 +34,79 @@ _PATHS = {
 _NAMED = frozenset({"anthropic-messages", "openai-responses"})
 
 
-def provider_app(exchange: str | Mapping[str, Any], *, delay_s: float = 0.0) -> Starlette:
+def provider_app(
+    exchange: str | Mapping[str, Any],
+    *,
+    delay_s: float = 0.0,
+    on_request: Callable[[dict[str, Any]], None] | None = None,
+) -> Starlette:
     """Make an application that answers like the provider of an exchange.
 
+    A script plays its whole conversation: what is asked decides which exchange answers, and a request that
+    breaks what the provider demands is refused with status 400: the result of a call that is not there,
+    opaque values that were never given out, a call whose reasoning is missing while the model waits for the
+    call's result.
+
     Args:
-        exchange: The name of a script (`agui_reasoning.scripted.names`), or a recording. A streamed one
-            answers requests with ``"stream": true``, a whole one all others.
+        exchange: The name of a script (`agui_reasoning.scripted.names`), or a recording, which answers every
+            request. A streamed one answers requests with ``"stream": true``, a whole one all others.
         delay_s: Seconds to wait before each event.
+        on_request: Called with each request, before it is answered or refused: ``requests.append`` keeps
+            what reached the provider.
 
     Raises:
         ConfigurationError: There is no script of that name (``unknown_script``), or the recording is one of
             an API that is not replayed (``unknown_api``).
         DecodeError: It is no recording (``bad_recording``).
     """
-    recording = load(exchange) if isinstance(exchange, str) else check_exchange(exchange)
-    path = _PATHS.get(recording["api"])
+    exchanges = sequence(exchange)
+    api = exchanges[0]["api"]
+    path = _PATHS.get(api)
     if path is None:
         raise ConfigurationError(
-            f"The API {recording['api']!r} is not replayed over HTTP.",
+            f"The API {api!r} is not replayed over HTTP.",
             code="unknown_api",
             hint=f"Use an exchange of: {', '.join(sorted(_PATHS))}.",
         )
-    return Starlette(routes=[Route(path, _Provider(recording, delay_s).answer, methods=["POST"])])
+    provider = _Provider(exchanges, Rules(exchanges), delay_s, on_request)
+    return Starlette(routes=[Route(path, provider.answer, methods=["POST"])])
 
 
 @dataclass(frozen=True, slots=True)
 class _Provider:
-    exchange: Exchange
+    exchanges: Sequence[Exchange]
+    rules: Rules
     delay_s: float
+    on_request: Callable[[dict[str, Any]], None] | None
 
     async def answer(self, request: Request) -> Response:
-        asked = load_json((await request.body()).decode(errors="replace"))
-        if not isinstance(asked, Mapping):
+        asked = load((await request.body()).decode(errors="replace"))
+        if not isinstance(asked, dict):
             return _refusal("The body is no JSON object.")
-        whole = is_whole(self.exchange)
+        if self.on_request is not None:
+            self.on_request(asked)
+        said = read_request(self.exchanges[0]["api"], asked)
+        if fault := self.rules.broken_by(said):
+            return _refusal(fault)
+        exchange = choose(self.exchanges, (entry.speaker for entry in said))
+        whole = is_whole(exchange)
         if bool(asked.get("stream")) is whole:
-            return _refusal(f"This replay has a {'whole response' if whole else 'stream'} only.")
+            return _refusal(f"There is a {'whole response' if whole else 'stream'} only.")
         if whole:
-            return JSONResponse(self.exchange["response"])
-        return StreamingResponse(self._frames(), media_type=MEDIA_TYPE)
+            return JSONResponse(exchange["response"])
+        return StreamingResponse(self._frames(exchange), media_type=MEDIA_TYPE)
 
-    async def _frames(self) -> AsyncIterator[str]:
-        for event in self.exchange["events"]:
+    async def _frames(self, exchange: Exchange) -> AsyncIterator[str]:
+        for event in exchange["events"]:
             if self.delay_s:
                 await anyio.sleep(self.delay_s)
-            yield self._name(event) + _data(event["data"])
+            yield _name(exchange["api"], event) + _data(event["data"])
 
-    def _name(self, event: Mapping[str, Any]) -> str:
-        if self.exchange["api"] not in _NAMED or not isinstance(event["data"], Mapping):
-            return ""
-        return f"event: {event.get('event') or event['data'].get('type')}\n"
+
+def _name(api: str, event: Mapping[str, Any]) -> str:
+    if api not in _NAMED or not isinstance(event["data"], Mapping):
+        return ""
+    return f"event: {event.get('event') or event['data'].get('type')}\n"
 
 
 def _data(data: Any) -> str:
@@ -92,6 +116,5 @@ def _data(data: Any) -> str:
 
 def _refusal(message: str) -> Response:
     """An error in a form that the SDKs of all three APIs read."""
-    return JSONResponse(
-        {"type": "error", "error": {"type": "invalid_request_error", "message": message}}, 400
-    )
+    error = {"type": "invalid_request_error", "message": f"replay: {message}"}
+    return JSONResponse({"type": "error", "error": error}, 400)

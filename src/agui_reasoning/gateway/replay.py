@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import anyio
 
+from agui_reasoning.deltas import Delta, ReasoningDelta
 from agui_reasoning.driver import Item, ModelStream
+from agui_reasoning.errors import DecodeError, ProviderError
+from agui_reasoning.gateway.upstream import Upstream
 from agui_reasoning.providers import decoder
 from agui_reasoning.run import Run
-from agui_reasoning.scripted import load, names
-from agui_reasoning.scripted.exchange import Exchange, check_exchange, is_whole, payloads
+from agui_reasoning.scripted.exchange import Exchange, is_whole, payloads
+from agui_reasoning.scripted.sequence import choose, sequence
+from agui_reasoning.scripted.transcript import Speaker
 
 __all__ = ["ReplayUpstream"]
 
+_SPEAKERS: dict[str, Speaker] = {"user": "user", "assistant": "model", "tool": "tool"}
 
-class ReplayUpstream:
+
+class ReplayUpstream(Upstream):
     """Answers from exchanges that are there already: no key, no network.
 
-    A script that comes in a pair thinks and calls a tool for a question, and thinks and answers when the
-    last message of the input is the tool's result. Everything else is the same for every request.
+    A script thinks and calls a tool for a question, thinks and answers when the last message of the input is
+    the tool's result, and does so once more for a question after an answer. A recording is the same for every
+    request.
     """
 
     def __init__(
@@ -37,31 +45,42 @@ class ReplayUpstream:
                 of an API that cannot be decoded (``unknown_api``).
             DecodeError: It is no recording (``bad_recording``).
         """
-        if isinstance(exchange, str):
-            self.name = f"replay:{exchange}"
-            self._question: Exchange = load(exchange)
-            second = f"{exchange}-2"
-            self._result: Exchange = load(second) if second in names() else self._question
-        else:
-            self.name = "replay"
-            self._question = self._result = check_exchange(exchange)
-        decoder(self._question["api"])  # an API without a decoder shall fail here, not in every run
+        self.name = f"replay:{exchange}" if isinstance(exchange, str) else "replay"
+        self._exchanges = sequence(exchange)
+        first = self._exchanges[0]
+        self.api, self.provider, self.model = first["api"], first.get("provider"), first.get("model")
+        self.reasons = _reasons(first)
         self._delay_s = delay_s
 
     async def agent(self, run: Run) -> AsyncIterator[Item]:
         """Play the exchange that fits the input."""
-        exchange = self._choose(run)
+        roles = (message.role for message in run.input.messages)
+        exchange = choose(self._exchanges, [_SPEAKERS[role] for role in roles if role in _SPEAKERS])
         source = exchange["response"] if is_whole(exchange) else self._paced(exchange)
         yield ModelStream(
             source, api=exchange["api"], provider=exchange.get("provider"), model=exchange.get("model")
         )
-
-    def _choose(self, run: Run) -> Exchange:
-        messages = run.input.messages
-        return self._result if messages and messages[-1].role == "tool" else self._question
 
     async def _paced(self, exchange: Exchange) -> AsyncIterator[Any]:
         for payload in payloads(exchange):
             if self._delay_s:
                 await anyio.sleep(self._delay_s)
             yield payload
+
+
+def _reasons(exchange: Exchange) -> bool:
+    """Whether there is reasoning in an exchange, as far as it can be read.
+
+    Raises:
+        ConfigurationError: Its API cannot be decoded: that shall fail now, not in every run.
+    """
+    reader = decoder(exchange["api"])
+    with suppress(DecodeError, ProviderError):
+        if is_whole(exchange):
+            return any(map(_is_reasoning, reader.whole(exchange["response"])))
+        return any(_is_reasoning(delta) for item in payloads(exchange) for delta in reader.receive(item))
+    return False
+
+
+def _is_reasoning(delta: Delta) -> bool:
+    return isinstance(delta, ReasoningDelta) and delta.text != ""

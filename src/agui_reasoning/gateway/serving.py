@@ -95,7 +95,7 @@ class _Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                lifespan="off",
+                lifespan="auto",
                 ws="none",
                 log_config=None,  # whoever runs the process decides where logs go, and how many
                 access_log=False,

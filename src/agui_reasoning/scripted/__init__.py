@@ -1,9 +1,10 @@
 """Provider streams of our own invention, for demos and tests that need no key and no network.
 
 Each file has the shape of a recorded exchange: ``id``, ``provider``, ``api``, ``model``, ``stream``,
-``request`` and ``events``, a list of ``{"event"?, "data"}``. They come in pairs: ``name`` thinks and calls a
-tool; ``name-2`` takes the result, thinks and answers. Nothing in them was ever said by a model, and the
-opaque values are base64 that decodes to "agui-reasoning demo …".
+``request`` and ``events``, a list of ``{"event"?, "data"}``. They come in threes: ``name`` thinks and calls a
+tool; ``name-2`` takes the result, thinks and answers; ``name-3`` thinks about another question and answers.
+Nothing in them was ever said by a model, and the opaque values are base64 that decodes to "agui-reasoning
+demo …".
 """
 
 from __future__ import annotations

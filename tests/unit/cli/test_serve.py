@@ -8,9 +8,14 @@ from contextlib import contextmanager
 import pytest
 
 from agui_reasoning import scripted
+from agui_reasoning.crypto import Binding, KeyRing
+from agui_reasoning.gateway import local_server
 from tests.support.verifier import Client
 from tests.unit.cli.command import environment
 from tests.unit.gateway.http_client import call, opened
+from tests.unit.gateway.provider import APIS, KEY, MODELS, Provider, Reply, frames
+from tests.unit.gateway.test_guard import send
+from tests.unit.gateway.test_http import answer
 
 SERVE = [sys.executable, "-W", "error", "-m", "agui_reasoning.cli", "serve"]
 SECONDS = 30
@@ -126,6 +131,141 @@ def test_a_directory_is_one_line_and_status_2(cli, tmp_path):
     assert result.stderr.endswith("[unreadable_file]\n")
 
 
+PROVIDER = (
+    "--api",
+    "openai-chat",
+    "--provider",
+    "deepseek",
+    "--base-url",
+    "http://localhost/v1",
+    "--model",
+    "m",
+)
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_provider_is_asked_with_the_key_of_the_environment(api, monkeypatch):
+    provider = Provider(Reply(frames(answer(api))))
+    name, model = MODELS[api]
+    monkeypatch.setenv("TEST_KEY", f"{KEY}\n")
+    with local_server(provider) as url:
+        base_url = url if api == "anthropic-messages" else f"{url}/v1"
+        where = ("--api", api, "--provider", name, "--base-url", base_url, "--model", model)
+        more = ("--api-key-env", "TEST_KEY", "--system", "Be brief.", "--parameters", '{"top_p": 0.5}')
+        with serving(*where, *more, "--allow-origin", "http://localhost:3000") as served:
+            assert types(call(f"{served}/agent"))[-1] == "RUN_FINISHED"
+            preflight = {"origin": "http://localhost:3000", "access-control-request-method": "POST"}
+            assert send(served, preflight, "OPTIONS").status == 200
+            page = call(f"{served}/", None, "GET").body.decode()
+    (asked,) = provider.asked
+    assert KEY in (
+        asked.headers.get("x-api-key"),
+        asked.headers.get("authorization", "").removeprefix("Bearer "),
+    )
+    assert (asked.body["model"], asked.body["top_p"]) == (model, 0.5)
+    assert "Be brief." in json.dumps(asked.body)
+    assert f"{api}:{model}" in page
+
+
+def test_a_server_of_your_own_needs_no_key():
+    provider = Provider(Reply(frames(answer("openai-responses"))))
+    with (
+        local_server(provider) as url,
+        serving("--api", "openai-responses", "--base-url", url, "--model", "m") as served,
+    ):
+        assert types(call(f"{served}/agent"))[-1] == "RUN_FINISHED"
+    assert "authorization" not in provider.asked[0].headers
+
+
+def test_a_name_is_answered_to_when_it_is_allowed():
+    with serving("--allow-host", "agents.example") as url:
+        json_body = {"content-type": "application/json"}
+        assert send(url, {"host": "agents.example", **json_body}).status == 200
+        assert send(url, {"host": "other.example", **json_body}).status == 421
+
+
+@pytest.mark.parametrize(
+    ("args", "line"),
+    [
+        (
+            ["--api", "openai-responses"],
+            "To ask a provider, --base-url, --model must be given too. For example: --api anthropic-messages "
+            "--base-url https://api.anthropic.com --model NAME. [missing_option]",
+        ),
+        (
+            ["--model", "m"],
+            "To ask a provider, --api, --base-url must be given too. For example: --api anthropic-messages "
+            "--base-url https://api.anthropic.com --model NAME. [missing_option]",
+        ),
+        (
+            ["--api", "openai-chat", "--base-url", "http://localhost/v1", "--model", "m"],
+            "To ask a provider, --provider must be given too. For example: --api anthropic-messages "
+            "--base-url https://api.anthropic.com --model NAME. [missing_option]",
+        ),
+        (
+            [*PROVIDER, "--upstream", "replay"],
+            "--upstream and --api exclude each other. Choose a replay, or a provider with --api. "
+            "[wrong_option]",
+        ),
+        (
+            ["--upstream", "replay", "--parameters", "{}"],
+            "--upstream and --parameters exclude each other. Choose a replay, or a provider with --api. "
+            "[wrong_option]",
+        ),
+        (
+            [*PROVIDER, "--api-key-env", KEY],
+            "The environment variable that --api-key-env names is not set. Export the key under a name of "
+            "your choice, and pass that name: --api-key-env MY_API_KEY. [missing_key]",
+        ),
+        (
+            [*PROVIDER, "--parameters", "[]"],
+            "What --parameters gives is no JSON object. "
+            "Write it like --parameters '{\"max_tokens\": 8192}'. [bad_parameter]",
+        ),
+        (
+            [*PROVIDER, "--parameters", '{"stream": false}'],
+            "The parameter 'stream' cannot be set. Pass model= and system= as arguments; the conversation "
+            "comes with each request. [bad_parameter]",
+        ),
+        (
+            [*PROVIDER, "--allow-origin", "localhost:3000"],
+            "'localhost:3000' is no origin. Write scheme, name and port, for example http://localhost:3000, "
+            "or * for every page. [bad_origin]",
+        ),
+        (
+            ["--api", "gemini", "--base-url", "http://localhost", "--model", "m"],
+            "The API 'gemini' cannot be asked over HTTP. Use one of: anthropic-messages, openai-chat, "
+            "openai-responses. [unknown_api]",
+        ),
+    ],
+)
+def test_what_cannot_be_asked_is_one_line_and_status_2(args, line, cli):
+    result = cli("serve", *args)
+    assert (result.status, result.stdout) == (2, "")
+    assert result.stderr == f"error: {line}\n"
+
+
+@pytest.mark.parametrize("value", ["", "  \n"])
+def test_an_empty_key_is_none(value, cli, monkeypatch):
+    monkeypatch.setenv("TEST_KEY", value)
+    result = cli("serve", *PROVIDER, "--api-key-env", "TEST_KEY")
+    assert (result.status, result.stderr.rpartition(" ")[2]) == (2, "[missing_key]\n")
+
+
+def test_the_extra_of_a_provider_is_named_when_it_is_missing(process):
+    code = (
+        "import sys; sys.modules['httpx2'] = None\n"
+        f"from agui_reasoning.cli import main; sys.exit(main({['serve', *PROVIDER]}))"
+    )
+    result = process(code=code)
+    assert (result.status, result.stdout, result.stderr) == (
+        2,
+        "",
+        "error: agui_reasoning.gateway.HTTPUpstream needs packages that are not installed. "
+        'Install them: pip install "agui-reasoning[client]". [missing_extra]\n',
+    )
+
+
 @pytest.mark.parametrize("port", ["-1", "65536", "http"])
 def test_a_number_that_is_no_port_is_wrong_usage(port, cli):
     result = cli("serve", "--port", port)
@@ -157,3 +297,41 @@ def test_encode_needs_no_server(process):
         code=code, stdin=b'{"choices": [{"delta": {"content": "Yes."}, "finish_reason": "stop"}]}'
     )
     assert (result.status, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("visibility", ["summary", "hidden"])
+def test_reasoning_can_be_hidden_with_keys_from_the_environment(visibility, monkeypatch):
+    ring = KeyRing.generate()
+    monkeypatch.setenv("AGUI_REASONING_KEYS", ring.to_env())
+    with serving("--visibility", visibility) as url:
+        events = call(f"{url}/agent").events
+    Client().feed(events).done()
+    values = [event["encryptedValue"] for event in events if "encryptedValue" in event]
+    assert values
+    assert all(ring.decrypt(value, Binding("t1")) for value in values)
+
+
+def test_without_keys_what_is_hidden_is_kept_for_as_long_as_it_runs_and_that_is_said():
+    command = [*SERVE, "--port", "0", "--visibility", "hidden"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            url = server.stdout.readline().split()[-1]
+            events = call(f"{url}/agent").events
+            server.send_signal(signal.SIGINT)
+            _, complaints = server.communicate(timeout=SECONDS)
+        finally:
+            server.kill()
+    assert [event for event in events if "encryptedValue" in event]
+    assert complaints.startswith("warning: AGUI_REASONING_KEYS is not set")
+
+
+def test_keys_that_are_not_there_are_told_at_once():
+    done = subprocess.run(
+        [*SERVE, "--visibility", "hidden", "--keys-env", "NOT_SET"],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        env=environment(),
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "[no_keys]" in done.stderr

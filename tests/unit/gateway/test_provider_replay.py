@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
 
 import pytest
 
 from agui_reasoning import ConfigurationError, scripted
 from agui_reasoning.gateway import local_server, provider_app
+from agui_reasoning.gateway.provider_rules import Rules
+from agui_reasoning.scripted.sequence import sequence
+from agui_reasoning.scripted.transcript import read_request
+from tests.support.recordings import load, recordings
 from tests.unit.gateway.http_client import call
 from tests.unit.gateway.test_replay import WHOLE
 
@@ -53,6 +60,180 @@ def test_a_stream_is_given_to_those_alone_who_ask_for_it(body: bytes) -> None:
 def test_the_paths_of_other_apis_are_not_there() -> None:
     with local_server(provider_app("chat-weather")) as url:
         assert call(url + "/v1/messages", {"stream": True}).status == 404
+
+
+# -- a conversation
+
+FIRSTS = ("anthropic-weather", "chat-weather", "openai-weather")
+
+
+def answered(body: bytes) -> list[Any]:
+    """The payloads of an answer."""
+    frames = body.decode().removesuffix("\n\n").split("\n\n")
+    data = [frame.rpartition("data: ")[2] for frame in frames]
+    return [text if text == "[DONE]" else json.loads(text) for text in data]
+
+
+@pytest.mark.parametrize("first", FIRSTS)
+def test_each_request_of_a_script_is_answered_by_its_own_exchange(first: str) -> None:
+    requests: list[dict[str, Any]] = []
+    exchanges = sequence(first)
+    with local_server(provider_app(first, on_request=requests.append)) as url:
+        for exchange in exchanges:
+            answer = call(url + PATHS[exchange["api"]], exchange["request"])
+            assert answered(answer.body) == [event["data"] for event in exchange["events"]]
+    assert requests == [exchange["request"] for exchange in exchanges]
+
+
+def test_what_is_refused_is_remembered_too() -> None:
+    requests: list[dict[str, Any]] = []
+    with local_server(provider_app("chat-weather", on_request=requests.append)) as url:
+        for body in ({"messages": []}, b"[]", {"messages": [], "stream": True}):
+            call(url + "/v1/chat/completions", body)
+    assert requests == [{"messages": []}, {"messages": [], "stream": True}]
+
+
+# -- what a provider demands
+
+Change = Callable[[dict[str, Any]], object]
+
+
+def _block(number: int, place: int) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    return lambda body: body["messages"][number]["content"][place]
+
+
+def _set(place: Callable[[dict[str, Any]], dict[str, Any]], field: str, value: str) -> Change:
+    return lambda body: place(body).update({field: value})
+
+
+# The request that brings the tool's result, and what is done to it.
+BROKEN: dict[str, tuple[str, Change, str]] = {
+    "a result without its call": (
+        "anthropic-weather",
+        _set(_block(2, 0), "tool_use_id", "toolu_other"),
+        "/messages/2/content/0/tool_use_id is the result of a call",
+    ),
+    "a result before its call": (
+        "chat-weather",
+        lambda body: body["messages"].insert(1, body["messages"].pop()),
+        "/messages/1/tool_call_id is the result of a call",
+    ),
+    "an output without its call": (
+        "openai-weather",
+        lambda body: body["input"].pop(2),
+        "/input/2/call_id is the result of a call",
+    ),
+    "a changed signature": (
+        "anthropic-weather",
+        lambda body: _block(1, 0)(body).update(signature=_block(1, 0)(body)["signature"][:-1]),
+        "/messages/1/content/0/signature was not given out",
+    ),
+    "an empty signature": (
+        "anthropic-weather",
+        _set(_block(1, 0), "signature", ""),
+        "/messages/1/content/0/signature was not given out",
+    ),
+    "redacted thinking of somebody else": (
+        "anthropic-weather",
+        _set(_block(1, 1), "data", "c29tZWJvZHk="),
+        "/messages/1/content/1/data was not given out",
+    ),
+    "encrypted content of somebody else": (
+        "openai-weather",
+        lambda body: body["input"][1].update(encrypted_content="gAAAAA=="),
+        "/input/1/encrypted_content was not given out",
+    ),
+    "a call without its thinking": (
+        "anthropic-weather",
+        lambda body: body["messages"][1]["content"].pop(0),
+        "A call came back without the thinking",
+    ),
+    "a call without its redacted thinking": (
+        "anthropic-weather",
+        lambda body: body["messages"][1]["content"].pop(1),
+        "A call came back without the redacted thinking",
+    ),
+    "thinking that was changed": (
+        "anthropic-weather",
+        _set(_block(1, 0), "thinking", "Umbrella."),
+        "A call came back without the thinking",
+    ),
+    "an item without its reasoning": (
+        "openai-weather",
+        lambda body: body["input"].pop(1),
+        "A call came back without the reasoning id",
+    ),
+    "a call without its reasoning content": (
+        "chat-weather",
+        lambda body: body["messages"][1].pop("reasoning_content"),
+        "A call came back without the reasoning content",
+    ),
+}
+
+
+@pytest.mark.parametrize(("first", "change", "words"), BROKEN.values(), ids=BROKEN)
+def test_a_request_that_breaks_what_is_demanded_is_refused(first: str, change: Change, words: str) -> None:
+    second = sequence(first)[1]
+    body = deepcopy(second["request"])
+    change(body)
+    with local_server(provider_app(first)) as url:
+        answer = call(url + PATHS[second["api"]], body)
+    error = json.loads(answer.body)["error"]
+    assert (answer.status, error["type"]) == (400, "invalid_request_error")
+    assert error["message"].startswith(f"replay: {words}")
+
+
+ACCEPTED: dict[str, tuple[str, int, Change]] = {
+    "thinking of an earlier turn may stay away": (
+        "anthropic-weather",
+        2,
+        lambda body: body["messages"][1]["content"].pop(0),
+    ),
+    "an item without its id is bound to nothing": (
+        "openai-weather",
+        1,
+        lambda body: (body["input"].pop(1), body["input"][1].pop("id")),
+    ),
+    "an item is known by each of its values": (
+        "openai-weather",
+        1,
+        lambda body: body["input"][1].update(
+            encrypted_content=scripted.load("openai-weather")["events"][-1]["data"]["response"]["output"][0][
+                "encrypted_content"
+            ]
+        ),
+    ),
+    "words are the caller's own": (
+        "openai-weather",
+        2,
+        lambda body: body["input"][1]["summary"].clear(),
+    ),
+}
+
+
+@pytest.mark.parametrize(("first", "place", "change"), ACCEPTED.values(), ids=ACCEPTED)
+def test_what_a_provider_allows_is_answered(first: str, place: int, change: Change) -> None:
+    exchange = sequence(first)[place]
+    body = deepcopy(exchange["request"])
+    change(body)
+    with local_server(provider_app(first)) as url:
+        answer = call(url + PATHS[exchange["api"]], body)
+    assert answered(answer.body) == [event["data"] for event in exchange["events"]]
+
+
+@pytest.mark.parametrize("api", PATHS)
+def test_recorded_requests_keep_the_rules_of_their_own_provider(api: str) -> None:
+    """A value that the recording itself holds is genuine, whichever turn gave it out."""
+    files = [file.values[0] for file in recordings(api) if file.values[0] is not None]
+    if not files:
+        pytest.skip("the recordings are absent; set AGUI_REASONING_SHARED")
+    broken = {}
+    for file in files:
+        recording = load(file)
+        if isinstance(recording.get("request"), dict):
+            fault = Rules([recording]).broken_by(read_request(api, recording["request"]))
+            broken |= {file.stem: fault} if fault else {}
+    assert broken == {}
 
 
 def test_an_api_without_a_path_is_refused() -> None:

@@ -19,6 +19,7 @@ from tests.unit.gateway.http_client import INPUT
 pytestmark = pytest.mark.anyio
 
 USER = {"id": "u1", "role": "user", "content": "Umbrella or raincoat?"}
+ANSWER = {"id": "a2", "role": "assistant", "content": "Raincoat."}
 CALL = {
     "id": "a1",
     "role": "assistant",
@@ -54,12 +55,37 @@ def calls(messages: list[dict[str, Any]]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["anthropic-weather", "openai-weather", "chat-weather"])
-async def test_a_pair_calls_for_a_question_and_answers_for_a_result(name: str) -> None:
+async def test_a_script_calls_for_a_question_and_answers_for_a_result(name: str) -> None:
     upstream = ReplayUpstream(name)
     assert len(calls(await answer(upstream, USER))) == 1
     assert len(calls(await answer(upstream))) == 1
     assert calls(await answer(upstream, USER, CALL, RESULT)) == []
-    assert len(calls(await answer(upstream, USER, CALL, RESULT, {**USER, "id": "u2"}))) == 1
+
+
+@pytest.mark.parametrize("name", ["anthropic-weather", "openai-weather", "chat-weather"])
+async def test_a_script_answers_a_question_after_an_answer(name: str) -> None:
+    upstream, again = ReplayUpstream(name), {**USER, "id": "u2"}
+    answers = [
+        await answer(upstream, USER, CALL, RESULT),
+        await answer(upstream, USER, CALL, RESULT, ANSWER, again),
+        await answer(
+            upstream, USER, CALL, RESULT, ANSWER, again, {**ANSWER, "id": "a3"}, {**USER, "id": "u3"}
+        ),
+    ]
+    second, third, fourth = (messages[-1]["content"] for messages in answers)
+    assert second != third == fourth
+    assert calls(answers[1]) == []
+
+
+async def test_a_greeting_is_no_answer() -> None:
+    assert len(calls(await answer(ReplayUpstream(), ANSWER, USER))) == 1
+
+
+async def test_what_is_nobodys_turn_does_not_count() -> None:
+    thought = {"id": "r1", "role": "reasoning", "content": "Hm."}
+    upstream = ReplayUpstream()
+    assert calls(await answer(upstream, USER, CALL, RESULT, thought)) == []
+    assert len(calls(await answer(upstream, {"id": "s1", "role": "system", "content": "Brief."}, USER))) == 1
 
 
 async def test_the_default_is_anthropic() -> None:
@@ -68,7 +94,7 @@ async def test_the_default_is_anthropic() -> None:
     assert said(await answer(upstream, USER)).startswith("Umbrella or raincoat: ")
 
 
-async def test_a_script_without_a_second_is_the_same_for_every_input() -> None:
+async def test_a_script_that_nothing_follows_is_the_same_for_every_input() -> None:
     upstream = ReplayUpstream("chat-weather-2")
     assert said(await answer(upstream, USER)) == said(await answer(upstream, USER, CALL, RESULT)) != ""
 

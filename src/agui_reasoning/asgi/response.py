@@ -1,4 +1,4 @@
-"""A response that streams AG-UI events, for Starlette and FastAPI (extra ``server``)."""
+"""A response that streams AG-UI events."""
 
 from __future__ import annotations
 
@@ -8,17 +8,13 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 from ag_ui.core import Event
+from starlette.background import BackgroundTask
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
-from agui_reasoning.errors import ConfigurationError, MissingExtraError
+from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.sources import InThreads
 from agui_reasoning.wire import KEEP_ALIVE, MEDIA_TYPE, SSEEncoder
-
-try:
-    from starlette.background import BackgroundTask
-    from starlette.responses import Response
-    from starlette.types import Receive, Scope, Send
-except ImportError:
-    raise MissingExtraError("agui_reasoning.asgi", "server") from None
 
 __all__ = ["AGUIResponse"]
 

@@ -1,0 +1,17 @@
+"""AG-UI over ASGI, for Starlette and FastAPI (extra ``server``): a response, and a way out of THINKING_*."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from agui_reasoning.errors import MissingExtraError
+
+try:
+    import_module("starlette")
+except ImportError:
+    raise MissingExtraError("agui_reasoning.asgi", "server") from None
+
+from agui_reasoning.asgi.response import AGUIResponse
+from agui_reasoning.asgi.thinking import ThinkingUpgradeMiddleware
+
+__all__ = ["AGUIResponse", "ThinkingUpgradeMiddleware"]

@@ -1,0 +1,127 @@
+"""Who may call a gateway from a browser: the names it answers to, and the pages that may use it.
+
+The gateway asks nobody who he is, and the browser of anybody who can reach it runs other people's pages. Two
+checks keep these out. A page whose own name was made to point at this machine (DNS rebinding) is told by the
+``Host`` of its requests; any other page by their ``Origin``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from ipaddress import ip_address
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from agui_reasoning.errors import ConfigurationError
+
+__all__ = ["middleware", "refusal"]
+
+_ANY: Final = "*"
+_LOCALHOST: Final = "localhost"
+
+
+def middleware(allowed_hosts: Sequence[str], allowed_origins: Sequence[str]) -> list[Middleware]:
+    """The checks, and what lets the pages of the allowed origins read the answers.
+
+    Raises:
+        ConfigurationError: An origin is none (``bad_origin``).
+    """
+    hosts = tuple(_bare(host.lower()) for host in allowed_hosts)
+    origins = tuple(_origin(origin) for origin in allowed_origins)
+    checks = Middleware(_Guard, hosts=hosts, origins=origins)
+    if not origins:
+        return [checks]
+    # After the checks: a page that may not use the gateway gets no answer from it, not even to a preflight.
+    cors = Middleware(
+        CORSMiddleware, allow_origins=origins, allow_methods=["GET", "POST"], allow_headers=[_ANY]
+    )
+    return [checks, cors]
+
+
+def refusal(status: int, code: str, message: str) -> Response:
+    """An answer that says no."""
+    return JSONResponse({"error": {"code": code, "message": message}}, status)
+
+
+@dataclass(frozen=True, slots=True)
+class _Guard:
+    app: ASGIApp
+    hosts: tuple[str, ...]
+    origins: tuple[str, ...]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer: ASGIApp = self.app
+        if scope["type"] == "http":
+            answer = self._refuse(scope, Headers(scope=scope)) or self.app
+        await answer(scope, receive, send)
+
+    def _refuse(self, scope: Scope, headers: Headers) -> Response | None:
+        # A request without the header comes from no browser.
+        for host in headers.getlist("host"):
+            if not self._is_ours(_bare(host.lower()), scope):
+                return refusal(421, "host_not_allowed", _NOT_HERE)
+        for origin in headers.getlist("origin"):
+            if not self._is_welcome(origin.lower(), headers.get("host", "").lower()):
+                return refusal(403, "origin_not_allowed", _NOT_YOU)
+        return None
+
+    def _is_ours(self, name: str, scope: Scope) -> bool:
+        """Whether a name is one of this machine, of the address that was reached, or allowed."""
+        reached = (scope.get("server") or (None,))[0]
+        return _is_loopback(name) or name == reached or any(fnmatchcase(name, host) for host in self.hosts)
+
+    def _is_welcome(self, origin: str, host: str) -> bool:
+        return _ANY in self.origins or origin in self.origins or _netloc(origin) == host
+
+
+_NOT_HERE: Final = (
+    "This gateway does not answer to the name in the Host header. "
+    "If it is meant to, add the name to `allowed_hosts` (on the command line: --allow-host)."
+)
+_NOT_YOU: Final = (
+    "Pages of this origin may not use this gateway. "
+    "If they are meant to, add it to `allowed_origins` (on the command line: --allow-origin)."
+)
+
+
+def _bare(host: str) -> str:
+    """A name without port and brackets."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0] if host.count(":") == 1 else host
+
+
+def _is_loopback(name: str) -> bool:
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name == _LOCALHOST or name.endswith(f".{_LOCALHOST}")
+
+
+def _netloc(origin: str) -> str | None:
+    """Name and port of an origin; ``None`` for what is no origin of a web page, such as ``null``."""
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return None
+    return parts.netloc if parts.scheme in ("http", "https") and parts.netloc else None
+
+
+def _origin(given: str) -> str:
+    origin = given.rstrip("/").lower()
+    netloc = _netloc(origin)
+    if origin == _ANY or (netloc and origin.endswith(f"://{netloc}")):
+        return origin
+    raise ConfigurationError(
+        f"{given!r} is no origin.",
+        code="bad_origin",
+        hint="Write scheme, name and port, for example http://localhost:3000, or * for every page.",
+    )
