@@ -1,5 +1,11 @@
-"""What left the protocol and still arrives: the THINKING_* events of 0.x, and their way into 1.x."""
+"""What left the protocol and still arrives: the THINKING_* events of 0.x, and the ways into 1.x and back."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from agui_reasoning.compat.streams import Translator, translate, translate_async
 from agui_reasoning.compat.thinking import (
     ThinkingEndEvent,
     ThinkingEvent,
@@ -10,7 +16,11 @@ from agui_reasoning.compat.thinking import (
     ThinkingUpgrader,
 )
 
+if TYPE_CHECKING:
+    from agui_reasoning.compat.downgrade import ThinkingDowngrader
+
 __all__ = [
+    "ThinkingDowngrader",
     "ThinkingEndEvent",
     "ThinkingEvent",
     "ThinkingStartEvent",
@@ -18,4 +28,14 @@ __all__ = [
     "ThinkingTextMessageEndEvent",
     "ThinkingTextMessageStartEvent",
     "ThinkingUpgrader",
+    "Translator",
+    "translate",
+    "translate_async",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # It uses the consumer, which uses the upgrader of this package: importing it here would be a circle.
+    if name == "ThinkingDowngrader":
+        return import_module("agui_reasoning.compat.downgrade").ThinkingDowngrader
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import uuid
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 from pydantic.alias_generators import to_camel
@@ -17,6 +17,7 @@ from pydantic.alias_generators import to_camel
 from agui_reasoning.errors import AGUIReasoningWarning
 
 __all__ = [
+    "TITLE_KEY",
     "ThinkingEndEvent",
     "ThinkingEvent",
     "ThinkingStartEvent",
@@ -24,9 +25,14 @@ __all__ = [
     "ThinkingTextMessageEndEvent",
     "ThinkingTextMessageStartEvent",
     "ThinkingUpgrader",
+    "members_of",
+    "python_warning",
 ]
 
 JSONObject: TypeAlias = dict[str, Any]
+
+TITLE_KEY: Final = "agui-reasoning"
+"""Where a kept title rides: ``metadata["agui-reasoning"]["title"]`` of REASONING_START."""
 
 _TITLE_CHARS = 80
 _OPTIONAL = frozenset({"timestamp", "rawEvent", "raw_event", "title"})
@@ -91,7 +97,8 @@ class ThinkingUpgrader:
     """Turn the THINKING_* events of a stream into REASONING_*, and pass on everything else.
 
     It translates and does not judge: content without an opener gets an id of our own, with a warning, and
-    whoever verifies the stream refuses it there. Nothing is closed that the producer left open.
+    whoever verifies the stream refuses it there. Nothing is closed that the producer left open. With
+    ``repair`` what the producer did wrong is put right instead, so that a strict consumer can read it.
 
     Source:
         AG-UI 1.1, versioning: V6 to V10.
@@ -108,15 +115,28 @@ class ThinkingUpgrader:
         on_warning: Callable[[str], None] | None = None,
         *,
         new_id: Callable[[], str] | None = None,
+        repair: bool = False,
+        keep_title: bool = False,
+        tell: Literal["everything", "losses"] = "everything",
     ) -> None:
         """Prepare for one stream.
 
         Args:
             on_warning: Called with each warning; default is Python's ``warnings``.
             new_id: Makes the ids that 0.x did not have; default is a random UUID.
+            repair: Put right what 1.0 refuses: an orphan is opened (content) or left out (an end), what is
+                still open is closed before the next of its kind and before the run ends, and the role
+                "assistant" that 0.1.11 to 0.1.13 wrote on REASONING_MESSAGE_START becomes "reasoning".
+            keep_title: Keep the title of THINKING_START as ``metadata["agui-reasoning"]["title"]`` of
+                REASONING_START, where the downgrader finds it again. Default is to drop it, with a warning.
+            tell: "everything" tells of each event that is translated, as the official client does; "losses"
+                of what is lost, invented or repaired, each kind once, and never quotes a title.
         """
-        self._warn = on_warning or _python_warning
+        self._warn = on_warning or python_warning
         self._new_id = new_id or _random_id
+        self._keep_title = keep_title
+        self._told: set[str] | None = set() if tell == "losses" else None
+        self._before = _REPAIRS if repair else {}
         self._span: str | None = None
         self._message: str | None = None
 
@@ -127,14 +147,18 @@ class ThinkingUpgrader:
             event: A model or its JSON; it is not changed.
 
         Returns:
-            The event as it goes on: always one.
+            The event as it goes on: always one, unless something is repaired.
         """
-        if isinstance(event, BaseModel):
-            event = event.model_dump(by_alias=True, warnings=False)
-        members = dict(event)
+        members = members_of(event)
         kind = members.get("type")
-        upgrade = _UPGRADES.get(kind) if isinstance(kind, str) else None
-        return [members if upgrade is None else upgrade(self, members)]
+        if not isinstance(kind, str):
+            return [members]
+        repair = self._before.get(kind)
+        repaired = [] if repair is None else repair(self, members)
+        if repaired is None:
+            return []
+        upgrade = _UPGRADES.get(kind)
+        return [*repaired, members if upgrade is None else upgrade(self, members)]
 
     def close(self) -> list[JSONObject]:
         """Say that the stream ended. Forgets what is open and makes up no end for it: no events."""
@@ -147,9 +171,12 @@ class ThinkingUpgrader:
         self._span = self._new_id()
         upgraded = self._rename(event, "REASONING_START", self._span)
         title = upgraded.pop("title", None)
-        if title is not None:
-            shown = str(title)[:_TITLE_CHARS]
-            self._warn(f"THINKING_START.title {shown!r} is dropped: REASONING_START has no title.")
+        if title is None:
+            return upgraded
+        if self._keep_title:
+            return _with_title(upgraded, title)
+        shown = "" if self._told is not None else f" {str(title)[:_TITLE_CHARS]!r}"
+        self._tell("title", f"THINKING_START.title{shown} is dropped: REASONING_START has no title.")
         return upgraded
 
     def _text_start(self, event: JSONObject) -> JSONObject:
@@ -169,32 +196,118 @@ class ThinkingUpgrader:
 
     def _rename(self, event: JSONObject, kind: str, entity: str) -> JSONObject:
         # The other members stay: whoever does not describe them strips them, and says so.
-        self._warn(f"{event['type']} left the protocol with 1.0; it is read as {kind}.")
+        if self._told is None:
+            self._warn(f"{event['type']} left the protocol with 1.0; it is read as {kind}.")
         return event | {"type": kind, "messageId": entity}
 
     def _continued(self, event: JSONObject, entity: str | None) -> str:
         if entity is not None:
             return entity
         invented = self._new_id()
-        self._warn(
+        self._tell(
+            "orphan",
             f"{event['type']} continues nothing: no opener came before it. Its id {invented!r} is invented "
-            f"here, and a consumer that verifies will refuse it."
+            f"here, and a consumer that verifies will refuse it.",
         )
         return invented
 
+    # -- repairs: what goes before the event, or None to leave the event out
 
-_UPGRADES: dict[str, Callable[[ThinkingUpgrader, JSONObject], JSONObject]] = {
+    def _end_phase(self, event: JSONObject) -> list[JSONObject]:
+        if self._span is None:
+            return []
+        self._tell("open span", f"{event['type']} came while a phase was open; REASONING_END is added.")
+        span, self._span = self._span, None
+        return [{"type": "REASONING_END", "messageId": span}]
+
+    def _end_text(self, event: JSONObject) -> list[JSONObject]:
+        if self._message is None:
+            return []
+        ending = "REASONING_MESSAGE_END is added"
+        self._tell("open text", f"{event['type']} came while a text was open; {ending}.")
+        message, self._message = self._message, None
+        return [{"type": "REASONING_MESSAGE_END", "messageId": message}]
+
+    def _end_all(self, event: JSONObject) -> list[JSONObject]:
+        return [*self._end_text(event), *self._end_phase(event)]
+
+    def _open_text(self, event: JSONObject) -> list[JSONObject]:
+        if self._message is not None:
+            return []
+        self._tell("no opener", f"{event['type']} has no opener; REASONING_MESSAGE_START is added.")
+        self._message = self._new_id()
+        return [{"type": "REASONING_MESSAGE_START", "messageId": self._message, "role": "reasoning"}]
+
+    def _only_open_text(self, event: JSONObject) -> list[JSONObject] | None:
+        return self._only_open(self._message, event)
+
+    def _only_open_phase(self, event: JSONObject) -> list[JSONObject] | None:
+        return self._only_open(self._span, event)
+
+    def _only_open(self, entity: str | None, event: JSONObject) -> list[JSONObject] | None:
+        if entity is not None:
+            return []
+        self._tell(f"stray {event['type']}", f"{event['type']} ends nothing that is open; it is left out.")
+        return None
+
+    def _forget(self, event: JSONObject) -> list[JSONObject]:
+        return self.close()
+
+    def _mend_role(self, event: JSONObject) -> list[JSONObject]:
+        if event.get("role") == "assistant":
+            event["role"] = "reasoning"
+            self._tell("role", 'The role "assistant" of REASONING_MESSAGE_START is now "reasoning".')
+        return []
+
+    def _tell(self, kind: str, message: str) -> None:
+        if self._told is not None:
+            if kind in self._told:
+                return
+            self._told.add(kind)
+        self._warn(message)
+
+
+_UPGRADES: Final[dict[str, Callable[[ThinkingUpgrader, JSONObject], JSONObject]]] = {
     "THINKING_START": ThinkingUpgrader._start,
     "THINKING_TEXT_MESSAGE_START": ThinkingUpgrader._text_start,
     "THINKING_TEXT_MESSAGE_CONTENT": ThinkingUpgrader._text_content,
     "THINKING_TEXT_MESSAGE_END": ThinkingUpgrader._text_end,
     "THINKING_END": ThinkingUpgrader._end,
 }
+_REPAIRS: Final[dict[str, Callable[[ThinkingUpgrader, JSONObject], list[JSONObject] | None]]] = {
+    "THINKING_START": ThinkingUpgrader._end_phase,
+    "THINKING_TEXT_MESSAGE_START": ThinkingUpgrader._end_text,
+    "THINKING_TEXT_MESSAGE_CONTENT": ThinkingUpgrader._open_text,
+    "THINKING_TEXT_MESSAGE_END": ThinkingUpgrader._only_open_text,
+    "THINKING_END": ThinkingUpgrader._only_open_phase,
+    "REASONING_MESSAGE_START": ThinkingUpgrader._mend_role,
+    "RUN_STARTED": ThinkingUpgrader._forget,
+    "RUN_FINISHED": ThinkingUpgrader._end_all,
+    "RUN_ERROR": ThinkingUpgrader._end_all,
+}
+
+
+def members_of(event: BaseModel | Mapping[str, Any]) -> JSONObject:
+    """Give an event's members under their wire names, in a dict of their own."""
+    if isinstance(event, BaseModel):
+        event = event.model_dump(by_alias=True, warnings=False)
+    members = dict(event)
+    kind = members.get("type")
+    if isinstance(kind, str):
+        members["type"] = str.__str__(kind)  # an enum member: its value
+    return members
+
+
+def _with_title(event: JSONObject, title: Any) -> JSONObject:
+    metadata = event.get("metadata")
+    kept = dict(metadata) if isinstance(metadata, Mapping) else {}
+    return event | {"metadata": {**kept, TITLE_KEY: {"title": str(title)}}}
 
 
 def _random_id() -> str:
     return str(uuid.uuid4())
 
 
-def _python_warning(message: str) -> None:
-    warnings.warn(message, AGUIReasoningWarning, stacklevel=4)
+def python_warning(message: str) -> None:
+    """Warn with Python's ``warnings``."""
+    warnings.warn(message, AGUIReasoningWarning, stacklevel=5)
