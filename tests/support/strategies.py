@@ -1,22 +1,9 @@
-"""Generated deltas and parts: nasty text, few keys so that they collide, every delta."""
+"""Generated deltas, and turns nastier than any decoder's: any values on anything, whoever produced them."""
 
 from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from agui_reasoning.deltas import (
-    CloseDelta,
-    Delta,
-    FinishDelta,
-    NativeDelta,
-    OpaqueDelta,
-    ReasoningDelta,
-    ResponseStart,
-    TextDelta,
-    ToolCallDelta,
-    ToolResultDelta,
-    UsageDelta,
-)
 from agui_reasoning.parts import (
     NativePart,
     Opaque,
@@ -28,15 +15,11 @@ from agui_reasoning.parts import (
     ToolCallPart,
     ToolResultPart,
 )
+from agui_reasoning.testing.strategies import deltas, json_values, opaques, texts
 
-PIECES = ["", " ", "\n\n", "Hm", "yes. ", "\ud83d", "\ude00", "😀", "e\u0301", "\u2028", "<think>", "a" * 50]
-texts = st.lists(st.sampled_from(PIECES), max_size=4).map("".join)
-clean_texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
-keys = st.sampled_from([None, "a", "b"])
-call_ids = st.sampled_from(["", "c1", "c2", "c3"])
-statuses = st.sampled_from(["complete", "incomplete"])
-channels = st.sampled_from(["text", "summary", "raw"])
-indexes = st.integers(0, 2)
+delta_lists = deltas()
+
+clean_texts = texts(clean=True)
 exts = st.sampled_from([None, {"explicit_empty": True}, {"id": "msg_1", "phase": "commentary"}])
 origins = st.sampled_from(
     [
@@ -52,50 +35,18 @@ NATIVE_KINDS = {
     "openai-responses": "openai.compaction",
     "openai-chat": "openrouter.server_tool_call",
 }
-attaches = st.sampled_from(["self", "text", "tool_call:c1", "tool_call:c2", "tool_call:nowhere"])
-opaques = st.builds(
-    Opaque,
-    st.sampled_from(["anthropic.signature", "openai.encrypted_content", "anthropic.redacted_thinking"]),
-    st.sampled_from(["SIG", "gAAAA==", "\ud83d", ""]),
-    st.sampled_from(["utf8", "base64"]),
-    attaches,
-)
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-9, 9) | st.text("ab\u2028", max_size=3),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("xy"), inner, max_size=2),
-    max_leaves=4,
-)
-
-deltas: st.SearchStrategy[Delta] = st.one_of(
-    st.builds(
-        ReasoningDelta,
-        texts,
-        key=keys,
-        channel=channels,
-        index=indexes,
-        item_id=st.sampled_from([None, None, "rs_1", "rs_2"]),
-        ext=exts,
-    ),
-    st.builds(OpaqueDelta, opaques, key=keys, append=st.booleans()),
-    st.builds(TextDelta, texts, key=keys, ext=exts),
-    st.builds(ToolCallDelta, call_ids, st.sampled_from(["", "get"]), texts, server=st.booleans(), ext=exts),
-    st.builds(ToolResultDelta, call_ids, texts, native=st.none() | json_values),
-    st.builds(CloseDelta, key=st.sampled_from([None, "a", "b", "c1", "c2"]), status=statuses),
-    st.builds(NativeDelta, st.just("openai.compaction"), json_values),
-    st.builds(UsageDelta, input_tokens=st.none() | st.integers(0, 9), model=st.sampled_from([None, "m"])),
-    st.builds(FinishDelta, st.sampled_from([None, "stop"])),
-    st.builds(ResponseStart, origins, id=st.sampled_from([None, "resp_1"])),
-)
-delta_lists = st.lists(deltas, max_size=25)
 
 
 @st.composite
 def turns(draw: st.DrawFn) -> list[Part]:
     """The parts of one response, as a decoder could produce them."""
     origin = draw(origins)
-    own = opaques.map(lambda opaque: Opaque(opaque.kind, opaque.value, opaque.encoding))
+    own = opaques().map(lambda opaque: Opaque(opaque.kind, opaque.value, opaque.encoding))
     distinct = st.lists(own, max_size=2, unique_by=lambda opaque: opaque.kind).map(tuple)
-    segments = st.lists(st.builds(Segment, channels, indexes, clean_texts), max_size=3).map(tuple)
+    segments = st.lists(
+        st.builds(Segment, st.sampled_from(["text", "summary", "raw"]), st.integers(0, 2), clean_texts),
+        max_size=3,
+    ).map(tuple)
     reasoning = st.builds(
         ReasoningPart,
         segments,
@@ -111,7 +62,7 @@ def turns(draw: st.DrawFn) -> list[Part]:
     choices = [reasoning, text, st.just("call")]
     if origin is not None:
         kind = NATIVE_KINDS[origin.api or ""]
-        choices.append(st.builds(NativePart, st.just(kind), json_values, st.just(origin)))
+        choices.append(st.builds(NativePart, st.just(kind), json_values(), st.just(origin)))
     parts = draw(st.lists(st.one_of(choices), max_size=6))
     return [part if part != "call" else _call(draw, number, origin) for number, part in enumerate(parts)]
 

@@ -187,10 +187,11 @@ class Call:
 
 @dataclass(slots=True, eq=False, repr=False)
 class ResponseState:
-    """Everything the client holds of one response."""
+    """Everything the client holds of one response; ``after`` is the id of the one before it."""
 
     response: Response
     id: str
+    after: str | None = None
     disclosure: Disclosure = field(default_factory=Disclosure)
     attributor: Attributor = field(default_factory=Attributor)
     reasoning: list[ReasoningMessage] = field(default_factory=list)

@@ -211,6 +211,7 @@ def _place(state: ResponseState) -> Place:
     return Place(
         id=state.id,
         native_id=state.response.id,
+        after=state.after,
         messages=tuple(message.id for message in state.messages),
         calls=tuple(call.id for call in state.calls.values()),
     )

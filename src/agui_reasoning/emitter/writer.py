@@ -70,6 +70,7 @@ class Writer:
         self._wire_ids: dict[str, str] = {}
         self._unanswered: dict[str, tuple[CallUnit, Response]] = {}
         self._state: ResponseState
+        self._before: str | None = None
         self.produced: list[Turn | Message] = []
         """The turns and the results of tools so far, in order."""
 
@@ -116,7 +117,8 @@ class Writer:
     # -- responses
 
     def _response_opened(self, change: ResponseOpened) -> None:
-        self._state = ResponseState(change.response, self._new_id(), self._disclosure)
+        self._state = ResponseState(change.response, self._new_id(), self._before, self._disclosure)
+        self._before = self._state.id
         self._fresh_assistant()
 
     def _response_ended(self, change: ResponseEnded) -> None:

@@ -111,12 +111,15 @@ class Place(_Record):
     Attributes:
         id: Our id of the response.
         native_id: The provider's.
+        after: Our id of the response before it in the run. Nothing else tells where a response stands of
+            which only reasoning is seen, because front ends move that.
         messages: Its assistant messages; the last may be announced before it is used.
         calls: Its tool calls.
     """
 
     id: str
     native_id: str | None = None
+    after: str | None = None
     messages: tuple[str, ...] = Field(default=(), strict=False)
     calls: tuple[str, ...] = Field(default=(), strict=False)
 

@@ -66,12 +66,11 @@ def restore(
     opener = Opener(keys, _binding(given, keys, thread_id, tenant), bool(accept_plain), on_undecryptable)
     seen = see(given, opener, subagent)
     report: list[ReportEntry] = []
-    placed: list[tuple[Place, Turn]] = []
+    turns: dict[str, Turn] = {}
     for response in seen.responses.values():
-        turn, entries = rebuild(seen, response)
+        turns[response.id], entries = rebuild(seen, response)
         report += entries
-        if turn.parts:
-            placed.append((_place(seen, response), turn))
+    placed = [(place, turns[name]) for name, place in _places(seen).items() if turns[name].parts]
     claimed_messages = {m for r in seen.responses.values() for m in r.messages}
     claimed_calls = {c for r in seen.responses.values() for c in r.calls}
     placed += fallback_turns(seen, claimed_messages, claimed_calls, assume_provider, report)
@@ -110,14 +109,34 @@ def _refused_elsewhere(seen: Seen) -> Iterator[ReportEntry]:
             yield ReportEntry(unit, "dropped", reason)
 
 
-def _place(seen: Seen, response: Response) -> Place:
-    """Where a response stands."""
+def _places(seen: Seen) -> dict[str, Place]:
+    """Where each response stands.
+
+    One of which nothing but reasoning is seen stands where that stands, and behind the response that came
+    before it in its run, wherever a front end has moved its reasoning. Of those in one place, the first given
+    is the first.
+    """
+    responses = seen.responses
+    places = {r.id: place for r in responses.values() if (place := _shown_at(seen, r))}
+    for response in responses.values():
+        waiting: dict[str, Response] = {}
+        while response.id not in places and response.id not in waiting:  # a forged one may come after itself
+            waiting[response.id] = response
+            response = responses.get(response.after or "", response)
+        for unseen in reversed(waiting.values()):
+            own = (min(unseen.found_at), -1)
+            places[unseen.id] = max(own, places.get(unseen.after or "", own))
+    return places
+
+
+def _shown_at(seen: Seen, response: Response) -> Place | None:
+    """Where the first message or call of a response stands."""
     places = [seen.calls[call] for call in response.calls if call in seen.calls]
     for message_id in response.messages:
         index = seen.by_id.get(message_id)
         if index is not None and seen.messages[index].get("role") == "assistant":
             places.append((index, -1))
-    return min(places) if places else (min(response.found_at), -1)
+    return min(places, default=None)
 
 
 def _in_order(seen: Seen, placed: list[tuple[Place, Turn]]) -> Iterator[Turn | Message]:

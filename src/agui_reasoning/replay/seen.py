@@ -47,6 +47,7 @@ class Response:
     found_at: list[int] = field(default_factory=list)
     origin: Origin | None = None
     native_id: str | None = None
+    after: str | None = None
     messages: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
     reasoning: dict[tuple[int, int], Found] = field(default_factory=dict)
@@ -56,6 +57,7 @@ class Response:
         """Take what an envelope says of the whole response; later envelopes name more ids."""
         place = envelope.response
         self.native_id = self.native_id or place.native_id
+        self.after = self.after or place.after
         self.origin = self.origin or (envelope.origin.value() if envelope.origin else None)
         self.messages = max(self.messages, place.messages, key=len)
         self.calls = max(self.calls, place.calls, key=len)

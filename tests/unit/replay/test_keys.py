@@ -41,6 +41,7 @@ from agui_reasoning.parts import (
     ToolResultPart,
 )
 from agui_reasoning.replay import History
+from tests.support.frontends import FRONT_ENDS
 
 CLAUDE = Origin("anthropic", "anthropic-messages", "claude")
 KEYS = KeyRing({"k1": bytes(range(32))})
@@ -381,3 +382,26 @@ def test_both_reports_name_a_unit_alike() -> None:
     restored = {entry.unit for entry in history.report}
     assert restored
     assert restored <= {entry.unit for entry in request.report}
+
+
+@pytest.mark.parametrize("front_end", ["copilotkit", "assistant-ui"])
+def test_a_response_of_which_nothing_is_shown_keeps_its_place(front_end: str) -> None:
+    gpt = Origin("openai", "openai-responses", "gpt")
+    items = (
+        ResponseStart(gpt, id="resp_1"),
+        ReasoningDelta("Look it up.", channel="summary"),
+        ToolCallDelta("call_1", "f", "{}"),
+        FinishDelta("stop"),
+        ToolResultPart("call_1", "4"),
+        ResponseStart(gpt, id="resp_2"),
+        NativeDelta("openai.compaction", {"type": "compaction", "encrypted_content": "x"}),
+        FinishDelta("stop"),
+    )
+    returned = FRONT_ENDS[front_end](messages_of(*items))
+    history = restore(run_input(returned))
+    assert [getattr(item, "role", None) or item.id for item in history.items] == [
+        "user",
+        "resp_1",
+        "tool",
+        "resp_2",
+    ]

@@ -383,3 +383,15 @@ def test_encrypted_content_is_asked_for_where_nothing_is_stored() -> None:
     made = build(user(), store=False, apply_flags=True)
     assert made.body["include"] == ["reasoning.encrypted_content"]
     assert made.flags[0].reason
+
+
+def test_no_id_stands_twice() -> None:
+    again = turn(thinking("rs_1", "other"), said("5C."))
+    request = build(user(), turn(thinking(), said()), user(), again, user())
+    assert check_responses(request.body) == []
+    ids = [item.get("id") for item in request.body["input"] if "id" in item]
+    assert ids == ["rs_1", "msg_1"]
+    assert [(entry.outcome, entry.reason) for entry in request.report] == [
+        ("echoed", ""),
+        ("dropped", "duplicate_id"),
+    ]

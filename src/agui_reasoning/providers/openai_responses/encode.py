@@ -72,9 +72,10 @@ class _Slot:
 def encode(conversation: Conversation, how: Encoding) -> JSONObject:
     """Write ``input``, and ``instructions`` and ``tools`` where there are any."""
     items: list[JSONObject] = []
+    used: set[str] = set()
     for entry in conversation:
         if isinstance(entry, Step):
-            items += () if entry.on_server else _response(entry, how)
+            items += () if entry.on_server else _response(entry, how, used)
             items += [_output(answer, how.ledger) for answer in entry.answers]
         elif isinstance(entry, UserMessage):
             items.append({"role": "user", "content": _content(entry.content, how.ledger, "user message")})
@@ -91,8 +92,11 @@ def encode(conversation: Conversation, how: Encoding) -> JSONObject:
 # -- a response
 
 
-def _response(step: Step, how: Encoding) -> list[JSONObject]:
+def _response(step: Step, how: Encoding, used: set[str]) -> list[JSONObject]:
+    """The items of a response; ``used`` are the ids that the request holds, and gets theirs."""
     slots = list(_slots(step, how))
+    if how.rule.pairs:
+        _refuse_repeated(slots, how, used)
     _pair(slots, how)
     if how.rule.calls_together:
         slots = _calls_together(slots)
@@ -103,6 +107,19 @@ def _response(step: Step, how: Encoding) -> list[JSONObject]:
             if slot.thinks or values(unit, *THOUGHT_SIGNATURES):
                 how.ledger.echo(unit)
     return [slot.item for slot in slots if slot.item is not None]
+
+
+def _refuse_repeated(slots: Sequence[_Slot], how: Encoding, used: set[str]) -> None:
+    """Let no id stand twice: where items are known by their ids, the request would be refused."""
+    for slot in slots:
+        identity = (slot.item or {}).get("id")
+        if identity is None or identity not in used:
+            used |= {identity} if identity else set()
+        elif slot.thinks:
+            slot.item = None
+            how.ledger.drop(slot.units[0], "duplicate_id", minded=False)
+        else:
+            _unpair(slot, how)
 
 
 def _slots(step: Step, how: Encoding) -> Iterator[_Slot]:

@@ -1,0 +1,22 @@
+"""For the tests of whoever makes AG-UI streams: assertions, real front ends, and Hypothesis strategies.
+
+The assertions need nothing but this package and work in any test runner. The strategies are in
+`agui_reasoning.testing.strategies` and need Hypothesis (extra ``testing``).
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from agui_reasoning.testing.assertions import assert_round_trip, assert_valid
+from agui_reasoning.testing.front_ends import FRONT_ENDS, assistant_ui, copilotkit, tanstack
+
+__all__ = ["FRONT_ENDS", "assert_round_trip", "assert_valid", "assistant_ui", "copilotkit", "tanstack"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the strategies when they are asked for: only they need Hypothesis."""
+    if name == "strategies":
+        return import_module("agui_reasoning.testing.strategies")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,68 @@
+"""Our own assertions over every recording: no false alarm, and no silence where there was reasoning."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ag_ui.core import Event
+
+from agui_reasoning import Run
+from agui_reasoning.deltas import Delta
+from agui_reasoning.parts import ReasoningPart
+from agui_reasoning.testing import assert_round_trip, assert_valid
+from tests.recordings.test_recordings import ALL, decode
+from tests.recordings.test_round_trip import responses
+from tests.support.recordings import load
+
+INPUT: dict[str, Any] = {
+    "threadId": "t",
+    "runId": "r",
+    "protocolVersion": "1.0",
+    "messages": [{"id": "u", "role": "user", "content": "Go on."}],
+}
+
+ALARMS = {
+    "ai--openai-src-responses-__fixtures__-github-copilot-id-rotation.1-chunks-0": "no encrypted content"
+}
+"""Nobody asked the provider for encrypted content, and it stores nothing: this reasoning is lost."""
+
+
+def emitted(deltas: list[Delta]) -> list[Event]:
+    numbers = count()
+    run = Run(INPUT, new_id=lambda: f"id{next(numbers)}", on_warning=lambda message: None)
+    events = run.start()
+    for delta in deltas:
+        events += run.receive(delta)
+    return events + run.finish()
+
+
+@pytest.mark.parametrize(("api", "file"), ALL)
+def test_a_recording_passes_the_assertions_of_a_framework_author(api: str, file: Path) -> None:
+    recording = load(file)
+    deltas = decode(recording)
+    events = emitted(deltas)
+    assert_valid(events)
+    target = {"api": api, "provider": recording["provider"], "model": recording["model"]}
+    if file.stem in ALARMS:
+        with pytest.raises(AssertionError, match=ALARMS[file.stem]):
+            assert_round_trip(INPUT, events, **target)
+        return
+    fault = fault_of(events, target)
+    # Values on calls and blocks count as reasoning; a response without any has nothing to test.
+    thought = any(_thought(list(parts)) for parts in responses(deltas))
+    assert fault == "" or (not thought and fault.startswith("Nothing was tested"))
+
+
+def _thought(parts: list[Any]) -> bool:
+    return any(isinstance(part, ReasoningPart) and part.status == "complete" for part in parts)
+
+
+def fault_of(events: list[Event], target: dict[str, Any]) -> str:
+    try:
+        assert_round_trip(INPUT, events, **target)
+    except AssertionError as error:
+        return str(error)
+    return ""

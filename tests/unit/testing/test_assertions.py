@@ -1,0 +1,384 @@
+"""The assertions: they pass what is right, and name each defect without a word of what was thought."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import pytest
+
+from agui_reasoning import ConfigurationError, LocalProtocolError, RemoteProtocolError, Run
+from agui_reasoning.crypto import KeyRing
+from agui_reasoning.deltas import (
+    CloseDelta,
+    FinishDelta,
+    OpaqueDelta,
+    ReasoningDelta,
+    ResponseStart,
+    TextDelta,
+    ToolCallDelta,
+    ToolResultDelta,
+)
+from agui_reasoning.parts import Opaque, Origin
+from agui_reasoning.providers import decoder
+from agui_reasoning.scripted import exchange, load, names
+from agui_reasoning.testing import assert_round_trip, assert_valid
+from tests.support.verifier import plain
+
+Json = dict[str, Any]
+
+CLAUDE = Origin("anthropic", "anthropic-messages", "claude-sonnet-5")
+TARGET = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-sonnet-5"}
+QUESTION = {"id": "u1", "role": "user", "content": "Weather in Oslo?"}
+INPUT: Json = {"threadId": "t", "runId": "r", "protocolVersion": "1.0", "messages": [QUESTION]}
+SECRETS = ("Cold there", "Ask first", "Take a coat", "SIG-1", "SIG-2", "DATA-1")
+
+THOUGHT: list[Any] = [
+    ResponseStart(CLAUDE, id="msg_1"),
+    ReasoningDelta("Cold there?", key="0"),
+    OpaqueDelta(Opaque("anthropic.signature", "SIG-1"), key="0"),
+    CloseDelta(key="0"),
+    ReasoningDelta("Ask first.", key="1"),
+    OpaqueDelta(Opaque("anthropic.signature", "SIG-2"), key="1"),
+    CloseDelta(key="1"),
+    OpaqueDelta(Opaque("anthropic.redacted_thinking", "DATA-1"), key="2"),
+    CloseDelta(key="2"),
+    TextDelta("I will look."),
+    ToolCallDelta("toolu_1", "weather", '{"city":"Oslo"}'),
+    FinishDelta("tool_use"),
+]
+
+
+def emitted(items: list[Any], *, end: str = "finish", **options: Any) -> list[Json]:
+    """The events of a run as JSON; reasoning messages are ``r0``, ``r1`` … by their number."""
+    numbers = count()
+    run = Run(INPUT, new_id=lambda: f"id{next(numbers)}", on_warning=lambda message: None, **options)
+    events = run.start()
+    for item in items:
+        events += run.receive(item)
+    return plain(events + getattr(run, end)())
+
+
+def thoughts(events: list[Json]) -> list[str]:
+    return [event["messageId"] for event in events if event["type"] == "REASONING_MESSAGE_START"]
+
+
+def of(events: list[Json], thought: str) -> list[Json]:
+    """The events of one reasoning message, its value too."""
+    return [
+        event
+        for event in events
+        if event["type"].startswith(("REASONING_MESSAGE", "REASONING_ENCRYPTED"))
+        and thought in (event.get("messageId"), event.get("entityId"))
+    ]
+
+
+def values(events: list[Json]) -> list[Json]:
+    return [event for event in events if event["type"] == "REASONING_ENCRYPTED_VALUE"]
+
+
+def edited(event: Json, change: Callable[[Json], object]) -> Json:
+    """A value whose envelope was changed."""
+    envelope = json.loads(event["encryptedValue"])
+    change(envelope)
+    return {**event, "encryptedValue": json.dumps(envelope)}
+
+
+def each_value(events: list[Json], change: Callable[[Json], object]) -> list[Json]:
+    return [edited(e, change) if "encryptedValue" in e else e for e in events]
+
+
+# -- what is right
+
+
+def test_a_correct_run_passes_as_models_and_as_json() -> None:
+    events = emitted(THOUGHT)
+    assert_valid(events)
+    assert_round_trip(INPUT, events, **TARGET)
+    run = Run(INPUT)
+    models = run.start()
+    for item in THOUGHT:
+        models += run.receive(item)
+    models += run.finish()
+    assert_valid(models)
+    assert_round_trip(run.input, models, **TARGET)
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_script_passes(name: str) -> None:
+    script = load(name)
+    machine = decoder(script["api"], provider=script["provider"], model=script["model"])
+    deltas = [delta for payload in exchange.payloads(script) for delta in machine.receive(payload)]
+    events = emitted([*deltas, *machine.close()])
+    assert_valid(events)
+    assert_round_trip(INPUT, events, api=script["api"], provider=script["provider"], model=script["model"])
+
+
+def test_several_responses_of_one_run_pass() -> None:
+    second = [
+        ResponseStart(CLAUDE, id="msg_2"),
+        OpaqueDelta(Opaque("anthropic.signature", "SIG-3"), key="0"),
+        CloseDelta(key="0"),
+        TextDelta("Take a coat."),
+    ]
+    events = emitted([*THOUGHT, ToolResultDelta("toolu_1", "4C"), *second])
+    assert_valid(events)
+    assert_round_trip(INPUT, events, **TARGET)
+
+
+def test_what_a_provider_does_not_read_back_needs_only_to_be_restored() -> None:
+    events = emitted(
+        [ResponseStart(Origin("groq", "openai-chat", "llama")), ReasoningDelta("Hm."), TextDelta("Yes.")]
+    )
+    assert_round_trip(INPUT, events, api="openai-chat", provider="groq", model="llama")
+
+
+def test_an_earlier_conversation_in_the_input_is_no_part_of_the_test() -> None:
+    lost = {"id": "r0", "role": "reasoning", "content": "Nobody knows who thought this."}
+    given = INPUT | {
+        "messages": [
+            QUESTION,
+            lost,
+            {"id": "m0", "role": "assistant", "content": "Hi."},
+            QUESTION | {"id": "u2"},
+        ]
+    }
+    assert_round_trip(given, emitted(THOUGHT), **TARGET)
+
+
+# -- defects
+
+
+def without_value(events: list[Json]) -> list[Json]:
+    return [event for event in events if event is not values(events)[0]]
+
+
+def without_signature(events: list[Json]) -> list[Json]:
+    return each_value(events, lambda envelope: envelope["unit"].pop("opaque", None))
+
+
+def altered_text(events: list[Json]) -> list[Json]:
+    return [e | {"delta": "Cold there!"} if e.get("delta") == "Cold there?" else e for e in events]
+
+
+def foreign_value(events: list[Json]) -> list[Json]:
+    return [e | {"encryptedValue": "SIG-1"} if e is values(events)[0] else e for e in events]
+
+
+def swapped_values(events: list[Json]) -> list[Json]:
+    first, second = values(events)[:2]
+    swap = {first["entityId"]: second["encryptedValue"], second["entityId"]: first["encryptedValue"]}
+    return [e | {"encryptedValue": swap[e["entityId"]]} if e in (first, second) else e for e in events]
+
+
+def swapped_messages(events: list[Json]) -> list[Json]:
+    one, other = (of(events, thought) for thought in thoughts(events)[:2])
+    at = events.index(one[0])
+    rest = [event for event in events if event not in [*one, *other]]
+    return [*rest[:at], *other, *one, *rest[at:]]
+
+
+def value_first(events: list[Json]) -> list[Json]:
+    value = values(events)[0]
+    rest = [event for event in events if event is not value]
+    return [rest[0], value, *rest[1:]]
+
+
+def twice_the_same_place(events: list[Json]) -> list[Json]:
+    return each_value(events, lambda envelope: envelope["unit"].update(seq=0))
+
+
+def answer_renamed(events: list[Json]) -> list[Json]:
+    """Middleware gives messages ids of its own."""
+    text = json.dumps(events)
+    for event in events:
+        if event["type"] in ("TEXT_MESSAGE_START", "TOOL_CALL_START"):
+            old = event.get("messageId") or event["toolCallId"]
+            text = text.replace(f'"{old}"', f'"new-{old}"')
+    return json.loads(text)  # type: ignore[no-any-return]
+
+
+def another_producer(events: list[Json]) -> list[Json]:
+    return each_value(events, lambda envelope: envelope["origin"].update(provider="deepseek"))
+
+
+def no_producer(events: list[Json]) -> list[Json]:
+    return each_value(events, lambda envelope: envelope.pop("origin"))
+
+
+def snapshot_without(events: list[Json]) -> list[Json]:
+    other = {"id": "other", "role": "reasoning", "content": "Hm.", "encryptedValue": "x"}
+    return [*events[:-1], {"type": "MESSAGES_SNAPSHOT", "messages": [QUESTION, other]}, events[-1]]
+
+
+def without_end(events: list[Json]) -> list[Json]:
+    return [event for event in events if event["type"] != "REASONING_MESSAGE_END"]
+
+
+def truncated(events: list[Json]) -> list[Json]:
+    return events[:-1]
+
+
+def without_reasoning(events: list[Json]) -> list[Json]:
+    return [event for event in events if not event["type"].startswith("REASONING")]
+
+
+DEFECTS: list[tuple[Callable[[list[Json]], list[Json]], list[str]]] = [
+    (without_value, ["message 'id3'", "it has no encryptedValue"]),
+    (without_signature, ["message 'id3'", "as it is", "CopilotKit", "assistant-ui", "holds no signature"]),
+    (altered_text, ["message 'id3'", "not the text that its encryptedValue was made for"]),
+    (foreign_value, ["message 'id3'", "no envelope of agui-reasoning"]),
+    (swapped_values, ["message 'id3'", "message 'id4'", "not the text"]),
+    (swapped_messages, ["message 'id3'", "before message 'id4'", "which the stream sent first"]),
+    (value_first, ["message 'id3'", "it has no encryptedValue", "before the message existed"]),
+    (twice_the_same_place, ["message 'id4'", "the place of another message"]),
+    (answer_renamed, ["message 'id3'", "does not name the message or call that followed"]),
+    (another_producer, ["message 'id3'", "names a producer whose values this provider cannot read"]),
+    (no_producer, ["message 'id3'", "does not name its producer"]),
+    (snapshot_without, ["message 'id3'", "a snapshot left it out"]),
+    (without_end, ["breaks the protocol", "left_open", "reasoning message 'id3'"]),
+    (truncated, ["breaks the protocol", "truncated_run"]),
+    (without_reasoning, ["Nothing was tested", "the stream holds no reasoning"]),
+]
+
+
+@pytest.mark.parametrize(("defect", "words"), DEFECTS, ids=[defect.__name__ for defect, _ in DEFECTS])
+def test_a_defect_is_named_and_nothing_is_told(
+    defect: Callable[[list[Json]], list[Json]], words: list[str]
+) -> None:
+    events = emitted(THOUGHT)
+    with pytest.raises(AssertionError) as caught:
+        assert_round_trip(INPUT, defect(events), **TARGET)
+    told = str(caught.value)
+    assert [word for word in words if word not in told] == [], told
+    assert [secret for secret in SECRETS if secret in told] == []
+    assert caught.value.__cause__ is None
+
+
+def test_reasoning_that_was_cut_is_not_taken_for_a_test() -> None:
+    events = emitted([*THOUGHT[:2]], end="cancel")
+    assert_valid(events)
+    with pytest.raises(AssertionError, match="message 'id3' was cut"):
+        assert_round_trip(INPUT, events, **TARGET)
+
+
+def test_a_value_on_a_call_that_only_some_front_ends_keep_is_named() -> None:
+    gemini = Origin("google", "openai-chat", "gemini-3-pro")
+    value = Opaque("gemini.openai_compat_signature", "SIG-1", attach="tool_call:c1")
+    items = [
+        ResponseStart(gemini),
+        ToolCallDelta("c1", "get", "{}", ext={"extra_content": "google"}),
+        OpaqueDelta(value, key="c1"),
+    ]
+    target = {"api": "openai-chat", "provider": "google", "model": "gemini-3-pro"}
+    assert_round_trip(INPUT, emitted(items), **target)
+    with pytest.raises(AssertionError) as caught:
+        assert_round_trip(INPUT, emitted(items, anchors="never"), **target)
+    assert str(caught.value).splitlines()[1:] == [
+        "- assistant-ui: call 'c1': it does not come back as it was"
+    ]
+
+
+def test_a_value_on_text_that_is_not_the_text_anymore_is_named() -> None:
+    gemini = Origin("google", "openai-chat", "gemini-3-pro")
+    value = Opaque("gemini.openai_compat_signature", "SIG-1", attach="text")
+    items = [
+        ResponseStart(gemini),
+        TextDelta("Take a coat.", key="t", ext={"extra_content": "google"}),
+        OpaqueDelta(value, key="t"),
+    ]
+    target = {"api": "openai-chat", "provider": "google", "model": "gemini-3-pro"}
+    events = emitted(items)
+    assert_round_trip(INPUT, events, **target)
+    altered = [e | {"delta": "Take a hat."} if e.get("delta") == "Take a coat." else e for e in events]
+    with pytest.raises(AssertionError, match="its text is not the text"):
+        assert_round_trip(INPUT, altered, **target)
+
+
+def test_a_subagent_that_only_thought_has_nothing_to_send_back() -> None:
+    run = Run(INPUT, on_warning=lambda message: None, **TARGET)
+    child = run.subagent("search", id="S")
+    events = run.start()
+    for event in (*child.start(), *(e for item in THOUGHT[:4] for e in child.receive(item)), *child.finish()):
+        events += run.receive(event)
+    assert_round_trip(INPUT, events + run.finish(), **TARGET)
+
+
+def test_subagents_are_tested_in_conversations_of_their_own() -> None:
+    numbers = count()
+    run = Run(INPUT, new_id=lambda: f"id{next(numbers)}", on_warning=lambda message: None, **TARGET)
+    child = run.subagent("search", id="S")
+    events = run.start()
+    for event in (
+        *child.start(),
+        *(e for item in THOUGHT[:-2] for e in child.receive(item)),
+        *child.finish(),
+    ):
+        events += run.receive(event)
+    events += run.receive(TextDelta("Done.")) + run.finish()
+    wire = plain(events)
+    assert_valid(wire)
+    assert_round_trip(INPUT, wire, **TARGET)
+    with pytest.raises(AssertionError, match="it has no encryptedValue"):
+        assert_round_trip(INPUT, without_value(wire), **TARGET)
+
+
+@pytest.mark.parametrize("visibility", ["full", "summary", "hidden"])
+def test_a_run_that_encrypts_passes_with_its_keys(visibility: Any) -> None:
+    ring = KeyRing.generate()
+    events = emitted(THOUGHT, keys=ring, tenant="acme", visibility=visibility)
+    assert_valid(events)
+    assert_round_trip(INPUT, events, **TARGET, keys=ring, tenant="acme")
+    for keys, tenant in ((ring, "other"), (KeyRing.generate(), "acme")):
+        with pytest.raises(AssertionError, match="does not open") as caught:
+            assert_round_trip(INPUT, events, **TARGET, keys=keys, tenant=tenant)
+        assert [secret for secret in SECRETS if secret in str(caught.value)] == []
+    with pytest.raises(ConfigurationError) as refused:
+        assert_round_trip(INPUT, events, **TARGET)
+    assert refused.value.code == "keys_missing"
+
+
+def test_a_run_that_should_have_encrypted_is_named() -> None:
+    with pytest.raises(AssertionError, match="with keys only what they open is read"):
+        assert_round_trip(INPUT, emitted(THOUGHT), **TARGET, keys=KeyRing.generate())
+
+
+def test_wrong_use_is_told_apart_from_a_failed_test() -> None:
+    with pytest.raises(RemoteProtocolError) as refused:
+        assert_round_trip({"threadId": 7}, [], **TARGET)
+    assert refused.value.code == "bad_input"
+    with pytest.raises(LocalProtocolError):
+        assert_round_trip(INPUT, ["event"], **TARGET)  # type: ignore[list-item]
+    with pytest.raises(LocalProtocolError):
+        assert_valid(["event"])  # type: ignore[list-item]
+
+
+# -- valid
+
+
+def test_every_finding_is_listed_with_its_place_and_its_remedy() -> None:
+    events = without_end(emitted(THOUGHT))
+    with pytest.raises(AssertionError) as caught:
+        assert_valid(events)
+    first, *rest = str(caught.value).splitlines()
+    assert first == "The stream is not valid:"
+    assert rest
+    assert all(line.startswith("- event ") for line in rest)
+    assert "left_open" in rest[0]
+    assert rest[0].endswith(".")
+    assert [secret for secret in SECRETS if secret in str(caught.value)] == []
+
+
+def test_lints_count_unless_they_are_told_not_to() -> None:
+    events = value_first(emitted(THOUGHT))
+    with pytest.raises(AssertionError, match="value_before_entity"):
+        assert_valid(events)
+    assert_valid(events, lints=False)
+
+
+@pytest.mark.parametrize("defect", [without_end, truncated])
+def test_a_violation_counts_with_and_without_lints(defect: Callable[[list[Json]], list[Json]]) -> None:
+    with pytest.raises(AssertionError, match="error"):
+        assert_valid(defect(emitted(THOUGHT)), lints=False)

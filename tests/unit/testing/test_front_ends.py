@@ -1,0 +1,134 @@
+"""The front ends do to a history what they were seen to do."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from ag_ui.core import ReasoningMessage, UserMessage
+
+from agui_reasoning.testing import FRONT_ENDS, assistant_ui, copilotkit, tanstack
+
+Json = dict[str, Any]
+
+
+def reasoning(name: str, content: str = "", value: str | None = None, **more: Any) -> Json:
+    sealed = {} if value is None else {"encryptedValue": value}
+    return {"id": name, "role": "reasoning", "content": content, **sealed, **more}
+
+
+def calls(name: str, *ids: str, **more: Any) -> Json:
+    made = [{"id": i, "type": "function", "function": {"name": "f", "arguments": "{}"}, **more} for i in ids]
+    return {"id": name, "role": "assistant", "toolCalls": made}
+
+
+def said(name: str, content: str, **more: Any) -> Json:
+    return {"id": name, "role": "assistant", "content": content, **more}
+
+
+def result(call: str) -> Json:
+    return {"id": f"tr-{call}", "role": "tool", "toolCallId": call, "content": "ok"}
+
+
+USER = {"id": "u", "role": "user", "content": "Hi."}
+
+# Two responses with a call each, and the answer: the script of the observation.
+LOOP = [
+    USER,
+    reasoning("r1", "One.", "v1", metadata={"k": 1}),
+    calls("a1", "tc1", encryptedValue="c1", metadata={"k": 2}),
+    result("tc1"),
+    reasoning("r2", "Two.", "v2"),
+    calls("a2", "tc2"),
+    result("tc2"),
+    reasoning("r3", "Three.", "v3"),
+    said("m3", "Done.", encryptedValue="t3", metadata={"k": 3}),
+]
+
+
+def ids(messages: list[Json]) -> list[str]:
+    return [message["id"] for message in messages]
+
+
+def test_copilotkit_returns_it_as_it_was() -> None:
+    assert copilotkit(LOOP) == LOOP
+
+
+def test_copilotkit_puts_a_late_result_behind_its_call() -> None:
+    late = [calls("a", "tc1", "tc2"), said("m", "Hm."), result("tc2"), result("tc1"), result("gone")]
+    assert ids(copilotkit(late)) == ["a", "tr-tc2", "tr-tc1", "m", "tr-gone"]
+
+
+def test_assistant_ui_hoists_reasoning_folds_calls_and_drops_what_is_on_them() -> None:
+    returned = assistant_ui(LOOP)
+    assert ids(returned) == ["u", "r1", "r2", "r3", "a1", "tr-tc1", "tr-tc2", "m3"]
+    assert [call["id"] for call in returned[4]["toolCalls"]] == ["tc1", "tc2"]
+    assert [sorted(call) for call in returned[4]["toolCalls"]] == [["function", "id", "type"]] * 2
+    assert returned[1] == reasoning("r1", "One.", "v1")
+    assert returned[-1] == said("m3", "Done.")
+
+
+def test_assistant_ui_puts_empty_reasoning_first_and_loses_it_without_a_value() -> None:
+    history = [
+        reasoning("r1", "One.", "v1"),
+        reasoning("r2", "", "v2"),
+        reasoning("r3"),
+        reasoning("r4", " "),
+        said("m", "Hi."),
+    ]
+    assert ids(assistant_ui(history)) == ["r2", "r1", "m"]
+
+
+def test_assistant_ui_sends_nothing_back_of_what_a_subagent_thought() -> None:
+    history = [
+        reasoning("r1", "One.", "v1", subagentRunId="S"),
+        reasoning("r2", "Two.", "v2"),
+        said("m", "Hi."),
+    ]
+    assert ids(assistant_ui(history)) == ["r2", "m"]
+
+
+def test_assistant_ui_folds_calls_into_nothing_but_an_answer() -> None:
+    history = [{"id": "s", "role": "system", "content": "Be brief."}, calls("a", "tc1")]
+    assert assistant_ui(history) == history
+
+
+def test_tanstack_merges_reasoning_and_keeps_the_last_value() -> None:
+    returned = tanstack(LOOP)
+    assert ids(returned) == ["u", "r1-reasoning-1a2b", "a1", "tool-tc1", "a2", "tool-tc2", "m3"]
+    assert returned[1] == reasoning("r1-reasoning-1a2b", "One.Two.Three.", "v3")
+
+
+def test_tanstack_forgets_who_thought_it() -> None:
+    returned = tanstack([reasoning("r1", "One."), said("m", "Hi.", subagentRunId="S")])
+    assert returned == [reasoning("r1-reasoning-1a2b", "One."), said("m", "Hi.")]
+
+
+def test_each_bubble_is_between_two_messages_of_the_user() -> None:
+    again = [
+        USER,
+        reasoning("r1", "One."),
+        said("m1", "Hi."),
+        USER,
+        reasoning("r2", "Two."),
+        said("m2", "Hi."),
+    ]
+    assert ids(tanstack(again)) == ["u", "r1-reasoning-1a2b", "m1", "u", "r2-reasoning-1a2b", "m2"]
+
+
+@pytest.mark.parametrize("name", FRONT_ENDS)
+def test_the_history_that_was_given_is_not_changed(name: str) -> None:
+    before = copy.deepcopy(LOOP)
+    FRONT_ENDS[name](LOOP)
+    assert before == LOOP
+
+
+@pytest.mark.parametrize("name", FRONT_ENDS)
+def test_models_are_read_as_their_json(name: str) -> None:
+    models = [
+        UserMessage(id="u", content="Hi."),
+        ReasoningMessage(id="r", content="Hm.", encrypted_value="v"),
+    ]
+    as_json = [USER, reasoning("r", "Hm.", "v")]
+    assert FRONT_ENDS[name](models) == FRONT_ENDS[name](as_json)
