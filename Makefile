@@ -12,7 +12,7 @@ $(VENV)/pip.stamp:
 	@touch $@
 
 $(VENV)/demo.stamp: pyproject.toml $(VENV)/pip.stamp
-	$(BIN)/python -m pip install --quiet --editable ".[cli,server]"
+	$(BIN)/python -m pip install --quiet --editable ".[cli,server,client]"
 	@touch $@
 
 $(VENV)/test.stamp: pyproject.toml $(VENV)/demo.stamp
@@ -32,6 +32,7 @@ demo: $(VENV)/demo.stamp
 
 test: $(VENV)/test.stamp
 	$(BIN)/python scripts/install_node.py
+	$(BIN)/python scripts/install_peers.py
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
 
 lint: $(VENV)/lint.stamp

@@ -14,11 +14,17 @@ import typer
 
 from agui_reasoning.cli.check import check
 from agui_reasoning.cli.demo import demo
+from agui_reasoning.cli.downgrade import downgrade
 from agui_reasoning.cli.encode import encode
+from agui_reasoning.cli.keys import decrypt, encrypt, keygen
+from agui_reasoning.cli.migrate import migrate
+from agui_reasoning.cli.proxy import proxy
 from agui_reasoning.cli.reduce import reduce
+from agui_reasoning.cli.rekey import rekey
 from agui_reasoning.cli.report import complain, line
 from agui_reasoning.cli.request import request
 from agui_reasoning.cli.serve import serve
+from agui_reasoning.cli.upgrade import upgrade
 from agui_reasoning.errors import AGUIReasoningError
 
 __all__ = ["app", "run"]
@@ -108,5 +114,20 @@ def _main(
         print(context.get_help())
 
 
-for _command_function in (demo, serve, encode, check, reduce, request):
+for _command_function in (
+    demo,
+    serve,
+    proxy,
+    encode,
+    check,
+    reduce,
+    request,
+    upgrade,
+    downgrade,
+    migrate,
+    keygen,
+    encrypt,
+    decrypt,
+    rekey,
+):
     app.command()(_guarded(_command_function))

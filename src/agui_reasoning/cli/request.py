@@ -10,7 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from agui_reasoning.cli.report import warn
+from agui_reasoning.cli.ring import KeysEnv, KeysFile, Tenant, key_ring_if_any, named
 from agui_reasoning.cli.source import read_file
+from agui_reasoning.crypto.keys import DEFAULT_VARIABLE
 from agui_reasoning.errors import RemoteProtocolError
 from agui_reasoning.replay import ProviderRequest, build_request
 from agui_reasoning.strict_json import Malformed, load
@@ -24,6 +26,16 @@ def request(
     provider: Annotated[str | None, typer.Option(help="Who serves it, such as openrouter.")] = None,
     model: Annotated[str | None, typer.Option(help="The model that is asked.")] = None,
     system: Annotated[str | None, typer.Option(help="Instructions to put first.")] = None,
+    thread: Annotated[
+        str | None,
+        typer.Option("--thread", metavar="ID", help="The thread of messages that name none.", callback=named),
+    ] = None,
+    tenant: Tenant = "",
+    keys_env: KeysEnv = DEFAULT_VARIABLE,
+    keys_file: KeysFile = None,
+    accept_plain: Annotated[
+        bool, typer.Option("--accept-plain", help="Read values that are not encrypted in spite of the keys.")
+    ] = False,
     report: Annotated[
         bool, typer.Option("--report", help="Say on stderr what became of each reasoning unit.")
     ] = False,
@@ -34,9 +46,20 @@ def request(
     """Write a client's messages as the provider's next request, and print its body.
 
     FILE holds a RunAgentInput, or an array of messages, as a client sends them. What must come back is taken
-    from their encrypted values; what cannot be sent is left out, with a reason.
+    from their encrypted values, with keys if there are any; what cannot be sent is left out, with a reason.
     """
-    built = build_request(api, _read(file), provider=provider, model=model, system=system, on_warning=warn)
+    built = build_request(
+        api,
+        _read(file),
+        provider=provider,
+        model=model,
+        system=system,
+        keys=key_ring_if_any(keys_env, keys_file),
+        thread_id=thread,
+        tenant=tenant,
+        accept_plain=accept_plain,
+        on_warning=warn,
+    )
     print(json.dumps(_whole(built) if as_json else built.body, indent=2))
     if report:
         _tell(built)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agui_reasoning.cli.report import warn
+from agui_reasoning.cli.ring import key_ring_if_any
 from agui_reasoning.cli.source import read_file
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.crypto.keys import DEFAULT_VARIABLE
@@ -134,10 +135,9 @@ def serve(
 
 def _keys(name: str, visibility: Visibility) -> KeyRing | None:
     """The keys in the environment; what is hidden without any is encrypted for as long as this runs."""
-    if os.environ.get(name) or name != DEFAULT_VARIABLE:
-        return KeyRing.from_env(name)
-    if visibility is Visibility.full:
-        return None
+    ring = key_ring_if_any(name, None)
+    if ring is not None or visibility is Visibility.full:
+        return ring
     warn(f"{name} is not set: what is hidden is lost when this gateway ends. Make keys with keygen.")
     return KeyRing.generate()
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from agui_reasoning.errors import ConfigurationError, RemoteProtocolError
+from agui_reasoning.cli.reading import opened, pieces
+from agui_reasoning.errors import RemoteProtocolError
 from agui_reasoning.scripted.exchange import payloads
 from agui_reasoning.wire import iter_payloads
 
 __all__ = ["Source", "read_file", "read_source"]
 
-_STDIN = "-"
 # How a whole response tells itself from a piece of a stream, where it stands alone in a file.
 _WHOLE = (("type", "message"), ("object", "response"), ("object", "chat.completion"))
 
@@ -44,16 +44,8 @@ def read_file(name: str) -> bytes:
     Raises:
         ConfigurationError: It cannot be read (``unreadable_file``).
     """
-    try:
-        with open(0 if name == _STDIN else name, "rb", closefd=name != _STDIN) as stream:
-            return stream.read()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "its name is not one"
-        raise ConfigurationError(
-            f"{name} cannot be read: {reason}.",
-            code="unreadable_file",
-            hint="Give the path of a file, or - for standard input.",
-        ) from None
+    with opened(name) as stream:
+        return b"".join(pieces(name, stream))
 
 
 def read_source(data: bytes) -> Source:

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TextColumn
 
+from agui_reasoning.cli.reading import STDIN, opened, pieces, progress
 from agui_reasoning.cli.report import warn
 from agui_reasoning.cli.rewrite import Rewrite, Sink, Standard
 from agui_reasoning.compat import Translator
 from agui_reasoning.compat.json_log import ArrayRewriter, LinesRewriter
 from agui_reasoning.compat.rewriter import Rewriter, written
 from agui_reasoning.compat.sse import SSERewriter
-from agui_reasoning.errors import AGUIReasoningError, ConfigurationError
 
 __all__ = ["AsJSON", "File", "InPlace", "translate_file"]
 
@@ -32,7 +29,6 @@ AsJSON = Annotated[bool, typer.Option("--json", help="Print one JSON object: eve
 MakeTranslator: TypeAlias = Callable[[Callable[[str], None]], Translator]
 """Called with where its warnings go."""
 
-_STDIN: Final = "-"
 _PIECE: Final = 1 << 16
 _LARGEST: Final = 1 << 28
 """The largest single event that is read: only one is ever in memory."""
@@ -55,13 +51,17 @@ def translate_file(command: str, file: str, make: MakeTranslator, *, in_place: b
         ConfigurationError: The file cannot be read or written.
         RemoteProtocolError: What is in it is no event stream; what came before it has been written.
     """
-    if in_place and file == _STDIN:
+    if in_place and file == STDIN:
         raise typer.BadParameter("--in-place needs a file, not standard input.")
-    with _opened(file) as source:
+    with opened(file) as source:
         sink = Rewrite(file, source) if in_place else Sink() if as_json else Standard()
         report = _Report(make, show_events=as_json and not in_place)
-        with sink, _progress(command, source, in_place=in_place) as advance, report.printed(shown=as_json):
-            for data in _pieces(file, source):
+        with (
+            sink,
+            progress(command, source, quiet=not in_place and sys.stdout.isatty()) as advance,
+            report.printed(shown=as_json),
+        ):
+            for data in pieces(file, source):
                 report.feed(data, sink)
                 advance(len(data))
             report.close(sink)
@@ -156,51 +156,3 @@ class _Report:
     def _warn(self, message: str) -> None:
         self._warnings.append(message)
         warn(message)
-
-
-@contextmanager
-def _opened(file: str) -> Iterator[IO[bytes]]:
-    try:
-        source = open(0 if file == _STDIN else file, "rb", closefd=file != _STDIN)  # noqa: SIM115 - closed below
-    except (OSError, ValueError) as error:
-        raise _unreadable(file, error) from None
-    with source:
-        yield source
-
-
-def _pieces(file: str, source: Any) -> Iterator[bytes]:
-    """What there is to read as soon as it is there, so that a pipe flows."""
-    try:
-        while data := source.read1(_PIECE):
-            yield data
-    except OSError as error:
-        raise _unreadable(file, error) from None
-
-
-def _unreadable(file: str, error: Exception) -> AGUIReasoningError:
-    reason = getattr(error, "strerror", None) or "its name is not one"
-    return ConfigurationError(
-        f"{file} cannot be read: {reason}.",
-        code="unreadable_file",
-        hint="Give the path of a file, or - for standard input.",
-    )
-
-
-@contextmanager
-def _progress(command: str, source: IO[bytes], *, in_place: bool) -> Iterator[Callable[[float], None]]:
-    """A bar on standard error, where that is a terminal and the stream does not go to one."""
-    console = Console(stderr=True)
-    mixed = not in_place and sys.stdout.isatty()
-    bar = Progress(
-        TextColumn(command),
-        BarColumn(),
-        TaskProgressColumn(),
-        DownloadColumn(),
-        console=console,
-        transient=True,
-        disable=mixed or not console.is_terminal,
-        redirect_stdout=False,
-    )
-    with bar:
-        task = bar.add_task(command, total=os.fstat(source.fileno()).st_size or None)
-        yield lambda size: bar.advance(task, size)

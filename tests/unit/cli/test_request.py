@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from agui_reasoning import reduce_events, stream_run
+from agui_reasoning.crypto import KeyRing
 from agui_reasoning.scripted import load
 
 INPUT: dict[str, Any] = {"threadId": "t", "runId": "r", "messages": [], "protocolVersion": "1.0"}
@@ -21,11 +22,12 @@ def cli(*args: str, given: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, input=given, capture_output=True, text=True, timeout=60, check=False)
 
 
-def history(script: str) -> list[dict[str, Any]]:
+def history(script: str, **options: Any) -> list[dict[str, Any]]:
     """The messages a client holds after a script, between a question and a tool's result."""
     exchange = load(script)
     payloads = [event["data"] for event in exchange["events"]]
-    messages = reduce_events(stream_run(INPUT, payloads, api=exchange["api"], provider=exchange["provider"]))
+    where = {"api": exchange["api"], "provider": exchange["provider"]}
+    messages = reduce_events(stream_run(INPUT, payloads, **where, **options))
     held = [message.model_dump(mode="json", by_alias=True) for message in messages]
     call = next(call["id"] for message in held for call in message.get("toolCalls", ()))
     asked = {"id": "u", "role": "user", "content": "Umbrella?"}
@@ -83,3 +85,27 @@ def test_what_cannot_be_read_is_one_line(args: tuple[str, ...], given: str, code
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1
     assert f"[{code}]" in result.stderr
+
+
+def test_an_encrypted_history_opens_with_keys_thread_and_tenant(monkeypatch: pytest.MonkeyPatch) -> None:
+    ring = KeyRing.generate()
+    monkeypatch.delenv("AGUI_REASONING_KEYS", raising=False)
+    given = json.dumps(history("anthropic-weather", keys=ring, tenant="acme", visibility="hidden"))
+    refused = cli(*ARGS, "--thread", "t", "-", given=given)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "[keys_missing]" in refused.stderr
+    monkeypatch.setenv("AGUI_REASONING_KEYS", ring.to_env())
+    result = cli(*ARGS, "--thread", "t", "--tenant", "acme", "-", given=given)
+    assert result.returncode == 0
+    content = json.loads(result.stdout)["messages"][1]["content"]
+    assert [block["type"] for block in content] == ["thinking", "redacted_thinking", "text", "tool_use"]
+    strange = cli(*ARGS, "--thread", "t", "--report", "-", given=given)
+    assert "dropped (undecryptable)" in strange.stderr
+    assert "thinking" not in strange.stdout
+
+
+def test_with_keys_plain_values_count_only_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGUI_REASONING_KEYS", KeyRing.generate().to_env())
+    given = json.dumps(history("anthropic-weather"))
+    assert "thinking" not in cli(*ARGS, "--thread", "t", "-", given=given).stdout
+    assert "thinking" in cli(*ARGS, "--thread", "t", "--accept-plain", "-", given=given).stdout

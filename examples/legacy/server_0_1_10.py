@@ -1,0 +1,31 @@
+"""Serves the agent of 0.1.10 with FastAPI, and shows at the start of each run that it is alive."""
+
+from collections.abc import AsyncIterator
+
+import uvicorn
+from ag_ui import core
+from ag_ui.encoder import EventEncoder
+from agent_0_1_10 import run
+from fastapi import FastAPI
+from fastapi.responses import StreamingResponse
+
+app = FastAPI()
+
+
+@app.post("/agent")
+async def agent(run_input: core.RunAgentInput) -> StreamingResponse:
+    encoder = EventEncoder()
+
+    async def events() -> AsyncIterator[str]:
+        started, *rest = run(run_input)
+        yield started
+        yield encoder.encode(core.ThinkingStartEvent())
+        yield encoder.encode(core.ThinkingEndEvent())
+        for frame in rest:
+            yield frame
+
+    return StreamingResponse(events(), media_type=encoder.get_content_type())
+
+
+if __name__ == "__main__":
+    uvicorn.run(app, host="127.0.0.1", port=8000)

@@ -1,0 +1,20 @@
+"""Rewrites Python source away from the THINKING_* events (extra ``migrate``).
+
+The steps for one file: resolve names (`facts`), find the events it makes (`sites`), decide where their ids
+live (`plan`), and write that down (`ids`, `references`, `imports`, `strings`). What cannot be decided is
+listed.
+"""
+
+from __future__ import annotations
+
+from agui_reasoning.errors import MissingExtraError
+
+try:
+    import libcst  # noqa: F401
+except ImportError:
+    raise MissingExtraError("agui_reasoning.compat.codemod", "migrate") from None
+
+from agui_reasoning.compat.codemod.migrate import migrate_sources
+from agui_reasoning.compat.codemod.report import ADVICE, Finding, Migration
+
+__all__ = ["ADVICE", "Finding", "Migration", "migrate_sources"]

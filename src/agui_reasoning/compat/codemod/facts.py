@@ -1,0 +1,252 @@
+"""What a module's names mean: which are the events, which compare a type, where things stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+import libcst as cst
+from libcst.metadata import (
+    MetadataWrapper,
+    ParentNodeProvider,
+    PositionProvider,
+    QualifiedName,
+    QualifiedNameProvider,
+    QualifiedNameSource,
+)
+
+from agui_reasoning.compat.codemod.names import BY_CLASS, BY_TYPE, Kind
+from agui_reasoning.compat.codemod.project import CORE, Project, module_of
+
+__all__ = ["Facts", "Model", "text_of"]
+
+_Node = TypeVar("_Node", bound=cst.CSTNode)
+_TYPE_NAMES = frozenset({"event_type", "eventType", "evt_type", "type_"})
+_ENUM = "EventType."
+
+
+class Model:
+    """A class that makes one of the events.
+
+    Attributes:
+        kind: Which.
+        own: It is not ag_ui's and has no ``message_id``: the id is passed under its name on the wire.
+    """
+
+    def __init__(self, kind: Kind, *, own: bool = False) -> None:
+        self.kind = kind
+        self.own = own
+
+
+class Facts:
+    """The names of one module, resolved."""
+
+    def __init__(self, module: cst.Module, path: str, project: Project) -> None:
+        """Resolve. The module's nodes are those that are asked about later."""
+        wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
+        self.module = wrapper.module
+        self.path = path
+        self.project = project
+        self.parents: dict[cst.CSTNode, cst.CSTNode] = dict(wrapper.resolve(ParentNodeProvider))
+        self._positions: Any = wrapper.resolve(PositionProvider)
+        self._qualified: Any = wrapper.resolve(QualifiedNameProvider)
+        self.nodes = list(_walk(self.module))
+        self.names = {node.value for node in self.of_type(cst.Name)}
+        self.has_star = any(
+            isinstance(node.names, cst.ImportStar) and CORE.match(module_of(node)) is not None
+            for node in self.of_type(cst.ImportFrom)
+        )
+        self._aliases: dict[str, str] = {}
+        self._own: dict[str, Kind] = {}
+        self._read_aliases()
+        self._types = self._names_of_types()
+
+    def of_type(self, kind: type[_Node]) -> Iterator[_Node]:
+        """All nodes of a class, in order."""
+        return (node for node in self.nodes if isinstance(node, kind))
+
+    def line(self, node: cst.CSTNode) -> tuple[int, int]:
+        """Where a node starts: line and column, both from 1."""
+        start = self._positions[node].start
+        return start.line, start.column + 1
+
+    def up(self, node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
+        """Each parent above a node, with the child through which it is reached."""
+        while (parent := self.parents.get(node)) is not None:
+            yield parent, node
+            node = parent
+
+    def above(self, node: cst.CSTNode, kind: type[_Node]) -> _Node | None:
+        """The nearest node of a class above a node."""
+        return next((parent for parent, _ in self.up(node) if isinstance(parent, kind)), None)
+
+    def parent(self, node: cst.CSTNode) -> cst.CSTNode:
+        """The node above."""
+        return self.parents[node]
+
+    # -- names
+
+    def core(self, node: cst.CSTNode) -> str | None:
+        """The name inside ``ag_ui.core`` that an expression is, through imports and local aliases."""
+        for name in self.qualified(node):
+            found = self.project.core_name(name.name, self.path)
+            if found is not None and name.source is QualifiedNameSource.IMPORT:
+                return found
+            if (alias := self._aliased(name.name)) is not None:
+                return alias
+        return self._from_star(node)
+
+    def imported(self, node: cst.CSTNode) -> bool:
+        """Whether an expression is reached through an import, and not through a name given here."""
+        sources = {name.source for name in self.qualified(node)}
+        return QualifiedNameSource.LOCAL not in sources
+
+    def qualified(self, node: cst.CSTNode) -> set[QualifiedName]:
+        """The qualified names of an expression."""
+        found = self._qualified.get(node, ())
+        return set(found() if callable(found) else found)
+
+    def class_kind(self, node: cst.CSTNode) -> Kind | None:
+        """The event whose class of ``ag_ui.core`` (or a subclass) an expression is."""
+        return BY_CLASS.get(self.core(node) or "")
+
+    def member_kind(self, node: cst.CSTNode) -> Kind | None:
+        """The event whose `EventType` member an expression is, ``.value`` and ``.name`` included."""
+        name = self.core(node) or ""
+        if not name.startswith(_ENUM):
+            return None
+        member, _, rest = name.removeprefix(_ENUM).partition(".")
+        return BY_TYPE.get(member) if rest in ("", "value", "name") else None
+
+    def type_kind(self, node: cst.CSTNode) -> Kind | None:
+        """The event whose type an expression is: a member or the string."""
+        if isinstance(node, cst.SimpleString):
+            return BY_TYPE.get(text_of(node) or "")
+        return self.member_kind(node)
+
+    def model(self, node: cst.CSTNode) -> Model | None:
+        """What an expression makes when it is called."""
+        kind = self.class_kind(node)
+        if kind is not None:
+            return Model(kind)
+        for name in self.qualified(node):
+            if name.name in self._own:
+                return Model(self._own[name.name], own=True)
+        return None
+
+    def is_type(self, node: cst.CSTNode) -> bool:
+        """Whether an expression reads the type of an event: ``x.type``, ``x["type"]``, and what they gave."""
+        match node:
+            case cst.Attribute(attr=cst.Name(value="type")):
+                return True
+            case cst.Attribute(value=value, attr=cst.Name(value="value" | "name")):
+                return self.is_type(value)
+            case cst.Subscript(
+                slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString() as key))]
+            ):
+                return text_of(key) == "type"
+            case cst.NamedExpr(value=value):
+                return self.is_type(value)
+            case cst.Call(func=cst.Attribute(attr=cst.Name(value="get" | "pop")), args=[first, *_]):
+                return text_of(first.value) == "type"
+            case cst.Call(func=cst.Name(value="str" | "EventType"), args=[cst.Arg(value=value)]):
+                return self.is_type(value)
+            case cst.Call(func=cst.Name(value="getattr"), args=[_, second, *_]):
+                return text_of(second.value) == "type"
+            case cst.Name(value=name):
+                return name in _TYPE_NAMES or (self._function(node), name) in self._types
+        return False
+
+    # -- what the module itself names
+
+    def _function(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        return self.above(node, cst.FunctionDef)
+
+    def _names_of_types(self) -> set[tuple[cst.CSTNode | None, str]]:
+        self._types = set()
+        for target, value in self.assignments():
+            if isinstance(target, cst.Name) and self.is_type(value):
+                self._types.add((self._function(target), target.value))
+        return self._types
+
+    def assignments(self) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+        """Each target of an assignment, with the value."""
+        for node in self.nodes:
+            if isinstance(node, cst.Assign):
+                yield from ((target.target, node.value) for target in node.targets)
+            elif isinstance(node, cst.AnnAssign | cst.NamedExpr) and node.value is not None:
+                yield node.target, node.value
+
+    def _read_aliases(self) -> None:
+        """Follow ``X = ThinkingStartEvent`` and ``class X(ThinkingStartEvent)`` until nothing is new."""
+        size = -1
+        while size != len(self._aliases):
+            size = len(self._aliases)
+            for target, value in self.assignments():
+                if isinstance(target, cst.Name) and isinstance(value, cst.Name | cst.Attribute):
+                    self._alias(target, value)
+            for node in self.of_type(cst.ClassDef):
+                for base in node.bases:
+                    self._alias(node, base.value)
+        for node in self.of_type(cst.ClassDef):
+            kind = self.own_kind(node)
+            if kind is not None:
+                self._own |= {name.name: kind for name in self.qualified(node)}
+
+    def _alias(self, name: cst.CSTNode, value: cst.CSTNode) -> None:
+        core = self.core(value)
+        if core in BY_CLASS or core == "EventType":
+            self._aliases |= {found.name: core for found in self.qualified(name)}
+
+    def _aliased(self, name: str) -> str | None:
+        if name in self._aliases:
+            return self._aliases[name]
+        head, _, last = name.rpartition(".")
+        return f"{self._aliases[head]}.{last}" if head in self._aliases else None
+
+    def own_kind(self, node: cst.ClassDef) -> Kind | None:
+        """The event that a class of the module's own declares: its ``type`` says so, and no base does."""
+        if any(self.class_kind(base.value) for base in node.bases):
+            return None
+        for statement in node.body.body:
+            match statement:
+                case cst.SimpleStatementLine(
+                    body=[cst.AnnAssign(target=cst.Name(value="type"), annotation=note, value=value), *_]
+                ):
+                    found = [self.type_kind(inner) for inner in _walk(note.annotation)]
+                    found.append(None if value is None else self.type_kind(value))
+                    return next((kind for kind in found if kind is not None), None)
+        return None
+
+    def _is_read(self, node: cst.Name) -> bool:
+        match self.parent(node):
+            case cst.Attribute(attr=attr):
+                return attr is not node
+            case cst.Arg(keyword=keyword) | cst.MatchKeywordElement(key=keyword):
+                return keyword is not node
+            case parent:
+                return not isinstance(parent, cst.ImportAlias | cst.AsName | cst.Param)
+
+    def _from_star(self, node: cst.CSTNode) -> str | None:
+        if not self.has_star:
+            return None
+        if isinstance(node, cst.Name) and not self.qualified(node) and self._is_read(node):
+            return node.value if node.value in BY_CLASS or node.value in ("EventType", "BaseEvent") else None
+        if isinstance(node, cst.Attribute):
+            value = self._from_star(node.value)
+            return None if value is None else f"{value}.{node.attr.value}"
+        return None
+
+
+def text_of(node: cst.CSTNode | None) -> str | None:
+    """The text of a plain string literal."""
+    if isinstance(node, cst.SimpleString):
+        value = node.evaluated_value
+        return value if isinstance(value, str) else None
+    return None
+
+
+def _walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    yield node
+    for child in node.children:
+        yield from _walk(child)

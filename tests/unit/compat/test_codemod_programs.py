@@ -1,0 +1,198 @@
+"""Made-up programs: a valid stream, cut into statements, lists, helpers and methods in every which way.
+
+What runs before is compared with what runs after, so nothing here knows how the rewriter decides.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("libcst", reason="the extra `migrate` is not installed")
+
+from agui_reasoning import check_events
+from agui_reasoning.compat.codemod import migrate_sources
+from tests.support.play import FINISHED, STARTED
+
+# The retired classes are gone from ag_ui, so the program as it was gets ours.
+NAMES = {
+    "S": ("ThinkingStartEvent", "THINKING_START"),
+    "s": ("ThinkingTextMessageStartEvent", "THINKING_TEXT_MESSAGE_START"),
+    "c": ("ThinkingTextMessageContentEvent", "THINKING_TEXT_MESSAGE_CONTENT"),
+    "e": ("ThinkingTextMessageEndEvent", "THINKING_TEXT_MESSAGE_END"),
+    "E": ("ThinkingEndEvent", "THINKING_END"),
+}
+RENAMED = {"THINKING_TEXT_MESSAGE": "REASONING_MESSAGE", "THINKING": "REASONING"}
+IMPORT = f"from ag_ui.core import {', '.join(name for name, _ in NAMES.values())}\n"
+
+messages = st.lists(st.just("c"), max_size=3).map(lambda inside: ["s", *inside, "e"])
+spans = st.lists(messages, max_size=2).map(lambda inside: ["S", *chain(*inside), "E"])
+streams = st.lists(messages | spans, min_size=1, max_size=3).map(lambda parts: [*chain(*parts)])
+
+
+def whole(steps: str) -> bool:
+    """Whether everything that starts ends, and the other way round."""
+    opened = {"s": 0, "S": 0}
+    for step in steps.replace("c", ""):
+        opened[{"e": "s", "E": "S"}.get(step, step)] += 1 if step in opened else -1
+        if min(opened.values()) < 0:
+            return False
+    return not any(opened.values()) and not steps.startswith("c")
+
+
+class Program:
+    """A program that is being written."""
+
+    def __init__(self, draw: Any) -> None:
+        self.draw = draw
+        self.functions: list[str] = []
+        self.methods: list[str] = []
+        self.count = 0
+
+    def event(self, step: str) -> str:
+        """An expression that makes one event."""
+        name, kind = NAMES[step]
+        self.count += 1
+        delta = f"'{self.count}'" if step == "c" else ""
+        match self.draw(st.sampled_from(["model", "model", "dict", "call"])):
+            case "dict":
+                return f"{{'type': '{kind}'{f', {chr(39)}delta{chr(39)}: {delta}' if delta else ''}}}"
+            case "call":
+                return f"dict(type='{kind}'{f', delta={delta}' if delta else ''})"
+        return f"{name}({f'delta={delta}' if delta else ''})"
+
+    def lines(self, steps: list[str], depth: int = 0) -> Iterator[str]:
+        """Statements that yield these events."""
+        while steps:
+            size = self.draw(st.integers(1, len(steps)))
+            group, steps = steps[:size], steps[size:]
+            yield from self.statement(group, depth)
+
+    def statement(self, group: list[str], depth: int) -> Iterator[str]:
+        shapes = ["each", "list", "small", "generator", "try", "if"]
+        if depth < 2:
+            shapes += ["helper", "method", "nested", "static"]
+        if whole("".join(group)):
+            shapes.append("loop")
+        shape = self.draw(st.sampled_from(shapes))
+        yield from getattr(self, f"_{shape}")(group, depth)
+
+    def _each(self, group: list[str], depth: int) -> Iterator[str]:
+        for step in group:
+            yield f"yield {self.event(step)}"
+
+    def _list(self, group: list[str], depth: int) -> Iterator[str]:
+        yield f"yield from [{', '.join(map(self.event, group))}]"
+
+    def _small(self, group: list[str], depth: int) -> Iterator[str]:
+        yield "; ".join(f"yield {self.event(step)}" for step in group)
+
+    def _generator(self, group: list[str], depth: int) -> Iterator[str]:
+        yield f"yield from (event for event in [{', '.join(map(self.event, group))}])"
+
+    def _try(self, group: list[str], depth: int) -> Iterator[str]:
+        first, last = group[: len(group) // 2], group[len(group) // 2 :]
+        yield "try:"
+        yield from self._inside(first, depth)
+        yield "finally:"
+        yield from self._inside(last, depth)
+
+    def _if(self, group: list[str], depth: int) -> Iterator[str]:
+        yield self.draw(st.sampled_from(["if True:", "with open(os.devnull):"]))
+        yield from self._inside(group, depth)
+
+    def _loop(self, group: list[str], depth: int) -> Iterator[str]:
+        yield "for _ in range(2):"
+        yield from self._inside(group, depth)
+
+    def _inside(self, group: list[str], depth: int) -> Iterator[str]:
+        for line in [*self.lines(group, depth + 1)] or ["pass"]:
+            yield f"    {line}"
+
+    def _helper(self, group: list[str], depth: int) -> Iterator[str]:
+        yield from self._defined(group, depth, "", "", self.functions)
+
+    def _static(self, group: list[str], depth: int) -> Iterator[str]:
+        yield from self._defined(group, depth, "Maker.", "", self.methods, "@staticmethod")
+
+    def _method(self, group: list[str], depth: int) -> Iterator[str]:
+        yield from self._defined(group, depth, "Maker().", "self", self.methods)
+
+    def _defined(
+        self, group: list[str], depth: int, prefix: str, parameter: str, where: list[str], mark: str = ""
+    ) -> Iterator[str]:
+        self.count += 1
+        name = f"make_{self.count}"
+        body = "".join(f"    {line}\n" for line in self.lines(group, depth + 1))
+        where.append(f"{mark}{chr(10) if mark else ''}def {name}({parameter}):\n{body}")
+        yield f"yield from {prefix}{name}()"
+
+    def _nested(self, group: list[str], depth: int) -> Iterator[str]:
+        self.count += 1
+        name = f"inner_{self.count}"
+        yield f"def {name}():"
+        yield from self._inside(group, depth)
+        yield f"yield from {name}()"
+
+
+@st.composite
+def programs(draw: Any) -> str:
+    program = Program(draw)
+    body = "".join(f"    {line}\n" for line in program.lines(draw(streams)))
+    methods = "".join("".join(f"    {line}\n" for line in method.splitlines()) for method in program.methods)
+    maker = f"class Maker:\n{methods}\n" if methods else ""
+    return f"import os\n{IMPORT}\n{maker}{''.join(program.functions)}def stream():\n{body}"
+
+
+def run(source: str) -> list[dict[str, Any]]:
+    namespace: dict[str, Any] = {"__name__": "program"}
+    exec(compile(source, "program", "exec", dont_inherit=True), namespace)
+    return [
+        event if isinstance(event, dict) else json.loads(event.model_dump_json(by_alias=True))
+        for event in namespace["stream"]()
+    ]
+
+
+def essence(events: list[dict[str, Any]]) -> list[tuple[str, str | None]]:
+    found = []
+    for event in events:
+        kind = event["type"]
+        for old, new in RENAMED.items():
+            kind = kind.replace(old, new)
+        found.append((kind, event.get("delta")))
+    return found
+
+
+# The same programs each time: following state is a judgement, and chance should not fail the build.
+@settings(max_examples=100, derandomize=True)
+@given(programs())
+def test_a_program_says_what_it_said_in_a_valid_stream(source: str) -> None:
+    [done] = migrate_sources({"program.py": source.encode()})
+    after = done.after.decode()
+    events = run(after)
+    old = run(source.replace(IMPORT, IMPORT.replace("ag_ui.core", "agui_reasoning.compat")))
+    assert essence(events) == essence(old)
+    wrong = [found for found in check_events([STARTED, *events, FINISHED]) if found.severity == "error"]
+    assert wrong == [], after
+    assert {found.severity for found in done.findings} <= {"note", "decide"}
+    [again] = migrate_sources({"program.py": done.after})
+    assert not again.changed
+    assert "Thinking" not in after
+    assert "THINKING_" not in after
+
+
+@settings(max_examples=50, derandomize=True)
+@given(programs())
+def test_without_a_finding_every_message_is_a_message_of_its_own(source: str) -> None:
+    [done] = migrate_sources({"program.py": source.encode()})
+    if not {"fixed_id", "fixed_span"} & {found.code for found in done.findings}:
+        events = run(done.after.decode())
+        for kind in ("REASONING_START", "REASONING_MESSAGE_START"):
+            ids = [event["messageId"] for event in events if event["type"] == kind]
+            assert len(ids) == len(set(ids)), done.after.decode()
