@@ -24,6 +24,7 @@ from agui_reasoning.driver import (
     Reading,
     failure,
     last_events,
+    left_over,
     now_in_ms,
     report,
     show,
@@ -232,6 +233,8 @@ async def _drive(run: Run, agent: Agent, on_error: OnError | None) -> AsyncGener
         yield event
     interrupts: list[Interrupt] = []
     ended = False
+    last: list[Event] = []
+    failed: Exception | None = None
     try:
         async with aclosing(_items(agent(run))) as items:
             async for item in items:
@@ -249,9 +252,21 @@ async def _drive(run: Run, agent: Agent, on_error: OnError | None) -> AsyncGener
     except Exception as error:
         # Cancellation and the closing of this generator are no Exceptions: nothing is yielded for them.
         report(run, error)
-        last = failure(run, error, on_error)
+        failed = error
+    if failed is not None:
+        last = await _failed(run, failed, on_error)
     for event in last:
         yield event
+
+
+async def _failed(run: Run, error: Exception, on_error: OnError | None) -> list[Event]:
+    events: list[Event] = []
+    try:
+        for delta in left_over(run, error):
+            events += await _take(run, delta)
+    except Exception as second:
+        report(run, second)
+    return events + failure(run, error, on_error)
 
 
 async def _items(agent: Any) -> AsyncGenerator[Item, None]:

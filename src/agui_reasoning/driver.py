@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
@@ -29,6 +29,7 @@ __all__ = [
     "Reading",
     "failure",
     "last_events",
+    "left_over",
     "now_in_ms",
     "report",
     "show",
@@ -145,21 +146,34 @@ def report(run: Run, error: Exception) -> None:
 def _places(error: BaseException) -> str:
     """Where an exception came from, and its type and code."""
     code = f" ({error.code})" if isinstance(error, AGUIReasoningError) else ""
-    return f"{''.join(traceback.format_tb(error.__traceback__))}{type(error).__name__}{code}"
+    place = f"{''.join(traceback.format_tb(error.__traceback__))}{type(error).__name__}{code}"
+    members = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    return "\n".join([place, *map(_places, members)])
+
+
+def left_over(run: Run, error: BaseException) -> Sequence[Delta]:
+    """What an error still gave, for the run to take before it ends."""
+    if isinstance(error, DecodeError | ProviderError) and run.terminal is None:
+        return error.deltas
+    return ()
 
 
 def failure(run: Run, error: BaseException, on_error: OnError | None) -> list[Event]:
-    """The events that end a run in an error: what the error still gave, what is open closed, RUN_ERROR.
+    """The events that end a run in an error: what is open closed, RUN_ERROR.
 
-    The error's own text never reaches the client; its ``code`` does, when it is one of ours.
+    The error's own text never reaches the client; its ``code`` does, when it is one of ours. Call it where
+    the error is not being handled any more: what is raised here would carry it along, words and all.
     """
     if run.terminal is not None:
         return []
-    events: list[Event] = []
-    if isinstance(error, DecodeError | ProviderError):
-        events += [event for delta in error.deltas for event in run.receive(delta)]
     code = getattr(error, "code", None) if _is_ours(error) else None
-    return events + run.fail(_sentence(run, error, on_error), code=code)
+    sentence = _sentence(run, error, on_error)
+    try:
+        return run.fail(sentence, code=code)
+    except Exception as second:
+        report(run, second)
+    # A callback failed while things were being closed. That must not keep the run from ending.
+    return run.fail(sentence, code=code)
 
 
 def _sentence(run: Run, error: BaseException, on_error: OnError | None) -> str:

@@ -235,6 +235,7 @@ class Run:
         child._subagent_id = id or self._new_id()
         child._frame = SubagentFrame(child._subagent_id, name, self._subagent_id)
         self._subagents.append(child)
+        self._emitter.nest(child._emitter, child._subagent_id)
         return child
 
     def start(self) -> list[Event]:
@@ -277,8 +278,8 @@ class Run:
             LocalProtocolError: The run is not open (``not_running``).
         """
         self._require("running", "finish")
-        self._state = "ended"
         events = self._emitter.close()
+        self._state = "ended"  # not before: where a callback fails now, `fail` still ends the run
         pending = [call.id for call in self.pending_calls]
         end = self._ending(interrupts=interrupts, pending=pending, result=result)
         return self._end(events, self._frame.finished(end))
@@ -292,8 +293,8 @@ class Run:
         if self._state == "ended":
             return []
         begun = self._state == "running"
-        self._state = "ended"
         events = self._emitter.abort()
+        self._state = "ended"
         return self._end(events, self._frame.cancelled(self._ending(), begun=begun))
 
     def fail(self, message: str, *, code: str | None = None) -> list[Event]:
@@ -307,8 +308,8 @@ class Run:
         """
         if self._state == "ended":
             return []
-        self._state = "ended"
         events = self._emitter.abort()
+        self._state = "ended"
         return self._end(events, self._frame.failed(self._ending(), message, code))
 
     # -- the frame

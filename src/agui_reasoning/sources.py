@@ -99,8 +99,9 @@ def _shielded(leave: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[b
         with anyio.move_on_after(CLOSE_WITHIN_S, shield=True) as scope:
             try:
                 await leave(*why)
-            except Exception:
-                _log.warning("The provider's stream could not be closed.", exc_info=True)
+            except Exception as error:
+                # Its words may quote what was read, and what it was raised in the middle of may, too.
+                _log.warning("The provider's stream could not be closed (%s).", type(error).__name__)
         if scope.cancelled_caught:
             _log.warning("The provider's stream did not close within %s seconds.", CLOSE_WITHIN_S)
         return False
@@ -108,10 +109,19 @@ def _shielded(leave: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[b
     return exit_source
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class _Box:
+    """What a thread gives back.
+
+    Trio refuses a function that returns an awaitable, which is what many callables do; and asyncio's debug
+    mode logs the ``repr`` of what passes between threads.
+    """
+
+    value: Any
+
+
 async def _in_thread(function: Callable[[], Any]) -> Any:
-    # In a tuple, because trio refuses a function that returns an awaitable, which is what many callables do.
-    (result,) = await anyio.to_thread.run_sync(lambda: (function(),))
-    return result
+    return (await anyio.to_thread.run_sync(lambda: _Box(function()))).value
 
 
 def _payloads(opened: Any) -> AsyncIterator[Any] | Whole:
@@ -153,7 +163,7 @@ class InThreads:
         return self
 
     async def __anext__(self) -> Any:
-        item = await anyio.to_thread.run_sync(next, self._iterator, _END)
+        item = await _in_thread(lambda: next(self._iterator, _END))
         if item is _END:
             raise StopAsyncIteration
         return item

@@ -18,6 +18,7 @@ from agui_reasoning.driver import (
     Reading,
     failure,
     last_events,
+    left_over,
     now_in_ms,
     report,
     show,
@@ -147,6 +148,8 @@ def _drive(run: Run, agent: Agent, on_error: OnError | None) -> Generator[Event,
     yield from run.start()
     interrupts: list[Interrupt] = []
     ended = False
+    last: list[Event] = []
+    failed: Exception | None = None
     try:
         with closing(_items(agent(run))) as items:
             for item in items:
@@ -159,8 +162,18 @@ def _drive(run: Run, agent: Agent, on_error: OnError | None) -> Generator[Event,
         last = last_events(run, interrupts, ended=ended)
     except Exception as error:
         report(run, error)
-        last = failure(run, error, on_error)
-    yield from last
+        failed = error
+    yield from last if failed is None else _failed(run, failed, on_error)
+
+
+def _failed(run: Run, error: Exception, on_error: OnError | None) -> list[Event]:
+    events: list[Event] = []
+    try:
+        for delta in left_over(run, error):
+            events += run.receive(delta)
+    except Exception as second:
+        report(run, second)
+    return events + failure(run, error, on_error)
 
 
 def _items(agent: Any) -> Generator[Item, None, None]:

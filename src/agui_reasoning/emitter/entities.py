@@ -65,7 +65,6 @@ class ReasoningMessage:
     Attributes:
         span_id: The span it stands in.
         withheld: Some of its text is not shown.
-        shown_chars: How many code points the client gets to see.
         sent: The record its last envelope held.
     """
 
@@ -78,8 +77,12 @@ class ReasoningMessage:
     segments: list[SegmentBuffer] = field(default_factory=list)
     last_shown: SegmentBuffer | None = None
     withheld: bool = False
-    shown_chars: int = 0
     sent: Record | None = None
+
+    @property
+    def shown_chars(self) -> int:
+        """How many code points of it were sent to the client."""
+        return sum(map(len, self.text.pieces))
 
     def add(self, text: str, segment: SegmentBuffer) -> str:
         """Take text of a segment that is shown, and give what may be sent now."""
@@ -147,7 +150,7 @@ class Call:
     """A tool call under the id the client knows it by.
 
     Attributes:
-        concealed: Its arguments are not shown.
+        conceals: Arguments of the provider's own calls are not shown.
     """
 
     id: str
@@ -155,20 +158,28 @@ class Call:
     parent: AssistantMessage
     owns: tuple[str, ...] | Shared | None
     after: tuple[int, ...]
-    concealed: bool = False
+    conceals: bool = False
     sent: Record | None = None
+
+    @property
+    def concealed(self) -> bool:
+        """Its arguments are not shown. That it is the provider's own may turn out only under way."""
+        return self.conceals and self.unit.server
 
     def record(self, *, sealed: bool) -> CallRecord:
         """What the envelope says of the call.
 
         Args:
-            sealed: It will be encrypted, and holds arguments that are not shown. Otherwise nothing of such a
-                call is told but that it is the provider's own and cannot go back.
+            sealed: It will be encrypted, and holds the arguments of the provider's own calls. Otherwise
+                nothing is told of one whose arguments are not shown but that it is the provider's own and
+                cannot go back.
         """
         unit = self.unit
         if self.concealed and not sealed:
             return CallRecord(kind="call", seq=unit.seq, id=self.id, server=True, status="incomplete")
         arguments = "".join(unit.pieces)
+        # What the provider did itself is not the client's to tell, even where the client is shown it.
+        whole = sealed and unit.server
         return CallRecord(
             kind="call",
             seq=unit.seq,
@@ -180,8 +191,8 @@ class Call:
             ext=unit.ext or None,
             after=self.after,
             shares=self.owns.owner if isinstance(self.owns, Shared) else None,
-            arguments=arguments if self.concealed else None,
-            sha256=None if self.concealed else digest(arguments),
+            arguments=arguments if whole else None,
+            sha256=None if whole else digest(arguments),
         )
 
 
@@ -232,11 +243,17 @@ class ResponseState:
             seq=unit.seq,
             status=unit.status,
             opaque=_opaque(unit),
-            ext=unit.ext or None,
+            ext=self._ext_of(unit) or None,
             at=spans,
             text=None if whole else text,
             sha256=digest(text) if whole else None,
         )
+
+    def _ext_of(self, unit: TextUnit) -> dict[str, Any]:
+        """Where nothing is kept that is not shown, only ids and names: citations quote what tools found."""
+        if self.disclosure.keeps:
+            return unit.ext
+        return {name: value for name, value in unit.ext.items() if not isinstance(value, dict | list)}
 
 
 def rest_record(state: ResponseState, unit: Unit) -> Record | None:
@@ -258,7 +275,7 @@ def _result(state: ResponseState, unit: ResultUnit) -> ResultRecord:
         message=message_id,
         native=unit.native,
         ext=unit.ext or None,
-        content=None if state.disclosure.full else unit.content,
+        content=unit.content if state.disclosure.sealed else None,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from ag_ui.core import (
     BaseEvent,
@@ -30,6 +30,7 @@ from agui_reasoning.emitter.foreign import Foreign
 from agui_reasoning.emitter.stages import Stage, run_stages
 from agui_reasoning.emitter.summaries import Summaries, Summarise, SummaryDue
 from agui_reasoning.emitter.values import Anchors, Values
+from agui_reasoning.emitter.veil import Audience, veiled
 from agui_reasoning.emitter.writer import Writer
 from agui_reasoning.envelope import Sealer
 from agui_reasoning.errors import AGUIReasoningWarning, ConfigurationError, LocalProtocolError
@@ -45,6 +46,7 @@ from agui_reasoning.parts import (
 __all__ = ["Emitter"]
 
 _EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
+_MODELS = frozenset(get_args(get_args(Event)[0]))
 
 
 def new_uuid() -> str:
@@ -122,13 +124,16 @@ class Emitter:
         self._warn = on_warning or _warn
         self._disclosure = Disclosure(visibility, keys is not None)
         sealer = _sealer(keys, thread_id, tenant, ttl_s, pad_to)
+        self._values = Values(anchors=anchors, sealer=sealer, warn=self._warn, on_audit=on_audit)
         self._writer = Writer(
             new_id=new_id or new_uuid,
             now_ms=now_ms,
             disclosure=self._disclosure,
-            values=Values(anchors=anchors, sealer=sealer, warn=self._warn, on_audit=on_audit),
+            values=self._values,
             used_call_ids=used_call_ids,
         )
+        self._nested: list[Emitter] = []
+        self._summarises = visibility == "summary"
         self.summaries = Summaries(summarise, self._warn)
         self._stages = tuple(stages)
         self._foreign = Foreign()
@@ -136,6 +141,11 @@ class Emitter:
         self._told_of_raw = False
         self._parts = 0
         self._closed = False
+
+    def nest(self, emitter: Emitter, subagent: str) -> None:
+        """Let another emitter speak for a subagent: its values say so, and its events pass as they are."""
+        emitter._values.subagent = subagent
+        self._nested.append(emitter)
 
     @property
     def usage(self) -> tuple[UsageDelta, ...]:
@@ -162,7 +172,10 @@ class Emitter:
                 (``visibility_without_keys``): nothing has changed. Or ``summarise`` is asynchronous
                 (``async_summarise``).
         """
-        return self.release([self.summaries.settle(event) for event in self.prepare(item)])
+        events: list[Any] = self.prepare(item)
+        if self._summarises:
+            events = [self.summaries.settle(event) for event in events]
+        return self.release(events)
 
     def prepare(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> list[Event | SummaryDue]:
         """The first half of `receive`, for shells that await their summaries.
@@ -186,7 +199,10 @@ class Emitter:
 
     def release(self, events: Iterable[Event | None]) -> list[Event]:
         """The second half of `receive`: send events through the stages; ``None`` is an empty summary."""
-        return run_stages(self._stages, [event for event in events if event is not None])
+        told: list[Any] = list(events)
+        if self._summarises:
+            told = [event for event in told if event is not None]
+        return run_stages(self._stages, told) if self._stages else told
 
     def close(self) -> list[Event]:
         """The stream ended: end what is open. A second call gives nothing."""
@@ -198,7 +214,7 @@ class Emitter:
 
     def _apply(self, delta: Delta) -> list[Event | SummaryDue]:
         if isinstance(delta, ResponseStart):
-            self._disclosure.check(delta.origin)
+            self._disclosure.check(delta.origin or self._default)
         elif self._assembler.response is None:
             self._disclosure.check(self._default)
         return self._writer.write(self._assembler.receive(delta))
@@ -215,7 +231,8 @@ class Emitter:
                 "A MESSAGES_SNAPSHOT after streamed reasoning: some front ends show the reasoning twice, "
                 "others drop it. Send snapshots at the start of a run."
             )
-        passed = self._disclosure.pass_on(event, self._is_known)
+        seen = self._disclosure.full or self._is_nested(event)
+        passed = [event] if seen else veiled(event, self._audience)
         if not passed and not self._told_of_raw:
             self._told_of_raw = True
             self._warn(
@@ -223,8 +240,20 @@ class Emitter:
             )
         return [*before, *passed]
 
+    @property
+    def _audience(self) -> Audience:
+        return Audience(self._is_known, self._writer.concealed)
+
     def _is_known(self, message: Message) -> bool:
         return self._known.get(message.id) == message
+
+    def _is_nested(self, event: Any) -> bool:
+        """Whether an event is of an emitter that decided already what is shown."""
+        return any(nested._wrote(event) for nested in self._nested)
+
+    def _wrote(self, event: Any) -> bool:
+        names = (getattr(event, name, None) for name in ("message_id", "tool_call_id", "entity_id"))
+        return any(name in self._writer.ids for name in names) or self._is_nested(event)
 
     def _deltas(self, part: Part) -> Iterable[Delta]:
         self._parts += 1
@@ -261,6 +290,9 @@ def _event(item: Any) -> Event:
     """An event of the application's own, as a model."""
     if isinstance(item, Mapping) and isinstance(item.get("type"), str):
         item = _parse(item)
+    elif isinstance(item, BaseEvent) and type(item) not in _MODELS:
+        # What a class is derived from decides what it may show.
+        item = _parse(item, item.model_dump(by_alias=True))
     if not isinstance(item, BaseEvent) or type(item) is BaseEvent:
         raise LocalProtocolError(
             f"{type(item).__name__} is neither a delta, a part nor an event.",
@@ -277,10 +309,10 @@ def _event(item: Any) -> Event:
     return cast("Event", item)
 
 
-def _parse(item: Mapping[str, Any]) -> object:
+def _parse(item: Any, given: Mapping[str, Any] | None = None) -> object:
     """The model of an event given as JSON; anything that is none comes back as it is."""
     try:
-        return _EVENTS.validate_python(item)
+        return _EVENTS.validate_python(item if given is None else given)
     except ValidationError:
         return item
 

@@ -14,6 +14,7 @@ from ag_ui.core import Event
 
 from agui_reasoning.audit import AuditRecord, OnAudit
 from agui_reasoning.emitter import events as make
+from agui_reasoning.emitter.disclosure import rule_of
 from agui_reasoning.emitter.entities import (
     AssistantMessage,
     Call,
@@ -33,7 +34,6 @@ from agui_reasoning.envelope import (
     TextRecord,
     write_envelope,
 )
-from agui_reasoning.policy import rule_for
 
 __all__ = ["Anchors", "Values"]
 
@@ -58,6 +58,8 @@ class Values:
         self._sealer = sealer
         self._warn = warn
         self._on_audit = on_audit
+        self.subagent: str | None = None
+        """The run of the subagent that all this belongs to."""
 
     def of_reasoning(self, state: ResponseState, message: ReasoningMessage) -> list[Event]:
         """The value of a reasoning message that ended, or whose unit has changed since."""
@@ -136,7 +138,7 @@ class Values:
         if self._anchors == "never" or not any(map(_is_vital, records)):
             return False
         origin = state.response.origin
-        required = origin is not None and rule_for(origin).status == "required"
+        required = origin is not None and rule_of(origin).status == "required"
         return required or _entity(state) is None
 
     def _on_entity(self, state: ResponseState, records: list[Record]) -> list[Event]:
@@ -163,7 +165,7 @@ class Values:
         origin = state.response.origin
         envelope = Envelope(
             origin=OriginRecord.of(origin) if origin else None,
-            response=_place(state),
+            response=_place(state, self.subagent),
             unit=unit,
             rest=tuple(rest),
         )
@@ -207,9 +209,10 @@ class Values:
         )
 
 
-def _place(state: ResponseState) -> Place:
+def _place(state: ResponseState, subagent: str | None) -> Place:
     return Place(
         id=state.id,
+        subagent=subagent,
         native_id=state.response.id,
         after=state.after,
         messages=tuple(message.id for message in state.messages),

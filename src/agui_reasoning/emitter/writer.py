@@ -60,6 +60,7 @@ class Writer:
         self._new_id = new_id
         self._now_ms = now_ms
         self._disclosure = disclosure
+        self._shows_all = disclosure.full
         self._values = values
         self._out: list[Event | SummaryDue] = []
         self._span: str | None = None
@@ -68,6 +69,10 @@ class Writer:
         self._speaking: dict[ReasoningUnit, ReasoningMessage] = {}
         self._used_call_ids = set(used_call_ids)
         self._wire_ids: dict[str, str] = {}
+        self.ids: set[str] = set()
+        """The ids of the messages and calls that were written."""
+        self.concealed: set[str | None] = set()
+        """The ids of calls whose arguments and results are not shown."""
         self._unanswered: dict[str, tuple[CallUnit, Response]] = {}
         self._state: ResponseState
         self._before: str | None = None
@@ -135,6 +140,7 @@ class Writer:
         """Open an empty reasoning message: the only carrier whose value every front end keeps."""
         self._enter_span()
         message_id, now = self._new_id(), self._now()
+        self.ids.add(message_id)
         return message_id, [
             make.reasoning_message_start(message_id, self._hint(None), now),
             make.reasoning_message_end(message_id, None, now),
@@ -183,18 +189,18 @@ class Writer:
         message.withheld = not self._disclosure.opens_messages
         self._state.by_unit[unit] = self._speaking[unit] = message
         if self._disclosure.opens_messages:
+            self.ids.add(message.id)
             self._state.reasoning.append(message)
             self._out.append(make.reasoning_message_start(message.id, self._hint(unit.seq), now))
 
     def _reasoning_grew(self, unit: ReasoningUnit, change: Grew) -> None:
         message = self._speaking[unit]
         assert change.segment is not None
-        if not self._disclosure.shows(change.segment):
+        if not (self._shows_all or self._disclosure.shows(change.segment)):
             message.withhold(change.segment)
             return
         sent = message.add(change.text, change.segment)
         if sent:
-            message.shown_chars += len(sent)
             self._out.append(make.reasoning_content(message.id, sent))
 
     def _reasoning_ended(self, unit: ReasoningUnit) -> None:
@@ -256,6 +262,7 @@ class Writer:
         self._fresh_assistant()
         message = self._message
         message.open = message.used = True
+        self.ids.add(message.id)
         self._state.attributor.text()
         self._out.append(make.text_start(message.id, self._hint(unit.seq), self._now()))
         return message
@@ -303,9 +310,11 @@ class Writer:
         parent.used = True
         owns = self._state.attributor.call(wire_id)
         after = () if owns is None or isinstance(owns, Shared) else tuple(int(seq) for seq in owns)
-        return Call(wire_id, unit, parent, owns, after, unit.server and not self._disclosure.full)
+        return Call(wire_id, unit, parent, owns, after, conceals=not self._disclosure.full)
 
     def _start_call(self, call: Call) -> None:
+        self.ids.add(call.id)
+        self._note_concealed(call)
         metadata = self._hint(call.unit.seq, **self._owned(call))
         name = call.unit.name or NAMELESS
         self._out.append(make.call_start(call.id, name, call.parent.id, metadata, self._now()))
@@ -325,8 +334,13 @@ class Writer:
 
     def _call_grew(self, unit: CallUnit, change: Grew) -> None:
         call = self._state.calls[unit]
+        self._note_concealed(call)
         if not call.concealed:
             self._out.append(make.call_args(call.id, change.text))
+
+    def _note_concealed(self, call: Call) -> None:
+        if call.concealed:
+            self.concealed.add(call.id)
 
     def _call_ended(self, unit: CallUnit) -> None:
         call = self._state.calls[unit]

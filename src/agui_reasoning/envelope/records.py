@@ -115,6 +115,7 @@ class Place(_Record):
             which only reasoning is seen, because front ends move that.
         messages: Its assistant messages; the last may be announced before it is used.
         calls: Its tool calls.
+        subagent: The run of the subagent it is of; the thread is the same, and the conversation another.
     """
 
     id: str
@@ -122,6 +123,7 @@ class Place(_Record):
     after: str | None = None
     messages: tuple[str, ...] = Field(default=(), strict=False)
     calls: tuple[str, ...] = Field(default=(), strict=False)
+    subagent: str | None = None
 
 
 class _UnitRecord(_Record):
@@ -151,7 +153,7 @@ class TextRecord(_UnitRecord):
 
 
 class CallRecord(_UnitRecord):
-    """A tool call, and the ``seq`` of the reasoning it followed; ``arguments`` where the call hides them."""
+    """A tool call, and the ``seq`` of the reasoning it followed; ``arguments`` of the provider's own."""
 
     kind: Literal["call"]
     id: str
@@ -198,5 +200,5 @@ class Envelope(_Record):
 
 
 def digest(text: str) -> str:
-    """SHA-256 of a text in UTF-8, in hexadecimal."""
-    return hashlib.sha256(text.encode()).hexdigest()
+    """SHA-256 of a text in UTF-8, in hexadecimal; half characters, which a client may send, fit nothing."""
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

@@ -95,7 +95,7 @@ class Opener:
         keys: With a ring only what it decrypts is read.
         binding: The tenant and the thread the values must belong to.
         accept_plain: Read plain envelopes and other producers' values in spite of the ring.
-        on_undecryptable: ``"raise"`` to hear of a token that does not open.
+        on_undecryptable: ``"raise"`` to hear of a value that is not authentic.
     """
 
     keys: KeyRing | None = None
@@ -108,15 +108,22 @@ class Opener:
 
         Raises:
             ConfigurationError: It is a token of ours, and there are no keys (``keys_missing``).
-            DecryptionError: It does not open, and the caller asked to hear of it.
+            DecryptionError: It does not open, or is no token where only tokens count, and the caller asked to
+                hear of it.
         """
         if len(value) > MAX_ENVELOPE_CHARS:
-            return Opened(refused="too_large")
+            return self._refuse("too_large")
         if looks_like_token(value):
             return self._decrypt(value)
         if self.keys is not None and not self.accept_plain:
-            return Opened(refused="unauthenticated")
+            return self._refuse("unauthenticated")
         return Opened(read_envelope(value))
+
+    def _refuse(self, reason: str) -> Opened:
+        # A token whose header was altered does not look like one any more.
+        if self.keys is not None and self.on_undecryptable == "raise":
+            raise DecryptionError
+        return Opened(refused=reason)
 
     def _decrypt(self, token: str) -> Opened:
         if self.keys is None or self.binding is None:

@@ -16,9 +16,9 @@ __all__ = ["erase_reasoning"]
 def erase_reasoning(messages: Iterable[Message | Mapping[str, Any]]) -> list[Message]:
     """Give the messages without any reasoning: a copy to keep, show or send where none may be.
 
-    Reasoning messages go as a whole, encrypted values go from answers and calls, and so do our hints in
-    metadata. Everything people said and read as an answer stays. What is erased cannot be restored from the
-    result; copies elsewhere are not touched.
+    Reasoning messages go as a whole; encrypted values go from answers and calls, and so do our hints in
+    metadata and fields that AG-UI does not know. Everything people said and read as an answer stays. What is
+    erased cannot be restored from the result; copies elsewhere are not touched.
 
     Args:
         messages: Messages as models or as JSON; they are not changed.
@@ -46,4 +46,7 @@ def _without_traces(entity: Any) -> Any:
         update["metadata"] = rest or None
     if getattr(entity, "tool_calls", None):
         update["tool_calls"] = [_without_traces(call) for call in entity.tool_calls]
-    return entity.model_copy(update=update)
+    copy = entity.model_copy(update=update)
+    if copy.model_extra:
+        copy.model_extra.clear()  # some producers put reasoning into fields of their own
+    return copy

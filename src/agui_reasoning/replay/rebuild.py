@@ -68,7 +68,7 @@ def _unrecorded(seen: Seen, response: Response) -> Iterable[tuple[Part, str]]:
     """What the envelopes only name: a plain answer, or calls whose record was lost with its carrier."""
     shown = {span.message for r in response.rest.values() if isinstance(r, TextRecord) for span in r.at}
     for message_id in response.messages:
-        text = seen.content(message_id)
+        text = seen.content(message_id, "assistant")
         if message_id not in shown and text:
             yield TextPart(text, origin=response.origin), message_id
     recorded = {record.id for record in response.rest.values() if isinstance(record, CallRecord)}
@@ -83,6 +83,8 @@ def _reasoning(seen: Seen, response: Response, seq: int) -> tuple[ReasoningPart,
     shown = [seen.messages[found.index] for found in stretches]
     unit = str(shown[0].get("id"))
     pieces = [_segments(found, text_of(message)) for found, message in zip(stretches, shown, strict=True)]
+    if [found.record.stretch for found in stretches] != list(range(len(stretches))):
+        return _altered(response, shown), ReportEntry(unit, "dropped", "part_missing")
     if any(piece is None for piece in pieces):
         return _altered(response, shown), ReportEntry(unit, "dropped", "text_modified")
     records = [found.record for found in stretches]
@@ -151,7 +153,7 @@ def _spans(seen: Seen, record: TextRecord) -> str | None:
         return record.text
     texts = []
     for span in record.at:
-        content = seen.content(span.message)
+        content = seen.content(span.message, "assistant")
         if content is None:
             return None
         texts.append(content[span.start : span.start + span.length])
@@ -159,7 +161,7 @@ def _spans(seen: Seen, record: TextRecord) -> str | None:
     if digest(text) == record.sha256 or not record.at:
         return text
     first = record.at[0]
-    return seen.content(first.message) if first.start == 0 else None
+    return seen.content(first.message, "assistant") if first.start == 0 else None
 
 
 def _call(seen: Seen, response: Response, record: CallRecord, report: list[ReportEntry]) -> Part | None:
@@ -191,7 +193,7 @@ def _function(call: dict[str, Any]) -> tuple[str, str]:
 
 
 def _result(seen: Seen, response: Response, record: ResultRecord, report: list[ReportEntry]) -> Part:
-    content = record.content if record.content is not None else seen.content(record.message)
+    content = record.content if record.content is not None else seen.content(record.message, "tool")
     if content is None:
         content = _answer(seen, record.id)
     return ToolResultPart(record.id, content, record.native, response.origin, record.ext)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from ag_ui.core import Message, RunAgentInput, Tool
 
 from agui_reasoning.crypto import KeyRing
+from agui_reasoning.envelope import OnUndecryptable
 from agui_reasoning.errors import (
     AGUIReasoningWarning,
     ConfigurationError,
@@ -89,6 +90,7 @@ def build_request(
     thread_id: str | None = None,
     tenant: str = "",
     accept_plain: bool | None = None,
+    on_undecryptable: OnUndecryptable = "drop",
     apply_flags: bool = False,
     on_warning: Callable[[str], None] | None = None,
 ) -> ProviderRequest:
@@ -110,10 +112,11 @@ def build_request(
             content. ``None``: the server's default, which stores.
         previous_response_id: OpenAI Responses only. The server has the turn of this id and everything before
             it: only what came after is sent.
-        keys: Opens encrypted values; for messages, as are the next three: see ``restore``.
+        keys: Opens encrypted values; for messages, as are the next four: see ``restore``.
         thread_id: The thread of the messages.
         tenant: Whose conversation it is.
         accept_plain: Read plain values in spite of the keys.
+        on_undecryptable: What to do about a value that is not authentic.
         apply_flags: Put the recommended request fields into the body, under ``extra_body`` where the vendor's
             SDK has no such argument.
         on_warning: Called with each warning; default is Python's ``warnings``.
@@ -122,6 +125,7 @@ def build_request(
         ConfigurationError: The API id is unknown (``unknown_api``), an option belongs to another API
             (``wrong_option``), no turn has the id (``unknown_response``), there are keys and no thread
             (``keys_without_thread``), or encrypted values and no keys (``keys_missing``).
+        DecryptionError: A value is not authentic, and ``on_undecryptable`` says so.
 
     Examples:
         >>> messages = [{"id": "1", "role": "user", "content": "Hello."}]
@@ -129,10 +133,15 @@ def build_request(
         {'messages': [{'role': 'user', 'content': [{'type': 'text', 'text': 'Hello.'}]}]}
     """
     _check(api, store, previous_response_id)
-    items = _items(
-        history_or_messages,
-        {"keys": keys, "thread_id": thread_id, "tenant": tenant, "accept_plain": accept_plain},
-    )
+    reading = {
+        "keys": keys,
+        "thread_id": thread_id,
+        "tenant": tenant,
+        "accept_plain": accept_plain,
+        "on_undecryptable": on_undecryptable,
+    }
+    history = _history(history_or_messages, reading)
+    items = history.items
     if previous_response_id is not None:
         _check_response(items, previous_response_id)
     target = Origin(provider or VENDORS.get(api), api, model)
@@ -148,7 +157,8 @@ def build_request(
         ledger=ledger,
     )
     how = Encoding(rule, target.provider, model, system, tools, store, ledger)
-    _settle(conversation, ledger)
+    told = {entry.unit: entry.reason for entry in history.report if entry.outcome == "dropped"}
+    _settle(conversation, ledger, told)
     body = _encoder(api)(conversation, how)
     body |= {} if previous_response_id is None else {"previous_response_id": previous_response_id}
     body |= {} if store is None else {"store": store}
@@ -157,7 +167,7 @@ def build_request(
         _apply(body, flags)
     if target.provider is None:
         ledger.note(f"Nobody said who serves {api}: no reasoning is sent back. Name the provider.")
-    request = _request(body, flags, ledger)
+    request = _request(body, flags, ledger, told)
     _warn(request, ledger, on_warning)
     return request
 
@@ -177,10 +187,10 @@ def _check(api: str, store: bool | None, previous_response_id: str | None) -> No
         )
 
 
-def _items(given: Any, reading: dict[str, Any]) -> tuple[Turn | Message, ...]:
+def _history(given: Any, reading: dict[str, Any]) -> History:
     if isinstance(given, History):
-        return given.items
-    return restore(given if isinstance(given, RunAgentInput | Mapping) else list(given), **reading).items
+        return given
+    return restore(given if isinstance(given, RunAgentInput | Mapping) else list(given), **reading)
 
 
 def _check_response(items: Sequence[Turn | Message], response_id: str) -> None:
@@ -197,14 +207,19 @@ def _encoder(api: str) -> Encoder:
     return encoder
 
 
-def _settle(conversation: Iterable[Step | Said], ledger: Ledger) -> None:
-    """Enter what was decided before the encoder; what it makes of the rest replaces ``no_place``."""
+def _settle(conversation: Iterable[Step | Said], ledger: Ledger, told: Mapping[str, str]) -> None:
+    """Enter what was decided before the encoder; what it makes of the rest replaces ``no_place``.
+
+    ``told`` are the reasons why values were refused already when the history was read, by unit.
+    """
     for step in conversation:
         if not isinstance(step, Step):
             continue
         for unit in step.units:
             opaque: tuple[Opaque, ...] = getattr(unit.part, "opaque", ())
             if not opaque and not isinstance(unit.part, ReasoningPart):
+                if unit.name in told and not step.on_server:
+                    ledger.drop(unit, told[unit.name], minded=False)
                 continue
             ledger.drop(unit, "on_server" if step.on_server else unit.refused or "no_place")
             if step.on_server:
@@ -222,9 +237,11 @@ def _apply(body: dict[str, Any], flags: Iterable[EchoFlag]) -> None:
         place[flag.name] = flag.value
 
 
-def _request(body: dict[str, Any], flags: tuple[EchoFlag, ...], ledger: Ledger) -> ProviderRequest:
+def _request(
+    body: dict[str, Any], flags: tuple[EchoFlag, ...], ledger: Ledger, told: Mapping[str, str]
+) -> ProviderRequest:
     entries = {
-        key: ReportEntry(name, verdict.outcome, verdict.reason)
+        key: ReportEntry(name, verdict.outcome, verdict.reason and told.get(name, verdict.reason))
         for key, (name, verdict) in ledger.verdicts.items()
     }
     lost = [entry for key, entry in entries.items() if key in ledger.missed]

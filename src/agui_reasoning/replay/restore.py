@@ -49,7 +49,8 @@ def restore(
         accept_plain: With keys: read plain envelopes and other producers' values too, for histories from
             before there were keys. They prove nothing about who wrote them.
         assume_provider: Whose values those are that no envelope tells, if you know.
-        on_undecryptable: ``"drop"`` reports a token that does not open and goes on; ``"raise"`` raises.
+        on_undecryptable: With keys: ``"drop"`` reports a value that does not open, or that nobody encrypted,
+            and goes on; ``"raise"`` raises.
         subagent: The id of a subagent's run, to restore its conversation and nothing else; otherwise the
             messages of subagents are left out.
         on_audit: Called with a content-free record for each entry of the report.
@@ -61,7 +62,7 @@ def restore(
         RemoteProtocolError: The input is malformed (``bad_input``).
         ConfigurationError: Keys without a thread (``keys_without_thread``), or encrypted values without keys
             (``keys_missing``).
-        DecryptionError: A token does not open, and ``on_undecryptable`` says so.
+        DecryptionError: A value is not authentic, and ``on_undecryptable`` says so.
     """
     opener = Opener(keys, _binding(given, keys, thread_id, tenant), bool(accept_plain), on_undecryptable)
     seen = see(given, opener, subagent)

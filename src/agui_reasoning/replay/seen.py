@@ -74,21 +74,27 @@ class Seen:
         foreign: Positions of reasoning messages whose value is not an envelope of ours, or is missing.
         server_calls: Calls that the provider itself answers.
         refused: Why the value of a message or call may not be used, by id.
+        sealed: The responses of which an encrypted envelope tells: a plain one tells nothing of them.
     """
 
     messages: list[dict[str, Any]]
     opener: Opener
+    subagent: str | None = None
     by_id: dict[str, int] = field(default_factory=dict)
     calls: dict[str, Place] = field(default_factory=dict)
     responses: dict[str, Response] = field(default_factory=dict)
     foreign: list[int] = field(default_factory=list)
     server_calls: set[str] = field(default_factory=set)
     refused: dict[str, str] = field(default_factory=dict)
+    opened: dict[int, Opened] = field(default_factory=dict)
+    sealed: set[str] = field(default_factory=set)
 
-    def content(self, message_id: str) -> str | None:
-        """The text of a message; ``None`` when there is no such message."""
+    def content(self, message_id: str, role: str) -> str | None:
+        """The text of a message; ``None`` when there is no such message of that role."""
         index = self.by_id.get(message_id)
-        return None if index is None else text_of(self.messages[index])
+        if index is None or self.messages[index].get("role") != role:
+            return None  # a client may give any id to any message: what a user says is never the model's
+        return text_of(self.messages[index])
 
     def call(self, call_id: str) -> dict[str, Any] | None:
         """A tool call of an assistant message."""
@@ -122,11 +128,23 @@ def see(given: Given, opener: Opener, subagent: str | None = None) -> Seen:
         DecryptionError: A token does not open, and the opener is to tell.
     """
     own = (message for message in _messages(given) if message.get("subagentRunId") == subagent)
-    seen = Seen(list(own), opener)
+    seen = Seen(list(own), opener, subagent)
+    _read_values(seen)
     for index, message in enumerate(seen.messages):
         seen.by_id.setdefault(str(message.get("id")), index)
         _LOOK.get(str(message.get("role")), _nothing)(seen, index, message)
     return seen
+
+
+def _read_values(seen: Seen) -> None:
+    """Open every value before any is believed."""
+    for message in seen.messages:
+        if message.get("role") in _LOOK:
+            for entity in (message, *calls_of(message)):
+                value = entity.get("encryptedValue")
+                if isinstance(value, str) and value:
+                    seen.opened[id(entity)] = seen.opener.read(value)
+    seen.sealed = {o.envelope.response.id for o in seen.opened.values() if o.sealed and o.envelope}
 
 
 def thread_of(given: Given) -> str | None:
@@ -195,13 +213,21 @@ def _learn(seen: Seen, index: int, envelope: Envelope) -> Response:
 
 
 def _open(seen: Seen, entity: Mapping[str, Any]) -> Opened:
-    value = entity.get("encryptedValue")
-    if not isinstance(value, str) or not value:
-        return Opened()
-    opened = seen.opener.read(value)
-    if opened.refused:
-        seen.refused[str(entity.get("id"))] = opened.refused
-    return opened
+    opened = seen.opened.get(id(entity), Opened())
+    refused = opened.refused or _misused(seen, opened)
+    if refused:
+        seen.refused[str(entity.get("id"))] = refused
+    return Opened(refused=refused) if refused else opened
+
+
+def _misused(seen: Seen, opened: Opened) -> str:
+    """Why an envelope that can be read may not be used here."""
+    if opened.envelope is None:
+        return ""
+    place = opened.envelope.response
+    if place.subagent != seen.subagent:
+        return "misplaced"
+    return "unauthenticated" if place.id in seen.sealed and not opened.sealed else ""
 
 
 def _nothing(seen: Seen, index: int, message: dict[str, Any]) -> None:

@@ -32,6 +32,8 @@ _REASONS = {
     "unauthenticated": "its encryptedValue is not encrypted, and with keys only what they open is read",
     "too_large": "its encryptedValue is longer than restoring accepts",
     "text_modified": "its text is not the text that its encryptedValue was made for",
+    "part_missing": "one of the messages it was shown in is gone",
+    "misplaced": "its encryptedValue was written for another subagent",
     "incomplete": "it was cut, so it is shown and never sent back",
     "foreign_origin": "its encryptedValue names a producer whose values this provider cannot read",
     "unknown_origin": "its encryptedValue does not name its producer",

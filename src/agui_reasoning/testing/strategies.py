@@ -356,9 +356,23 @@ def runs(
         return f"id-{next(numbers)}"
 
     conversation = Conversation("thread-1", on_warning=_ignore, new_id=new_id)
+    turn = _fresh(turns(api, provider=provider))
     for _ in range(draw(st.integers(0, 2))):
-        _play(draw, conversation, new_id, api, provider)
-    return _play(draw, conversation, new_id, api, provider)
+        _play(draw, conversation, new_id, turn)
+    return _play(draw, conversation, new_id, turn)
+
+
+def _fresh(responses: Strategy[Turn]) -> Strategy[Turn]:
+    """Responses whose ids no earlier one has: a provider gives each item one of its own."""
+    used: set[str] = set()
+
+    def is_fresh(turn: Turn) -> bool:
+        names = {name for part in turn.parts for name in _names(part)}
+        fresh = not names & used
+        used.update(names)
+        return fresh
+
+    return responses.filter(is_fresh)
 
 
 def run_inputs(api: str | None = None, *, provider: str | None = None) -> Strategy[RunAgentInput]:
@@ -375,15 +389,14 @@ def _play(
     draw: Draw,
     conversation: Conversation,
     new_id: Callable[[], str],
-    api: str | None,
-    provider: str | None,
+    turn: Strategy[Turn],
 ) -> tuple[RunAgentInput, list[Event]]:
     """One run on top of a conversation; what it leaves open is answered by the client."""
     run_input = conversation.run_input(draw(_CLEAN))
     run = Run(run_input, new_id=new_id, on_warning=_ignore)
     events = run.start()
     while True:
-        for delta in stream(draw(turns(api, provider=provider))):
+        for delta in stream(draw(turn)):
             events += run.receive(delta)
         # The agent answers the calls itself and asks again, or leaves them to the client.
         if not run.pending_calls or draw(st.booleans()):

@@ -21,6 +21,7 @@ from agui_reasoning import (
 from agui_reasoning.audit import AuditRecord
 from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.deltas import (
+    CloseDelta,
     FinishDelta,
     NativeDelta,
     OpaqueDelta,
@@ -405,3 +406,26 @@ def test_a_response_of_which_nothing_is_shown_keeps_its_place(front_end: str) ->
         "tool",
         "resp_2",
     ]
+
+
+def test_a_unit_of_which_a_message_is_missing_is_not_sent_back() -> None:
+    flat = Origin("deepseek", "openai-chat", "deepseek-v4-pro")
+    items = (
+        ResponseStart(flat),
+        ReasoningDelta("First.", key="0"),
+        CloseDelta(key="0"),
+        TextDelta("Say."),
+        ReasoningDelta("Second.", key="0"),
+        FinishDelta("stop"),
+    )
+    given = messages_of(*items, keys=KEYS)
+    assert [message["role"] for message in given] == ["user", "reasoning", "assistant", "reasoning"]
+    assert outcomes(restore(run_input(given), keys=KEYS)) == [("restored", "")]
+    history = restore(run_input([given[0], *given[2:]]), keys=KEYS)
+    assert outcomes(history) == [("dropped", "part_missing")]
+    assert reasoning_of(history)[0].status == "incomplete"
+
+
+def test_erasing_leaves_no_field_of_a_producers_own() -> None:
+    message = {"id": "a", "role": "assistant", "content": "Yes.", "reasoning_content": "A private thought."}
+    assert "private" not in repr(erase_reasoning([message]))
