@@ -361,3 +361,23 @@ def test_the_messages_of_subagents_are_restored_only_when_asked() -> None:
     run = Run(INPUT | {"messages": messages})
     assert [turn.parts[0].text for turn in run.history.turns] == ["mine"]  # type: ignore[union-attr]
     assert [t.parts[0].text for t in run.subagent("s", id="S").history.turns] == ["theirs"]  # type: ignore[union-attr]
+
+
+def test_the_result_of_a_subagents_tool_is_no_result_of_its_parents() -> None:
+    parent = Run({"threadId": "t", "runId": "r", "messages": []})
+    child = parent.subagent("helper")
+    events = parent.start() + parent.receive(TextDelta("I "))
+    events += parent.receive(child.start()[0])
+    for item in (ToolCallDelta("c", "f", "{}"), ToolResultDelta("c", "4")):
+        events += [event for told in child.receive(item) for event in parent.receive(told)]
+    events += [event for told in child.finish() for event in parent.receive(told)]
+    events += parent.receive(TextDelta("know.")) + parent.finish()
+    assert [
+        getattr(event, "delta", None) for event in events if event.type.value == "TEXT_MESSAGE_CONTENT"
+    ] == [
+        "I ",
+        "know.",
+    ]
+    assert [event.type.value for event in events].count("TEXT_MESSAGE_START") == 1
+    assert parent.history.messages == []
+    assert [message.role for message in child.history.messages] == ["tool"]

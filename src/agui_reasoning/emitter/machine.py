@@ -222,7 +222,7 @@ class Emitter:
     def _pass_on(self, event: Event) -> list[Event | SummaryDue]:
         self._foreign.see(event)
         before: list[Event | SummaryDue] = []
-        if isinstance(event, ToolCallResultEvent):
+        if isinstance(event, ToolCallResultEvent) and event.subagent_run_id in (None, self._values.subagent):
             # The result of the agent's tool ends the response, as a delta of it would.
             before = self._writer.write(self._assembler.close())
             self._writer.note_result(event.message_id, event.tool_call_id, event.content)
