@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import traceback
@@ -19,6 +20,7 @@ from agui_reasoning import (
     Run,
     build_request,
     check_events,
+    reduce_events,
     restore,
     scripted,
 )
@@ -135,6 +137,53 @@ def _traceback(run: Run, deltas: Iterator[Delta]) -> str:
         told = "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format())
         return re.sub(r"^    \w+ = ", "\0", told, flags=re.MULTILINE)  # the names of the locals
     return ""
+
+
+SAMPLE = [param for param in EVERY if param.values[2] is not None][::97]
+
+
+@pytest.mark.parametrize(("visibility", "api", "file"), SAMPLE)
+def test_no_command_shows_hidden_text_of_a_stream(
+    visibility: str, api: str, file: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """But for the provider's request itself, which holds everything, and goes to nobody else."""
+    pytest.importorskip("typer", reason="the extra `cli` is not installed")
+    from agui_reasoning.cli import main
+
+    deltas = decode(load(file))
+    canary = Canary(fold(deltas), visibility)
+    run = make(visibility, keys=KEYS, on_warning=lambda text: None)
+    events = run.start() + [event for delta in deltas for event in run.receive(delta)] + run.finish()
+    stream, keys = tmp_path / "stream.sse", tmp_path / "keys"
+    stream.write_bytes(b"".join(map(SSEEncoder().encode, events)))
+    keys.write_text(KEYS.to_env())
+    keys.chmod(0o600)
+    history = tmp_path / "history.json"
+    history.write_text(json.dumps([m.model_dump(mode="json", by_alias=True) for m in reduce_events(events)]))
+    commands = [
+        ("check", stream),
+        ("check", "--json", stream),
+        ("reduce", stream),
+        ("reduce", "--json", stream),
+        ("downgrade", stream),
+        ("upgrade", "--json", stream),
+        ("rekey", "--dry-run", "--thread", "thread", "--keys-file", keys, history),
+    ]
+    for command in commands:
+        main(list(map(str, command)))
+        out, err = capfd.readouterr()
+        assert out + err
+        canary.look(str(command[0]), _strings_of(out) + err)
+    main(["request", "--api", api, "--thread", "thread", "--keys-file", str(keys), "--report", str(history)])
+    canary.look("what request says", capfd.readouterr().err)
+
+
+def _strings_of(out: str) -> str:
+    """Text as it is; JSON and streams as the strings in them, because deltas stand in pieces in a stream."""
+    try:
+        return "\0".join(strings(read_events(out.encode())))
+    except (AGUIReasoningError, ValueError):
+        return out
 
 
 def test_the_canary_sings() -> None:
