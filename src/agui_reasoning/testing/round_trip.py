@@ -25,6 +25,7 @@ from agui_reasoning.testing.held import Client, Messages, ignore
 
 __all__ = ["Lane"]
 
+_PART_MISSING = "part_missing"
 _REASONS = {
     "no_value": "it has no encryptedValue (none was sent, or before the message existed)",
     "unknown_value": "its encryptedValue is no envelope of agui-reasoning",
@@ -32,7 +33,7 @@ _REASONS = {
     "unauthenticated": "its encryptedValue is not encrypted, and with keys only what they open is read",
     "too_large": "its encryptedValue is longer than restoring accepts",
     "text_modified": "its text is not the text that its encryptedValue was made for",
-    "part_missing": "one of the messages it was shown in is gone",
+    _PART_MISSING: "one of the messages it was shown in is gone",
     "misplaced": "its encryptedValue was written for another subagent",
     "incomplete": "it was cut, so it is shown and never sent back",
     "foreign_origin": "its encryptedValue names a producer whose values this provider cannot read",
@@ -134,11 +135,14 @@ class Lane:
         ]
         for thought, history in self._alone.items():
             dropped = [entry for entry in history.report if entry.outcome == "dropped"]
+            # Alone, a message of a unit that resumed lacks the others: only all together tell.
+            dropped = [entry for entry in dropped if entry.reason != _PART_MISSING]
             faults += [f"message {thought!r}: {_why(entry.reason)}" for entry in dropped]
+        told = {*self._alone, *self._client.known}
         return faults + [
             f"{entry.unit!r}: {_why(entry.reason)}"
             for entry in self._whole.report
-            if entry.outcome == "dropped" and entry.unit not in {*self._alone, *self._client.known}
+            if entry.outcome == "dropped" and (entry.unit not in told or entry.reason == _PART_MISSING)
         ]
 
     def _misplaced(self) -> list[str]:
