@@ -24,15 +24,16 @@ class AuditRecord:
         reason: Why it was dropped, as in the report of the history.
         unit: The id of the message or call.
         thread_id: The thread, where it is known.
+        tenant: Whose conversation it is, where there are keys.
         run_id: The run, where there is one.
         span_id: The reasoning span it was shown in.
         provider: Who produced it.
         api: Through which API.
         model: Which model.
         visibility: What the client was allowed to see.
-        key_id: The key that encrypted it.
+        key_id: The key that encrypted it; of a value that came back, the key that it names.
         text_chars: Code points of reasoning text.
-        shown_chars: Code points that the client was shown in its place.
+        shown_chars: Code points that the client was shown in its place as it streamed.
         opaque_chars: Characters of the provider's opaque values.
         value_chars: Characters of the value that travels.
     """
@@ -42,6 +43,7 @@ class AuditRecord:
     unit: str
     reason: str = ""
     thread_id: str | None = None
+    tenant: str | None = None
     run_id: str | None = None
     span_id: str | None = None
     provider: str | None = None

@@ -18,7 +18,7 @@ from agui_reasoning.emitter.machine import new_uuid
 from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.emitter.summaries import Summaries, Summarise, SummaryDue
 from agui_reasoning.emitter.values import Anchors
-from agui_reasoning.envelope import OnUndecryptable
+from agui_reasoning.envelope import OnUndecryptable, Opener
 from agui_reasoning.errors import ConfigurationError, LocalProtocolError, RemoteProtocolError
 from agui_reasoning.frames import Ending, Frame, RunFrame, SubagentFrame
 from agui_reasoning.parts import Part, ToolCallPart
@@ -125,6 +125,7 @@ class Run:
             "on_audit": self._audited(on_audit),
         }
         self.visibility = visibility
+        Opener(on_undecryptable=on_undecryptable)  # what means nothing is told now
         self._new_id = new_id or new_uuid
         self._on_warning = on_warning
         self._now_ms = now_ms

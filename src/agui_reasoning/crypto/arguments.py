@@ -9,7 +9,7 @@ from agui_reasoning.crypto.jwe import MAX_EXPIRY, MAX_PLAINTEXT_BYTES
 from agui_reasoning.crypto.secret import Secret
 from agui_reasoning.errors import ConfigurationError
 
-__all__ = ["bound", "expiry", "padded"]
+__all__ = ["bound", "check_options", "expiry", "padded"]
 
 
 def bound(binding: object) -> Binding:
@@ -43,6 +43,18 @@ def padded(plaintext: object, pad_to: object) -> Secret | ConfigurationError:
             hint="Keep what is that large elsewhere, or pad less.",
         )
     return Secret(bytes(plaintext) + b" " * spaces)
+
+
+def check_options(ttl_s: object, pad_to: object) -> None:
+    """Refuse options that `KeyRing.encrypt` would refuse.
+
+    Raises:
+        ConfigurationError: One cannot be used (``bad_ttl``, ``bad_padding``).
+    """
+    expiry(ttl_s, lambda: 0.0)
+    wrong = padded(b"", pad_to)
+    if isinstance(wrong, ConfigurationError):
+        raise wrong
 
 
 def expiry(ttl_s: object, now: Callable[[], float]) -> int | None:

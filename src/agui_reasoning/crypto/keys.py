@@ -37,7 +37,7 @@ from agui_reasoning.crypto.jwe import (
 from agui_reasoning.crypto.secret import Secret
 from agui_reasoning.errors import AGUIReasoningWarning, ConfigurationError, DecryptionError
 
-__all__ = ["DEFAULT_VARIABLE", "KeyRing", "looks_like_token"]
+__all__ = ["DEFAULT_VARIABLE", "KeyRing", "looks_like_token", "token_key_id"]
 
 DEFAULT_VARIABLE: Final = "AGUI_REASONING_KEYS"
 
@@ -53,6 +53,12 @@ def looks_like_token(value: str) -> bool:
         (True, False)
     """
     return isinstance(value, str) and claims_type(value)
+
+
+def token_key_id(value: str) -> str | None:
+    """The id of the key that a token names; ``None`` for what is no token of ours. Its header is believed."""
+    header = read_header(value.partition(".")[0])
+    return header.kid if header else None
 
 
 @final

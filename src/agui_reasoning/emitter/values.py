@@ -195,6 +195,7 @@ class Values:
                 "not_kept" if envelope is None else "encrypted" if self._sealer else "plain",
                 unit,
                 thread_id=self._sealer.binding.thread_id if self._sealer else None,
+                tenant=self._sealer.binding.tenant if self._sealer else None,
                 span_id=message.span_id if message else None,
                 provider=origin.provider if origin else None,
                 api=origin.api if origin else None,

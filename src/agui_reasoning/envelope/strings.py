@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 from pydantic import ValidationError
 
-from agui_reasoning.crypto import Binding, KeyRing, looks_like_token
+from agui_reasoning.crypto import Binding, KeyRing, check_options, looks_like_token
 from agui_reasoning.envelope.records import Envelope
 from agui_reasoning.errors import ConfigurationError, DecryptionError
 from agui_reasoning.strict_json import dump, load
@@ -64,6 +64,16 @@ class Sealer:
     ttl_s: int | None = None
     pad_to: int = 0
 
+    def __post_init__(self) -> None:
+        """Refuse what could encrypt nothing, before there is anything to encrypt."""
+        if not isinstance(self.keys, KeyRing):
+            raise ConfigurationError(
+                f"The keys are {type(self.keys).__name__}, not a KeyRing.",
+                code="bad_keys",
+                hint="Pass agui_reasoning.crypto.KeyRing, for example KeyRing.from_env().",
+            )
+        check_options(self.ttl_s, self.pad_to)
+
     def write(self, envelope: Envelope) -> str:
         """Encrypt an envelope."""
         # No variable holds the plaintext: a traceback that shows locals must not show it.
@@ -102,6 +112,15 @@ class Opener:
     binding: Binding | None = None
     accept_plain: bool = False
     on_undecryptable: OnUndecryptable = "drop"
+
+    def __post_init__(self) -> None:
+        """Refuse a word that means nothing: whoever wrote it wanted to hear of something."""
+        if self.on_undecryptable not in get_args(OnUndecryptable):
+            raise ConfigurationError(
+                f"on_undecryptable is {self.on_undecryptable!r}, which means nothing.",
+                code="wrong_option",
+                hint='Pass "drop" or "raise".',
+            )
 
     def read(self, value: str) -> Opened:
         """Read a value.

@@ -22,17 +22,18 @@ from starlette.routing import Route
 from agui_reasoning.aio import run_agent
 from agui_reasoning.asgi import AGUIResponse
 from agui_reasoning.audit import OnAudit
-from agui_reasoning.crypto import KeyRing
+from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.driver import OnError, now_in_ms
 from agui_reasoning.emitter.disclosure import Disclosure, Visibility
 from agui_reasoning.emitter.summaries import Summarise
-from agui_reasoning.envelope import OnUndecryptable
-from agui_reasoning.errors import RemoteProtocolError
+from agui_reasoning.envelope import OnUndecryptable, Opener, Sealer
+from agui_reasoning.errors import ConfigurationError, RemoteProtocolError
 from agui_reasoning.gateway.capabilities import capabilities
 from agui_reasoning.gateway.guard import middleware, refusal
 from agui_reasoning.gateway.page import render
 from agui_reasoning.gateway.replay import ReplayUpstream
 from agui_reasoning.gateway.upstream import Upstream
+from agui_reasoning.parts import Origin
 from agui_reasoning.run import Run
 from agui_reasoning.strict_json import Malformed, load
 
@@ -45,7 +46,7 @@ Tenant: TypeAlias = Callable[[Request], str | Awaitable[str]]
 """Tells whose conversation a request belongs to."""
 
 _log = logging.getLogger("agui_reasoning")
-_STATUS = {"bad_input": 422, "body_too_large": 413, "not_declared_json": 415}
+_STATUS = {"no_tenant": 401, "bad_input": 422, "body_too_large": 413, "not_declared_json": 415}
 _NAMES = {404: "not_found", 405: "method_not_allowed"}
 
 
@@ -81,7 +82,8 @@ def create_app(
         visibility: How much of the reasoning is shown; see `Run`, as all that follow to ``on_audit``.
         keys: Encrypt every value, and open what comes back.
         tenant: Gives the tenant of a request from your authentication, or raises Starlette's
-            ``HTTPException``. Without it everyone who knows a thread's id is the same to the keys.
+            ``HTTPException``; an empty one is refused with status 401. Without this function everyone who
+            knows a thread's id is the same to the keys.
         ttl_s: Seconds after which encrypted values no longer open.
         pad_to: Pads what is encrypted to a multiple of so many bytes.
         summarise: Makes summaries; may be asynchronous.
@@ -93,11 +95,12 @@ def create_app(
         allowed_origins: Origins whose pages may use the gateway, besides its own; ``*`` is every page.
 
     Raises:
-        ConfigurationError: An origin is none (``bad_origin``), or there is no such visibility
-            (``unknown_visibility``).
+        ConfigurationError: An origin is none (``bad_origin``), there is no such visibility
+            (``unknown_visibility``) or what it hides would be lost (``visibility_without_keys``), or another
+            option cannot be used (``bad_keys``, ``bad_ttl``, ``bad_padding``, ``wrong_option``).
     """
     chosen = upstream or ReplayUpstream()
-    Disclosure(visibility)  # what does not exist is told now, and not in every run
+    _check_options(chosen, visibility, keys, tenant, ttl_s, pad_to, on_undecryptable)
     told = capabilities(chosen, visibility=visibility, encrypted=keys is not None)
     options = {
         "new_id": new_id,
@@ -158,13 +161,22 @@ class _Endpoint:
         return HTMLResponse(render(str(request.url_for("agent")), self.upstream.name))
 
     async def tell(self, request: Request) -> Response:
+        try:
+            await self._tenant(request)
+        except RemoteProtocolError as error:
+            return refusal(_STATUS[error.code], error.code, str(error))
         return JSONResponse(self.told.model_dump(mode="json", by_alias=True, exclude_none=True))
 
     async def _tenant(self, request: Request) -> str:
         if self.tenant is None:
             return ""
-        tenant = self.tenant(request)
-        return await tenant if isawaitable(tenant) else tenant
+        told = self.tenant(request)
+        tenant = await told if isawaitable(told) else told
+        if not isinstance(tenant, str) or not tenant:
+            raise RemoteProtocolError(
+                "The request belongs to nobody.", code="no_tenant", hint="Sign in; ask who runs the gateway."
+            )
+        return tenant
 
     def _run(self, run_input: Any, tenant: str) -> Run:
         return Run(
@@ -176,6 +188,30 @@ class _Endpoint:
             **self.options,
             now_ms=now_in_ms,
             on_warning=_log.warning,
+        )
+
+
+def _check_options(
+    upstream: Upstream,
+    visibility: Visibility,
+    keys: KeyRing | None,
+    tenant: Tenant | None,
+    ttl_s: int | None,
+    pad_to: int,
+    on_undecryptable: OnUndecryptable,
+) -> None:
+    """Tell now, and not in every run, what cannot work."""
+    disclosure = Disclosure(visibility, keys is not None)
+    if upstream.api is not None:
+        disclosure.check(Origin(upstream.provider, upstream.api, upstream.model))
+    Opener(on_undecryptable=on_undecryptable)
+    if keys is not None:
+        Sealer(keys, Binding(""), ttl_s, pad_to)
+    if tenant is not None and not callable(tenant):
+        raise ConfigurationError(
+            f"The tenant is {type(tenant).__name__}, not a function of the request.",
+            code="wrong_option",
+            hint="Pass a function that tells by your authentication whose conversation a request is.",
         )
 
 

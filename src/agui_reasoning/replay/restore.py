@@ -9,15 +9,15 @@ else does.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 from ag_ui.core import Message
 
 from agui_reasoning.audit import AuditRecord, OnAudit
-from agui_reasoning.crypto import Binding, KeyRing
+from agui_reasoning.crypto import Binding, KeyRing, token_key_id
 from agui_reasoning.envelope import OnUndecryptable, Opener
 from agui_reasoning.errors import ConfigurationError
-from agui_reasoning.parts import ToolCallPart, Turn
+from agui_reasoning.parts import Part, ReasoningPart, ToolCallPart, Turn
 from agui_reasoning.replay.fallback import fallback_turns
 from agui_reasoning.replay.history import History, ReportEntry
 from agui_reasoning.replay.messages import as_message
@@ -77,15 +77,33 @@ def restore(
     placed += fallback_turns(seen, claimed_messages, claimed_calls, assume_provider, report)
     report += _refused_elsewhere(seen)
     if on_audit is not None:
+        parts = {name: part for turn in turns.values() for part, name in _seen_parts(turn)}
         for entry in report:
-            on_audit(_audit_record(entry, opener))
+            on_audit(_audit_record(entry, opener, seen.value(entry.unit), parts.get(entry.unit)))
     return History(tuple(_in_order(seen, placed)), tuple(report))
 
 
-def _audit_record(entry: ReportEntry, opener: Opener) -> AuditRecord:
-    outcome: Literal["restored", "dropped"] = "restored" if entry.outcome == "restored" else "dropped"
-    thread_id = opener.binding.thread_id if opener.binding else None
-    return AuditRecord("restored", outcome, entry.unit, entry.reason, thread_id)
+def _seen_parts(turn: Turn) -> Iterator[tuple[Part, str]]:
+    return zip(turn.parts, turn.seen, strict=True)
+
+
+def _audit_record(entry: ReportEntry, opener: Opener, value: str, part: Part | None) -> AuditRecord:
+    origin = part.origin if part else None
+    return AuditRecord(
+        "restored",
+        "restored" if entry.outcome == "restored" else "dropped",
+        entry.unit,
+        entry.reason,
+        thread_id=opener.binding.thread_id if opener.binding else None,
+        tenant=opener.binding.tenant if opener.binding else None,
+        provider=origin.provider if origin else None,
+        api=origin.api if origin else None,
+        model=origin.model if origin else None,
+        key_id=token_key_id(value),
+        text_chars=len(part.text) if isinstance(part, ReasoningPart) else 0,
+        opaque_chars=sum(len(opaque.value) for opaque in getattr(part, "opaque", ())),
+        value_chars=len(value),
+    )
 
 
 def _binding(given: Given, keys: KeyRing | None, thread_id: str | None, tenant: str) -> Binding | None:

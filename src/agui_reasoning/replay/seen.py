@@ -96,6 +96,13 @@ class Seen:
             return None  # a client may give any id to any message: what a user says is never the model's
         return text_of(self.messages[index])
 
+    def value(self, unit: str) -> str:
+        """The encrypted value of a message or call; empty when it has none."""
+        index = self.by_id.get(unit)
+        entity = self.call(unit) if index is None else self.messages[index]
+        value = (entity or {}).get("encryptedValue")
+        return value if isinstance(value, str) else ""
+
     def call(self, call_id: str) -> dict[str, Any] | None:
         """A tool call of an assistant message."""
         place = self.calls.get(call_id)

@@ -167,3 +167,33 @@ def test_capabilities_tell_what_is_shown() -> None:
         told = json.loads(connection.getresponse().read())
         connection.close()
     assert told["reasoning"] == {"supported": False, "streaming": False, "encrypted": True}
+
+
+@pytest.mark.parametrize("tenant", ["", None])
+def test_a_request_that_belongs_to_nobody_is_refused(tenant: Any) -> None:
+    with gateway("anthropic-messages", tenant=lambda request: tenant) as (url, asked):
+        refused = json.loads(ask(url, Conversation("thread"), "Umbrella or raincoat?"))
+        connection = HTTPConnection(urlsplit(url).netloc, timeout=TIMEOUT)
+        connection.request("GET", "/agent/capabilities")
+        status = connection.getresponse().status
+        connection.close()
+    assert refused["error"]["code"] == "no_tenant"
+    assert status == 401
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"visibility": "hidden"}, "visibility_without_keys"),
+        ({"keys": "secret"}, "bad_keys"),
+        ({"keys": KEYS, "ttl_s": -1}, "bad_ttl"),
+        ({"keys": KEYS, "pad_to": -1}, "bad_padding"),
+        ({"on_undecryptable": "fail"}, "wrong_option"),
+        ({"tenant": "alice"}, "wrong_option"),
+    ],
+)
+def test_what_cannot_work_is_told_when_the_application_is_made(options: dict[str, Any], code: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        create_app(**options)
+    assert caught.value.code == code
