@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict
 from agui_reasoning.parts import Origin
 
 __all__ = [
+    "NO_RULE",
     "EchoFlag",
     "EchoRule",
     "EchoStatus",
@@ -182,7 +183,8 @@ class Format(_Row):
         return _any(self.model, _model_names(model))
 
 
-_DEFAULT = EchoRule(api="*", status="unknown", evidence="no row", checked="")
+NO_RULE = EchoRule(api="*", status="unknown", evidence="no row", checked="")
+"""What `rule_for` gives when no row is about an origin."""
 
 VENDORS = {"anthropic-messages": "anthropic", "openai-responses": "openai"}
 """Who serves an API when nobody is named."""
@@ -234,7 +236,7 @@ def _formats() -> tuple[Format, ...]:
 @cache
 def rule_for(origin: Origin) -> EchoRule:
     """The row for an origin; an unknown one gets the safe default, ``unknown``."""
-    return next((rule for rule in rules() if rule.matches(origin)), _DEFAULT)
+    return next((rule for rule in rules() if rule.matches(origin)), NO_RULE)
 
 
 def format_of(name: str) -> Format | None:

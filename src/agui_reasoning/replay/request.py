@@ -20,7 +20,7 @@ from agui_reasoning.errors import (
     ReasoningLostWarning,
 )
 from agui_reasoning.parts import Opaque, Origin, Quiet, ReasoningPart, Turn
-from agui_reasoning.policy import VENDORS, EchoFlag, EchoRule, rule_for
+from agui_reasoning.policy import NO_RULE, VENDORS, EchoFlag, EchoRule, rule_for
 from agui_reasoning.providers.encoding import Encoder, Encoding, Ledger, Said, Step
 from agui_reasoning.replay.history import History, ReportEntry
 from agui_reasoning.replay.prepare import CallIds, prepare
@@ -167,6 +167,11 @@ def build_request(
         _apply(body, flags)
     if target.provider is None:
         ledger.note(f"Nobody said who serves {api}: no reasoning is sent back. Name the provider.")
+    elif rule is NO_RULE and any(verdict.reason == "policy" for _, verdict in ledger.verdicts.values()):
+        ledger.note(
+            f"No row of the echo policy is about the provider {target.provider!r} of {api}: no reasoning is "
+            "sent back. Is the name spelled as in the policy?"
+        )
     request = _request(body, flags, ledger, told)
     _warn(request, ledger, on_warning)
     return request

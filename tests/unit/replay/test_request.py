@@ -160,3 +160,23 @@ def test_messages_are_restored_first() -> None:
         "forwardedProps": None,
     }
     assert build_request("openai-chat", run_input, provider="openai", model="gpt-5").body == made.body
+
+
+def test_a_provider_that_no_row_is_about_is_told_when_reasoning_stays_behind() -> None:
+    claude = Origin("anthropic", "anthropic-messages", "claude")
+    signed = ReasoningPart((Segment("text", 0, "Hm."),), (Opaque("anthropic.signature", "SIG"),))
+    turn = Turn((signed, TextPart("Hi.")), claude)
+    heard: list[str] = []
+    build_request(
+        "anthropic-messages",
+        History((USER, turn)),
+        provider="antropic",
+        model="claude",
+        on_warning=heard.append,
+    )
+    assert len(heard) == 1
+    assert "'antropic'" in heard[0]
+    build_request(
+        "anthropic-messages", History((USER,)), provider="antropic", model="claude", on_warning=heard.append
+    )
+    assert len(heard) == 1
