@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from agui_reasoning.cli.check import check
 from agui_reasoning.cli.demo import demo
@@ -54,6 +56,17 @@ def run(args: Sequence[str] | None = None) -> int:
         return 2
     try:
         status = app(args=None if args is None else list(args), prog_name=_NAME, standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:  # that of the flush too: a command that ends early has not written all
+        return _reader_left()
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # rich's way to say so, with status 1
+            return _reader_left()
+        raise
+    except OSError as error:
+        _discard_output()
+        line("error", f"{_NO_OUTPUT}: {error.strerror}. {_OUTPUT_HINT}")
+        return 2
     except _UsageError as error:
         line("error", f"{_reason(error)} See '{_command(error)} --help'. [usage]")
         return 2
@@ -71,23 +84,54 @@ def _command(error: Any) -> str:
     return error.ctx.command_path if error.ctx else _NAME
 
 
+class _PlainFlags:
+    """Shows flags without a type: they take no value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, as the help shows them."""
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False) and param.metavar is None:
+                param.metavar = ""
+        return params
+
+
+class _Group(_PlainFlags, TyperGroup):
+    """The application."""
+
+
+class _Command(_PlainFlags, TyperCommand):
+    """A command whose wrong usage points to its own help, whoever finds it wrong."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words behind the command's name."""
+        try:
+            return super().parse_args(ctx, args)
+        except _UsageError as error:
+            vars(error)["ctx"] = vars(error).get("ctx") or ctx
+            raise
+
+
+def _paragraphs(command: Callable[..., None]) -> str:
+    """The docstring with a line for each paragraph: the lines of the source are not those of a terminal."""
+    return "\n\n".join(" ".join(part.split()) for part in (inspect.getdoc(command) or "").split("\n\n"))
+
+
 def _guarded(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def call(*args: Any, **options: Any) -> None:
         try:
             command(*args, **options)
-            sys.stdout.flush()
         except AGUIReasoningError as error:
             raise typer.Exit(complain(error)) from None
-        except BrokenPipeError:  # the reader has seen enough, as in `| head`
-            _discard_output()
-            raise typer.Exit(0) from None
-        except OSError as error:
-            _discard_output()
-            line("error", f"{_NO_OUTPUT}: {error.strerror}. {_OUTPUT_HINT}")
-            raise typer.Exit(2) from None
 
     return call
+
+
+def _reader_left() -> int:
+    """The reader has seen enough, as in ``| head``: whatever was found out, nobody waits for it."""
+    _discard_output()
+    return 0
 
 
 def _discard_output() -> None:
@@ -102,7 +146,7 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
+@app.callback(cls=_Group, invoke_without_command=True)
 def _main(
     context: typer.Context,
     show_version: Annotated[
@@ -130,4 +174,4 @@ for _command_function in (
     decrypt,
     rekey,
 ):
-    app.command()(_guarded(_command_function))
+    app.command(cls=_Command, help=_paragraphs(_command_function))(_guarded(_command_function))

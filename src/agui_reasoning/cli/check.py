@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
 from rich.text import Text
 
+from agui_reasoning.cli.reading import STDIN
 from agui_reasoning.cli.screen import stdout_console
-from agui_reasoning.cli.source import read_file
+from agui_reasoning.cli.stream import Stream, read_stream
 from agui_reasoning.consumer import Finding, check_events
-from agui_reasoning.wire import read_events
 
 __all__ = ["check"]
 
+_TRUNCATED: Final = "truncated_run"
 _STYLES = {"error": "bold red", "warning": "yellow"}
 
 
@@ -29,22 +30,47 @@ def check(
     """Verify an AG-UI stream, and lint what is valid in it and still loses data in real clients.
 
     FILE holds the events as server-sent events, JSON lines or a JSON array. Each finding has a page in the
-    documentation, under its code. Ends with 1 when the stream breaks the protocol.
+    documentation, under its code; of several with one code the first is shown, --json has all. Ends with 1
+    when the stream breaks the protocol or is cut, and with 2 when it cannot be read to its end.
     """
-    events = read_events(read_file(file))
-    findings = check_events(events)
+    stream = read_stream(file)
+    events, findings = len(stream.events), _findings(stream)
     counts: Counter[str] = Counter(finding.severity for finding in findings)
     if as_json:
-        print(json.dumps(_report(len(events), counts, findings), indent=2))
+        print(json.dumps(_report(events, counts, findings, readable=stream.error is None), indent=2))
     else:
-        _show(len(events), counts, findings)
+        _show(events, counts, findings)
+        if _is_old(stream.events):
+            _show_way_out(file)
+    if stream.error is not None:
+        raise stream.error
     if counts["error"] or (strict and findings):
         raise typer.Exit(1)
 
 
-def _report(events: int, counts: Counter[str], findings: Sequence[Finding]) -> dict[str, object]:
+def _findings(stream: Stream) -> list[Finding]:
+    """What was found, the cut included; of an end that was not reached nothing can be said."""
+    findings, end = check_events(stream.events), len(stream.events)
+    ended = [finding for finding in findings if (finding.code, finding.index) != (_TRUNCATED, end)]
+    if stream.error is not None:
+        return ended
+    if stream.cut and len(ended) == len(findings):
+        remedy = "The connection was probably cut. What came before is kept."
+        findings.append(
+            Finding(_TRUNCATED, "error", end, "The stream ended in the middle of an event.", remedy)
+        )
+    return findings
+
+
+def _is_old(events: Iterable[Mapping[str, Any]]) -> bool:
+    return any(event["type"].startswith("THINKING_") for event in events)
+
+
+def _report(
+    events: int, counts: Counter[str], findings: Sequence[Finding], *, readable: bool
+) -> dict[str, object]:
     return {
-        "ok": not findings,
+        "ok": readable and not findings,
         "events": events,
         "errors": counts["error"],
         "warnings": counts["warning"],
@@ -54,13 +80,34 @@ def _report(events: int, counts: Counter[str], findings: Sequence[Finding]) -> d
 
 def _show(events: int, counts: Counter[str], findings: Sequence[Finding]) -> None:
     console = stdout_console()
-    for finding in findings:
+    alike = Counter(_kind(finding) for finding in findings)
+    for finding in _firsts(findings):
         where = "the end" if finding.index == events else f"event {finding.index}"
         head = (f"{finding.severity:<8}", _STYLES[finding.severity])
         console.print(Text.assemble(head, (f" {where}  ", "dim"), (finding.code, "bold")))
         console.print(Text(f"         {finding.message}"), soft_wrap=True)
         console.print(Text(f"         {finding.remedy}", "dim"), soft_wrap=True)
+        if more := alike[_kind(finding)] - 1:
+            console.print(Text(f"         and {more} more.", "dim"))
     console.print(Text(f"{_count(events, 'event')}: {_verdict(counts)}"))
+
+
+def _show_way_out(file: str) -> None:
+    name = "FILE" if file == STDIN else file
+    words = f"THINKING_* events are in it: agui-reasoning upgrade {name} turns them into REASONING_*."
+    stdout_console().print(Text(words), soft_wrap=True)
+
+
+def _firsts(findings: Iterable[Finding]) -> Iterable[Finding]:
+    """The first finding of each kind."""
+    firsts: dict[tuple[str, str], Finding] = {}
+    for finding in findings:
+        firsts.setdefault(_kind(finding), finding)
+    return firsts.values()
+
+
+def _kind(finding: Finding) -> tuple[str, str]:
+    return finding.code, finding.severity
 
 
 def _verdict(counts: Counter[str]) -> str:

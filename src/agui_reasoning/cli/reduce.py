@@ -11,10 +11,9 @@ from rich.text import Text
 
 from agui_reasoning.cli.report import warn
 from agui_reasoning.cli.screen import stdout_console
-from agui_reasoning.cli.source import read_file
+from agui_reasoning.cli.stream import Stream, read_stream
 from agui_reasoning.consumer import Conversation
 from agui_reasoning.errors import RemoteProtocolError
-from agui_reasoning.wire import read_events
 
 __all__ = ["reduce"]
 
@@ -28,10 +27,11 @@ def reduce(
     """Print the messages a client holds after an AG-UI stream.
 
     FILE holds the events as server-sent events, JSON lines or a JSON array. A stream that breaks the
-    protocol, or is cut, still gives what came before; the command then ends with 1.
+    protocol, or is cut, still gives what came before; the command then ends with 1. Where the rest cannot be
+    read at all, it ends with 2.
     """
     conversation = Conversation(on_warning=warn)
-    failure = _receive(conversation, read_events(read_file(file)))
+    failure = _receive(conversation, read_stream(file))
     messages = [message.model_dump(by_alias=True) for message in conversation.messages]
     if as_json:
         print(json.dumps(messages, indent=2))
@@ -41,14 +41,24 @@ def reduce(
         raise failure
 
 
-def _receive(conversation: Conversation, events: Sequence[Any]) -> RemoteProtocolError | None:
+def _receive(conversation: Conversation, stream: Stream) -> RemoteProtocolError | None:
     try:
-        for event in events:
+        for event in stream.events:
             conversation.receive(event)
+        if stream.error is not None:
+            return stream.error
         conversation.end_of_stream()
     except RemoteProtocolError as error:
         return error
-    return None
+    return _cut() if stream.cut else None
+
+
+def _cut() -> RemoteProtocolError:
+    return RemoteProtocolError(
+        "The stream ended in the middle of an event, after the end of a run.",
+        code="truncated_stream",
+        hint="The connection was probably cut.",
+    )
 
 
 def _show(messages: Sequence[dict[str, Any]]) -> None:

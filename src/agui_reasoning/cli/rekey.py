@@ -11,11 +11,12 @@ from typing import Annotated, Any, Final
 import typer
 
 from agui_reasoning.cli.reading import STDIN, lines, opened, progress
-from agui_reasoning.cli.report import warn
+from agui_reasoning.cli.report import line, warn
 from agui_reasoning.cli.rewrite import Rewrite, Sink, Standard
 from agui_reasoning.cli.ring import KeysEnv, KeysFile, Tenant, key_ring, named
 from agui_reasoning.cli.stored import History, Record, Value, histories, records, replaced, values
 from agui_reasoning.crypto import Binding, KeyRing, looks_like_token
+from agui_reasoning.crypto.jwe import read_header
 from agui_reasoning.crypto.keys import DEFAULT_VARIABLE
 from agui_reasoning.crypto.rekey import renewed
 from agui_reasoning.errors import ConfigurationError, DecryptionError
@@ -25,6 +26,7 @@ __all__ = ["rekey"]
 _LISTED: Final = 1000
 """How many tokens that do not open are remembered one by one: memory does not grow with the file."""
 _SHOWN: Final = 20
+_NAMED: Final = 5
 
 
 def rekey(
@@ -60,16 +62,18 @@ def rekey(
     if not as_json:
         _list(work.tally)
     if work.tally.undecryptable:
+        line("error", f"{work.failure()} [undecryptable]")
         raise typer.Exit(1)
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a token stands that does not open."""
+    """Where a token stands that does not open, and the key it names, if it names one."""
 
     line: int
     thread_id: str
     message_id: str
+    kid: str | None
 
 
 @dataclass(slots=True)
@@ -107,6 +111,17 @@ class _Work:
         """What was done, as JSON."""
         return {"file": file, "primary": self._ring.primary, "dry_run": dry_run, **asdict(self.tally)}
 
+    def failure(self) -> str:
+        """How many tokens do not open, and what to do about them."""
+        kids = {place.kid for place in self.tally.unopened if place.kid is not None}
+        missing = sorted(kids.difference(self._ring.kids))
+        names = ", ".join(missing[:_NAMED]) + (", ..." if len(missing) > _NAMED else "")
+        keys = f", and add the keys they name to the ring ({names})" if missing else ""
+        return (
+            f"Tokens that do not open: {self.tally.undecryptable}. Give the --tenant and --thread they were "
+            f"encrypted for{keys}; else they have expired or were altered."
+        )
+
     def _changes(self, record: Record, advance: Callable[[float], None]) -> dict[str, str]:
         """The tokens of a record that are to be replaced, each with what replaces it."""
         found = histories(record)
@@ -129,7 +144,9 @@ class _Work:
         try:
             new = renewed(value.value, self._ring, home, value.entity_id, value.subtype)
         except DecryptionError:
-            self._unopened(_Place(record.line, home.thread_id, value.message_id))
+            header = read_header(value.value.partition(".")[0])
+            kid = None if header is None else header.kid
+            self._unopened(_Place(record.line, home.thread_id, value.message_id, kid))
             return value.value
         self.tally.rekeyed += new != value.value
         self.tally.current += new == value.value
@@ -171,7 +188,7 @@ def _list(tally: _Tally) -> None:
     for place in tally.unopened[:_SHOWN]:
         warn(
             f"line {place.line}, thread {place.thread_id}, message {place.message_id}: "
-            "the token does not open and stays as it is."
+            f"the token{f' of key {place.kid}' if place.kid else ''} does not open and stays as it is."
         )
     if tally.undecryptable > _SHOWN:
         warn(f"and {tally.undecryptable - _SHOWN} more.")

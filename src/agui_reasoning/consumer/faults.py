@@ -167,9 +167,14 @@ def chunk_ambiguous(event: Mapping[str, Any], field: str, state: str) -> RemoteP
 def truncated(begun: bool) -> TruncatedRunError:
     """The stream ended where no run may end."""
     where = "ended without a terminal event" if begun else "ended before any run began"
+    hint = (
+        "The run has no outcome: the connection was probably cut. What was delivered is kept."
+        if begun
+        else "The connection was probably cut, or this is no AG-UI stream: the first event is RUN_STARTED."
+    )
     return TruncatedRunError(
         f"The stream {where}.",
         code="truncated_run",
-        hint="The run has no outcome: the connection was probably cut. What was delivered is kept.",
+        hint=hint,
         state="running" if begun else "idle",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from agui_reasoning.consumer.boundary import Boundary
 from agui_reasoning.consumer.enforce import enforce
@@ -16,6 +16,8 @@ from agui_reasoning.errors import LocalProtocolError, RemoteProtocolError
 __all__ = ["Pipeline"]
 
 JSONObject: TypeAlias = dict[str, Any]
+
+_ENDED: Final = frozenset({Phase.FINISHED, Phase.FAILED})
 
 
 class Pipeline:
@@ -32,7 +34,6 @@ class Pipeline:
         self._boundary = Boundary(warn, new_id)
         self._expander = Expander()
         self._verifier = Verifier(warn, thread_id)
-        self._begun = False
 
     @property
     def phase(self) -> Phase:
@@ -53,7 +54,6 @@ class Pipeline:
         members = plain(event)
         if members is None:
             raise _not_an_event(event)
-        self._begun = True
         try:
             delivered = self._stages(members)
         except RemoteProtocolError:
@@ -66,10 +66,9 @@ class Pipeline:
         """Say that the stream ended.
 
         Returns:
-            It was whole: something began, and nothing is open.
+            It was whole: a run began, and none is open. What is unknown begins none.
         """
-        whole = self._begun and self.phase is not Phase.OPEN
-        self._begun = False
+        whole = self.phase in _ENDED
         self._boundary.close()
         self._expander.close()
         self._verifier.close()

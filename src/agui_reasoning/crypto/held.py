@@ -23,6 +23,7 @@ from agui_reasoning.errors import ConfigurationError
 __all__ = ["FetchedKeys", "HeldKeys", "is_kid", "keys_in_env", "keys_in_file", "keys_in_mapping", "readable"]
 
 _FETCHED: Final = 32
+_UNSET: Final = "Set it, or use a file of keys (--keys-file); `agui-reasoning keygen` makes a first key."
 _HINT: Final = "Make a key with `agui-reasoning keygen` or `KeyRing.generate()`."
 
 
@@ -97,7 +98,7 @@ def keys_in_mapping(keys: Mapping[str, bytes]) -> HeldKeys | ConfigurationError:
 def keys_in_env(name: str) -> HeldKeys | ConfigurationError:
     """Read the keys in a variable of the environment."""
     if not os.environ.get(name, "").strip():
-        return _no_keys(f"The environment variable {name} is not set, or empty.")
+        return _no_keys(f"The environment variable {name} is not set, or empty.", _UNSET)
     return _keys_in(os.environ[name], name)
 
 
@@ -121,7 +122,8 @@ def readable(path: str | os.PathLike[str]) -> bool:
 
 def _keys_in(text: str, where: str) -> HeldKeys | ConfigurationError:
     entries = [entry.strip() for entry in re.split(r"[,\n]", text)]
-    return _held(_entry(entry, number, where) for number, entry in enumerate(filter(None, entries), start=1))
+    numbered = enumerate(filter(None, entries), start=1)
+    return _held((_entry(entry, number, where) for number, entry in numbered), where)
 
 
 def _entry(entry: str, number: int, where: str) -> tuple[str, Secret | ConfigurationError]:
@@ -137,15 +139,19 @@ def _entry(entry: str, number: int, where: str) -> tuple[str, Secret | Configura
     return kid, Secret(key)
 
 
-def _held(pairs: Iterable[tuple[str, Secret | ConfigurationError | None]]) -> HeldKeys | ConfigurationError:
+def _held(
+    pairs: Iterable[tuple[str, Secret | ConfigurationError | None]], where: str = "the ring"
+) -> HeldKeys | ConfigurationError:
     keys: dict[str, Secret] = {}
     for kid, key in pairs:
         if isinstance(key, ConfigurationError):
             return key
-        if key is None or kid in keys:
-            return _bad_key(kid, "it is there twice" if key else "there is none")
+        if kid in keys:
+            return _bad_key(kid, "it is there twice", "Remove one of the two.")
+        if key is None:
+            return _bad_key(kid, "there is none")
         keys[kid] = key
-    return HeldKeys(keys) if keys else _no_keys("There is no key in the ring.")
+    return HeldKeys(keys) if keys else _no_keys(f"There is no key in {where}.")
 
 
 def _checked(kid: Any, key: Any) -> Secret | ConfigurationError | None:
@@ -164,9 +170,9 @@ def _checked(kid: Any, key: Any) -> Secret | ConfigurationError | None:
     return Secret(bytes(key))
 
 
-def _bad_key(kid: str, problem: str) -> ConfigurationError:
-    return ConfigurationError(f"Key {kid} cannot be used: {problem}.", code="bad_key", hint=_HINT)
+def _bad_key(kid: str, problem: str, hint: str = _HINT) -> ConfigurationError:
+    return ConfigurationError(f"Key {kid} cannot be used: {problem}.", code="bad_key", hint=hint)
 
 
-def _no_keys(problem: str) -> ConfigurationError:
-    return ConfigurationError(problem, code="no_keys", hint=_HINT)
+def _no_keys(problem: str, hint: str = _HINT) -> ConfigurationError:
+    return ConfigurationError(problem, code="no_keys", hint=hint)

@@ -46,7 +46,17 @@ def test_a_script_passes(name, tmp_path, cli):
 
 @pytest.mark.parametrize(
     ("events", "strict", "status"),
-    [(GOOD, 0, 0), (GOOD, 1, 0), (LOSSY, 0, 0), (LOSSY, 1, 1), (BROKEN, 0, 1), (GOOD[:-1], 0, 1), ([], 0, 1)],
+    [
+        (GOOD, 0, 0),
+        (GOOD, 1, 0),
+        (LOSSY, 0, 0),
+        (LOSSY, 1, 1),
+        (BROKEN, 0, 1),
+        (GOOD[:-1], 0, 1),
+        ([], 0, 1),
+        ([ev("foo")], 0, 1),
+        ([ev("foo"), FAILED], 0, 0),
+    ],
 )
 def test_the_status_tells(events, strict, status, file, cli):
     result = cli("check", file(events), *["--strict"] * strict)
@@ -77,6 +87,88 @@ def test_json_is_one_object(file, cli):
         "remedy": "",
     }
     assert json.loads(cli("check", file(GOOD), "--json").stdout)["ok"] is True
+
+
+def test_findings_of_one_code_are_shown_once_and_all_of_them_in_json(file, cli):
+    old = [ev("THINKING_TEXT_MESSAGE_CONTENT", delta="x")] * 25
+    path = file(
+        [
+            STARTED,
+            ev("THINKING_TEXT_MESSAGE_START"),
+            *old,
+            ev("THINKING_TEXT_MESSAGE_END"),
+            ev("foo"),
+            FINISHED,
+        ]
+    )
+    shown = cli("check", path).stdout
+    assert [line.split()[-1] for line in shown.splitlines() if line.startswith("warning")] == [
+        "legacy_shape",
+        "unknown_event",
+    ]
+    assert shown.count(" more.") == 1
+    assert "         and 26 more.\n" in shown
+    assert f"agui-reasoning upgrade {path} " in shown
+    assert "30 events: 28 warnings.\n" in shown
+    assert len(json.loads(cli("check", path, "--json").stdout)["findings"]) == 28
+
+
+# -- streams that end too early
+
+FRAMES = {
+    "sse": b"".join(map(SSEEncoder().encode, GOOD)),
+    "lines": "".join(f"{json.dumps(event)}\n" for event in GOOD).encode(),
+    "array": json.dumps(GOOD).encode(),
+    "indented": json.dumps(GOOD, indent=1).encode(),
+}
+
+
+@pytest.mark.parametrize("form", FRAMES)
+@pytest.mark.parametrize("at", [b"coat", b"RUN_FINISHED"])
+def test_a_cut_inside_an_event_still_gives_what_came_before(form, at, tmp_path, cli):
+    path = tmp_path / "input"
+    path.write_bytes(FRAMES[form][: FRAMES[form].index(at) + 2])
+    reduced, checked = cli("reduce", path), cli("check", path)
+    assert (reduced.status, checked.status, checked.stderr) == (1, 1, "")
+    assert "Maybe." in reduced.stdout
+    assert reduced.stderr.endswith("[truncated_run]\n")
+    assert checked.stdout.count("truncated_run") == 1
+
+
+@pytest.mark.parametrize("form", FRAMES)
+def test_a_cut_after_a_run_is_told_too(form, tmp_path, cli):
+    path = tmp_path / "input"
+    whole = FRAMES[form]
+    more = {"sse": b'data: {"ty', "lines": b'{"ty', "array": b', {"ty', "indented": b', {"ty'}[form]
+    path.write_bytes((whole.rstrip(b"\n]") if form in ("array", "indented") else whole) + more)
+    reduced, checked = cli("reduce", path), cli("check", path)
+    assert (reduced.status, checked.status) == (1, 1)
+    assert "Take a coat." in reduced.stdout
+    assert reduced.stderr.endswith("[truncated_stream]\n")
+    assert checked.stdout.startswith("error    the end  truncated_run\n")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        FRAMES["sse"].replace(
+            b'data: {"type":"TEXT_MESSAGE_START"', b'data: oops{"type":"TEXT_MESSAGE_START"'
+        ),
+        FRAMES["lines"].replace(b'{"type": "TEXT_MESSAGE_START"', b'oops{"type": "TEXT_MESSAGE_START"'),
+        FRAMES["array"].replace(b'{"type": "TEXT_MESSAGE_START"', b'oops{"type": "TEXT_MESSAGE_START"'),
+    ],
+)
+def test_what_comes_before_something_unreadable_is_kept_and_the_status_is_2(data, tmp_path, cli):
+    path = tmp_path / "input"
+    path.write_bytes(data)
+    assert b"oops" in data
+    for command in ("reduce", "check"):
+        result = cli(command, path)
+        assert (result.status, result.stderr.count("\n")) == (2, 1)
+        assert result.stderr.endswith("[bad_json]\n")
+    assert "Maybe." in cli("reduce", path).stdout
+    assert "truncated" not in cli("check", path).stdout
+    assert json.loads(cli("check", path, "--json").stdout)["ok"] is False
 
 
 @pytest.mark.parametrize("command", ["check", "reduce"])

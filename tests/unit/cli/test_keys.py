@@ -152,3 +152,29 @@ def test_a_file_that_cannot_be_read_is_one_line(command, cli):
     result = cli(command, "no-such-file", "--thread", "t")
     assert (result.status, result.stdout, result.stderr.count("\n")) == (2, "", 1)
     assert "[unreadable_file]" in result.stderr
+
+
+# -- what errors about keys say
+
+
+def test_a_variable_that_is_not_set_says_where_keys_can_come_from(token_file, cli):
+    result = cli("decrypt", token_file("x"), "--thread", "t", "--keys-env", "NOT_SET")
+    assert result.status == 2
+    assert "NOT_SET is not set, or empty. Set it, or use a file of keys (--keys-file); " in result.stderr
+
+
+def test_a_key_that_is_there_twice_is_to_be_removed(token_file, cli, monkeypatch):
+    monkeypatch.setenv("AGUI_REASONING_KEYS", f"{OLD.to_env()},{OLD.to_env()}")
+    result = cli("decrypt", token_file("x"), "--thread", "t")
+    assert (
+        result.stderr
+        == "error: Key old cannot be used: it is there twice. Remove one of the two. [bad_key]\n"
+    )
+
+
+def test_a_file_without_keys_is_named(tmp_path, token_file, cli):
+    path = tmp_path / "empty"
+    path.write_text("\n")
+    result = cli("decrypt", token_file("x"), "--thread", "t", "--keys-file", path)
+    assert result.status == 2
+    assert f"There is no key in {path}." in result.stderr

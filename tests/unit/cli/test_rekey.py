@@ -228,19 +228,34 @@ def test_what_does_not_open_is_named_and_stays_and_the_rest_is_done(file, cli):
     assert result.status == 1
     assert report(result) == counts(2, 6, 2, undecryptable=4)
     assert told["unopened"] == [
-        {"line": 2, "thread_id": "t", "message_id": f"r{number}"} for number in range(4)
+        {"line": 2, "thread_id": "t", "message_id": f"r{number}", "kid": kid}
+        for number, kid in enumerate(["old", "old", "old", header_of(bad[3])["kid"]])
     ]
     assert [path.read_text().count(value) for value in bad] == [1, 1, 1, 1]
     again = cli("rekey", path)
     assert again.status == 1
     assert again.stderr.count("does not open and stays as it is.\n") == 4
-    assert again.stderr.startswith("warning: line 2, thread t, message r0: ")
+    assert again.stderr.startswith("warning: line 2, thread t, message r0: the token of key old ")
+    for stderr in (result.stderr, again.stderr):
+        last = stderr.splitlines()[-1]
+        assert "--tenant and --thread they were encrypted for, and add the keys they name" in last
+        assert f"to the ring ({told['unopened'][3]['kid']});" in last
+        assert last.endswith("[undecryptable]")
     assert all(value not in again.stderr + again.stdout for value in bad)
 
 
 def test_of_many_that_do_not_open_some_are_named(file, cli):
     path = file(history("t", *[token("u")] * 50))
-    assert cli("rekey", path).stderr.splitlines()[20:] == ["warning: and 30 more."]
+    more, error = cli("rekey", path).stderr.splitlines()[20:]
+    assert more == "warning: and 30 more."
+    assert error.startswith("error: Tokens that do not open: 50. ")
+    assert "the keys they name" not in error
+
+
+def test_a_file_of_several_tenants_takes_a_pass_for_each(file, cli):
+    path = file(lines(*[history("t", token("t", tenant=name)) for name in ("acme", "zeta")]))
+    assert [cli("rekey", path, "--tenant", name).status for name in ("acme", "zeta")] == [1, 0]
+    assert kids(path) == ["new", "new"]
 
 
 # -- what cannot be done

@@ -1,0 +1,88 @@
+"""What all commands share: their help, wrong usage, and a reader that goes away."""
+
+import os
+import subprocess
+import sys
+from itertools import pairwise
+
+import pytest
+
+from tests.support.play import FINISHED, STARTED, ev, thought
+from tests.unit.cli.command import environment
+
+COMMANDS = ["demo", "encode", "check", "reduce", "request", "upgrade", "downgrade", "migrate", "rekey"]
+
+
+def without_reader(*args):
+    """Run a command whose output nobody reads."""
+    ours, theirs = os.pipe()
+    os.close(ours)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "agui_reasoning.cli", *map(str, args)],
+            stdin=subprocess.DEVNULL,
+            stdout=theirs,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            env=environment(),
+            check=False,
+        )
+    finally:
+        os.close(theirs)
+    return done.returncode, done.stderr.decode()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes break in another way here")
+@pytest.mark.parametrize(
+    "args", [["--help"], ["--version"], [], ["demo"], ["demo", "--json"], ["rekey", "--help"]]
+)
+def test_a_reader_that_has_seen_enough_is_no_failure(args):
+    assert without_reader(*args) == (0, "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes break in another way here")
+@pytest.mark.parametrize("args", [["check"], ["check", "--json"], ["reduce"], ["reduce", "--json"]])
+def test_nor_is_it_for_commands_that_read_a_file(args, tmp_path):
+    path = tmp_path / "events.sse"
+    path.write_text(f"{[STARTED, *thought('r1', 'Rain?'), FINISHED]}".replace("'", '"'))
+    assert without_reader(*args, path) == (0, "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes break in another way here")
+def test_nor_when_the_report_is_one_of_errors(tmp_path):
+    path = tmp_path / "events.json"
+    path.write_text(f"{[ev('foo')]}".replace("'", '"'))
+    assert without_reader("check", "--json", path) == (0, "")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_wrong_usage_points_to_the_help_of_its_command(command, cli):
+    for wrong in ("--json=true", "--no-such-option"):
+        result = cli(command, wrong, "x")
+        assert (result.status, result.stdout) == (2, "")
+        assert result.stderr.endswith(f"See 'agui-reasoning {command} --help'. [usage]\n")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fills_its_lines_and_flags_show_no_type(command, process):
+    shown = process(command, "--help", COLUMNS="80", TERM="dumb").stdout
+    assert "<bool>" not in shown
+    words, _, _ = shown.partition("╭")
+    for line, after in pairwise(line.strip() for line in words.splitlines()):
+        if line and after:
+            assert len(f"{line} {after.split()[0]}") > 78
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device here")
+@pytest.mark.parametrize("args", [["--help"], ["--version"], ["check", "--json"]])
+def test_output_that_cannot_be_written_is_one_line_and_2(args, tmp_path):
+    path = tmp_path / "events.json"
+    path.write_text(f"{[ev('foo')]}".replace("'", '"'))
+    command = [sys.executable, "-m", "agui_reasoning.cli", *args, *[str(path)] * (args[0] == "check")]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, timeout=60, env=environment(), check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr.decode().count("\n") == 1
+    assert done.stderr.decode().endswith("[unwritable_output]\n")
