@@ -156,6 +156,141 @@ def test_a_function_that_other_files_call_keeps_its_signature_and_they_share_its
     assert "reasoning-message" not in {event.message_id for event in namespace["own"]()}
 
 
+THINK = (
+    "from ag_ui.core import ThinkingTextMessageEndEvent as End, ThinkingTextMessageStartEvent as Start\n\n"
+    "def think():\n    yield Start()\n\ndef done():\n    yield End()\n\n"
+    "def stream():\n    yield from think()\n    yield from done()\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "other"),
+    [
+        (THINK + '__all__ = ["think", "done", "stream"]\n', ""),
+        (THINK, 'import agent\nCASES = [("think", "…"), ("done", "agent")]\n'),
+        (THINK, "import agent  # not think\n"),
+    ],
+)
+def test_a_word_that_is_like_the_name_of_a_function_is_no_call_of_it(source: str, other: str) -> None:
+    assert set(codes(source, other=other)) == {"signature_changed"}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        'ENTRY = "agent:think"\n',
+        'patch("app.agent.think")\n',
+        "import agent\nprint(f'{agent.think()}')\n",
+        "from agent import think\nx = (\n",
+    ],
+)
+def test_a_function_that_another_file_may_call_keeps_its_signature(other: str) -> None:
+    assert "def think():" in after(THINK, other=other)
+    assert "fixed_id" in codes(THINK, other=other)
+
+
+# -- what shares a stream with a fixed id
+
+
+ASKED = """
+from ag_ui.core import ThinkingTextMessageContentEvent as Content, ThinkingTextMessageEndEvent as End
+from ag_ui.core import ThinkingTextMessageStartEvent as Start
+
+def start(on):
+    if on:
+        yield Start()
+
+def stop():
+    yield End()
+
+def stream():
+    yield from start(True)
+    yield Content(delta="x")
+    yield from stop()
+
+"""
+FOUND = {
+    "a loop of the module": "events = []\nfor event in stream():\n    events.append(event)\n",
+    "main": "def main():\n    return list(stream())\nevents = main()\n",
+    "a guard": "if True:\n    events = [*stream()]\n",
+    "a class body": "class Run:\n    events = list(stream())\nevents = Run.events\n",
+    "a lambda": "main = lambda: list(stream())\nevents = main()\n",
+    "parts": "events = [*start(True), Content(delta='x'), *stop()]\n",
+    "an object": (
+        "class Closer:\n    on = True\n    def close(self):\n        if self.on:\n"
+        "            self.on = False\n            yield End()\n\nevents = [*start(True), *Closer().close()]\n"
+    ),
+    "a thought before": (
+        "def both():\n    yield Start()\n    yield End()\n    yield from stream()\n\nevents = list(both())\n"
+    ),
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("end", FOUND.values(), ids=FOUND)
+def test_what_shares_a_stream_with_a_fixed_id_gets_it_wherever_the_calls_end(end: str) -> None:
+    found = migrate(ASKED + end)
+    namespace = load(found.after.decode())
+    assert errors(namespace["events"] if end else namespace["stream"]()) == []
+    assert {finding.code for finding in found.findings} <= {"fixed_id", "signature_changed"}
+
+
+def test_a_start_that_is_a_constant_goes_with_what_is_fixed() -> None:
+    stream = "def stream():\n    yield START\n    yield ThinkingEndEvent()\n"
+    source = f"{HEAD}\nSTART = ThinkingStartEvent()\n\n{stream}"
+    assert errors(load(after(source))["stream"]()) == []
+    assert set(codes(source)) == {"fixed_span"}
+
+
+def test_a_second_start_in_a_function_inside_has_an_id_of_its_own() -> None:
+    source = (
+        f"{HEAD}\ndef stream():\n    yield ThinkingStartEvent()\n    yield ThinkingEndEvent()\n"
+        "    def inner():\n        yield ThinkingStartEvent()\n    yield from inner()\n"
+        "    yield ThinkingEndEvent()\n\nevents = list(stream())\n"
+    )
+    events = load(after(source))["events"]
+    assert errors(events) == []
+    assert len({event.message_id for event in events}) == 2
+
+
+# -- what reads the type and the title
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        'event["type"] if isinstance(event, dict) else event.type',
+        'getattr(event, "type", None) or event["type"]',
+    ],
+)
+def test_a_type_that_is_taken_from_either_form_is_one(kind: str) -> None:
+    source = (
+        f"from ag_ui.core import EventType\n\ndef f(event):\n    kind = {kind}\n"
+        "    if kind == 'THINKING_START':\n        return 1\n    match kind:\n"
+        "        case 'THINKING_END':\n            return 2\n"
+        "        case EventType.THINKING_END:\n            return 3\n"
+    )
+    assert "THINKING" not in after(source)
+    assert "string_left" not in codes(source)
+
+
+@pytest.mark.parametrize(
+    ("check", "listed"),
+    [
+        ("assert isinstance(first, ThinkingStartEvent)", True),
+        ("assert first.type == EventType.THINKING_START", True),
+        ("assert isinstance(first, ThinkingEndEvent)", False),
+        ("assert isinstance(other, ThinkingStartEvent)", False),
+    ],
+)
+def test_a_title_that_is_read_after_an_assertion_is_listed(check: str, listed: bool) -> None:
+    source = (
+        f"{HEAD}from ag_ui.core import EventType\n\ndef test(first, other):\n"
+        f"    {check}\n    assert first.title == 'T'\n"
+    )
+    assert ("title_read" in codes(source)) is listed
+
+
 # -- several runs at once
 
 

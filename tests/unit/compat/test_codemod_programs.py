@@ -77,7 +77,7 @@ class Program:
     def statement(self, group: list[str], depth: int) -> Iterator[str]:
         shapes = ["each", "list", "small", "generator", "try", "if"]
         if depth < 2:
-            shapes += ["helper", "method", "nested", "static"]
+            shapes += ["helper", "asked", "method", "nested", "static"]
         if whole("".join(group)):
             shapes.append("loop")
         shape = self.draw(st.sampled_from(shapes))
@@ -118,6 +118,14 @@ class Program:
     def _helper(self, group: list[str], depth: int) -> Iterator[str]:
         yield from self._defined(group, depth, "", "", self.functions)
 
+    def _asked(self, group: list[str], depth: int) -> Iterator[str]:
+        """A helper that is told whether to, as by the state that it is given."""
+        self.count += 1
+        name = f"make_{self.count}"
+        body = "".join(f"        {line}\n" for line in self.lines(group, depth + 1))
+        self.functions.append(f"def {name}(on):\n    if on:\n{body}")
+        yield f"yield from {name}(True)"
+
     def _static(self, group: list[str], depth: int) -> Iterator[str]:
         yield from self._defined(group, depth, "Maker.", "", self.methods, "@staticmethod")
 
@@ -141,13 +149,23 @@ class Program:
         yield f"yield from {name}()"
 
 
+# Where the calls end: nowhere in the program, or where it is run as a script.
+ENDS = {
+    "nothing": "",
+    "module": "EVENTS = list(stream())\n",
+    "main": "EVENTS = []\ndef main():\n    for event in stream():\n        EVENTS.append(event)\nmain()\n",
+    "wrapped": "def wrapped():\n    yield from stream()\nEVENTS = []\nEVENTS.extend(wrapped())\n",
+}
+
+
 @st.composite
 def programs(draw: Any) -> str:
     program = Program(draw)
     body = "".join(f"    {line}\n" for line in program.lines(draw(streams)))
     methods = "".join("".join(f"    {line}\n" for line in method.splitlines()) for method in program.methods)
+    end = ENDS[draw(st.sampled_from(sorted(ENDS)))]
     maker = f"class Maker:\n{methods}\n" if methods else ""
-    return f"import os\n{IMPORT}\n{maker}{''.join(program.functions)}def stream():\n{body}"
+    return f"import os\n{IMPORT}\n{maker}{''.join(program.functions)}def stream():\n{body}{end}"
 
 
 def run(source: str) -> list[dict[str, Any]]:
@@ -155,7 +173,7 @@ def run(source: str) -> list[dict[str, Any]]:
     exec(compile(source, "program", "exec", dont_inherit=True), namespace)
     return [
         event if isinstance(event, dict) else json.loads(event.model_dump_json(by_alias=True))
-        for event in namespace["stream"]()
+        for event in (namespace["EVENTS"] if "EVENTS" in namespace else namespace["stream"]())
     ]
 
 

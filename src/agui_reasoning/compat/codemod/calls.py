@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+from io import BytesIO
 from pathlib import PurePosixPath
+from tokenize import NAME, STRING, TokenError, tokenize
 
 import libcst as cst
 
@@ -60,7 +64,7 @@ class KnownCalls:
         return [self._facts.line(node) for node in nodes]
 
     def _elsewhere(self, name: str) -> bool:
-        return any(_has_word(other, name) for other in self._session.others)
+        return any(_uses_word(other, name) for other in self._session.others)
 
     def _is_plain(self, scope: Scope, node: cst.FunctionDef) -> bool:
         name = node.name.value
@@ -106,18 +110,47 @@ class KnownCalls:
         return isinstance(value, cst.Call) and self._session.code(value.func) == owner.name.value
 
     def _is_reached_otherwise(self, scope: Scope, node: cst.FunctionDef) -> bool:
-        """Through another object, ``__all__``, or a file that names it beside this module or its class."""
+        """Through another object, or a file that names it beside this module or its class."""
         name, path = node.name.value, PurePosixPath(self._facts.path)
         if scope.owner is not None and not all(self._is_own(scope, item) for item in self._attributes(node)):
-            return True
-        if re.search(rf"__all__[^\])]*[\"']{name}[\"']", self._facts.module.code):
             return True
         homes = {path.parent.name if path.stem == "__init__" else path.stem}
         homes |= {scope.owner.name.value} if scope.owner is not None else set()
         return any(
-            _has_word(other, name) and any(_has_word(other, home) for home in homes)
+            any(_has_word(other, home) for home in homes) and _uses_word(other, name, homes)
             for other in self._session.others
         )
+
+
+def _uses_word(source: bytes, word: str, homes: AbstractSet[str] = frozenset()) -> bool:
+    """Whether a name is in the code of a file, or in a string as a path (``"agent:stream"``)."""
+    if not _has_word(source, word):
+        return False
+    names, strings = _tokens(source)
+    paths = "|".join(map(re.escape, sorted(homes)))
+    path = re.compile(rf"\b(?:{paths})[.:]{re.escape(word)}\b")
+    return word in names or (bool(homes) and any(path.search(text) for text in strings))
+
+
+@lru_cache(maxsize=256)
+def _tokens(source: bytes) -> tuple[frozenset[str], tuple[str, ...]]:
+    """The names and the plain strings of a file; all its words are names where it cannot be read."""
+    names, strings = set(), []
+    try:
+        for token in tokenize(BytesIO(source).readline):
+            if token.type == NAME:
+                names.add(token.string)
+            elif token.type == STRING and "f" in token.string.partition(token.string[-1])[0].lower():
+                names |= _words(token.string)  # before Python 3.12 an f-string is one token
+            elif token.type == STRING:
+                strings.append(token.string)
+    except (TokenError, SyntaxError, UnicodeError):
+        return frozenset(_words(source.decode("latin-1"))), ()
+    return frozenset(names), tuple(strings)
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text))
 
 
 def _has_word(source: bytes, word: str) -> bool:

@@ -147,6 +147,8 @@ class Facts:
                 return text_of(key) == "type"
             case cst.NamedExpr(value=value):
                 return self.is_type(value)
+            case cst.IfExp(body=one, orelse=other) | cst.BooleanOperation(left=one, right=other):
+                return self.is_type(one) or self.is_type(other)
             case cst.Call(func=cst.Attribute(attr=cst.Name(value="get" | "pop")), args=[first, *_]):
                 return text_of(first.value) == "type"
             case cst.Call(func=cst.Name(value="str" | "EventType"), args=[cst.Arg(value=value)]):

@@ -144,9 +144,16 @@ class _Planner:
                 self._add(Use(call.node, call.place, self._family, step))
 
     def _next_to_lift(self) -> tuple[Scope, list[Use]] | None:
-        for scope, group in self._groups.items():
-            if scope in self._plan.lifted or self._closed(group) or not self._can_lift(scope, group):
-                continue
+        """First what calls no other of them: a call of that one may be a second START."""
+        ready = [
+            scope
+            for scope, group in self._groups.items()
+            if scope not in self._plan.lifted and not self._closed(group) and self._can_lift(scope, group)
+        ]
+        names = frozenset(name for scope in ready for name in self._state.names(scope))
+        for scope in sorted(
+            ready, key=lambda scope: bool(self._state.mentioned(scope, names) - self._state.names(scope))
+        ):
             calls = self._calls.of(scope)
             if calls:
                 return scope, calls
@@ -157,6 +164,7 @@ class _Planner:
             any(use.explicit for use in group)
             or self._in_stateful_object(scope)
             or self._keeps_outside(scope)
+            or self._state.mentioned(scope, self._tainted.callees)
         ):
             return False
         starts = [use for use in group if use.step == "start"]
@@ -266,7 +274,11 @@ class _Planner:
                 )
 
     def _fix_tainted(self) -> None:
-        """Who calls what has the fixed id, or is called there for a part, must use it for the rest too."""
+        """Who calls what has the fixed id, or is called there for a part, must use it for the rest too.
+
+        So must what no START sets (an empty id is wrong in every stream, and the fixed one may be right), and
+        a START that is a constant of the module.
+        """
         sharing: dict[Carrier, list[Use]] = defaultdict(list)
         for use, carrier in self._plan.carriers.items():
             sharing[carrier].append(use)
@@ -280,11 +292,23 @@ class _Planner:
                     name for scope in scopes for name in self._state.names(scope) & self._tainted.mentioned
                 }
             if names:
-                self._carry(uses, Carrier("fixed"))
-                message = (
-                    f"This {self._family} has a fixed id, as {min(names)} has part in it and knows no other."
-                )
-                self._find(min(uses, key=lambda use: use.place.line), FIXED[self._family], message)
+                why = f", as {min(names)} has part in it and knows no other."
+                self._plan.findings = [found for found in self._plan.findings if found[0] not in uses]
+            elif self._tainted.callees and all(use.step != "start" for use in uses):
+                why = ": its START is not here, and there is one that has it."
+            elif self._tainted.callees and self._is_constant(carrier, uses):
+                why = ": what belongs to it is not here, and there is some that has it."
+                self._plan.findings = [found for found in self._plan.findings if found[0] not in uses]
+            else:
+                continue
+            self._carry(uses, Carrier("fixed"))
+            first = min(uses, key=lambda use: use.place.line)
+            self._find(first, FIXED[self._family], f"This {self._family} has a fixed id{why}")
+
+    def _is_constant(self, carrier: Carrier, uses: Sequence[Use]) -> bool:
+        """Whether this is a START alone that is made when the module is loaded."""
+        on_load = carrier.holder is not None and isinstance(carrier.holder.node, cst.Module)
+        return on_load and all(use.step == "start" for use in uses)
 
     def _take_class(self, waiting: Groups, owner: cst.ClassDef | None) -> None:
         if not self._state.can_hold(owner):

@@ -115,7 +115,7 @@ def _called(call: cst.Call) -> str:
 
 
 def _title_read(session: Session, node: cst.Attribute) -> None:
-    """``event.title`` in a branch for the START: the attribute is gone."""
+    """``event.title`` in a branch for the START, or after an assertion: the attribute is gone."""
     facts = session.facts
     parent = facts.parent(node)
     if isinstance(parent, cst.Call) and parent.func is node:
@@ -129,6 +129,26 @@ def _title_read(session: Session, node: cst.Attribute) -> None:
         if test is not None and any(_starts_span(session, part) for part in _walk(test)):
             session.find(node, "title_read", f"{session.code(node)} is read.")
             return
+    if _is_asserted(session, node):
+        session.find(node, "title_read", f"{session.code(node)} is read.")
+
+
+def _is_asserted(session: Session, node: cst.Attribute) -> bool:
+    """Whether the same function asserts before that the object is the START."""
+    facts, event = session.facts, session.code(node.value)
+    function = facts.above(node, cst.FunctionDef)
+    for check in facts.of_type(cst.Assert):
+        parts = list(_walk(check.test))
+        if (
+            facts.above(check, cst.FunctionDef) is function
+            and facts.line(check) < facts.line(node)
+            and any(_starts_span(session, part) for part in parts)
+            and any(
+                isinstance(part, cst.Name | cst.Subscript) and session.code(part) == event for part in parts
+            )
+        ):
+            return True
+    return False
 
 
 def _starts_span(session: Session, node: cst.CSTNode) -> bool:

@@ -70,7 +70,8 @@ ADVICE: dict[str, tuple[Severity, str]] = {
     "too_deep": ("decide", "Rewrite this file by hand, or break up its longest chain first."),
     "fixed_id": (
         "decide",
-        "It works for one run: on later turns a client appends to the message of the first. " + _OWN_IDS,
+        "The stream is valid, but a client puts all thoughts with that id into one message, "
+        "those of one run and those of later turns. " + _OWN_IDS,
     ),
     "fixed_span": ("note", "Spans may use an id again and no message is made of them: nothing is lost."),
     "shared_object": (

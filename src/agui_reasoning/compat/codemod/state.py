@@ -44,8 +44,10 @@ class State:
         return Taint(frozenset(self.names(scope)), frozenset(_words(scope.node)))
 
     def mentioned(self, scope: Scope, names: frozenset[str]) -> set[str]:
-        """Which of some functions a function mentions."""
-        return set() if isinstance(scope.node, cst.Module) else _words(scope.node) & names
+        """Which of some functions a function mentions; a module, where it runs by itself."""
+        if isinstance(scope.node, cst.Module):
+            return _loose_words(scope.node) & names
+        return _words(scope.node) & names
 
     def can_hold(self, owner: cst.ClassDef | None) -> bool:
         """Whether objects of a class can be given an attribute: those with slots, or frozen ones, cannot."""
@@ -151,6 +153,14 @@ def tainted_by(module: cst.Module, names: frozenset[str]) -> frozenset[str]:
 
 def _words(node: cst.CSTNode) -> set[str]:
     return {inner.value for inner in _walk(node) if isinstance(inner, cst.Name)}
+
+
+def _loose_words(node: cst.CSTNode) -> set[str]:
+    """The names outside of functions and imports: what runs when a module is run."""
+    if isinstance(node, cst.FunctionDef | cst.Import | cst.ImportFrom):
+        return set()
+    own = {node.value} if isinstance(node, cst.Name) else set()
+    return own.union(*map(_loose_words, node.children))
 
 
 def _is_conditional(place: Place, loop: cst.CSTNode) -> bool:
