@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+
+import pytest
 
 from agui_reasoning.envelope import (
     CallRecord,
@@ -18,7 +21,7 @@ from agui_reasoning.envelope import (
     TextRecord,
 )
 from agui_reasoning.providers import API_IDS
-from tests.docs.markdown import ROOT
+from tests.docs.markdown import PAGES, ROOT, name_of
 
 RECORDS = (
     *(CallRecord, Envelope, NativeRecord, OpaqueRecord, OriginRecord, Place),
@@ -50,3 +53,27 @@ def test_every_kind_of_opaque_value_in_the_table_is_one_that_a_decoder_makes() -
     made = set(re.findall(r'"((?:anthropic|copilot|gemini|mistral|openrouter|perplexity)\.[a-z_]+)"', source))
     made |= {f"{family}.encrypted_content" for family in re.findall(r'"(openai|xai)"', source)}
     assert set(KIND.findall(table)) == made
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as the site makes them."""
+    headings = re.findall(r"^#+ (.+)$", _without_code(page), re.MULTILINE)
+    words = (re.sub(r"[^\w\s-]", "", heading.replace("`", "")).strip().lower() for heading in headings)
+    return {re.sub(r"[\s-]+", "-", word) for word in words}
+
+
+def _without_code(page: Path) -> str:
+    return re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", _without_code(page)):
+        file, _, anchor = link.partition("#")
+        if "://" in link:
+            continue
+        target = (page.parent / file).resolve() if file else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(link)
+    assert broken == []
