@@ -58,6 +58,19 @@ class _Shown:
         return sent
 
 
+@dataclass(slots=True, eq=False)
+class _Stretch:
+    """A `Span` that grows with every delta: the record of it is made once, when it is written."""
+
+    message: str
+    start: int
+    length: int
+
+    def span(self) -> Span:
+        """The record."""
+        return Span(message=self.message, start=self.start, length=self.length)
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class ReasoningMessage:
     """A reasoning message: one unit, or one stretch of a unit that resumed.
@@ -210,7 +223,7 @@ class ResponseState:
     messages: list[AssistantMessage] = field(default_factory=list)
     calls: dict[CallUnit, Call] = field(default_factory=dict)
     results: dict[ResultUnit, tuple[str, str]] = field(default_factory=dict)
-    spans: dict[TextUnit, list[Span]] = field(default_factory=dict)
+    spans: dict[TextUnit, list[_Stretch]] = field(default_factory=dict)
     held: list[tuple[TextUnit, str]] = field(default_factory=list)
 
     def hold(self, unit: TextUnit, text: str) -> None:
@@ -219,12 +232,12 @@ class ResponseState:
 
     def place(self, unit: TextUnit, message: AssistantMessage, length: int) -> None:
         """Note that a stretch of a unit is shown in a message."""
-        spans = self.spans.setdefault(unit, [])
-        last = spans[-1] if spans else None
+        stretches = self.spans.setdefault(unit, [])
+        last = stretches[-1] if stretches else None
         if last is not None and last.message == message.id and last.start + last.length == message.length:
-            spans[-1] = last.model_copy(update={"length": last.length + length})
+            last.length += length
         else:
-            spans.append(Span(message=message.id, start=message.length, length=length))
+            stretches.append(_Stretch(message.id, message.length, length))
         message.length += length
         if unit not in message.units:
             message.units.append(unit)
@@ -236,7 +249,7 @@ class ResponseState:
     def text_record(self, unit: TextUnit) -> TextRecord:
         """What an envelope says of a text unit."""
         text = "".join(unit.pieces)
-        spans = tuple(self.spans.get(unit, ()))
+        spans = tuple(stretch.span() for stretch in self.spans.get(unit, ()))
         whole = sum(span.length for span in spans) == len(text)
         return TextRecord(
             kind="text",
