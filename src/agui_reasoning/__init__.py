@@ -24,6 +24,7 @@ from agui_reasoning.errors import (
     TransportError,
     TruncatedRunError,
 )
+from agui_reasoning.limits import Limits
 from agui_reasoning.replay import History, ProviderRequest, build_request, erase_reasoning, restore
 from agui_reasoning.run import Run
 from agui_reasoning.sync import run_agent, stream_run
@@ -38,6 +39,7 @@ __all__ = [
     "Emitter",
     "Finding",
     "History",
+    "Limits",
     "LocalProtocolError",
     "MissingExtraError",
     "ModelStream",
