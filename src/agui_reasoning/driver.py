@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
@@ -50,7 +50,8 @@ class ModelStream:
 
     Attributes:
         source: The SDK's stream, an awaitable of it, a context manager that gives it, or a callable without
-            arguments that returns any of these; also an iterable of payloads, and a whole response.
+            arguments that returns any of these; also an iterable of payloads, and a whole response. A
+            callable that is not ``async`` is called in a worker thread by asynchronous runs.
         api: The API id; default is the run's.
         provider: Provider id; default is the run's.
         model: The model's name; default is the run's.
@@ -93,7 +94,7 @@ class Reading:
 
     def receive(self, payload: Any) -> list[Delta]:
         """What one payload of the stream gives."""
-        return self._decoder.receive(payload)
+        return self._decoder.receive(_unwrapped(payload))
 
     def whole(self, response: Any) -> list[Delta]:
         """What a whole response gives."""
@@ -106,6 +107,13 @@ class Reading:
             DecodeError: It ended inside a response (``truncated_stream``).
         """
         return self._decoder.close()
+
+
+def _unwrapped(payload: Any) -> Any:
+    """Take the payload out of a pair: ``(chunk, metadata)`` of LangGraph, ``(response, chunk)`` of xAI."""
+    while isinstance(payload, tuple) and len(payload) == 2:
+        payload = payload[0] if isinstance(payload[1], Mapping) else payload[1]
+    return payload
 
 
 def show(run: Run, item: Any) -> list[Event]:

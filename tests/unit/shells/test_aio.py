@@ -12,13 +12,15 @@ from typing import Any
 import anyio
 import pytest
 from ag_ui.core import CustomEvent, Interrupt
+from sniffio import current_async_library
 
 from agui_reasoning import ConfigurationError, ProviderError, RemoteProtocolError, Run
 from agui_reasoning.aio import ModelStream, run_agent, stream_run
 from agui_reasoning.deltas import ReasoningDelta, TextDelta
-from agui_reasoning.driver import FAILED
+from agui_reasoning.driver import FAILED, Reading
 from agui_reasoning.parts import ToolResultPart
 from agui_reasoning.scripted import load
+from agui_reasoning.sources import Whole, open_source, open_source_sync
 from tests.support.verifier import Client, plain
 
 pytestmark = pytest.mark.anyio
@@ -94,6 +96,59 @@ class Tape:
         finally:
             stream.close()  # type: ignore[attr-defined]
 
+    # -- forms of other kinds
+
+    def botocore(self) -> dict[str, Any]:
+        return {"ResponseMetadata": {"HTTPStatusCode": 200}, "stream": EventStream(self)}
+
+    def both(self) -> Both:
+        return Both(self)
+
+    def pairs(self) -> Iterator[Any]:
+        return ((payload, {"langgraph_node": "model"}) for payload in self.iterator())
+
+
+class EventStream:
+    """Shaped like botocore's: iterated and closed, no context manager."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._inner = tape.iterator()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._inner
+
+    def close(self) -> None:
+        self._inner.close()  # type: ignore[attr-defined]
+
+
+class Both:
+    """Shaped like LiteLLM's wrapper: iterated either way."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._tape.iterator()
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self._tape.generator()
+
+
+class AgentRun:
+    """Shaped like the run of an agent framework: it goes on until it is cancelled, on the event loop."""
+
+    def __init__(self, tape: Tape) -> None:
+        current_async_library()  # raises outside the event loop, as `asyncio.create_task` does
+        self._tape = tape
+        self.cancelled = 0
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self._tape.generator()
+
+    def cancel(self) -> None:
+        current_async_library()
+        self.cancelled += 1
+
 
 class _SDKStream:
     """Shaped like the asynchronous streams of the vendor SDKs."""
@@ -129,6 +184,10 @@ FORMS: dict[str, Callable[[Tape], Any]] = {
     "context manager": Tape.sync_manager,
     "callable of a sync generator": lambda tape: tape.iterator,
     "callable of a sync manager": lambda tape: tape.sync_manager,
+    "mapping with a stream": Tape.botocore,
+    "callable of a mapping with a stream": lambda tape: tape.botocore,
+    "iterable either way": Tape.both,
+    "callable of what is iterable either way": lambda tape: tape.both,
 }
 forms = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 
@@ -165,6 +224,121 @@ async def test_lists_and_whole_responses_are_sources_too() -> None:
         events = await collect(stream_run(INPUT, source, api=API))
         assert types(events)[-1] == "RUN_FINISHED"
         verified(events)
+
+
+class Snapshot:
+    """Shaped like what the SDK of xAI gives: the message of protocol buffers is inside."""
+
+    def __init__(self, payload: Any) -> None:
+        self.proto = payload
+
+
+async def deltas_of(source: Any) -> list[Any]:
+    """What a source gives, read by a decoder that keeps what it is given."""
+    reading = Reading(Run(INPUT, api=API), ModelStream(source, api=API))
+    reading._decoder = Kept()  # type: ignore[assignment]
+    async with open_source(source) as payloads:
+        if isinstance(payloads, Whole):
+            return reading.whole(payloads.response)
+        return [delta async for payload in payloads for delta in reading.receive(payload)]
+
+
+class Kept:
+    def receive(self, payload: Any) -> list[Any]:
+        return [payload]
+
+    def whole(self, response: Any) -> list[Any]:
+        return [("whole", response)]
+
+
+SNAPSHOT, CHUNK = Snapshot("all so far"), Snapshot("new")
+PAIRS: dict[str, tuple[Any, Any]] = {
+    "chunk, metadata": (("chunk", {"langgraph_node": "model"}), "chunk"),
+    "chunk as a mapping, metadata": (({"type": "ping"}, {}), {"type": "ping"}),
+    "mode, (chunk, metadata)": (("messages", ("chunk", {})), "chunk"),
+    "namespace, (chunk, metadata)": ((("node:1",), ("chunk", {})), "chunk"),
+    "response, chunk": ((SNAPSHOT, CHUNK), CHUNK),
+    "no pair": ((1, 2, 3), (1, 2, 3)),
+    "no tuple": ({"stream": "no"}, {"stream": "no"}),
+}
+
+
+@pytest.mark.parametrize(("item", "payload"), PAIRS.values(), ids=PAIRS)
+async def test_the_payload_is_taken_out_of_a_pair(item: Any, payload: Any) -> None:
+    assert await deltas_of([item]) == [payload]
+    assert await deltas_of(iter([item])) == [payload]
+
+
+async def test_pairs_are_read_as_their_payloads() -> None:
+    tape = Tape(PAYLOADS)
+    paired = await collect(stream_run(INPUT, tape.pairs(), api=API))
+    assert types(paired) == types(await collect(stream_run(INPUT, PAYLOADS, api=API)))
+    assert tape.closed == 1
+
+
+@pytest.mark.parametrize(
+    "response", [SNAPSHOT, {"stream": True}, {"stream": "text"}, {"stream": {"a": 1}}, {}]
+)
+async def test_what_holds_no_stream_is_a_whole_response(response: Any) -> None:
+    assert await deltas_of(response) == [("whole", response)]
+    with open_source_sync(response) as opened:
+        assert opened == Whole(response)
+
+
+async def test_a_plain_callable_that_needs_the_event_loop_is_told_how_to_be_written(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    events = await collect(stream_run(INPUT, lambda: AgentRun(Tape(PAYLOADS)), api=API))
+    assert events[-1]["code"] == "needs_event_loop"
+    assert "async def source()" in caplog.text
+
+
+async def test_another_error_of_a_callable_stays_what_it_is() -> None:
+    seen: list[type[BaseException]] = []
+
+    def source() -> Any:
+        raise RuntimeError("the model is away")
+
+    def on_error(error: BaseException) -> None:
+        seen.append(type(error))
+
+    await collect(stream_run(INPUT, source, api=API, on_error=on_error))
+    assert seen == [RuntimeError]
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+async def test_a_run_of_a_framework_is_cancelled_when_its_reader_leaves_and_only_then(leaves: bool) -> None:
+    tape, made = Tape(PAYLOADS), []
+
+    async def source() -> AgentRun:
+        made.append(AgentRun(tape))
+        return made[0]
+
+    async with aclosing(stream_run(INPUT, source, api=API)) as events:
+        async for event in events:
+            if leaves and event.type.value == "REASONING_MESSAGE_CONTENT":
+                break
+    assert (made[0].cancelled, tape.closed) == (int(leaves), 1)
+
+
+async def test_a_run_of_a_framework_is_cancelled_with_its_task() -> None:
+    tape = Tape(PAYLOADS, stall_at=6)
+    run = AgentRun(tape)
+    with anyio.move_on_after(0.05):
+        await collect(stream_run(INPUT, run, api=API))
+    assert (run.cancelled, tape.closed) == (1, 1)
+
+
+async def test_what_can_be_closed_is_not_cancelled() -> None:
+    class Closable(AgentRun):
+        closed = 0
+
+        async def aclose(self) -> None:
+            self.closed += 1
+
+    run = Closable(Tape(PAYLOADS, fail_at=5))
+    await collect(stream_run(INPUT, run, api=API))
+    assert (run.cancelled, run.closed) == (0, 1)
 
 
 @forms

@@ -23,6 +23,9 @@ FORMS = {
     "context manager": Tape.sync_manager,
     "callable": lambda tape: tape.iterator,
     "callable of a manager": lambda tape: tape.sync_manager,
+    "mapping with a stream": Tape.botocore,
+    "iterable either way": Tape.both,
+    "pairs": Tape.pairs,
 }
 forms = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 
@@ -94,6 +97,28 @@ def test_an_asynchronous_source_is_refused_and_leaves_no_coroutine_behind() -> N
     for source in (Tape(PAYLOADS).awaitable(), Tape(PAYLOADS).awaitable, Tape(PAYLOADS).generator()):
         events = plain(stream_run(INPUT, source, api=API))
         assert events[-1]["code"] == "async_source"
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_a_call_that_goes_on_is_cancelled_when_its_reader_leaves_and_only_then(leaves: bool) -> None:
+    class Call:
+        """Shaped like a streaming call of gRPC."""
+
+        cancelled = 0
+
+        def __iter__(self) -> Iterator[Any]:
+            return iter(PAYLOADS)
+
+        def cancel(self) -> bool:
+            self.cancelled += 1
+            return True
+
+    call = Call()
+    with closing(stream_run(INPUT, call, api=API)) as events:
+        for event in events:
+            if leaves and event.type.value == "REASONING_MESSAGE_CONTENT":
+                break
+    assert call.cancelled == int(leaves)
 
 
 def test_a_whole_response_and_other_items_are_taken() -> None:
