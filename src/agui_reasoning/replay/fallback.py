@@ -95,18 +95,24 @@ def _position(message: dict[str, Any], messages: set[str], calls: set[str]) -> i
 
 def _joined(seen: Seen, placed: list[tuple[Place, Turn]]) -> list[tuple[Place, Turn]]:
     """Join neighbours that the hint in their metadata says are one response."""
-    joined: list[tuple[Place, Turn]] = []
+    groups: list[list[tuple[Place, Turn]]] = []
     before: str | None = None
     for place, turn in placed:
         response = _hinted(seen.messages[place[0]])
-        if joined and response is not None and response == before:
-            first, earlier = joined[-1]
-            parts, names = (*earlier.parts, *turn.parts), (*earlier.seen, *turn.seen)
-            joined[-1] = first, Turn(parts, earlier.origin or turn.origin, seen=names)
+        if groups and response is not None and response == before:
+            groups[-1].append((place, turn))
         else:
-            joined.append((place, turn))
+            groups.append([(place, turn)])
         before = response
-    return joined
+    return [(group[0][0], _one_turn([turn for _, turn in group])) for group in groups]
+
+
+def _one_turn(turns: list[Turn]) -> Turn:
+    return Turn(
+        tuple(part for turn in turns for part in turn.parts),
+        next((turn.origin for turn in turns if turn.origin), None),
+        seen=tuple(name for turn in turns for name in turn.seen),
+    )
 
 
 def _hinted(message: Mapping[str, Any]) -> str | None:

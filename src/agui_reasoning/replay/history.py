@@ -97,9 +97,10 @@ _INSTRUCTIONS = (SystemMessage, DeveloperMessage)
 
 def _start_of_kept(items: Sequence[Turn | Message], keep_turns: int) -> int:
     """Where the first group begins that is kept."""
-    edges = [index for index, item in enumerate(items) if isinstance(item, UserMessage)]
-    for start in reversed(edges):
-        if sum(isinstance(item, Turn) for item in items[start:]) >= keep_turns:
+    kept = 0
+    for start in range(len(items) - 1, -1, -1):
+        kept += isinstance(items[start], Turn)
+        if isinstance(items[start], UserMessage) and kept >= keep_turns:
             return start
     return 0
 

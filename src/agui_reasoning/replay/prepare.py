@@ -7,6 +7,7 @@ result, a call nobody answered gets an answer that says so, a result without a c
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -34,38 +35,71 @@ class CallIds:
     legal: re.Pattern[str] = field(default_factory=lambda: re.compile(r".", re.DOTALL))
     longest: int = 1024
 
-    def spell(self, wanted: Iterable[str], taken: set[str]) -> str:
+    def spell(self, name: str) -> str:
+        """The id made legal."""
+        return "".join(c if self.legal.fullmatch(c) else "_" for c in name[: self.longest]) or "call"
+
+
+@dataclass(slots=True)
+class _Names:
+    """The ids of calls in one request: each stands once.
+
+    Attributes:
+        ids: What the API accepts.
+        taken: The ids that are given.
+        numbers: The last number that was tried behind an id.
+    """
+
+    ids: CallIds
+    taken: set[str] = field(default_factory=set)
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def give(self, wanted: Iterable[str]) -> str:
         """The first of some ids that is free, made legal; the last one with a number, if none is."""
         spelled = ""
         for name in wanted:
-            spelled = "".join(c if self.legal.fullmatch(c) else "_" for c in name)[: self.longest] or "call"
-            if spelled not in taken:
+            spelled = self.ids.spell(name)
+            if spelled not in self.taken:
                 break
-        number, free = 2, spelled
-        while free in taken:
-            free = f"{spelled[: self.longest - 8]}_{number}"
-            number += 1
-        taken.add(free)
+        free = spelled
+        while free in self.taken:
+            free = self._numbered(spelled[: self.ids.longest - 8])
+        self.taken.add(free)
         return free
+
+    def _numbered(self, stem: str) -> str:
+        number = self.numbers[stem] = self.numbers.get(stem, 1) + 1
+        return f"{stem}_{number}"
 
 
 @dataclass(slots=True)
 class _Draft:
-    """A turn on its way to a step."""
+    """A turn on its way to a step.
+
+    Attributes:
+        calls: Its calls that somebody but the provider answers.
+        open: The numbers of those without a result, by call id.
+        results: Results, by the number of the call.
+    """
 
     turn: Turn
     number: int
     index: int
-    calls: list[ToolCallPart] = field(default_factory=list)
+    calls: list[ToolCallPart]
+    open: dict[str, deque[int]] = field(default_factory=dict)
     results: dict[int, tuple[Content, bool]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for number, call in enumerate(self.calls):
+            self.open.setdefault(call.id, deque()).append(number)
 
     def take(self, call_id: str, content: Content, is_error: bool) -> bool:
         """Answer the first unanswered call of this id."""
-        for number, call in enumerate(self.calls):
-            if call.id == call_id and number not in self.results:
-                self.results[number] = content, is_error
-                return True
-        return False
+        waiting = self.open.get(call_id)
+        if not waiting:
+            return False
+        self.results[waiting.popleft()] = content, is_error
+        return True
 
 
 def prepare(
@@ -95,12 +129,12 @@ def prepare(
     known = max((d.index for d in drafts if d.turn.id == previous_response_id), default=-1)
     known = known if previous_response_id is not None else -1
     _match_results(items, drafts, ledger)
-    taken: set[str] = set()
+    names = _Names(ids)
     ready: list[Step | Said] = []
     for index, item in enumerate(items):
         draft = placed.get(index)
         if draft is not None:
-            step = _step(draft, target, rule, scope, ids, taken, current=index > loop)
+            step = _step(draft, target, rule, scope, names, current=index > loop)
             if index < known:
                 step = replace(step, answers=())
             ready.append(replace(step, on_server=index <= known))
@@ -117,8 +151,8 @@ def _drafts(items: Sequence[Turn | Message]) -> list[_Draft]:
     for index, item in enumerate(items):
         if not isinstance(item, Turn):
             continue
-        draft = _Draft(item, len(drafts), index)
-        draft.calls = [part for part in item.parts if isinstance(part, ToolCallPart) and _is_open(part)]
+        calls = [part for part in item.parts if isinstance(part, ToolCallPart) and _is_open(part)]
+        draft = _Draft(item, len(drafts), index, calls)
         for part in item.parts:
             # The result of a tool of the agent's own may stand in the turn.
             if isinstance(part, ToolResultPart):
@@ -134,20 +168,29 @@ def _is_open(call: ToolCallPart) -> bool:
 
 def _match_results(items: Sequence[Turn | Message], drafts: list[_Draft], ledger: Ledger) -> None:
     """Give each result to the latest call of its id before it that has none."""
+    placed = {draft.index: draft for draft in drafts}
+    waiting: dict[str, list[_Draft]] = {}
+    # A result has a reason to be superfluous when it repeats another, or its call was cut.
+    mentioned: set[str] = set()
     for index, item in enumerate(items):
-        if not isinstance(item, ToolMessage):
-            continue
-        before = [draft for draft in reversed(drafts) if draft.index < index]
-        content, is_error = _result(item)
-        if any(draft.take(item.tool_call_id, content, is_error) for draft in before):
-            continue
-        if not any(_mentions(draft.turn, item.tool_call_id) for draft in before):
-            ledger.note("A tool result has no call before it; it was left out.")
+        draft = placed.get(index)
+        if draft is not None:
+            mentioned |= {part.id for part in draft.turn.parts if isinstance(part, ToolCallPart)}
+            for call_id in draft.open:
+                waiting.setdefault(call_id, []).append(draft)
+        elif isinstance(item, ToolMessage):
+            taken = _answer_latest(waiting.get(item.tool_call_id, []), item)
+            if not taken and item.tool_call_id not in mentioned:
+                ledger.note("A tool result has no call before it; it was left out.")
 
 
-def _mentions(turn: Turn, call_id: str) -> bool:
-    """Whether a result has a reason to be superfluous: it repeats another, or its call was cut."""
-    return any(isinstance(part, ToolCallPart) and part.id == call_id for part in turn.parts)
+def _answer_latest(drafts: list[_Draft], message: ToolMessage) -> bool:
+    """Give a result to the last turn that waits for it; those that no longer wait go."""
+    while drafts:
+        if drafts[-1].take(message.tool_call_id, *_result(message)):
+            return True
+        drafts.pop()
+    return False
 
 
 def _result(message: ToolMessage) -> tuple[Content, bool]:
@@ -172,8 +215,7 @@ def _step(
     target: Origin,
     rule: EchoRule,
     scope: Scope,
-    ids: CallIds,
-    taken: set[str],
+    names: _Names,
     *,
     current: bool,
 ) -> Step:
@@ -192,7 +234,7 @@ def _step(
             continue
         unit = judge.unit(part, draft.turn.origin, (draft.number, index), _unit_name(draft.turn, index, name))
         if isinstance(part, ToolCallPart) and not unit.cut:
-            unit = replace(unit, call_id=ids.spell(_wanted(unit, part), taken))
+            unit = replace(unit, call_id=names.give(_wanted(unit, part)))
             if not part.server:
                 content, is_error = draft.results.get(len(answers), (UNANSWERED, True))
                 answers.append(Answer(unit, content, is_error))
@@ -201,7 +243,7 @@ def _step(
 
 
 def _belongs(part: Part, draft: _Draft) -> bool:
-    return not isinstance(part, ToolResultPart) or all(call.id != part.tool_call_id for call in draft.calls)
+    return not isinstance(part, ToolResultPart) or part.tool_call_id not in draft.open
 
 
 def _unit_name(turn: Turn, index: int, name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import groupby
 from typing import Any
 
 from agui_reasoning.envelope import (
@@ -27,7 +28,7 @@ from agui_reasoning.parts import (
     Turn,
 )
 from agui_reasoning.replay.history import ReportEntry
-from agui_reasoning.replay.seen import Found, Response, Seen, text_of
+from agui_reasoning.replay.seen import Found, Response, Seen
 
 __all__ = ["rebuild"]
 
@@ -46,8 +47,8 @@ def rebuild(seen: Seen, response: Response) -> tuple[Turn, list[ReportEntry]]:
     parts: dict[int, Part] = {}
     names: dict[int, str] = {}
     report: list[ReportEntry] = []
-    for seq in sorted({seq for seq, _ in response.reasoning}):
-        parts[seq], entry = _reasoning(seen, response, seq)
+    for seq, stretches in groupby(sorted(response.reasoning.items()), key=lambda found: found[0][0]):
+        parts[seq], entry = _reasoning(seen, response, [found for _, found in stretches])
         names[seq] = entry.unit
         report.append(entry)
     for seq, record in sorted(response.rest.items()):
@@ -78,11 +79,10 @@ def _unrecorded(seen: Seen, response: Response) -> Iterable[tuple[Part, str]]:
             yield ToolCallPart(call_id, *_function(call), origin=response.origin), call_id
 
 
-def _reasoning(seen: Seen, response: Response, seq: int) -> tuple[ReasoningPart, ReportEntry]:
-    stretches = [found for key, found in sorted(response.reasoning.items()) if key[0] == seq]
-    shown = [seen.messages[found.index] for found in stretches]
-    unit = str(shown[0].get("id"))
-    pieces = [_segments(found, text_of(message)) for found, message in zip(stretches, shown, strict=True)]
+def _reasoning(seen: Seen, response: Response, stretches: list[Found]) -> tuple[ReasoningPart, ReportEntry]:
+    shown = [seen.text(found.index) for found in stretches]
+    unit = str(seen.messages[stretches[0].index].get("id"))
+    pieces = [_segments(found, text) for found, text in zip(stretches, shown, strict=True)]
     if [found.record.stretch for found in stretches] != list(range(len(stretches))):
         return _altered(response, shown), ReportEntry(unit, "dropped", "part_missing")
     if any(piece is None for piece in pieces):
@@ -100,9 +100,9 @@ def _reasoning(seen: Seen, response: Response, seq: int) -> tuple[ReasoningPart,
     return part, ReportEntry(unit, "restored", "" if part.status == "complete" else "incomplete")
 
 
-def _altered(response: Response, shown: list[dict[str, Any]]) -> ReasoningPart:
+def _altered(response: Response, shown: list[str]) -> ReasoningPart:
     """Text that is not what was sent stays for people, without what was signed, and is never sent back."""
-    segments = tuple(Segment("text", 0, text) for text in map(text_of, shown) if text)
+    segments = tuple(Segment("text", 0, text) for text in shown if text)
     return ReasoningPart(segments, status="incomplete", origin=response.origin)
 
 
@@ -195,16 +195,8 @@ def _function(call: dict[str, Any]) -> tuple[str, str]:
 def _result(seen: Seen, response: Response, record: ResultRecord, report: list[ReportEntry]) -> Part:
     content = record.content if record.content is not None else seen.content(record.message, "tool")
     if content is None:
-        content = _answer(seen, record.id)
+        content = seen.answer(record.id)
     return ToolResultPart(record.id, content, record.native, response.origin, record.ext)
-
-
-def _answer(seen: Seen, call_id: str) -> str:
-    """The result of a call, where the front end gave its message another id."""
-    for message in seen.messages:
-        if message.get("role") == "tool" and message.get("toolCallId") == call_id:
-            return text_of(message)
-    return ""
 
 
 def _native(seen: Seen, response: Response, record: NativeRecord, report: list[ReportEntry]) -> Part | None:

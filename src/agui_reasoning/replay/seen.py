@@ -71,6 +71,9 @@ class Seen:
     """The messages, and where everything is.
 
     Attributes:
+        by_id: The first message of each id.
+        calls: The first call of each id, by its place.
+        answers: The first result of each call, by its position.
         foreign: Positions of reasoning messages whose value is not an envelope of ours, or is missing.
         server_calls: Calls that the provider itself answers.
         refused: Why the value of a message or call may not be used, by id.
@@ -82,19 +85,33 @@ class Seen:
     subagent: str | None = None
     by_id: dict[str, int] = field(default_factory=dict)
     calls: dict[str, Place] = field(default_factory=dict)
+    answers: dict[str, int] = field(default_factory=dict)
     responses: dict[str, Response] = field(default_factory=dict)
     foreign: list[int] = field(default_factory=list)
     server_calls: set[str] = field(default_factory=set)
     refused: dict[str, str] = field(default_factory=dict)
     opened: dict[int, Opened] = field(default_factory=dict)
     sealed: set[str] = field(default_factory=set)
+    _calls: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _texts: dict[int, str] = field(default_factory=dict)
 
     def content(self, message_id: str, role: str) -> str | None:
         """The text of a message; ``None`` when there is no such message of that role."""
         index = self.by_id.get(message_id)
         if index is None or self.messages[index].get("role") != role:
             return None  # a client may give any id to any message: what a user says is never the model's
-        return text_of(self.messages[index])
+        return self.text(index)
+
+    def text(self, index: int) -> str:
+        """The text of the message at a position, put together once."""
+        if index not in self._texts:
+            self._texts[index] = text_of(self.messages[index])
+        return self._texts[index]
+
+    def answer(self, call_id: str) -> str:
+        """The first result of a call, whatever the id of its message; empty when there is none."""
+        index = self.answers.get(call_id)
+        return "" if index is None else self.text(index)
 
     def value(self, unit: str) -> str:
         """The encrypted value of a message or call; empty when it has none."""
@@ -105,8 +122,13 @@ class Seen:
 
     def call(self, call_id: str) -> dict[str, Any] | None:
         """A tool call of an assistant message."""
-        place = self.calls.get(call_id)
-        return None if place is None else calls_of(self.messages[place[0]])[place[1]]
+        return self._calls.get(call_id)
+
+    def add_call(self, place: Place, call: dict[str, Any]) -> None:
+        """Index a call; the first of an id counts."""
+        call_id = str(call.get("id"))
+        self.calls.setdefault(call_id, place)
+        self._calls.setdefault(call_id, call)
 
 
 def text_of(message: Mapping[str, Any]) -> str:
@@ -146,7 +168,7 @@ def see(given: Given, opener: Opener, subagent: str | None = None) -> Seen:
 def _read_values(seen: Seen) -> None:
     """Open every value before any is believed."""
     for message in seen.messages:
-        if message.get("role") in _LOOK:
+        if str(message.get("role")) in _CARRIERS:
             for entity in (message, *calls_of(message)):
                 value = entity.get("encryptedValue")
                 if isinstance(value, str) and value:
@@ -203,7 +225,7 @@ def _see_assistant(seen: Seen, index: int, message: dict[str, Any]) -> None:
     if envelope is not None and isinstance(envelope.unit, TextRecord | None):
         _learn(seen, index, envelope)
     for position, call in enumerate(calls_of(message)):
-        seen.calls.setdefault(str(call.get("id")), (index, position))
+        seen.add_call((index, position), call)
         envelope = _open(seen, call).envelope
         if envelope is not None and isinstance(envelope.unit, CallRecord):
             _learn(seen, index, envelope)
@@ -237,8 +259,13 @@ def _misused(seen: Seen, opened: Opened) -> str:
     return "unauthenticated" if place.id in seen.sealed and not opened.sealed else ""
 
 
+def _see_result(seen: Seen, index: int, message: dict[str, Any]) -> None:
+    seen.answers.setdefault(str(message.get("toolCallId")), index)
+
+
 def _nothing(seen: Seen, index: int, message: dict[str, Any]) -> None:
-    """Other messages carry no values of ours."""
+    """Other messages are not looked up."""
 
 
-_LOOK = {"reasoning": _see_reasoning, "assistant": _see_assistant}
+_LOOK = {"reasoning": _see_reasoning, "assistant": _see_assistant, "tool": _see_result}
+_CARRIERS = frozenset({"reasoning", "assistant"})

@@ -228,22 +228,31 @@ def _entries(unit: Unit) -> list[JSONObject]:
     skeletons = (getattr(part, "ext", None) or {}).get("details")
     entries: list[JSONObject] = []
     numbers: dict[str, int] = {}
+    texts = _texts(part)
     for skeleton in skeletons if isinstance(skeletons, list) else ():
         if not isinstance(skeleton, dict):
             continue
         kind = str(skeleton.get("type"))
         number = numbers[kind] = numbers.get(kind, -1) + 1
-        entries.append({**skeleton, **_entry_text(part, kind, number)})
+        entries.append({**skeleton, **_entry_text(texts, kind, number)})
     _fill(entries, unit, SIGNATURE, "signature", _TEXT_TYPE)
     _fill(entries, unit, ENCRYPTED, "data", _DATA_TYPE)
     return entries
 
 
-def _entry_text(part: Any, kind: str, number: int) -> JSONObject:
+def _texts(part: Any) -> dict[tuple[str, int], list[str]]:
+    """The texts of a unit, by channel and number."""
+    found: dict[tuple[str, int], list[str]] = {}
+    for segment in getattr(part, "segments", ()):
+        found.setdefault((segment.channel, segment.index), []).append(segment.text)
+    return found
+
+
+def _entry_text(texts: Mapping[tuple[str, int], list[str]], kind: str, number: int) -> JSONObject:
     if kind not in (_TEXT_TYPE, _SUMMARY_TYPE):
         return {}
     channel = "text" if kind == _TEXT_TYPE else "summary"
-    found = [s.text for s in getattr(part, "segments", ()) if s.channel == channel and s.index == number]
+    found = texts.get((channel, number), [])
     return {channel: "".join(found)} if found or kind == _SUMMARY_TYPE else {}
 
 

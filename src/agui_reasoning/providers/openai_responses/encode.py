@@ -7,8 +7,8 @@ were bound to it lose their ids, or the server would ask for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import takewhile
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from ag_ui.core import UserMessage
@@ -66,7 +66,6 @@ class _Slot:
     units: list[Unit]
     item: JSONObject | None
     thinks: bool = False
-    texts: list[str] = field(default_factory=list)
 
 
 def encode(conversation: Conversation, how: Encoding) -> JSONObject:
@@ -123,58 +122,59 @@ def _refuse_repeated(slots: Sequence[_Slot], how: Encoding, used: set[str]) -> N
 
 
 def _slots(step: Step, how: Encoding) -> Iterator[_Slot]:
-    message: _Slot | None = None
+    said: list[Unit] = []
     results = {unit.part.tool_call_id for unit in step.units if isinstance(unit.part, ToolResultPart)}
     for unit in step.units:
+        if said and not (isinstance(unit.part, TextPart) and _continues(said[-1], unit)):
+            yield _message(said, how)
+            said = []
         if isinstance(unit.part, TextPart):
-            if message is None or not _continues(message, unit):
-                message = _Slot([], None)
-                yield message
-            _extend_message(message, unit, how)
+            said.append(unit)
             continue
-        message = None
         slot = _PARTS[type(unit.part)](unit, how, results)
         if slot is not None:
             yield slot
+    if said:
+        yield _message(said, how)
 
 
 def _calls_together(slots: Sequence[_Slot]) -> list[_Slot]:
     """Reasoning between calls goes before the first of them."""
     ordered: list[_Slot] = []
-    first_call: int | None = None
+    calls: list[_Slot] = []
     for slot in slots:
-        if slot.thinks and first_call is not None:
-            ordered.insert(first_call, slot)
-            first_call += 1
+        if slot.item is not None and slot.item.get("type") in (FUNCTION, CUSTOM):
+            calls.append(slot)
             continue
-        is_call = slot.item is not None and slot.item.get("type") in (FUNCTION, CUSTOM)
-        if not is_call:
-            first_call = None
-        elif first_call is None:
-            first_call = len(ordered)
+        if not slot.thinks:
+            ordered += calls
+            calls = []
         ordered.append(slot)
-    return ordered
+    return ordered + calls
 
 
 def _pair(slots: Sequence[_Slot], how: Encoding) -> None:
     """Let reasoning stand only before its follower, and items only behind their reasoning."""
-    unpaired = False
-    for index, slot in enumerate(slots):
-        if not slot.thinks:
-            if unpaired:
+    unpaired = sent = False
+    runs = [(thinks, list(run)) for thinks, run in groupby(slots, key=lambda slot: slot.thinks)]
+    for number, (thinks, run) in enumerate(runs):
+        if thinks:
+            follower = runs[number + 1][1][0] if number + 1 < len(runs) else None
+            _settle(run, follower, how, kept_behind=how.rule.trailing == "keep" and sent)
+            unpaired = how.rule.pairs and any(slot.item is None for slot in run)
+        elif unpaired:
+            for slot in run:
                 _unpair(slot, how)
-            continue
-        if index and slots[index - 1].thinks:
-            continue
-        run = list(takewhile(lambda one: one.thinks, slots[index:]))
-        follower = slots[index + len(run)] if index + len(run) < len(slots) else None
-        behind = how.rule.trailing == "keep" and any(one.item for one in slots[:index])
-        reason = _verdict(run, follower, how, kept_behind=behind)
-        for one in run:
-            if reason and one.item is not None:
-                one.item = None
-                how.ledger.drop(one.units[0], reason, minded=reason != "orphan")
-        unpaired = how.rule.pairs and any(one.item is None for one in run)
+        sent = sent or any(slot.item for slot in run)
+
+
+def _settle(run: list[_Slot], follower: _Slot | None, how: Encoding, *, kept_behind: bool) -> None:
+    """Take out a run of reasoning items that cannot go out."""
+    reason = _verdict(run, follower, how, kept_behind=kept_behind)
+    for slot in run:
+        if reason and slot.item is not None:
+            slot.item = None
+            how.ledger.drop(slot.units[0], reason, minded=reason != "orphan")
 
 
 def _verdict(run: list[_Slot], follower: _Slot | None, how: Encoding, *, kept_behind: bool) -> str:
@@ -249,9 +249,9 @@ def _texts(part: ReasoningPart, channel: Channel, kind: str) -> list[JSONObject]
     return [{"type": kind, "text": found.get(index, "")} for index in range(count)]
 
 
-def _continues(message: _Slot, unit: Unit) -> bool:
+def _continues(before: Unit, unit: Unit) -> bool:
     """Whether a text is another part of the same message; parts without an id are one text."""
-    return _message_id(message.units[-1]) == _message_id(unit) and message.units[-1].kin == unit.kin
+    return _message_id(before) == _message_id(unit) and before.kin == unit.kin
 
 
 def _message_id(unit: Unit) -> str | None:
@@ -259,19 +259,22 @@ def _message_id(unit: Unit) -> str | None:
     return identity if isinstance(identity, str) else None
 
 
-def _extend_message(slot: _Slot, unit: Unit, how: Encoding) -> None:
-    part = unit.part
-    assert isinstance(part, TextPart)
-    slot.units.append(unit)
-    slot.texts.append(part.text)
-    identity = _message_id(unit)
-    if identity is None or unit.kin != "same" or not how.rule.ids:
+def _message(units: list[Unit], how: Encoding) -> _Slot:
+    """The message whose parts these texts are."""
+    slot, last = _Slot(units, None), units[-1]
+    identity = _message_id(last)
+    if identity is None or last.kin != "same" or not how.rule.ids:
         slot.item = _bare_message(slot)
-        return
-    content = [*(slot.item or {}).get("content", ()), _spoken(unit)]
-    slot.item = {"type": MESSAGE, "role": "assistant", "id": identity, "content": content}
-    slot.item["status"] = "completed" if part.status == "complete" else "incomplete"
-    slot.item |= _phase(unit)
+        return slot
+    slot.item = {
+        "type": MESSAGE,
+        "role": "assistant",
+        "id": identity,
+        "content": [_spoken(unit) for unit in units],
+        "status": "completed" if getattr(last.part, "status", "") == "complete" else "incomplete",
+        **_phase(last),
+    }
+    return slot
 
 
 def _spoken(unit: Unit) -> JSONObject:
@@ -289,7 +292,7 @@ def _phase(unit: Unit) -> JSONObject:
 
 def _bare_message(slot: _Slot) -> JSONObject | None:
     """A message that claims to be nobody's item."""
-    text = "".join(slot.texts)
+    text = "".join(unit.part.text for unit in slot.units if isinstance(unit.part, TextPart))
     return {"role": "assistant", "content": text, **_phase(slot.units[0])} if text else None
 
 
