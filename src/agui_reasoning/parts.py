@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 from agui_reasoning.errors import DecodeError
 from agui_reasoning.strict_json import load
 
 __all__ = [
+    "CUT_CALL_RESULT",
     "Channel",
     "Encoding",
     "NativePart",
@@ -35,6 +36,10 @@ __all__ = [
 
 Status: TypeAlias = Literal["complete", "incomplete"]
 """``"incomplete"`` marks a unit that was cut: it is shown; cut reasoning and cut calls never go back."""
+
+CUT_CALL_RESULT: Final = "This tool call was cut off before it was complete. It was not made."
+"""The result that a run gives a call that was cut, because clients run a call without a result, whatever its
+arguments are. When it comes back, it tells that the call was cut."""
 
 Channel: TypeAlias = Literal["text", "summary", "raw"]
 """What the API calls the text: a summary, the raw chain of thought, or nothing in particular."""

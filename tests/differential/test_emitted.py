@@ -24,7 +24,7 @@ from agui_reasoning.deltas import (
     ToolResultDelta,
 )
 from agui_reasoning.emitter.stages import Chunks, Coalesce, Steps
-from agui_reasoning.parts import Opaque, Origin
+from agui_reasoning.parts import CUT_CALL_RESULT, Opaque, Origin
 from agui_reasoning.providers import decoder
 from agui_reasoning.wire import SSEEncoder
 from tests.differential.judge import VERSIONS, Judge, Verdict, Version
@@ -189,6 +189,27 @@ def test_an_ending_at_every_step_is_accepted(
     verdicts = judge.run_many([encoded(events) for events in streams], version=version, next_turn=False)
     for verdict, events in zip(verdicts, streams, strict=True):
         assert_agreed(verdict, events)
+
+
+@pytest.mark.parametrize(("version", "modern"), DECLARATIONS)
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("stages", [[], [Chunks]], ids=["events", "chunks"])
+def test_the_client_holds_the_answer_to_a_call_that_was_cut(
+    judge: Judge, version: Version, ending: str, modern: bool, stages: list[Any]
+) -> None:
+    limit = [
+        ToolCallDelta("c1", "f", '{"a'),
+        CloseDelta(key="c1", status="incomplete"),
+        FinishDelta("length"),
+    ]
+    for items in (limit, limit[:1] if ending != "finish" else limit):
+        events = run_events(items, ending, modern, stages=[stage() for stage in stages])
+        verdict = judge.run(encoded(events), version=version, follow_up="Go on.")
+        assert (verdict.error, verdict.accepted, verdict.warnings) == (None, True, [])
+        assert verdict.next_input is not None
+        for messages in (verdict.messages, verdict.next_input["messages"]):
+            told = [(m["toolCallId"], m["content"]) for m in messages if m["role"] == "tool"]
+            assert told == [("c1", CUT_CALL_RESULT)]
 
 
 @versions

@@ -21,7 +21,7 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.envelope import read_envelope
 from agui_reasoning.errors import LocalProtocolError
-from agui_reasoning.parts import Opaque
+from agui_reasoning.parts import CUT_CALL_RESULT, Opaque
 from tests.support.verifier import Client, plain
 
 words = st.sampled_from(["one ", "two\n", " ", "\n\n", "three", "e\u0301"])
@@ -37,7 +37,7 @@ class EmitterMachine(RuleBasedStateMachine):
         ids, self.numbers = count(), count()
         self.emitter = Emitter(new_id=lambda: f"id{next(ids)}")
         self.client = Client(framed=False)
-        self.closed = False
+        self.closed = self.was_cut = False
         # The model: what each unit said, what it carries, and what every call was asked.
         self.said: dict[str, str] = {}
         self.signed: dict[str, str] = {}
@@ -107,7 +107,7 @@ class EmitterMachine(RuleBasedStateMachine):
     @precondition(lambda self: not self.closed)
     @rule(cut=st.booleans())
     def close(self, cut: bool) -> None:
-        self.closed = True
+        self.closed, self.was_cut = True, cut
         self.client.feed(plain(self.emitter.abort() if cut else self.emitter.close())).done()
 
     @precondition(lambda self: self.closed)
@@ -144,7 +144,11 @@ class EmitterMachine(RuleBasedStateMachine):
     @invariant()
     def pending_calls_are_those_without_a_result(self) -> None:
         pending = {call.id for call in self.emitter.pending_calls}
-        assert pending == set(self.asked) - set(self.results)
+        answers = {m["toolCallId"]: m["content"] for m in self.client.messages if m["role"] == "tool"}
+        assert pending == set(self.asked) - set(answers)
+        cut = {call_id for call_id, content in answers.items() if content == CUT_CALL_RESULT}
+        assert set(answers) == set(self.results) | cut
+        assert self.was_cut or not cut
 
     @invariant()
     def the_answer_is_whole(self) -> None:

@@ -19,8 +19,11 @@ from ag_ui.core import (
     TextMessageEndEvent,
     TextMessageStartEvent,
     ToolCallEndEvent,
+    ToolCallResultEvent,
     ToolCallStartEvent,
 )
+
+from agui_reasoning.parts import CUT_CALL_RESULT
 
 __all__ = ["Foreign"]
 
@@ -28,8 +31,10 @@ __all__ = ["Foreign"]
 class Foreign:
     """Remembers what the application opened: a run must not finish while anything is open."""
 
-    def __init__(self) -> None:
+    def __init__(self, new_id: Callable[[], str]) -> None:
+        self._new_id = new_id
         self._open: dict[tuple[type, str], Event] = {}
+        self._answered: set[str] = set()
 
     def see(self, event: Event) -> None:
         """Note what an event opens or closes."""
@@ -39,12 +44,28 @@ class Foreign:
         elif kind in _STARTS:
             start, id_field = _STARTS[kind]
             self._open.pop((start, getattr(event, id_field)), None)
+        elif isinstance(event, ToolCallResultEvent):
+            self._answered.add(event.tool_call_id)
 
     def close(self) -> list[Event]:
-        """The events that close what is open, the last opened first."""
+        """The events that close what is open, the last opened first. A call that never ended was cut."""
         opened = list(reversed(self._open.items()))
         self._open.clear()
-        return [_end(start, entity_id, event) for (start, entity_id), event in opened]
+        events: list[Event] = []
+        for (start, entity_id), event in opened:
+            events.append(_end(start, entity_id, event))
+            if start is ToolCallStartEvent and entity_id not in self._answered:
+                events.append(self._result(entity_id, event))
+        return events
+
+    def _result(self, call_id: str, event: Any) -> Event:
+        return ToolCallResultEvent(
+            message_id=self._new_id(),
+            tool_call_id=call_id,
+            content=CUT_CALL_RESULT,
+            role="tool",
+            subagent_run_id=event.subagent_run_id,
+        )
 
 
 def _end(start: type, entity_id: str, event: Any) -> Event:

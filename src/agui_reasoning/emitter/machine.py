@@ -136,7 +136,7 @@ class Emitter:
         self._summarises = visibility == "summary"
         self.summaries = Summaries(summarise, self._warn)
         self._stages = tuple(stages)
-        self._foreign = Foreign()
+        self._foreign = Foreign(new_id or new_uuid)
         self._known = {message.id: message for message in known_messages}
         self._told_of_raw = False
         self._parts = 0

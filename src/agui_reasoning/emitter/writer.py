@@ -37,7 +37,7 @@ from agui_reasoning.emitter.entities import AssistantMessage, Call, ReasoningMes
 from agui_reasoning.emitter.summaries import SummaryDue
 from agui_reasoning.emitter.values import Values
 from agui_reasoning.envelope import ENVELOPE_KEY
-from agui_reasoning.parts import Part, ToolCallPart, ToolResultPart, Turn
+from agui_reasoning.parts import CUT_CALL_RESULT, Part, ToolCallPart, ToolResultPart, Turn
 
 __all__ = ["Writer"]
 
@@ -86,11 +86,20 @@ class Writer:
         return self._flush()
 
     def finish(self) -> list[Event | SummaryDue]:
-        """Answer the provider's own calls that it left open, or the client would believe that it must."""
-        for call_id in [call_id for call_id, (unit, _) in self._unanswered.items() if unit.server]:
-            del self._unanswered[call_id]
-            self._out.append(make.call_result(self._new_id(), call_id, "", self._now()))
+        """Answer the calls that the client must not run: those that were cut, and the provider's own."""
+        for call_id, (unit, _) in list(self._unanswered.items()):
+            if unit.status == "incomplete":
+                self._answer(call_id, CUT_CALL_RESULT)
+            elif unit.server:
+                self._answer(call_id, "")
         return self._flush()
+
+    def _answer(self, call_id: str, content: str) -> None:
+        unit, _ = self._unanswered.pop(call_id)
+        message_id = self._new_id()
+        self._out.append(make.call_result(message_id, call_id, content, self._now()))
+        if not unit.server:
+            self.note_result(message_id, call_id, content)
 
     @property
     def has_reasoned(self) -> bool:
@@ -98,11 +107,11 @@ class Writer:
         return self._reasoned
 
     def pending_calls(self) -> list[ToolCallPart]:
-        """The calls that nobody has answered, but for the provider's own, under the client's ids."""
+        """The calls that wait for a result of the client's or the agent's, under the client's ids."""
         return [
             replace(unit.part(response.origin), id=call_id)
             for call_id, (unit, response) in self._unanswered.items()
-            if not unit.server
+            if not unit.server and unit.status == "complete"
         ]
 
     def _flush(self) -> list[Event | SummaryDue]:
