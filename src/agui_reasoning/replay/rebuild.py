@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
@@ -19,6 +20,7 @@ from agui_reasoning.parts import (
     SEGMENT_SEPARATOR,
     NativePart,
     Opaque,
+    Origin,
     Part,
     ReasoningPart,
     Segment,
@@ -29,6 +31,7 @@ from agui_reasoning.parts import (
 )
 from agui_reasoning.replay.history import ReportEntry
 from agui_reasoning.replay.seen import Found, Response, Seen
+from agui_reasoning.replay.shown import Shown, overlapping
 
 __all__ = ["rebuild"]
 
@@ -42,41 +45,59 @@ NATIVE_KINDS = {
 _FORBIDDEN = "item_reference"
 
 
-def rebuild(seen: Seen, response: Response) -> tuple[Turn, list[ReportEntry]]:
+@dataclass(slots=True)
+class _Work:
+    """One response on its way back.
+
+    Attributes:
+        shown: What the client shows.
+        overlapping: Its texts whose spans overlap.
+        report: What became of its units.
+    """
+
+    response: Response
+    shown: Shown
+    overlapping: set[int]
+    report: list[ReportEntry] = field(default_factory=list)
+
+    @property
+    def origin(self) -> Origin | None:
+        """Who produced it."""
+        return self.response.origin
+
+
+def rebuild(seen: Seen, response: Response, shown: Shown) -> tuple[Turn, list[ReportEntry]]:
     """Give the turn of a response, and what became of its reasoning."""
+    texts = (record for record in response.rest.values() if isinstance(record, TextRecord))
+    work = _Work(response, shown, overlapping(texts))
     parts: dict[int, Part] = {}
     names: dict[int, str] = {}
-    report: list[ReportEntry] = []
     for seq, stretches in groupby(sorted(response.reasoning.items()), key=lambda found: found[0][0]):
         parts[seq], entry = _reasoning(seen, response, [found for _, found in stretches])
         names[seq] = entry.unit
-        report.append(entry)
+        work.report.append(entry)
     for seq, record in sorted(response.rest.items()):
-        part = _REST[type(record)](seen, response, record, report)
-        if part is not None and seq not in parts:
+        part = None if seq in parts else _REST[type(record)](work, record)
+        if part is not None:
             parts[seq], names[seq] = part, _NAMES[type(record)](record)
     order = sorted(parts)
-    unrecorded = list(_unrecorded(seen, response))
+    unrecorded = list(_unrecorded(work))
     return Turn(
         (*(parts[seq] for seq in order), *(part for part, _ in unrecorded)),
         response.origin,
         response.native_id,
         (*(names[seq] for seq in order), *(name for _, name in unrecorded)),
-    ), report
+    ), work.report
 
 
-def _unrecorded(seen: Seen, response: Response) -> Iterable[tuple[Part, str]]:
+def _unrecorded(work: _Work) -> Iterator[tuple[Part, str]]:
     """What the envelopes only name: a plain answer, or calls whose record was lost with its carrier."""
-    shown = {span.message for r in response.rest.values() if isinstance(r, TextRecord) for span in r.at}
-    for message_id in response.messages:
-        text = seen.content(message_id, "assistant")
-        if message_id not in shown and text:
-            yield TextPart(text, origin=response.origin), message_id
-    recorded = {record.id for record in response.rest.values() if isinstance(record, CallRecord)}
-    for call_id in response.calls:
-        call = seen.call(call_id)
-        if call_id not in recorded and call is not None:
-            yield ToolCallPart(call_id, *_function(call), origin=response.origin), call_id
+    for message_id, text in work.shown.rest(work.response):
+        yield TextPart(text, origin=work.origin), message_id
+    for call_id in work.response.calls:
+        call = work.shown.call(work.response, call_id)
+        if call is not None:
+            yield ToolCallPart(call_id, *_function(call), origin=work.origin), call_id
 
 
 def _reasoning(seen: Seen, response: Response, stretches: list[Found]) -> tuple[ReasoningPart, ReportEntry]:
@@ -131,48 +152,35 @@ def _opaques(records: Iterable[ReasoningRecord]) -> tuple[Opaque, ...]:
     return tuple(values.values())
 
 
-def _text(seen: Seen, response: Response, record: TextRecord, report: list[ReportEntry]) -> Part | None:
-    shown = _spans(seen, record)
-    if shown is None:
+def _text(work: _Work, record: TextRecord) -> Part | None:
+    if record.seq in work.overlapping:
+        work.report.append(ReportEntry(record.at[0].message, "dropped", "spans_overlap"))
+        begun = work.shown.begun(work.response, record)
+        return None if begun is None else TextPart(begun, status=record.status, origin=work.origin)
+    text, intact = work.shown.text(work.response, record) or (None, True)
+    if text is None:
         return None
-    intact = record.sha256 is None or digest(shown) == record.sha256
     if not intact and record.opaque:
-        report.append(ReportEntry(record.at[0].message, "dropped", "text_modified"))
+        name = record.at[0].message if record.at else work.response.id
+        work.report.append(ReportEntry(name, "dropped", "text_modified"))
     return TextPart(
-        shown,
+        text,
         _values(record.opaque) if intact else (),
         record.status,
-        response.origin,
+        work.origin,
         record.ext,
     )
 
 
-def _spans(seen: Seen, record: TextRecord) -> str | None:
-    """The text as it is shown; an edited message is taken whole by the unit that began it."""
-    if record.text is not None:
-        return record.text
-    texts = []
-    for span in record.at:
-        content = seen.content(span.message, "assistant")
-        if content is None:
-            return None
-        texts.append(content[span.start : span.start + span.length])
-    text = "".join(texts)
-    if digest(text) == record.sha256 or not record.at:
-        return text
-    first = record.at[0]
-    return seen.content(first.message, "assistant") if first.start == 0 else None
-
-
-def _call(seen: Seen, response: Response, record: CallRecord, report: list[ReportEntry]) -> Part | None:
-    call = seen.call(record.id)
+def _call(work: _Work, record: CallRecord) -> Part | None:
+    call = work.shown.call(work.response, record.id)
     if call is None:
         return None
     name, shown = _function(call)
     arguments = shown if record.arguments is None else record.arguments
     intact = record.sha256 is None or digest(arguments) == record.sha256
     if not intact and record.opaque:
-        report.append(ReportEntry(record.id, "dropped", "text_modified"))
+        work.report.append(ReportEntry(record.id, "dropped", "text_modified"))
     ext = record.ext if record.native_id is None else {**(record.ext or {}), "native_id": record.native_id}
     return ToolCallPart(
         record.id,
@@ -181,7 +189,7 @@ def _call(seen: Seen, response: Response, record: CallRecord, report: list[Repor
         record.server,
         _values(record.opaque) if intact else (),
         record.status,
-        response.origin,
+        work.origin,
         ext,
     )
 
@@ -192,29 +200,25 @@ def _function(call: dict[str, Any]) -> tuple[str, str]:
     return str(function.get("name") or ""), str(function.get("arguments") or "")
 
 
-def _result(seen: Seen, response: Response, record: ResultRecord, report: list[ReportEntry]) -> Part:
-    content = record.content if record.content is not None else seen.content(record.message, "tool")
-    if content is None:
-        content = seen.answer(record.id)
-    return ToolResultPart(record.id, content, record.native, response.origin, record.ext)
+def _result(work: _Work, record: ResultRecord) -> Part:
+    return ToolResultPart(record.id, work.shown.result(record), record.native, work.origin, record.ext)
 
 
-def _native(seen: Seen, response: Response, record: NativeRecord, report: list[ReportEntry]) -> Part | None:
-    api = response.origin.api if response.origin else None
-    if not record.name.startswith(NATIVE_KINDS.get(api or "", ())) or record.name.endswith(_FORBIDDEN):
-        report.append(ReportEntry(response.id, "dropped", "native_kind"))
+def _native(work: _Work, record: NativeRecord) -> Part | None:
+    api = work.origin.api if work.origin else None
+    typed = record.payload.get("type") if isinstance(record.payload, dict) else None
+    allowed = record.name.startswith(NATIVE_KINDS.get(api or "", ())) and not record.name.endswith(_FORBIDDEN)
+    if not allowed or typed == _FORBIDDEN:
+        work.report.append(ReportEntry(work.response.id, "dropped", "native_kind"))
         return None
-    if isinstance(record.payload, dict) and record.payload.get("type") == _FORBIDDEN:
-        report.append(ReportEntry(response.id, "dropped", "native_kind"))
-        return None
-    return NativePart(record.name, record.payload, response.origin)
+    return NativePart(record.name, record.payload, work.origin)
 
 
 def _values(records: Iterable[OpaqueRecord]) -> tuple[Opaque, ...]:
     return tuple(record.opaque() for record in records)
 
 
-_REST: dict[type, Callable[[Seen, Response, Any, list[ReportEntry]], Part | None]] = {
+_REST: dict[type, Callable[[_Work, Any], Part | None]] = {
     TextRecord: _text,
     CallRecord: _call,
     ResultRecord: _result,

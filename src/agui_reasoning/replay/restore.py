@@ -23,6 +23,7 @@ from agui_reasoning.replay.history import History, ReportEntry
 from agui_reasoning.replay.messages import as_message
 from agui_reasoning.replay.rebuild import rebuild
 from agui_reasoning.replay.seen import Given, Place, Response, Seen, see, thread_of
+from agui_reasoning.replay.shown import Shown
 
 __all__ = ["restore"]
 
@@ -68,13 +69,12 @@ def restore(
     seen = see(given, opener, subagent)
     report: list[ReportEntry] = []
     turns: dict[str, Turn] = {}
+    shown = Shown(seen)
     for response in seen.responses.values():
-        turns[response.id], entries = rebuild(seen, response)
+        turns[response.id], entries = rebuild(seen, response, shown)
         report += entries
     placed = [(place, turns[name]) for name, place in _places(seen).items() if turns[name].parts]
-    claimed_messages = {m for r in seen.responses.values() for m in r.messages}
-    claimed_calls = {c for r in seen.responses.values() for c in r.calls}
-    placed += fallback_turns(seen, claimed_messages, claimed_calls, assume_provider, report)
+    placed += fallback_turns(seen, shown.messages, shown.calls, assume_provider, report)
     report += _refused_elsewhere(seen)
     if on_audit is not None:
         parts = {name: part for turn in turns.values() for part, name in _seen_parts(turn)}

@@ -95,23 +95,16 @@ class Seen:
     _calls: dict[str, dict[str, Any]] = field(default_factory=dict)
     _texts: dict[int, str] = field(default_factory=dict)
 
-    def content(self, message_id: str, role: str) -> str | None:
-        """The text of a message; ``None`` when there is no such message of that role."""
+    def position(self, message_id: str, role: str) -> int | None:
+        """Where a message is; ``None`` when there is no such message of that role."""
         index = self.by_id.get(message_id)
-        if index is None or self.messages[index].get("role") != role:
-            return None  # a client may give any id to any message: what a user says is never the model's
-        return self.text(index)
+        return index if index is not None and self.messages[index].get("role") == role else None
 
     def text(self, index: int) -> str:
         """The text of the message at a position, put together once."""
         if index not in self._texts:
             self._texts[index] = text_of(self.messages[index])
         return self._texts[index]
-
-    def answer(self, call_id: str) -> str:
-        """The first result of a call, whatever the id of its message; empty when there is none."""
-        index = self.answers.get(call_id)
-        return "" if index is None else self.text(index)
 
     def value(self, unit: str) -> str:
         """The encrypted value of a message or call; empty when it has none."""

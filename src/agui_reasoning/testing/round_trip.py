@@ -33,6 +33,7 @@ _REASONS = {
     "unauthenticated": "its encryptedValue is not encrypted, and with keys only what they open is read",
     "too_large": "its encryptedValue is longer than restoring accepts",
     "text_modified": "its text is not the text that its encryptedValue was made for",
+    "spans_overlap": "its encryptedValue says it is shown where another text is shown",
     _PART_MISSING: "one of the messages it was shown in is gone",
     "misplaced": "its encryptedValue was written for another subagent",
     "incomplete": "it was cut, so it is shown and never sent back",
