@@ -7,6 +7,15 @@ Any JOSE library opens the tokens, given `KeyRing.content_key`. Everything that 
 from agui_reasoning.crypto.arguments import check_options
 from agui_reasoning.crypto.binding import Binding
 from agui_reasoning.crypto.keys import KeyRing, looks_like_token, token_key_id
+from agui_reasoning.crypto.reader import TokenReader
 from agui_reasoning.crypto.rekey import rekey_messages
 
-__all__ = ["Binding", "KeyRing", "check_options", "looks_like_token", "rekey_messages", "token_key_id"]
+__all__ = [
+    "Binding",
+    "KeyRing",
+    "TokenReader",
+    "check_options",
+    "looks_like_token",
+    "rekey_messages",
+    "token_key_id",
+]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hmac
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, NoReturn, Self, final
-
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from agui_reasoning.crypto import base64url
 from agui_reasoning.crypto.arguments import bound, expiry, padded
@@ -18,7 +15,7 @@ from agui_reasoning.crypto.derive import KEY_BYTES, content_info, derive, entity
 from agui_reasoning.crypto.held import (
     FetchedKeys,
     HeldKeys,
-    is_kid,
+    keys_fetched_by,
     keys_in_env,
     keys_in_file,
     keys_in_mapping,
@@ -31,9 +28,9 @@ from agui_reasoning.crypto.jwe import (
     read_header,
     read_token,
     seal,
-    unseal,
     write_header,
 )
+from agui_reasoning.crypto.reader import TokenReader, cipher
 from agui_reasoning.crypto.secret import Secret
 from agui_reasoning.errors import AGUIReasoningWarning, ConfigurationError, DecryptionError
 
@@ -84,6 +81,7 @@ class KeyRing:
         keys: Mapping[str, bytes] | Callable[[str], bytes],
         *,
         primary: str | None = None,
+        kids: Collection[str] | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         """Make a ring.
@@ -92,16 +90,26 @@ class KeyRing:
             keys: Keys of 32 bytes by id; or a callable that fetches one, which is how a key management
                 service is used. It raises ``LookupError`` (or returns ``None``) for an id it does not know,
                 and whatever else it raises reaches the caller: an outage is not a forged token. The last 32
-                keys it gave are remembered, see `forget`.
+                keys it gave are remembered, see `forget`. Which ids it is asked for is the choice of
+                clients, within ``kids``.
             primary: The id of the key that encrypts. The first one of a mapping by default; a callable
                 needs it.
+            kids: The ids that a callable may be asked for, the primary one among them. By default every id
+                of letters, digits, ``.``, ``_`` and ``-`` that begins with neither ``.`` nor ``-``. One that
+                turns out to be unknown is not asked for again within 5 seconds, and after 8 of them in one
+                request no more are.
             now: Seconds since 1970.
 
         Raises:
             ConfigurationError: A key is not 32 bytes (``bad_key``), an id cannot be one (``bad_kid``), there
-                is no key (``no_keys``), or the primary one is not among them (``unknown_key``).
+                is no key (``no_keys``), the primary one is not among them (``unknown_key``), or ``kids`` are
+                given beside a mapping (``wrong_option``).
         """
-        held = keys_in_mapping(keys) if isinstance(keys, Mapping) else _fetched(keys)
+        held: HeldKeys | FetchedKeys | ConfigurationError
+        if isinstance(keys, Mapping):
+            held = keys_in_mapping(keys) if kids is None else _needless()
+        else:
+            held = keys_fetched_by(keys, kids, primary, now)
         del keys  # a traceback that shows local variables would show them
         self._set(held, primary, now)
 
@@ -232,7 +240,7 @@ class KeyRing:
             ConfigurationError: ``binding`` is none (``bad_binding``), or a callable gave something that is
                 not a key (``bad_key``).
         """
-        plaintext = self._open(token, bound(binding))
+        plaintext = self._open(token, binding)
         del token
         if plaintext is None:
             raise DecryptionError
@@ -257,7 +265,7 @@ class KeyRing:
             DecryptionError: It does not open; an expired one is not made young again.
             ConfigurationError: As for `decrypt` and `encrypt`.
         """
-        plaintext = self._open(token, bound(binding))
+        plaintext = self._open(token, binding)
         read = None if plaintext is None else read_token(token)
         del token
         if plaintext is None or read is None:
@@ -275,6 +283,10 @@ class KeyRing:
         """
         return derive(self._key(kid), content_info(Binding(thread_id, tenant=tenant))).reveal()
 
+    def reader(self, binding: Binding) -> TokenReader:
+        """Open many tokens of one place: each key is looked up and derived once."""
+        return TokenReader(self._keys, self._stand_in, self._now, bound(binding))
+
     def forget(self) -> None:
         """Drop what a callable has fetched, for example after a key was destroyed where it is kept."""
         self._keys.forget()
@@ -283,22 +295,10 @@ class KeyRing:
         key = self._key(self._primary)
         entity = entity_mac(key, binding) if binding.entity_id else None
         protected = write_header(Header(self._primary, exp, entity))
-        return seal(_cipher(key, binding), protected, random_bytes(NONCE_BYTES), plaintext)
+        return seal(cipher(key, binding), protected, random_bytes(NONCE_BYTES), plaintext)
 
     def _open(self, text: str, binding: Binding) -> Secret | None:
-        """Open a token. Whatever is wrong with it gives ``None``, and as far as it can in the same time."""
-        token = read_token(text) if isinstance(text, str) else None
-        if token is None:
-            return None
-        # An unknown key is treated as a wrong one: the tag does not fit.
-        key = self._keys.get(token.header.kid) or self._stand_in
-        plaintext = unseal(_cipher(key, binding), token)
-        if plaintext is None or self._is_over(token.header) or not _fits(token.header, key, binding):
-            return None
-        return plaintext
-
-    def _is_over(self, header: Header) -> bool:
-        return header.exp is not None and self._now() >= header.exp
+        return self.reader(binding).open(text)
 
     def _key(self, kid: str) -> Secret:
         key = self._keys.get(kid)
@@ -322,13 +322,11 @@ class KeyRing:
         raise TypeError("a KeyRing is not pickled: the pickle would hold its keys")
 
 
-def _fetched(keys: object) -> FetchedKeys | ConfigurationError:
-    if callable(keys):
-        return FetchedKeys(keys)
+def _needless() -> ConfigurationError:
     return ConfigurationError(
-        f"Keys are {type(keys).__name__}, neither a mapping nor a callable.",
-        code="bad_keys",
-        hint="Give {kid: 32 bytes}, or a callable from kid to key.",
+        "kids= is for keys that a callable fetches; a mapping has its ids.",
+        code="wrong_option",
+        hint="Leave kids= out.",
     )
 
 
@@ -336,7 +334,7 @@ def _chosen(held: HeldKeys | FetchedKeys, primary: str | None) -> str:
     kids = held.kids()
     if primary is None and kids:
         return kids[0]
-    if primary is None or not is_kid(primary) or (kids and primary not in kids):
+    if primary is None or not held.may_be_primary(primary):
         raise ConfigurationError(
             "The ring has no primary key: none is named, or not one of its keys.",
             code="unknown_key",
@@ -353,18 +351,6 @@ def _unknown_key(kids: Sequence[str]) -> ConfigurationError:
         code="unknown_key",
         hint="Add the key, or name another one.",
     )
-
-
-def _cipher(key: Secret, binding: Binding) -> AESGCM:
-    # Deriving takes a few microseconds: remembering keys would gain nothing, and would keep them in memory.
-    return AESGCM(derive(key, content_info(binding)).reveal())
-
-
-def _fits(header: Header, key: Secret, binding: Binding) -> bool:
-    """Whether header and binding name the same entity, or both none."""
-    if header.entity is None or not binding.entity_id:
-        return header.entity is None and not binding.entity_id
-    return hmac.compare_digest(header.entity, entity_mac(key, binding))
 
 
 def _warn(message: str) -> None:

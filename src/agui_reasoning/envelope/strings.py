@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, get_args
 
 from pydantic import ValidationError
 
-from agui_reasoning.crypto import Binding, KeyRing, check_options, looks_like_token
+from agui_reasoning.crypto import Binding, KeyRing, TokenReader, check_options, looks_like_token
 from agui_reasoning.envelope.records import Envelope
 from agui_reasoning.errors import ConfigurationError, DecryptionError
 from agui_reasoning.strict_json import dump, load
@@ -99,19 +99,21 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Opener:
-    """Reads what came back from a client.
+    """Reads what came back from a client with one request.
 
     Attributes:
         keys: With a ring only what it decrypts is read.
         binding: The tenant and the thread the values must belong to.
         accept_plain: Read plain envelopes and other producers' values in spite of the ring.
-        on_undecryptable: ``"raise"`` to hear of a value that is not authentic.
+        on_undecryptable: ``"raise"`` to hear of a value that is not authentic, or whose key cannot be
+            fetched.
     """
 
     keys: KeyRing | None = None
     binding: Binding | None = None
     accept_plain: bool = False
     on_undecryptable: OnUndecryptable = "drop"
+    _tokens: TokenReader | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse a word that means nothing: whoever wrote it wanted to hear of something."""
@@ -121,6 +123,8 @@ class Opener:
                 code="wrong_option",
                 hint='Pass "drop" or "raise".',
             )
+        if self.keys is not None and self.binding is not None:
+            object.__setattr__(self, "_tokens", self.keys.reader(self.binding))
 
     def read(self, value: str) -> Opened:
         """Read a value.
@@ -129,6 +133,7 @@ class Opener:
             ConfigurationError: It is a token of ours, and there are no keys (``keys_missing``).
             DecryptionError: It does not open, or is no token where only tokens count, and the caller asked to
                 hear of it.
+            Exception: What the callable raised that was asked for the key, if the caller asked to hear of it.
         """
         if len(value) > MAX_ENVELOPE_CHARS:
             return self._refuse("too_large")
@@ -145,16 +150,20 @@ class Opener:
         return Opened(refused=reason)
 
     def _decrypt(self, token: str) -> Opened:
-        if self.keys is None or self.binding is None:
+        if self._tokens is None:
             raise ConfigurationError(
                 "The history holds encrypted values, and there are no keys to open them.",
                 code="keys_missing",
                 hint="Pass the key ring that wrote them, as keys=.",
             )
         try:
-            envelope = read_envelope(self.keys.decrypt(token, self.binding).decode(errors="replace"))
-        except DecryptionError:
+            plaintext = self._tokens.open(token)
+        except Exception:
+            # A key management service that is down is not a forged token.
             if self.on_undecryptable == "raise":
                 raise
-            return Opened(refused="undecryptable")
+            return Opened(refused="key_unavailable")
+        if plaintext is None:
+            return self._refuse("undecryptable")
+        envelope = read_envelope(plaintext.reveal().decode(errors="replace"))
         return Opened(envelope, sealed=True, refused="" if envelope else "unknown_value")

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from agui_reasoning.crypto import Binding, KeyRing
+from agui_reasoning.crypto.derive import derive
+from agui_reasoning.crypto.secret import Secret
 from agui_reasoning.errors import AGUIReasoningWarning, ConfigurationError, DecryptionError
 from tests.unit.crypto.tokens import BOTH, HOME, NEW, NEW_KEY, OLD, OLD_KEY, TEXT, closed, header_of
 
@@ -236,12 +238,153 @@ def test_a_key_that_the_callable_does_not_know_is_an_unknown_key(fetch) -> None:
     refused(lambda: ring.content_key("new", "t"), "unknown_key")
 
 
-def test_a_key_that_turns_up_later_is_found() -> None:
+@pytest.mark.parametrize("seconds", [5.0, 3600.0, -3600.0])
+def test_a_key_that_turns_up_later_is_found(seconds: float) -> None:
+    clock = [1000.0]
     service = Service({"new": NEW_KEY})
-    ring, token = KeyRing(service, primary="new"), OLD.encrypt(TEXT, HOME)
+    ring = KeyRing(service, primary="new", now=lambda: clock[0])
+    token = OLD.encrypt(TEXT, HOME)
     closed(ring, token)
     service.keys["old"] = OLD_KEY
+    clock[0] += 4.9
+    closed(ring, token)
+    assert service.asked == ["old"]
+    clock[0] = 1000.0 + seconds
     assert ring.decrypt(token, HOME) == TEXT
+
+
+def test_forgetting_and_encrypting_do_not_wait_for_an_unknown_key() -> None:
+    service = Service({"new": NEW_KEY})
+    ring, token = KeyRing(service, primary="old"), OLD.encrypt(TEXT, HOME)
+    closed(ring, token)
+    service.keys["old"] = OLD_KEY
+    ring.encrypt(TEXT, HOME)
+    assert ring.decrypt(token, HOME) == TEXT
+    del service.keys["old"]
+    ring.forget()
+    closed(ring, token)
+    service.keys["old"] = OLD_KEY
+    ring.forget()
+    assert ring.decrypt(token, HOME) == TEXT
+
+
+HOSTILE = [
+    "../../other-key",
+    "/etc/passwd",
+    ".",
+    "..",
+    "-rf",
+    "alias/other",
+    "a/b",
+    "a?b",
+    "a%2fb",
+    "{}",
+    "http=//x",
+]
+
+
+def forged(kid: str) -> str:
+    return KeyRing({kid: OLD_KEY}).encrypt(TEXT, HOME)
+
+
+@pytest.mark.parametrize("kid", HOSTILE)
+def test_an_id_that_could_be_a_path_is_not_asked_for_unless_it_is_listed(kid: str) -> None:
+    service = Service({kid: OLD_KEY, "new": NEW_KEY})
+    closed(KeyRing(service, primary="new"), forged(kid))
+    assert service.asked == []
+    assert KeyRing(service, primary="new", kids={"new", kid}).decrypt(forged(kid), HOME) == TEXT
+    assert KeyRing(service, primary=kid).decrypt(forged(kid), HOME) == TEXT
+
+
+def test_with_a_list_of_ids_nothing_else_is_asked_for() -> None:
+    service = Service({"old": OLD_KEY, "new": NEW_KEY, "other": OLD_KEY})
+    ring = KeyRing(service, primary="new", kids=["new", "old"])
+    closed(ring, forged("other"))
+    assert service.asked == []
+    assert ring.decrypt(forged("old"), HOME) == TEXT
+    assert ring.kids == ()
+
+
+def test_the_list_of_ids_holds_the_primary_one_and_only_ids() -> None:
+    refused(lambda: KeyRing(Service({}), primary="new", kids=["old"]), "unknown_key")
+    refused(lambda: KeyRing(Service({}), primary="new", kids=["new", "a b"]), "bad_kid")
+    refused(lambda: KeyRing(Service({}), primary="n", kids="new"), "bad_kid")
+    refused(lambda: KeyRing({"new": NEW_KEY}, kids=["new"]), "wrong_option")
+
+
+def test_forged_ids_of_one_request_are_asked_for_eight_times_at_most() -> None:
+    service = Service({"old": OLD_KEY, "new": NEW_KEY})
+    reader = KeyRing(service, primary="new").reader(HOME)
+    for number in range(1500):
+        assert reader.open(forged(f"forged-{number}")) is None
+    assert service.asked == [f"forged-{number}" for number in range(8)]
+
+
+def test_known_ids_are_found_whatever_else_a_request_names() -> None:
+    keys = {f"k{number}": bytes([number] * 32) for number in range(40)}
+    service = Service(dict(keys))
+    reader = KeyRing(service, primary="k0").reader(HOME)
+    for _ in range(2):
+        for number in range(7):
+            assert reader.open(forged(f"forged-{number}")) is None
+        for kid, key in keys.items():
+            opened = reader.open(KeyRing({kid: key}).encrypt(TEXT, HOME))
+            assert opened is not None
+            assert opened.reveal() == TEXT
+    assert sorted(service.asked) == sorted([*keys, *(f"forged-{number}" for number in range(7))])
+
+
+def test_ids_that_were_unknown_a_moment_ago_do_not_count() -> None:
+    service = Service({"new": NEW_KEY})
+    ring = KeyRing(service, primary="new", now=lambda: 1000.0)
+    gone = [forged(f"gone-{number}") for number in range(8)]
+    token = OLD.encrypt(TEXT, HOME)
+    first, second = ring.reader(HOME), ring.reader(HOME)
+    assert [first.open(text) for text in [*gone, token]] == [None] * 9
+    service.keys["old"] = OLD_KEY  # rotated in the meantime
+    assert [second.open(text) for text in gone] == [None] * 8
+    opened = second.open(token)
+    assert opened is not None
+    assert opened.reveal() == TEXT
+
+
+def test_what_is_remembered_of_unknown_ids_is_bounded() -> None:
+    service = Service({"new": NEW_KEY})
+    ring = KeyRing(service, primary="new", now=lambda: 1000.0)
+    for number in range(1025):
+        closed(ring, forged(f"forged-{number}"))
+    closed(ring, forged("forged-1"))
+    assert len(service.asked) == 1025
+    closed(ring, forged("forged-0"))
+    assert len(service.asked) == 1026
+
+
+def test_a_failing_key_is_asked_for_once_in_a_request() -> None:
+    service = Service({"old": OLD_KEY}, outage=TimeoutError("no route"))
+    ring = KeyRing(service, primary="old")
+    reader = ring.reader(HOME)
+    for _ in range(3):
+        with pytest.raises(TimeoutError):
+            reader.open(OLD.encrypt(TEXT, HOME))
+    assert service.asked == ["old"]
+    service.outage = None
+    assert ring.decrypt(OLD.encrypt(TEXT, HOME), HOME) == TEXT
+
+
+def test_a_reader_derives_each_key_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    far = Binding("t" * 1_000_000)
+    tokens = [given.encrypt(TEXT, far) for given in (OLD, NEW)] + [forged(kid) for kid in "abc"]
+    derived: list[Secret] = []
+
+    def counting(key: Secret, info: bytes) -> Secret:
+        derived.append(key)
+        return derive(key, info)
+
+    monkeypatch.setattr("agui_reasoning.crypto.reader.derive", counting)
+    reader = BOTH.reader(far)
+    for text in tokens * 20:
+        reader.open(text)
+    assert len(derived) == 3  # two keys, and the stand-in for what is unknown
 
 
 def test_an_outage_is_not_a_forged_token() -> None:

@@ -135,6 +135,40 @@ def test_a_caller_may_ask_to_hear_of_it() -> None:
         restore(given, keys=OTHER, on_undecryptable="raise")
 
 
+def away(kid: str) -> bytes:
+    raise TimeoutError("no route")
+
+
+def test_a_key_that_cannot_be_fetched_is_reported_as_that_and_the_rest_goes_on() -> None:
+    given = run_input(messages_of(*ANSWER, keys=KEYS))
+    history = restore(given, keys=KeyRing(away, primary="k1"))
+    assert set(outcomes(history)) == {("dropped", "key_unavailable")}
+    assert [type(part) for part in history.turns[0].parts] == [ReasoningPart, TextPart, ToolCallPart]
+
+
+def test_what_the_callable_raises_reaches_who_asked_to_hear_of_it() -> None:
+    given = run_input(messages_of(*ANSWER, keys=KEYS))
+    with pytest.raises(TimeoutError):
+        restore(given, keys=KeyRing(away, primary="k1"), on_undecryptable="raise")
+
+
+def test_forged_key_ids_of_a_history_reach_the_callable_eight_times_at_most() -> None:
+    asked: list[str] = []
+
+    def fetch(kid: str) -> bytes:
+        asked.append(kid)
+        return {"k1": bytes(range(32))}[kid]
+
+    messages = messages_of(*ANSWER, keys=KEYS)
+    for number in range(200):
+        token = KeyRing({f"forged-{number}": bytes(32)}).encrypt(b"{}", Binding("thread"))
+        forged = {"id": f"f{number}", "role": "reasoning", "content": "", "encryptedValue": token}
+        messages.insert(1 + number % 2, forged)
+    history = restore(run_input(messages), keys=KeyRing(fetch, primary="k1"))
+    assert (len(asked), asked.count("k1")) == (9, 1)
+    assert SIGNED in [part for turn in history.turns for part in turn.parts]
+
+
 def test_a_value_that_expired_is_dropped() -> None:
     clock = [1000.0]
     ring = KeyRing({"k1": bytes(range(32))}, now=lambda: clock[0])
