@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
+from functools import partial
 from typing import Any, TypeAlias
 
-from ag_ui.core import Event, Interrupt, RunAgentInput
+import anyio.to_thread
+from ag_ui.core import Event, Interrupt, RunAgentInput, Tool
 
 from agui_reasoning.audit import OnAudit
 from agui_reasoning.crypto import KeyRing
@@ -22,6 +24,8 @@ from agui_reasoning.driver import (
     ModelStream,
     OnError,
     Reading,
+    Report,
+    bad_agent,
     failure,
     last_events,
     left_over,
@@ -34,12 +38,12 @@ from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.emitter.summaries import Summarise, SummaryDue
 from agui_reasoning.emitter.values import Anchors
 from agui_reasoning.envelope import OnUndecryptable
-from agui_reasoning.errors import AGUIReasoningError, ConfigurationError
-from agui_reasoning.providers import decoder
+from agui_reasoning.errors import AGUIReasoningError
+from agui_reasoning.replay import ProviderRequest
 from agui_reasoning.run import Run
 from agui_reasoning.sources import Whole, discard, open_source
 
-__all__ = ["EventStream", "ModelStream", "run_agent", "stream_run"]
+__all__ = ["EventStream", "ModelStream", "request", "run_agent", "stream_run"]
 
 Agent: TypeAlias = Callable[[Run], AsyncIterator[Item]]
 """Called with the run, gives what the agent does, item by item."""
@@ -142,7 +146,33 @@ def run_agent(
             on_warning=on_warning,
             on_audit=on_audit,
         )
-    return EventStream(_drive(run, agent, on_error))
+    return agent_events(run, agent, on_error)
+
+
+def agent_events(run: Run, agent: Agent, on_error: OnError | None, report: Report = report) -> EventStream:
+    """The events of an agent; ``report`` logs what goes wrong."""
+    return EventStream(_drive(run, _items(run, agent), on_error, report))
+
+
+async def request(
+    run: Run,
+    *,
+    system: str | None = None,
+    tools: Sequence[Tool | Mapping[str, Any]] | None = None,
+    store: bool | None = None,
+    apply_flags: bool = False,
+) -> ProviderRequest:
+    """Build the provider's next request in a worker thread: a long history does not hold up other runs.
+
+    Args:
+        run: The run; arguments and errors are those of `Run.request`.
+        system: Instructions of the application's own.
+        tools: AG-UI tools are converted, any other mapping passes verbatim; default is the input's.
+        store: Whether the provider keeps the response, where it can.
+        apply_flags: Put the fields that the policy recommends into the body.
+    """
+    build = partial(run.request, system=system, tools=tools, store=store, apply_flags=apply_flags)
+    return await anyio.to_thread.run_sync(build)
 
 
 def stream_run(
@@ -197,7 +227,6 @@ def stream_run(
         RemoteProtocolError: The input is malformed (``bad_input``): answer with an HTTP error, no stream.
     """
     try:
-        decoder(api)  # an API that does not exist is told now, and not in every run
         run = Run(
             run_input,
             api=api,
@@ -222,13 +251,12 @@ def stream_run(
         discard(source)
         raise
 
-    async def agent(run: Run) -> AsyncIterator[Item]:
-        yield ModelStream(source)
-
-    return EventStream(_drive(run, agent, on_error), source)
+    return EventStream(_drive(run, _one(ModelStream(source)), on_error, report), source)
 
 
-async def _drive(run: Run, agent: Agent, on_error: OnError | None) -> AsyncGenerator[Event, None]:
+async def _drive(
+    run: Run, items: AsyncGenerator[Item, None], on_error: OnError | None, report: Report
+) -> AsyncGenerator[Event, None]:
     for event in run.start():
         yield event
     interrupts: list[Interrupt] = []
@@ -236,7 +264,7 @@ async def _drive(run: Run, agent: Agent, on_error: OnError | None) -> AsyncGener
     last: list[Event] = []
     failed: Exception | None = None
     try:
-        async with aclosing(_items(agent(run))) as items:
+        async with aclosing(items):
             async for item in items:
                 if isinstance(item, Interrupt):
                     interrupts.append(item)
@@ -254,35 +282,42 @@ async def _drive(run: Run, agent: Agent, on_error: OnError | None) -> AsyncGener
         report(run, error)
         failed = error
     if failed is not None:
-        last = await _failed(run, failed, on_error)
+        last = await _failed(run, failed, on_error, report)
     for event in last:
         yield event
 
 
-async def _failed(run: Run, error: Exception, on_error: OnError | None) -> list[Event]:
+async def _failed(run: Run, error: Exception, on_error: OnError | None, report: Report) -> list[Event]:
     events: list[Event] = []
     try:
         for delta in left_over(run, error):
             events += await _take(run, delta)
     except Exception as second:
         report(run, second)
-    return events + failure(run, error, on_error)
+    return events + failure(run, error, on_error, report)
 
 
-async def _items(agent: Any) -> AsyncGenerator[Item, None]:
-    """The agent's items; the agent is closed with this generator, whatever kind of iterator it is."""
-    if not hasattr(agent, "__aiter__"):
-        discard(agent)
-        raise ConfigurationError(
-            f"The agent gave {type(agent).__name__}, which is no async iterator.",
-            code="bad_agent",
-            hint="Write it as an async generator: `async def agent(run): … yield …`.",
-        )
+async def _one(item: Item) -> AsyncGenerator[Item, None]:
+    yield item
+
+
+async def _items(run: Run, agent: Agent) -> AsyncGenerator[Item, None]:
+    """The agent's items; the agent is closed with this generator, whatever kind of iterator it is.
+
+    What the client sent is restored first, in a worker thread: it chose the size, and every other run would
+    wait.
+    """
+    with suppress(Exception):  # told to an agent that asks for the history
+        await anyio.to_thread.run_sync(lambda: run.history)
+    items: Any = agent(run)
+    if not hasattr(items, "__aiter__"):
+        discard(items)
+        raise bad_agent(items, "an async generator: `async def agent(run): … yield …`")
     try:
-        async for item in agent:
+        async for item in items:
             yield item
     finally:
-        if close := getattr(agent, "aclose", None):
+        if close := getattr(items, "aclose", None):
             await close()
 
 

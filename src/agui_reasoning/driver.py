@@ -7,6 +7,7 @@ events of the run; `sentence_for` decides what a user reads when something fails
 from __future__ import annotations
 
 import logging
+import re
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -27,15 +28,23 @@ __all__ = [
     "ModelStream",
     "OnError",
     "Reading",
+    "Report",
+    "bad_agent",
     "failure",
     "last_events",
     "left_over",
     "now_in_ms",
     "report",
+    "report_line",
     "show",
 ]
 
 _log = logging.getLogger("agui_reasoning")
+
+# A name of an error, not a sentence about it: only this goes where a provider's own words must not.
+_NAME: Final = re.compile(r"[\w.:/-]{1,64}", re.ASCII)
+_ID_CHARS: Final = 80
+_WORDS_CHARS: Final = 2_000
 
 FAILED: Final = "The agent could not finish its answer. Please try again."
 """The sentence a user reads when a run fails and `on_error` chooses none."""
@@ -138,17 +147,78 @@ def now_in_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def bad_agent(given: Any, wanted: str) -> ConfigurationError:
+    """The error for an agent that is not what a shell can iterate over."""
+    kind = type(given).__name__
+    return ConfigurationError(
+        f"The agent returned {'nothing' if given is None else f'a {kind}'}.",
+        code="bad_agent",
+        hint=f"Write it as {wanted}.",
+    )
+
+
+Report: TypeAlias = Callable[[Run, Exception], None]
+"""Logs what ended a run."""
+
+
 def report(run: Run, error: Exception) -> None:
-    """Log a failure with its traceback, and the provider's own words, which go nowhere else.
+    """Log a failure: an error of this package in one line, any other with its traceback.
 
     Where reasoning is not to be seen, neither words nor messages of exceptions are logged, because they may
-    quote it: types and places are.
+    quote it: names and places are.
     """
+    if _is_ours(error):
+        report_line(run, error)
+    elif run.visibility == "full":
+        _log.error("%s", _line(run, error), exc_info=error)
+    else:
+        _log.error("%s\n%s", _line(run, error), _places(error))
+
+
+def report_line(run: Run, error: Exception) -> None:
+    """Log a failure in one line, whatever failed; its traceback is for the level DEBUG."""
+    _log.error("%s", _line(run, error))
+    if run.visibility == "full":
+        _log.debug("Where the run failed:", exc_info=error)
+    else:
+        _log.debug("Where the run failed:\n%s", _places(error))
+
+
+def _line(run: Run, error: BaseException) -> str:
+    """What failed, in which run, and in ``full`` in what words."""
+    names = ", ".join(f"{name} {value}" for name, value in _names(run, error) if value)
+    return f"The run failed: {type(error).__name__} ({names}).{_words(run, error)}"
+
+
+def _names(run: Run, error: BaseException) -> list[tuple[str, Any]]:
+    """What programs and people look for: names alone, for this goes where no words may."""
+    status = getattr(error, "status_code", None)
+    return [
+        ("code", getattr(error, "code", None) if _is_ours(error) else None),
+        ("provider", _name(run.provider or run.api)),
+        ("status", status if isinstance(status, int) else None),
+        ("provider code", _name(getattr(error, "provider_code", None))),
+        ("provider type", _name(getattr(error, "provider_type", None))),
+        ("thread", _quoted(run.input.thread_id)),
+        ("run", _quoted(run.input.run_id)),
+    ]
+
+
+def _name(value: Any) -> str | None:
+    return value if isinstance(value, str) and _NAME.fullmatch(value) else None
+
+
+def _quoted(chosen_by_client: str) -> str:
+    """An id on one line, and not too much of it."""
+    return repr(chosen_by_client[:_ID_CHARS])
+
+
+def _words(run: Run, error: BaseException) -> str:
     if run.visibility != "full":
-        _log.error("The run failed.\n%s", _places(error))
-        return
-    words = error.provider_message if isinstance(error, ProviderError) else ""
-    _log.error("The run failed.%s", words and f" The provider says: {words}", exc_info=error)
+        return ""
+    said = error.provider_message if isinstance(error, ProviderError) else ""
+    words = f"The provider says: {said}" if said else str(error)
+    return " " + " ".join(words.split())[:_WORDS_CHARS] if words else ""
 
 
 def _places(error: BaseException) -> str:
@@ -166,7 +236,7 @@ def left_over(run: Run, error: BaseException) -> Sequence[Delta]:
     return ()
 
 
-def failure(run: Run, error: BaseException, on_error: OnError | None) -> list[Event]:
+def failure(run: Run, error: BaseException, on_error: OnError | None, report: Report = report) -> list[Event]:
     """The events that end a run in an error: what is open closed, RUN_ERROR.
 
     The error's own text never reaches the client; its ``code`` does, when it is one of ours. Call it where
@@ -175,7 +245,7 @@ def failure(run: Run, error: BaseException, on_error: OnError | None) -> list[Ev
     if run.terminal is not None:
         return []
     code = getattr(error, "code", None) if _is_ours(error) else None
-    sentence = _sentence(run, error, on_error)
+    sentence = _sentence(run, error, on_error, report)
     try:
         return run.fail(sentence, code=code)
     except Exception as second:
@@ -184,7 +254,7 @@ def failure(run: Run, error: BaseException, on_error: OnError | None) -> list[Ev
     return run.fail(sentence, code=code)
 
 
-def _sentence(run: Run, error: BaseException, on_error: OnError | None) -> str:
+def _sentence(run: Run, error: BaseException, on_error: OnError | None, report: Report) -> str:
     try:
         return (on_error(error) if on_error else None) or FAILED
     except Exception as second:

@@ -7,10 +7,12 @@ the one exception is `ProviderError.provider_message`, which is for logs and nev
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+from importlib.metadata import PackageNotFoundError, requires
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ag_ui.core import RunErrorEvent
 
@@ -32,6 +34,7 @@ __all__ = [
     "RunFailedError",
     "TransportError",
     "TruncatedRunError",
+    "did_you_mean",
 ]
 
 
@@ -91,8 +94,21 @@ class MissingExtraError(ConfigurationError, ImportError):
         super().__init__(
             f"{module} needs packages that are not installed.",
             code="missing_extra",
-            hint=f'Install them: pip install "agui-reasoning[{extra}]".',
+            hint=f"Install what the extra {extra!r} names: pip install {_requirements(extra)}.",
         )
+
+
+def _requirements(extra: str) -> str:
+    """What an extra installs, as arguments of pip: the package itself may be in no index."""
+    try:
+        lines = requires("agui-reasoning") or []
+    except PackageNotFoundError:
+        lines = []
+    found = [line.partition(";") for line in lines]
+    wanted = [
+        name.strip() for name, _, when in found if when.replace("'", '"').strip() == f'extra == "{extra}"'
+    ]
+    return " ".join(f'"{name}"' for name in wanted) or f'"agui-reasoning[{extra}]"'
 
 
 class ProtocolError(AGUIReasoningError):
@@ -156,11 +172,24 @@ class TransportError(AGUIReasoningError):
 
     Attributes:
         status_code: The HTTP status, ``None`` when there was no answer.
+        error_code: The code in the JSON error that came instead of a stream, ``None`` when there was none.
+        error_message: The sentence in it. It is the other side's own, and not part of ``str()``.
     """
 
-    def __init__(self, message: str, *, code: str, hint: str, status_code: int | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str,
+        hint: str,
+        status_code: int | None = None,
+        error_code: str | None = None,
+        error_message: str = "",
+    ) -> None:
         super().__init__(message, code=code, hint=hint)
         self.status_code = status_code
+        self.error_code = error_code
+        self.error_message = error_message
 
 
 class DecodeError(AGUIReasoningError):
@@ -211,6 +240,7 @@ class ProviderError(AGUIReasoningError):
         provider_type: The provider's own error type, ``None`` when it sent none.
         provider_message: The provider's words. They may quote the prompt: log them, never show them to a
             user. They are not part of ``str()`` or ``repr()``.
+        status_code: The HTTP status of a refusal, ``None`` when the error came inside a stream.
         deltas: What the payload gave beside the error. Feed these before ending the run.
     """
 
@@ -220,15 +250,28 @@ class ProviderError(AGUIReasoningError):
         provider_code: str | None = None,
         provider_type: str | None = None,
         provider_message: str = "",
+        status_code: int | None = None,
         deltas: Sequence[Delta] = (),
     ) -> None:
         names = ", ".join(name for name in (provider_type, provider_code) if name)
         super().__init__(
             f"The provider reported an error ({names})." if names else "The provider reported an error.",
             code="provider_error",
-            hint="What came before it is complete; the provider's own words are in `provider_message`.",
+            hint="The provider's own words are in `provider_message`.",
         )
         self.provider_code = provider_code
         self.provider_type = provider_type
         self.provider_message = provider_message
+        self.status_code = status_code
         self.deltas = tuple(deltas)
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """The beginning of a hint: the name that a misspelt one is nearest to; empty when none is near.
+
+    Examples:
+        >>> did_you_mean("deepsek", ["anthropic", "deepseek"])
+        "Did you mean 'deepseek'? "
+    """
+    nearest = get_close_matches(given.lower(), list(known), n=1)
+    return f"Did you mean {nearest[0]!r}? " if nearest else ""

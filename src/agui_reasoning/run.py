@@ -22,6 +22,7 @@ from agui_reasoning.envelope import OnUndecryptable, Opener
 from agui_reasoning.errors import ConfigurationError, LocalProtocolError, RemoteProtocolError
 from agui_reasoning.frames import Ending, Frame, RunFrame, SubagentFrame
 from agui_reasoning.parts import Part, ToolCallPart
+from agui_reasoning.providers import check_api
 from agui_reasoning.replay import History, ProviderRequest, build_request, restore
 
 __all__ = ["Run"]
@@ -91,8 +92,11 @@ class Run:
 
         Raises:
             RemoteProtocolError: The input is malformed (``bad_input``): answer with an HTTP error, no stream.
-            ConfigurationError: There is no such visibility (``unknown_visibility``).
+            ConfigurationError: There is no such API (``unknown_api``) or visibility
+                (``unknown_visibility``).
         """
+        if api is not None:
+            check_api(api)
         self.input = _parse(run_input)
         self.api, self.provider, self.model = api, provider, model
         self._frame: Frame = RunFrame(
@@ -100,7 +104,7 @@ class Run:
         )
         self._subagent_id: str | None = None
         self._subagents: list[Run] = []
-        self._opened: History | None = None
+        self._opened: History | Exception | None = None
         self._options: dict[str, Any] = {
             "visibility": visibility,
             "keys": keys,
@@ -169,9 +173,18 @@ class Run:
 
     @property
     def history(self) -> History:
-        """The conversation so far: the input, restored once, and what this run has produced since."""
+        """The conversation so far: the input, restored once, and what this run has produced since.
+
+        Where restoring fails, it fails once: asking again raises the same error.
+        """
         if self._opened is None:
-            self._opened = restore(self.input, subagent=self._subagent_id, **self._reading)
+            try:
+                self._opened = restore(self.input, subagent=self._subagent_id, **self._reading)
+            except Exception as error:
+                self._opened = error
+                raise
+        if isinstance(self._opened, Exception):
+            raise self._opened
         return self._opened.with_items(self._emitter.produced)
 
     @property

@@ -16,6 +16,7 @@ from agui_reasoning.driver import (
     ModelStream,
     OnError,
     Reading,
+    bad_agent,
     failure,
     last_events,
     left_over,
@@ -28,8 +29,6 @@ from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.emitter.summaries import Summarise
 from agui_reasoning.emitter.values import Anchors
 from agui_reasoning.envelope import OnUndecryptable
-from agui_reasoning.errors import ConfigurationError
-from agui_reasoning.providers import decoder
 from agui_reasoning.run import Run
 from agui_reasoning.sources import Whole, discard, open_source_sync
 
@@ -136,7 +135,6 @@ def stream_run(
         on_warning=on_warning,
         on_audit=on_audit,
     )
-    decoder(api)  # an API that does not exist is told now, and not in every run
 
     def agent(run: Run) -> Iterator[Item]:
         yield ModelStream(source)
@@ -180,11 +178,7 @@ def _items(agent: Any) -> Generator[Item, None, None]:
     """The agent's items; the agent is closed with this generator, whatever kind of iterator it is."""
     if not hasattr(agent, "__iter__"):
         discard(agent)
-        raise ConfigurationError(
-            f"The agent gave {type(agent).__name__}, which is no iterator.",
-            code="bad_agent",
-            hint="Write it as a generator: `def agent(run): … yield …`.",
-        )
+        raise bad_agent(agent, "a generator: `def agent(run): … yield …`")
     try:
         yield from agent
     finally:

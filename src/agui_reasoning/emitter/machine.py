@@ -297,7 +297,7 @@ def _event(item: Any) -> Event:
         raise LocalProtocolError(
             f"{type(item).__name__} is neither a delta, a part nor an event.",
             code="not_an_item",
-            hint="Feed deltas (agui_reasoning.deltas), parts (agui_reasoning.parts) or AG-UI events.",
+            hint=_wanted(item),
         )
     if isinstance(item, RunStartedEvent | RunFinishedEvent | RunErrorEvent):
         raise LocalProtocolError(
@@ -307,6 +307,15 @@ def _event(item: Any) -> Event:
             event_type=item.type.value,
         )
     return cast("Event", item)
+
+
+def _wanted(item: Any) -> str:
+    """What may have been meant."""
+    if isinstance(item, str):
+        return "For a piece of the answer, use TextDelta(...)."
+    if any(hasattr(item, name) for name in ("__aiter__", "__iter__", "__await__", "__aenter__", "__enter__")):
+        return "For a model's stream, yield ModelStream(...) from an agent; for several items, one at a time."
+    return "Feed deltas (agui_reasoning.deltas), parts (agui_reasoning.parts) or AG-UI events."
 
 
 def _parse(item: Any, given: Mapping[str, Any] | None = None) -> object:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Any, Final, TypeAlias
 
+import anyio.to_thread
 from ag_ui.core import AgentCapabilities
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -19,11 +20,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from agui_reasoning.aio import run_agent
+from agui_reasoning.aio import agent_events
 from agui_reasoning.asgi import AGUIResponse
 from agui_reasoning.audit import OnAudit
 from agui_reasoning.crypto import Binding, KeyRing
-from agui_reasoning.driver import OnError, now_in_ms
+from agui_reasoning.driver import OnError, now_in_ms, report_line
 from agui_reasoning.emitter.disclosure import Disclosure, Visibility
 from agui_reasoning.emitter.summaries import Summarise
 from agui_reasoning.envelope import OnUndecryptable, Opener, Sealer
@@ -149,12 +150,14 @@ class _Endpoint:
             if self.upstream.live:
                 _check_type(request)
             tenant = await self._tenant(request)
-            run = self._run(await _read_json(request, self.max_body_bytes), tenant)
+            body = await _read_body(request, self.max_body_bytes)
+            # What it costs to read is the client's choice: no other run shall wait for it.
+            run = await anyio.to_thread.run_sync(lambda: self._run(_parse_json(body), tenant))
         except RemoteProtocolError as error:
             return refusal(_STATUS.get(error.code, 400), error.code, str(error))
         except ClientDisconnect:
             return Response(status_code=400)  # nobody reads it
-        events = run_agent(run, self.upstream.agent, on_error=self.on_error)
+        events = agent_events(run, self.upstream.agent, self.on_error, report_line)
         return AGUIResponse(events, keep_alive_s=self.keep_alive_s)
 
     async def show_page(self, request: Request) -> Response:
@@ -226,10 +229,10 @@ def _check_type(request: Request) -> None:
         )
 
 
-async def _read_json(request: Request, limit: int) -> Any:
+def _parse_json(body: bytearray) -> Any:
     """The body as JSON, whatever its content type says: browsers and curl do not always name it."""
     try:
-        value = load((await _read_body(request, limit)).decode())
+        value = load(body.decode())
     except UnicodeDecodeError:
         value = Malformed(None)
     if isinstance(value, Malformed):

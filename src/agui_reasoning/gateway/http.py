@@ -7,6 +7,9 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+import anyio.to_thread
+
+from agui_reasoning import aio
 from agui_reasoning.driver import Item, ModelStream
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.gateway.upstream import Upstream
@@ -140,18 +143,20 @@ class HTTPUpstream(Upstream):
 
     async def agent(self, run: Run) -> AsyncIterator[Item]:
         """Ask the provider once, with the whole conversation."""
-        request = self._request(run)
+        request = await self._request(run)
+        content = await anyio.to_thread.run_sync(self._content, request)
         # The headers get no name of their own here: a traceback may show what its frames hold.
-        answer = self._transport.ask(self._headers.of(request), self._content(request))
+        answer = self._transport.ask(self._headers.of(request), content)
         yield ModelStream(answer, api=self.api, provider=self.provider, model=self.model)
 
     async def aclose(self) -> None:
         """Close the HTTP client, unless it is yours; a later request opens another."""
         await self._transport.aclose()
 
-    def _request(self, run: Run) -> ProviderRequest:
+    async def _request(self, run: Run) -> ProviderRequest:
         tools = self._parameters.get("tools")
-        return run.request(
+        return await aio.request(
+            run,
             system=self._system,
             tools=None if tools is None else [*(run.input.tools or ()), *tools],
             store=self._parameters.get("store") if self.api == "openai-responses" else None,

@@ -183,6 +183,7 @@ class Transport:
             provider_code=self._name(error.get("code")) or str(status_code),
             provider_type=self._name(error.get("type")),
             provider_message=self._hide(" ".join(str(words or "").split()))[:_WORDS_CHARS],
+            status_code=status_code,
         )
 
     def _silent(self) -> TransportError:

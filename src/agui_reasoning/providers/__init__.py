@@ -9,11 +9,11 @@ from importlib import import_module
 from typing import Any
 
 from agui_reasoning.deltas import fold
-from agui_reasoning.errors import ConfigurationError
+from agui_reasoning.errors import ConfigurationError, did_you_mean
 from agui_reasoning.parts import Part
 from agui_reasoning.providers.base import Decoder
 
-__all__ = ["API_IDS", "Decoder", "decode_response", "decoder"]
+__all__ = ["API_IDS", "Decoder", "check_api", "decode_response", "decoder"]
 
 # A decoder is imported when it is first asked for: nobody pays for the formats they do not use.
 _DECODERS: dict[str, tuple[str, str]] = {
@@ -42,12 +42,7 @@ def decoder(api: str, *, provider: str | None = None, model: str | None = None) 
         >>> decode.receive({"type": "ping"})
         []
     """
-    if api not in _DECODERS:
-        raise ConfigurationError(
-            f"There is no API {api!r}.",
-            code="unknown_api",
-            hint=f"Use one of: {', '.join(API_IDS)}.",
-        )
+    check_api(api)
     folder, name = _DECODERS[api]
     kind: type[Decoder] = getattr(import_module(f"{__name__}.{folder}.decode"), name)
     return kind(provider=provider, model=model)
@@ -64,3 +59,17 @@ def decode_response(
         ProviderError: It is the provider's error.
     """
     return fold(decoder(api, provider=provider, model=model).whole(response))
+
+
+def check_api(api: str) -> None:
+    """Tell an API id that does not exist before it is used.
+
+    Raises:
+        ConfigurationError: The API id is unknown (``unknown_api``).
+    """
+    if api not in _DECODERS:
+        raise ConfigurationError(
+            f"There is no API {api!r}.",
+            code="unknown_api",
+            hint=f"{did_you_mean(api, API_IDS)}Use one of: {', '.join(API_IDS)}.",
+        )

@@ -203,7 +203,7 @@ def _warn_of_waiting(draft: _Draft, ledger: Ledger) -> None:
     if waiting:
         ledger.note(
             f"{waiting} call(s) at the end of the history have no result. "
-            "Answer them before the next request: the model now reads that nobody did."
+            "Answer them before the next request: the model will be told that no result was provided."
         )
 
 

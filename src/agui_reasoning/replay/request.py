@@ -166,7 +166,7 @@ def build_request(
     if apply_flags:
         _apply(body, flags)
     if target.provider is None:
-        ledger.note(f"Nobody said who serves {api}: no reasoning is sent back. Name the provider.")
+        ledger.note(f"No provider was given for {api}: no reasoning is sent back. Pass provider=.")
     elif rule is NO_RULE and any(verdict.reason == "policy" for _, verdict in ledger.verdicts.values()):
         ledger.note(
             f"No row of the echo policy is about the provider {target.provider!r} of {api}: no reasoning is "

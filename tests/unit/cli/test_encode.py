@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from agui_reasoning import AGUIReasoningError, Run, scripted
+from agui_reasoning import AGUIReasoningError, MissingExtraError, Run, scripted
 from agui_reasoning.cli.encode import FAILURE, encode_payloads
 from agui_reasoning.providers import decoder
 from tests.support.verifier import Client, plain
@@ -193,8 +193,8 @@ def test_the_providers_words_go_nowhere(file, cli):
     assert (result.status, last["message"], last["code"]) == (1, FAILURE, "provider_error")
     assert "SECRET" not in result.stdout + result.stderr
     assert result.stderr == (
-        "error: The provider reported an error (overloaded_error). What came before it is complete; the "
-        "provider's own words are in `provider_message`. [provider_error]\n"
+        "error: The provider reported an error (overloaded_error). The provider's own words are in "
+        "`provider_message`. [provider_error]\n"
     )
 
 
@@ -316,8 +316,7 @@ def test_the_extra_is_named_when_it_is_missing(process):
         assert (result.status, result.stdout, result.stderr) == (
             2,
             "",
-            "error: The command line needs packages that are not installed. "
-            'Install them: pip install "agui-reasoning[cli]". [missing_extra]\n',
+            f"error: {MissingExtraError('The command line', 'cli')} [missing_extra]\n",
         )
 
 

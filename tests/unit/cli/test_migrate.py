@@ -16,7 +16,7 @@ import pytest
 
 pytest.importorskip("libcst", reason="the extra `migrate` is not installed")
 
-from agui_reasoning import check_events, reduce_events
+from agui_reasoning import MissingExtraError, check_events, reduce_events
 from agui_reasoning.compat import ThinkingUpgrader
 from agui_reasoning.compat.codemod import ADVICE
 from agui_reasoning.wire import read_events
@@ -198,7 +198,7 @@ def test_without_libcst_it_names_the_extra(tree, process):
     )
     result = process(code=code)
     assert (result.status, result.stdout) == (2, "")
-    assert result.stderr.endswith('pip install "agui-reasoning[migrate]". [missing_extra]\n')
+    assert result.stderr.endswith(f"{MissingExtraError('', 'migrate').hint} [missing_extra]\n")
 
 
 # -- for programs and people

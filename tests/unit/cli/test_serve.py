@@ -9,6 +9,7 @@ import pytest
 
 from agui_reasoning import scripted
 from agui_reasoning.crypto import Binding, KeyRing
+from agui_reasoning.errors import MissingExtraError
 from agui_reasoning.gateway import local_server
 from tests.support.verifier import Client
 from tests.unit.cli.command import environment
@@ -261,8 +262,7 @@ def test_the_extra_of_a_provider_is_named_when_it_is_missing(process):
     assert (result.status, result.stdout, result.stderr) == (
         2,
         "",
-        "error: agui_reasoning.gateway.HTTPUpstream needs packages that are not installed. "
-        'Install them: pip install "agui-reasoning[client]". [missing_extra]\n',
+        f"error: {MissingExtraError('agui_reasoning.gateway.HTTPUpstream', 'client')} [missing_extra]\n",
     )
 
 
@@ -283,8 +283,7 @@ def test_the_extra_is_named_when_it_is_missing(command, process):
     assert (result.status, result.stdout, result.stderr) == (
         2,
         "",
-        "error: agui_reasoning.gateway needs packages that are not installed. "
-        'Install them: pip install "agui-reasoning[server]". [missing_extra]\n',
+        f"error: {MissingExtraError('agui_reasoning.gateway', 'server')} [missing_extra]\n",
     )
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,10 +17,11 @@ from urllib.parse import urlsplit
 import anyio
 import pytest
 
-from agui_reasoning import Run
+from agui_reasoning import MissingExtraError, Run
+from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import ReasoningDelta, TextDelta
 from agui_reasoning.driver import FAILED
-from agui_reasoning.gateway import Upstream, create_app, local_server
+from agui_reasoning.gateway import HTTPUpstream, Upstream, create_app, local_server, provider_app
 from tests.support.verifier import Client
 from tests.unit.gateway.http_client import INPUT, TIMEOUT, Answer, call, opened
 
@@ -110,16 +112,22 @@ def test_a_client_that_leaves_ends_its_run() -> None:
 
 
 @pytest.mark.parametrize(("on_error", "sentence"), [(None, FAILED), (lambda error: "Sorry.", "Sorry.")])
-def test_a_failure_is_a_fixed_sentence_and_a_traceback_in_the_log(
+def test_a_failure_is_a_fixed_sentence_and_a_line_in_the_log(
     on_error: Any, sentence: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     upstream = Fake(ReasoningDelta("Hm"), ConnectionError("secret words"))
-    with caplog.at_level(logging.ERROR), local_server(create_app(upstream, on_error=on_error)) as url:
+    with caplog.at_level(logging.DEBUG), local_server(create_app(upstream, on_error=on_error)) as url:
         answer = call(f"{url}/agent")
     run(answer)
     assert (answer.events[-1]["type"], answer.events[-1]["message"]) == ("RUN_ERROR", sentence)
     assert b"secret" not in answer.body
-    assert "ConnectionError: secret words" in caplog.text
+    line, details = (record for record in caplog.records if record.name == "agui_reasoning")
+    assert (line.levelname, line.exc_info, line.getMessage()) == (
+        "ERROR",
+        None,
+        "The run failed: ConnectionError (thread 't1', run 'r1'). secret words",
+    )
+    assert (details.levelname, bool(details.exc_info)) == ("DEBUG", True)
 
 
 def test_warnings_of_a_run_go_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
@@ -127,6 +135,71 @@ def test_warnings_of_a_run_go_to_the_log(caplog: pytest.LogCaptureFixture) -> No
     with local_server(create_app(Fake(huge, TextDelta("Yes.")))) as url:
         run(call(f"{url}/agent"))
     assert [record.name for record in caplog.records] == ["agui_reasoning"]
+
+
+# -- one client does not hold up another
+
+
+class Gate:
+    """What a thread waits at until another request has been answered."""
+
+    def __init__(self) -> None:
+        self.reached = threading.Event()
+        self.opened = threading.Event()
+
+    def wait(self) -> None:
+        self.reached.set()
+        assert self.opened.wait(TIMEOUT)
+
+
+def assert_another_is_served(app: Any, gate: Gate, body: Any) -> Answer:
+    """While one request is at the gate, another is answered; then the first one goes on."""
+    with local_server(app) as url, ThreadPoolExecutor() as threads:
+        first = threads.submit(call, f"{url}/agent", body)
+        assert gate.reached.wait(TIMEOUT)
+        assert call(f"{url}/", None, "GET").status == 200
+        assert not first.done()
+        gate.opened.set()
+        return first.result(TIMEOUT)
+
+
+def test_another_request_is_served_while_a_history_is_restored() -> None:
+    gate = Gate()
+
+    def fetch(kid: str) -> bytes:
+        gate.wait()
+        return bytes(32)
+
+    with local_server(create_app(keys=KeyRing({"k": bytes(32)}))) as url:
+        kept = run(call(f"{url}/agent")).messages
+    app = create_app(keys=KeyRing(fetch, primary="k"))
+    run(assert_another_is_served(app, gate, INPUT | {"messages": [*INPUT["messages"], *kept]}))
+
+
+def test_another_request_is_served_while_one_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = Gate()
+    begin = Run.__init__
+
+    def slow(self: Run, *args: Any, **options: Any) -> None:
+        gate.wait()
+        begin(self, *args, **options)
+
+    monkeypatch.setattr(Run, "__init__", slow)
+    run(assert_another_is_served(create_app(), gate, INPUT))
+
+
+def test_another_request_is_served_while_the_providers_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = Gate()
+    build = Run.request
+
+    def slow(self: Run, **options: Any) -> Any:
+        gate.wait()
+        return build(self, **options)
+
+    monkeypatch.setattr(Run, "request", slow)
+    with local_server(provider_app("chat-weather")) as provider:
+        upstream = HTTPUpstream("openai-chat", base_url=f"{provider}/v1", provider="deepseek", model="m")
+        run(assert_another_is_served(create_app(upstream), gate, INPUT))
 
 
 # -- requests that are refused
@@ -232,7 +305,6 @@ def test_the_extra_is_named_when_it_is_missing(package: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == (
-        "missing_extra agui_reasoning.gateway needs packages that are not installed. "
-        'Install them: pip install "agui-reasoning[server]".\n',
+        f"missing_extra {MissingExtraError('agui_reasoning.gateway', 'server')}\n",
         "",
     )

@@ -108,7 +108,12 @@ def test_a_refusal_tells_its_names_and_nothing_else(
     assert error.provider_message == f"Incorrect key [hidden]: {WORDS}"
     # The documented line, and no other.
     ours = [record.getMessage() for record in caplog.records if "WORDS" in record.getMessage()]
-    assert ours == [f"The run failed. The provider says: Incorrect key [hidden]: {WORDS}"]
+    name = MODELS[api][0]
+    assert ours == [
+        f"The run failed: ProviderError (code provider_error, provider {name}, status {status}, "
+        f"provider code {told or status}, provider type {kind}, thread 't1', run 'r1'). "
+        f"The provider says: Incorrect key [hidden]: {WORDS}"
+    ]
 
 
 @pytest.mark.parametrize(

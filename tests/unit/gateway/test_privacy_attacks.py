@@ -65,4 +65,4 @@ def test_nothing_that_a_provider_says_wrong_is_quoted(
     assert read_events(came)[-1]["type"] == "RUN_ERROR"
     assert "nobody may read" not in came.decode()
     assert "nobody may read" not in caplog.text
-    assert "The run failed." in caplog.text
+    assert "The run failed: " in caplog.text

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from agui_reasoning.errors import ConfigurationError
+from agui_reasoning.errors import ConfigurationError, MissingExtraError
 from agui_reasoning.gateway import local_server
 from agui_reasoning.gateway.proxy import create_proxy
 from tests.support.play import FINISHED, STARTED
@@ -262,7 +262,7 @@ def test_without_the_extra_the_module_names_it() -> None:
         "except ImportError as error: print(error.code, error.hint)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert done.stdout == 'missing_extra Install them: pip install "agui-reasoning[client]".\n'
+    assert done.stdout == f"missing_extra {MissingExtraError('x', 'client').hint}\n"
 
 
 def _first_then(receive: Any, asked: anyio.Event) -> Any:

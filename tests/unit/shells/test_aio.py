@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import logging
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import Any
@@ -14,8 +15,9 @@ import pytest
 from ag_ui.core import CustomEvent, Interrupt
 from sniffio import current_async_library
 
-from agui_reasoning import ConfigurationError, ProviderError, RemoteProtocolError, Run
+from agui_reasoning import ConfigurationError, Conversation, ProviderError, RemoteProtocolError, Run, aio
 from agui_reasoning.aio import ModelStream, run_agent, stream_run
+from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import ReasoningDelta, TextDelta
 from agui_reasoning.driver import FAILED, Reading
 from agui_reasoning.parts import ToolResultPart
@@ -506,8 +508,35 @@ async def test_an_agent_that_is_no_generator_is_told_so() -> None:
     async def agent(run: Run) -> Any:
         return None
 
-    events = await collect(run_agent(INPUT, agent))
+    seen: list[BaseException] = []
+    events = await collect(run_agent(INPUT, agent, on_error=seen.append))
     assert events[-1]["code"] == "bad_agent"
+    assert str(seen[0]) == (
+        "The agent returned a coroutine. Write it as an async generator: `async def agent(run): … yield …`."
+    )
+
+
+@pytest.mark.parametrize(
+    ("item", "hint"),
+    [
+        ("text", "For a piece of the answer, use TextDelta(...)."),
+        (
+            PAYLOADS,
+            "For a model's stream, yield ModelStream(...) from an agent; for several items, one at a time.",
+        ),
+        (
+            7,
+            "Feed deltas (agui_reasoning.deltas), parts (agui_reasoning.parts) or AG-UI events.",
+        ),
+    ],
+)
+async def test_what_was_probably_meant_is_suggested(item: Any, hint: str) -> None:
+    async def agent(run: Run) -> AsyncIterator[Any]:
+        yield item
+
+    seen: list[Any] = []
+    await collect(run_agent(INPUT, agent, on_error=seen.append))
+    assert seen[0].hint == hint
 
 
 async def test_the_agent_is_closed_when_the_reader_leaves() -> None:
@@ -640,3 +669,144 @@ async def test_a_run_without_an_api_has_no_request_to_build() -> None:
     with pytest.raises(ConfigurationError) as caught:
         Run(INPUT).request()
     assert caught.value.code == "no_api"
+
+
+@pytest.mark.parametrize("driver", [run_agent, stream_run])
+async def test_an_api_that_does_not_exist_is_told_at_once_with_the_nearest(driver: Any) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        driver(INPUT, [], api="anthropic")
+    assert caught.value.code == "unknown_api"
+    assert caught.value.hint.startswith("Did you mean 'anthropic-messages'? Use one of: ")
+
+
+# -- what a client sends does not hold up others
+
+
+class Threads:
+    """A key service that notes the thread it is asked in."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def __call__(self, kid: str) -> bytes:
+        self.asked.append(threading.get_ident())
+        return bytes(32)
+
+
+async def encrypted_turn() -> dict[str, Any]:
+    """An input whose history is encrypted under the key of `Threads`."""
+    conversation = Conversation("t")
+    keys = KeyRing({"k": bytes(32)})
+    question = conversation.run_input("Umbrella?")
+    async for event in stream_run(question, PAYLOADS, api=API, keys=keys):
+        conversation.receive(event)
+    return conversation.run_input("And now?").model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+async def test_a_history_is_restored_in_a_worker_thread_before_the_agent_starts() -> None:
+    service = Threads()
+    begun: list[int] = []
+
+    async def agent(run: Run) -> AsyncIterator[Any]:
+        begun.append(len(service.asked))
+        assert [turn.parts[0].opaque for turn in run.history.turns]
+        begun.append(len(service.asked))
+        yield TextDelta("Yes.")
+
+    events = await collect(
+        run_agent(await encrypted_turn(), agent, keys=KeyRing(service, primary="k"), api=API)
+    )
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert begun[0] == begun[1] > 0
+    assert threading.get_ident() not in service.asked[: begun[0]]
+
+
+async def test_a_history_that_cannot_be_restored_fails_the_agent_that_asks_for_it_and_no_other() -> None:
+    given = await encrypted_turn()
+
+    async def asks(run: Run) -> AsyncIterator[Any]:
+        yield TextDelta(str(run.history))
+
+    async def does_not(run: Run) -> AsyncIterator[Any]:
+        yield TextDelta("Yes.")
+
+    ends = [
+        (await collect(run_agent(given, agent, api=API, keys=KeyRing.generate(), on_undecryptable="raise")))[
+            -1
+        ]
+        for agent in (asks, does_not)
+    ]
+    assert [end.get("code", end["type"]) for end in ends] == ["undecryptable", "RUN_FINISHED"]
+
+
+async def test_a_request_can_be_built_in_a_worker_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    where: list[int] = []
+    build = Run.request
+
+    def noted(self: Run, **options: Any) -> Any:
+        where.append(threading.get_ident())
+        return build(self, **options)
+
+    monkeypatch.setattr(Run, "request", noted)
+    run = Run(INPUT | {"messages": [{"id": "1", "role": "user", "content": "Hi."}]}, api=API)
+    built = await aio.request(run, system="Be brief.", tools=[{"name": "t"}], apply_flags=True)
+    assert built == build(run, system="Be brief.", tools=[{"name": "t"}], apply_flags=True)
+    assert where != [threading.get_ident()]
+    assert len(where) == 1
+
+
+def test_both_ways_to_build_a_request_take_the_same_options() -> None:
+    method, function = (inspect.signature(one).parameters for one in (Run.request, aio.request))
+    assert list(method.values())[1:] == list(function.values())[1:]
+
+
+# -- the log
+
+
+async def fail(
+    error: Exception, visibility: Any, caplog: pytest.LogCaptureFixture
+) -> list[logging.LogRecord]:
+    async def agent(run: Run) -> AsyncIterator[Any]:
+        yield TextDelta("Hm")
+        raise error
+
+    options = {"api": API, "provider": "anthropic", "visibility": visibility, "keys": KeyRing.generate()}
+    with caplog.at_level(logging.DEBUG, "agui_reasoning"):
+        await collect(run_agent(INPUT | {"runId": "r\nWARNING: forged"}, agent, **options))
+    return [record for record in caplog.records if record.name == "agui_reasoning"]
+
+
+@pytest.mark.parametrize(
+    ("visibility", "words"), [("full", " The provider says: words of the provider"), ("hidden", "")]
+)
+async def test_a_failure_of_the_provider_is_one_line_and_the_traceback_is_for_debug(
+    visibility: Any, words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    error = ProviderError(
+        provider_code="slow_down",
+        provider_type="words that are no name",
+        provider_message="words of\nthe provider",
+        status_code=429,
+    )
+    line, details = await fail(error, visibility, caplog)
+    assert (line.levelname, line.exc_info, line.getMessage()) == (
+        "ERROR",
+        None,
+        "The run failed: ProviderError (code provider_error, provider anthropic, status 429, provider code "
+        f"slow_down, thread 't', run 'r\\nWARNING: forged').{words}",
+    )
+    assert details.levelname == "DEBUG"
+    assert ("ProviderError" in details.getMessage()) == (visibility == "hidden")
+    assert (details.exc_info is None) == (visibility == "hidden")
+
+
+@pytest.mark.parametrize("visibility", ["full", "hidden"])
+async def test_a_mistake_in_the_agent_is_shown_where_it_is(
+    visibility: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    (record,) = await fail(KeyError("what was thought"), visibility, caplog)
+    told = logging.Formatter().format(record)
+    assert record.levelname == "ERROR"
+    assert "test_aio.py" in told
+    assert "thread 't', run 'r\\nWARNING: forged'" in told
+    assert ("what was thought" in told) == (visibility == "full")

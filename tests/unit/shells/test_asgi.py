@@ -11,7 +11,7 @@ import anyio
 import pytest
 from starlette.background import BackgroundTask
 
-from agui_reasoning import ConfigurationError
+from agui_reasoning import ConfigurationError, MissingExtraError
 from agui_reasoning.aio import stream_run
 from agui_reasoning.asgi import AGUIResponse
 from agui_reasoning.wire import KEEP_ALIVE, read_events
@@ -195,4 +195,4 @@ def test_without_the_extra_the_module_names_it() -> None:
     result = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
     )
-    assert result.stdout == 'missing_extra Install them: pip install "agui-reasoning[server]".\n'
+    assert result.stdout == f"missing_extra {MissingExtraError('x', 'server').hint}\n"

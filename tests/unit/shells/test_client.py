@@ -18,6 +18,7 @@ import pytest
 from agui_reasoning import (
     Conversation,
     LocalProtocolError,
+    MissingExtraError,
     RemoteProtocolError,
     RunFailedError,
     TransportError,
@@ -412,4 +413,4 @@ def test_a_client_that_is_not_open_says_so() -> None:
 def test_without_the_extra_the_module_says_which_one_is_missing() -> None:
     script = "import sys; sys.modules['httpx2'] = None\nimport agui_reasoning.client"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
-    assert 'pip install "agui-reasoning[client]"' in done.stderr
+    assert MissingExtraError("x", "client").hint in done.stderr
