@@ -34,7 +34,6 @@ __all__ = [
     "RunFailedError",
     "TransportError",
     "TruncatedRunError",
-    "did_you_mean",
 ]
 
 

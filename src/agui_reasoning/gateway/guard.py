@@ -1,8 +1,8 @@
 """Who may call a gateway from a browser: the names it answers to, and the pages that may use it.
 
-The gateway does not authenticate callers, and the browser of anybody who can reach it runs other people's pages. Two
-checks keep these out. A page whose own name was made to point at this machine (DNS rebinding) is told by the
-``Host`` of its requests; any other page by their ``Origin``.
+The gateway does not authenticate callers, and the browser of anybody who can reach it runs other people's
+pages. Two checks keep these out. A page whose own name was made to point at this machine (DNS rebinding) is
+told by the ``Host`` of its requests; any other page by their ``Origin``.
 """
 
 from __future__ import annotations
