@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 from agui_reasoning.errors import DecodeError
-from agui_reasoning.strict_json import load
+from agui_reasoning.strict_json import MAX_NESTING, load
 
 __all__ = [
     "CUT_CALL_RESULT",
@@ -223,7 +223,7 @@ class ToolCallPart(Quiet):
         """
         if not self.arguments.strip():
             return {}
-        value = load(self.arguments)
+        value = load(self.arguments, max_nesting=MAX_NESTING)
         if value is None:
             return {}
         if not isinstance(value, dict):

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Never
+from math import isfinite
+from typing import Any, Final, Never
 
 from pydantic_core import from_json
 
-__all__ = ["Malformed", "dump", "load", "scan", "skip_blank"]
+__all__ = ["MAX_NESTING", "Malformed", "dump", "load", "scan", "skip_blank"]
+
+MAX_NESTING: Final = 201
+"""How deep pydantic's parser reads; what is deeper, its serializer may not write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +41,29 @@ def dump(value: Any, *, sort_keys: bool = False) -> str:
     return write()
 
 
-def load(text: str) -> Any:
+def load(text: str, *, max_nesting: int | None = None) -> Any:
     """Parse one JSON text, or return `Malformed`.
 
     pydantic's parser is several times faster, but refuses the lone surrogates that JavaScript writes
     when it cuts an emoji in two; so what it refuses is tried once more with the standard library.
+
+    A number that no float can hold is malformed too: it could not be written again.
+
+    Args:
+        text: One JSON text.
+        max_nesting: Lists and objects that stand inside one another deeper than that are malformed. It costs
+            nothing from `MAX_NESTING` up.
     """
     try:
-        return from_json(text, allow_inf_nan=False)
-    except ValueError:
+        if _HUGE.search(text) is None:
+            value = from_json(text, allow_inf_nan=False)
+            return _shallow(value, max_nesting, MAX_NESTING)
+    except (ValueError, TypeError):  # a half character in the text itself is a TypeError
         pass  # ruled on below, by the slower parser
     value, end = scan(text, skip_blank(text, 0))
-    if isinstance(value, Malformed) or (end := skip_blank(text, end)) == len(text):
-        return value
-    return Malformed(end)
+    if not isinstance(value, Malformed) and (end := skip_blank(text, end)) < len(text):
+        return Malformed(end)
+    return _shallow(value, max_nesting)
 
 
 def scan(text: str, start: int) -> tuple[Any, int]:
@@ -72,10 +86,39 @@ def skip_blank(text: str, start: int) -> int:
     return start if blank is None else blank.end()
 
 
+def _shallow(value: Any, allowed: int | None, known: int | None = None) -> Any:
+    """The value, unless it is nested too deeply; ``known`` is how deep it can be at most."""
+    if allowed is None or (known is not None and known <= allowed) or not _nesting_exceeds(value, allowed):
+        return value
+    return Malformed(None)
+
+
+def _nesting_exceeds(value: Any, depth: int) -> bool:
+    """Whether lists and objects stand inside one another deeper than that."""
+    level = [value]
+    for _ in range(depth):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            return False
+    return any(isinstance(value, dict | list) for value in level)
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
 def _refuse(constant: str) -> Never:
     raise ValueError(constant)
 
 
-_STRICT = json.JSONDecoder(parse_constant=_refuse)
+def _finite(number: str) -> float:
+    value = float(number)
+    return value if isfinite(value) else _refuse("an infinite number")
+
+
+_STRICT = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+_HUGE = re.compile(r"(?:^|[\[:,\s])-?(?:\d{200}|\d+(?:\.\d+)?[eE]\+?\d{3})")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BLANK = re.compile(r"[ \t\n\r]*")

@@ -198,6 +198,11 @@ class Envelope(_Record):
     unit: Record | None = None
     rest: tuple[Record, ...] = Field(default=(), strict=False)
 
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """Every unit it tells of."""
+        return self.rest if self.unit is None else (self.unit, *self.rest)
+
 
 def digest(text: str) -> str:
     """SHA-256 of a text in UTF-8, in hexadecimal; half characters, which a client may send, fit nothing."""

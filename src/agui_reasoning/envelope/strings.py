@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from agui_reasoning.crypto import Binding, KeyRing, TokenReader, check_options, looks_like_token
 from agui_reasoning.envelope.records import Envelope
 from agui_reasoning.errors import ConfigurationError, DecryptionError
-from agui_reasoning.strict_json import dump, load
+from agui_reasoning.strict_json import MAX_NESTING, dump, load
 
 __all__ = [
     "MAX_ENVELOPE_CHARS",
@@ -43,7 +43,7 @@ def read_envelope(value: str) -> Envelope | None:
     if len(value) > MAX_ENVELOPE_CHARS:
         return None
     try:
-        return Envelope.model_validate(load(value))
+        return Envelope.model_validate(load(value, max_nesting=MAX_NESTING))
     except ValidationError:
         return None
 

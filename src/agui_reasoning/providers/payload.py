@@ -100,9 +100,17 @@ def rest(source: JSONObject, *known: str) -> JSONObject:
     return {key: value for key, value in source.items() if key not in known and value not in (None, [], {})}
 
 
-def compact(value: Any) -> str:
-    """Compact JSON of a value that the API gives as an object."""
-    return dump(value)
+def compact(value: Any, *, sort_keys: bool = False) -> str:
+    """Compact JSON of a value that the API gives as an object.
+
+    Raises:
+        DecodeError: No JSON can say it, such as NaN (``bad_payload``).
+    """
+    try:
+        return dump(value, sort_keys=sort_keys)
+    except (TypeError, ValueError, RecursionError):
+        pass  # not raised here: their text may quote the value
+    raise reject("JSON", value, "")
 
 
 def shown(value: Any) -> str:
@@ -112,4 +120,4 @@ def shown(value: Any) -> str:
     """
     if value is None:
         return ""
-    return value if isinstance(value, str) else dump(value, sort_keys=True)
+    return value if isinstance(value, str) else compact(value, sort_keys=True)

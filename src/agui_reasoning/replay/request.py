@@ -19,6 +19,7 @@ from agui_reasoning.errors import (
     ReasoningLostError,
     ReasoningLostWarning,
 )
+from agui_reasoning.limits import Limits
 from agui_reasoning.parts import Opaque, Origin, Quiet, ReasoningPart, Turn
 from agui_reasoning.policy import NO_RULE, VENDORS, EchoFlag, EchoRule, rule_for
 from agui_reasoning.providers.encoding import Encoder, Encoding, Ledger, Said, Step
@@ -91,6 +92,7 @@ def build_request(
     tenant: str = "",
     accept_plain: bool | None = None,
     on_undecryptable: OnUndecryptable = "drop",
+    limits: Limits | None = None,
     apply_flags: bool = False,
     on_warning: Callable[[str], None] | None = None,
 ) -> ProviderRequest:
@@ -112,11 +114,12 @@ def build_request(
             content. ``None``: the server's default, which stores.
         previous_response_id: OpenAI Responses only. The server has the turn of this id and everything before
             it: only what came after is sent.
-        keys: Opens encrypted values; for messages, as are the next four: see ``restore``.
+        keys: Opens encrypted values; for messages, as are the next five: see ``restore``.
         thread_id: The thread of the messages.
         tenant: Whose conversation it is.
         accept_plain: Read plain values in spite of the keys.
         on_undecryptable: What to do about a value that is not authentic.
+        limits: How large the messages may be.
         apply_flags: Put the recommended request fields into the body, under ``extra_body`` where the vendor's
             SDK has no such argument.
         on_warning: Called with each warning; default is Python's ``warnings``.
@@ -125,6 +128,8 @@ def build_request(
         ConfigurationError: The API id is unknown (``unknown_api``), an option belongs to another API
             (``wrong_option``), no turn has the id (``unknown_response``), there are keys and no thread
             (``keys_without_thread``), or encrypted values and no keys (``keys_missing``).
+        RemoteProtocolError: The messages are malformed (``bad_input``), or larger than the limits
+            (``too_large``).
         DecryptionError: A value is not authentic, and ``on_undecryptable`` says so.
 
     Examples:
@@ -139,6 +144,7 @@ def build_request(
         "tenant": tenant,
         "accept_plain": accept_plain,
         "on_undecryptable": on_undecryptable,
+        "limits": limits,
     }
     history = _history(history_or_messages, reading)
     items = history.items

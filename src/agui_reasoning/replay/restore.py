@@ -17,12 +17,14 @@ from agui_reasoning.audit import AuditRecord, OnAudit
 from agui_reasoning.crypto import Binding, KeyRing, token_key_id
 from agui_reasoning.envelope import OnUndecryptable, Opener
 from agui_reasoning.errors import ConfigurationError
+from agui_reasoning.limits import Limits
 from agui_reasoning.parts import Part, ReasoningPart, ToolCallPart, Turn
 from agui_reasoning.replay.fallback import fallback_turns
 from agui_reasoning.replay.history import History, ReportEntry
+from agui_reasoning.replay.intake import Given, thread_of
 from agui_reasoning.replay.messages import as_message
 from agui_reasoning.replay.rebuild import rebuild
-from agui_reasoning.replay.seen import Given, Place, Response, Seen, see, thread_of
+from agui_reasoning.replay.seen import Place, Response, Seen, see
 from agui_reasoning.replay.shown import Shown
 
 __all__ = ["restore"]
@@ -39,6 +41,7 @@ def restore(
     on_undecryptable: OnUndecryptable = "drop",
     subagent: str | None = None,
     on_audit: OnAudit | None = None,
+    limits: Limits | None = None,
 ) -> History:
     """Give a client's history back as turns and messages.
 
@@ -55,18 +58,20 @@ def restore(
         subagent: The id of a subagent's run, to restore its conversation and nothing else; otherwise the
             messages of subagents are left out.
         on_audit: Called with a content-free record for each entry of the report.
+        limits: How large the history may be; default is ``Limits()``.
 
     Returns:
         Everything in order, and a report of what became of each reasoning unit.
 
     Raises:
-        RemoteProtocolError: The input is malformed (``bad_input``).
+        RemoteProtocolError: The input is malformed (``bad_input``), or larger than the limits
+            (``too_large``).
         ConfigurationError: Keys without a thread (``keys_without_thread``), or encrypted values without keys
             (``keys_missing``).
         DecryptionError: A value is not authentic, and ``on_undecryptable`` says so.
     """
     opener = Opener(keys, _binding(given, keys, thread_id, tenant), bool(accept_plain), on_undecryptable)
-    seen = see(given, opener, subagent)
+    seen = see(given, opener, subagent, limits)
     report: list[ReportEntry] = []
     turns: dict[str, Turn] = {}
     shown = Shown(seen)

@@ -10,17 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from ag_ui.core import RunAgentInput
-from pydantic import BaseModel
-
 from agui_reasoning.envelope import CallRecord, Envelope, Opened, Opener, ReasoningRecord, Record, TextRecord
-from agui_reasoning.errors import RemoteProtocolError
+from agui_reasoning.limits import Limits
 from agui_reasoning.parts import Origin
+from agui_reasoning.replay.intake import Given, messages_of
 
-__all__ = ["Found", "Given", "Response", "Seen", "see", "thread_of"]
-
-Given: TypeAlias = RunAgentInput | Mapping[str, Any] | Iterable[BaseModel | Mapping[str, Any]]
-"""A run input, or its messages, as models or as JSON."""
+__all__ = ["Found", "Response", "Seen", "see"]
 
 Place: TypeAlias = tuple[int, int]
 """A position among the messages: the message's, then the call's in it; -1 is the message itself."""
@@ -61,8 +56,8 @@ class Response:
         self.origin = self.origin or (envelope.origin.value() if envelope.origin else None)
         self.messages = max(self.messages, place.messages, key=len)
         self.calls = max(self.calls, place.calls, key=len)
-        for record in (envelope.unit, *envelope.rest):
-            if record is not None and not isinstance(record, ReasoningRecord):
+        for record in envelope.records:
+            if not isinstance(record, ReasoningRecord):
                 self.rest.setdefault(record.seq, record)
 
 
@@ -141,65 +136,48 @@ def calls_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
 
 
-def see(given: Given, opener: Opener, subagent: str | None = None) -> Seen:
+def see(given: Given, opener: Opener, subagent: str | None = None, limits: Limits | None = None) -> Seen:
     """Index what came back of one conversation: the run's own, or a subagent's.
 
     Raises:
-        RemoteProtocolError: It is no list of messages (``bad_input``).
+        RemoteProtocolError: See `messages_of`; or the envelopes are too many (``too_large``).
         ConfigurationError: See `Opener.read`, as for the next.
         DecryptionError: A token does not open, and the opener is to tell.
     """
-    own = (message for message in _messages(given) if message.get("subagentRunId") == subagent)
-    seen = Seen(list(own), opener, subagent)
-    _read_values(seen)
+    limits = limits or Limits()
+    messages = messages_of(given, limits)
+    own = [message for message in messages if message.get("subagentRunId") == subagent]
+    seen = Seen(own, opener, subagent)
+    _read_values(seen, limits)
     for index, message in enumerate(seen.messages):
         seen.by_id.setdefault(str(message.get("id")), index)
         _LOOK.get(str(message.get("role")), _nothing)(seen, index, message)
     return seen
 
 
-def _read_values(seen: Seen) -> None:
+def _read_values(seen: Seen, limits: Limits) -> None:
     """Open every value before any is believed."""
-    for message in seen.messages:
-        if str(message.get("role")) in _CARRIERS:
-            for entity in (message, *calls_of(message)):
-                value = entity.get("encryptedValue")
-                if isinstance(value, str) and value:
-                    seen.opened[id(entity)] = seen.opener.read(value)
+    spans = 0
+    for entity, value in _values(seen.messages):
+        limits.check("envelopes", len(seen.opened) + 1)
+        opened = seen.opened[id(entity)] = seen.opener.read(value)
+        spans += 0 if opened.envelope is None else sum(map(_spans, opened.envelope.records))
+        limits.check("spans", spans)
     seen.sealed = {o.envelope.response.id for o in seen.opened.values() if o.sealed and o.envelope}
 
 
-def thread_of(given: Given) -> str | None:
-    """The thread a run input names; ``None`` for a list of messages."""
-    if isinstance(given, RunAgentInput):
-        return given.thread_id
-    thread = given.get("threadId", given.get("thread_id")) if isinstance(given, Mapping) else None
-    return thread if isinstance(thread, str) else None
+def _values(messages: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], str]]:
+    for message in messages:
+        if message.get("role") in _CARRIERS:
+            for entity in (message, *calls_of(message)):
+                value = entity.get("encryptedValue")
+                if isinstance(value, str) and value:
+                    yield entity, value
 
 
-def _messages(given: Given) -> Iterator[dict[str, Any]]:
-    plain = _plain(given)
-    messages = plain.get("messages") if isinstance(plain, dict) else plain
-    if isinstance(messages, str | bytes) or not isinstance(messages, Iterable):
-        raise _bad_input(type(messages).__name__)
-    for message in map(_plain, messages):
-        if not isinstance(message, dict):
-            raise _bad_input(f"a message that is {type(message).__name__}")
-        yield message
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json", by_alias=True, warnings=False)
-    return dict(value) if isinstance(value, Mapping) else value
-
-
-def _bad_input(what: str) -> RemoteProtocolError:
-    return RemoteProtocolError(
-        f"The history holds {what} where a list of messages was expected.",
-        code="bad_input",
-        hint="Pass a RunAgentInput, its JSON, or its messages.",
-    )
+def _spans(record: Record) -> int:
+    """How many stretches of text a record describes."""
+    return len(getattr(record, "at", ())) + len(getattr(record, "segments", ()))
 
 
 def _see_reasoning(seen: Seen, index: int, message: dict[str, Any]) -> None:
@@ -229,8 +207,7 @@ def _learn(seen: Seen, index: int, envelope: Envelope) -> Response:
     response = seen.responses.setdefault(key, Response(key))
     response.found_at.append(index)
     response.learn(envelope)
-    records = (envelope.unit, *envelope.rest)
-    seen.server_calls |= {r.id for r in records if isinstance(r, CallRecord) and r.server}
+    seen.server_calls |= {r.id for r in envelope.records if isinstance(r, CallRecord) and r.server}
     return response
 
 

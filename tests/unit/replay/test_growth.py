@@ -1,4 +1,4 @@
-"""Restoring and building a request take time, and memory, in proportion to the history, whatever its shape."""
+"""Restoring and building a request grow with the history, in time and memory, whatever its shape."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ from agui_reasoning.providers.openai_chat.blocks import ANTHROPIC_SIGNATURE, RED
 from agui_reasoning.providers.openai_chat.details import ENCRYPTED, SIGNATURE
 from agui_reasoning.providers.openai_chat.signatures import DEFAULT_KIND, FIELD, KINDS
 from agui_reasoning.providers.payload import JSONObject
-from agui_reasoning.strict_json import load
+from agui_reasoning.strict_json import MAX_NESTING, load
 
 __all__ = ["encode"]
 
@@ -139,7 +139,7 @@ def _call(draft: _Draft, unit: Unit) -> JSONObject:
     part = unit.part
     assert isinstance(part, ToolCallPart)
     if (part.ext or {}).get("type") in ("custom", "custom_tool_call"):
-        arguments = load(part.arguments)
+        arguments = load(part.arguments, max_nesting=MAX_NESTING)
         free = arguments.get("input", "") if isinstance(arguments, dict) else part.arguments
         call: JSONObject = {
             "id": unit.call_id,

@@ -40,7 +40,7 @@ from agui_reasoning.providers.encoding import (
 )
 from agui_reasoning.providers.openai_responses.items import CUSTOM, FUNCTION, MESSAGE, REASONING, SIGNATURE
 from agui_reasoning.providers.payload import JSONObject
-from agui_reasoning.strict_json import load
+from agui_reasoning.strict_json import MAX_NESTING, load
 
 __all__ = ["encode"]
 
@@ -312,7 +312,7 @@ def _call(unit: Unit, how: Encoding, results: set[str]) -> _Slot | None:
 
 
 def _arguments(part: ToolCallPart) -> JSONObject:
-    value = load(part.arguments)
+    value = load(part.arguments, max_nesting=MAX_NESTING)
     return value if isinstance(value, dict) else {}
 
 
@@ -390,25 +390,25 @@ def _local_shell_output(text: str) -> JSONObject:
 
 
 def _computer_output(text: str) -> JSONObject:
-    value = load(text)
+    value = load(text, max_nesting=MAX_NESTING)
     screenshot = {"type": "computer_screenshot", "image_url": text}
     return {"output": value if isinstance(value, dict) else screenshot}
 
 
 def _shell_output(text: str) -> JSONObject:
-    value = load(text)
+    value = load(text, max_nesting=MAX_NESTING)
     said = {"stdout": text, "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}
     return {"output": value if isinstance(value, list) else [said]}
 
 
 def _patch_output(text: str) -> JSONObject:
-    value = load(text)
+    value = load(text, max_nesting=MAX_NESTING)
     fields = value if isinstance(value, dict) else {"output": text}
     return {"status": "completed", **fields}
 
 
 def _search_output(text: str) -> JSONObject:
-    value = load(text)
+    value = load(text, max_nesting=MAX_NESTING)
     return value if isinstance(value, dict) else {"tools": value if isinstance(value, list) else []}
 
 
