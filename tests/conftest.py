@@ -1,10 +1,37 @@
-"""Hypothesis profiles: ``thorough`` for a long look, chosen with ``--hypothesis-profile``."""
+"""How much is tried: ``--all`` for everything, ``--hypothesis-profile=thorough`` for a long look.
+
+Without them every law is asked of a sample (see `tests.support.effort`), and tests marked ``slow`` are left
+out.
+"""
 
 import os
 
+import pytest
 from hypothesis import settings
 
+from tests.support.effort import QUICK, is_quick
+
 # In CI every run tries the same examples: what is new there is the change, not the dice.
-settings.register_profile("default", deadline=None, derandomize="CI" in os.environ)
+ALL = settings(deadline=None, derandomize="CI" in os.environ)
+settings.register_profile("all", ALL, max_examples=100)
+settings.register_profile(QUICK, ALL, max_examples=25)
 settings.register_profile("thorough", deadline=None, max_examples=5000)
-settings.load_profile("default")
+settings.load_profile(QUICK)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="every recording, all examples, the slow tests too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--all"):
+        settings.load_profile("all")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is slow, unless it is asked for by its name."""
+    if not is_quick() or any("::" in arg for arg in config.args):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if item not in set(slow)]

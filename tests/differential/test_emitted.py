@@ -28,6 +28,7 @@ from agui_reasoning.parts import CUT_CALL_RESULT, Opaque, Origin
 from agui_reasoning.providers import decoder
 from agui_reasoning.wire import SSEEncoder
 from tests.differential.judge import VERSIONS, Judge, Verdict, Version
+from tests.support.effort import examples
 from tests.support.recordings import EXPECT, load, payloads, recordings
 from tests.support.strategies import delta_lists
 from tests.support.verifier import Client, plain
@@ -224,7 +225,7 @@ def test_stages_leave_the_client_with_the_same_messages(
 
 
 @versions
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(delta_lists, st.sampled_from(ENDINGS))
 def test_generated_runs_are_accepted(
     judge: Judge, version: Version, deltas: list[Delta], ending: str
@@ -234,7 +235,7 @@ def test_generated_runs_are_accepted(
 
 
 @versions
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(delta_lists)
 def test_generated_runs_in_chunks_are_accepted(judge: Judge, version: Version, deltas: list[Delta]) -> None:
     bare = judge.run(encoded(run_events(deltas, modern=False)), version=version, next_turn=False)

@@ -16,6 +16,7 @@ from tests.property.test_round_trip import told
 from tests.recordings.test_recordings import decode
 from tests.recordings.test_round_trip import responses, same, wire
 from tests.recordings.test_round_trip import told as recorded_told
+from tests.support.effort import examples
 from tests.support.recordings import EXPECT, load, recordings
 from tests.support.strategies import turns, with_results
 
@@ -40,7 +41,7 @@ def test_every_recording_comes_back_in_the_clients_next_request(
 
 
 @versions
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(turns())
 def test_generated_turns_come_back_in_the_clients_next_request(
     judge: Judge, version: Version, parts: list[Part]

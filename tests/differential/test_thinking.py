@@ -17,6 +17,7 @@ from agui_reasoning.compat import ThinkingDowngrader, ThinkingUpgrader, Translat
 from tests.conformance.requirements import requirement
 from tests.differential.judge import VERSIONS, Judge
 from tests.differential.node import JS_DIR, find_node, packages_installed
+from tests.support.effort import examples
 from tests.support.streams import valid_streams
 
 Json = dict[str, Any]
@@ -105,7 +106,7 @@ def test_the_upgrader_gives_what_the_official_client_gives(
     assert len(warnings) == len(theirs["warnings"])
 
 
-@settings(many, max_examples=60)
+@settings(many, max_examples=examples(60))
 @given(valid_streams())
 def test_clients_of_both_times_accept_what_the_downgrader_writes(judge: Judge, stream: list[Json]) -> None:
     """0.0.59 verifies THINKING_* as its time did; 1.0.0 reads it as REASONING_*."""
@@ -118,7 +119,7 @@ def test_clients_of_both_times_accept_what_the_downgrader_writes(judge: Judge, s
         assert verdict.accepted, (version, verdict.error)
 
 
-@settings(many, max_examples=60)
+@settings(many, max_examples=examples(60))
 @given(thinking_streams)
 def test_what_is_repaired_is_accepted(judge: Judge, events: list[Json]) -> None:
     frame = {"threadId": "t", "runId": "r1"}

@@ -24,6 +24,7 @@ from agui_reasoning.parts import Origin, Part, ReasoningPart
 from agui_reasoning.replay import build_request, restore
 from tests.property.test_round_trip import conversations
 from tests.property.test_secrecy import KEYS, VISIBILITIES, history, streams
+from tests.support.effort import examples
 
 FORGED = "«forged»"
 OPAQUE = (OpaqueRecord(kind="anthropic.signature", value=FORGED),)
@@ -128,7 +129,7 @@ def of_ours(part: ReasoningPart, ours: list[ReasoningPart]) -> bool:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data(), conversations, st.sampled_from(VISIBILITIES))
 def test_nothing_that_a_client_made_up_is_restored_or_sent(
     data: st.DataObject, conversation: list[list[Part]], visibility: Any

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from agui_reasoning import Conversation, RemoteProtocolError, check_events
 from agui_reasoning.wire import SSEEncoder, read_events
+from tests.support.effort import examples
 from tests.support.play import Json, Played
 from tests.support.streams import mutated_streams, valid_streams
 from tests.support.verifier import plain
@@ -14,7 +15,7 @@ from tests.support.verifier import plain
 streams = st.one_of(valid_streams(), mutated_streams())
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(streams)
 def test_a_check_finds_the_violation_that_a_conversation_raises(stream: list[Json]) -> None:
     conversation = Conversation(on_warning=lambda warning: None)

@@ -14,6 +14,7 @@ from agui_reasoning.deltas import Delta, fold, unfold
 from agui_reasoning.emitter.stages import Chunks, Coalesce, Steps
 from agui_reasoning.envelope import read_envelope
 from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart
+from tests.support.effort import examples
 from tests.support.strategies import delta_lists, turns, with_results
 from tests.support.verifier import Client, plain, replay
 
@@ -39,7 +40,7 @@ def emit(items: list[Any], *, abort: bool = False, **options: Any) -> list[Any]:
     return events + (machine.abort() if abort else machine.close())
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(delta_lists, st.booleans(), st.sampled_from(["required", "always", "never"]), st.booleans())
 def test_whatever_comes_in_what_comes_out_is_paired(
     deltas: list[Delta], abort: bool, anchors: Any, clock: bool

@@ -22,6 +22,7 @@ from agui_reasoning.deltas import (
 from agui_reasoning.envelope import read_envelope
 from agui_reasoning.errors import LocalProtocolError
 from agui_reasoning.parts import CUT_CALL_RESULT, Opaque
+from tests.support.effort import examples
 from tests.support.verifier import Client, plain
 
 words = st.sampled_from(["one ", "two\n", " ", "\n\n", "three", "e\u0301"])
@@ -170,4 +171,4 @@ class EmitterMachine(RuleBasedStateMachine):
 
 
 TestEmitter = EmitterMachine.TestCase
-TestEmitter.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
+TestEmitter.settings = settings(max_examples=examples(150), stateful_step_count=30, deadline=None)

@@ -15,6 +15,7 @@ from agui_reasoning import DecodeError, ProviderError, Run, check_events, compac
 from agui_reasoning.deltas import Delta
 from agui_reasoning.emitter.stages import Chunks, Coalesce, Steps
 from agui_reasoning.providers import decoder
+from tests.support.effort import examples
 from tests.support.recordings import EXPECT, load, payloads, recordings
 from tests.support.strategies import delta_lists
 from tests.support.verifier import Client, plain
@@ -83,7 +84,7 @@ def test_a_script_has_no_finding(name: str) -> None:
     assert_flawless(exchanged(scripted.load(name)))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(delta_lists, st.sampled_from(ENDINGS), st.sampled_from(STAGES))
 def test_generated_runs_have_no_finding(deltas: list[Delta], ending: str, stages: list[Any]) -> None:
     staged = run_events(deltas, ending, stages=[stage() for stage in stages])

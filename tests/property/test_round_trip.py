@@ -14,6 +14,7 @@ from agui_reasoning import Emitter
 from agui_reasoning.deltas import Delta, unfold
 from agui_reasoning.parts import NativePart, Opaque, Part, ReasoningPart, TextPart, ToolCallPart
 from agui_reasoning.replay import restore
+from tests.support.effort import examples
 from tests.support.frontends import FRONT_ENDS
 from tests.support.strategies import delta_lists, turns, with_results
 from tests.support.verifier import replay
@@ -68,7 +69,7 @@ def _renamed(part: Part, number: int) -> Part:
 conversations = st.lists(turns(), min_size=1, max_size=3).map(distinct)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(conversations)
 def test_what_was_emitted_is_restored(conversation: list[list[Part]]) -> None:
     restored = restore(history(conversation)).turns
@@ -98,7 +99,7 @@ def essentials(parts: list[Part]) -> tuple[list[str], list[Opaque], list[Any], l
 
 
 @pytest.mark.parametrize("front_end", ["copilotkit", "assistant-ui"])
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(conversations)
 def test_what_front_ends_do_loses_nothing_a_provider_requires(
     front_end: str, conversation: list[list[Part]]
@@ -110,7 +111,7 @@ def test_what_front_ends_do_loses_nothing_a_provider_requires(
     assert [essentials(list(turn.parts)) for turn in kept] == [essentials(parts) for parts in expected]
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(conversations)
 def test_merged_reasoning_never_comes_back_as_something_it_was_not(conversation: list[list[Part]]) -> None:
     restored = restore(FRONT_ENDS["tanstack"](history(conversation))).turns

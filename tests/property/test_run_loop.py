@@ -21,6 +21,7 @@ from agui_reasoning.deltas import CloseDelta, TextDelta
 from agui_reasoning.parts import Part, ReasoningPart, TextPart, ToolCallPart
 from agui_reasoning.testing import tanstack
 from tests.support.dialects import DIALECTS, Body, Dialect, Step, model, results, user
+from tests.support.effort import examples
 from tests.support.loop import RETURNS, Client
 from tests.support.sdk_types import check_types
 
@@ -249,7 +250,7 @@ TestAnthropicLoop = AnthropicLoop.TestCase
 TestResponsesLoop = ResponsesLoop.TestCase
 TestChatLoop = ChatLoop.TestCase
 TestAnthropicLoop.settings = TestResponsesLoop.settings = TestChatLoop.settings = settings(
-    max_examples=60, stateful_step_count=25
+    max_examples=examples(60), stateful_step_count=25
 )
 
 

@@ -18,6 +18,7 @@ from agui_reasoning.emitter.disclosure import Visibility
 from agui_reasoning.parts import Part, ReasoningPart, ToolCallPart, ToolResultPart
 from agui_reasoning.replay import restore
 from tests.property.test_round_trip import conversations, told
+from tests.support.effort import examples
 from tests.support.frontends import FRONT_ENDS
 from tests.support.verifier import plain, replay
 
@@ -55,7 +56,7 @@ def history(runs: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("visibility", VISIBILITIES)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(conversations)
 def test_what_was_emitted_is_restored_in_every_visibility(
     visibility: Visibility, conversation: list[list[Part]]
@@ -70,7 +71,7 @@ def test_what_was_emitted_is_restored_in_every_visibility(
 
 @pytest.mark.parametrize("visibility", VISIBILITIES)
 @pytest.mark.parametrize("front_end", ["copilotkit", "assistant-ui"])
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(conversations)
 def test_front_ends_lose_no_reasoning_that_is_encrypted(
     front_end: str, visibility: Visibility, conversation: list[list[Part]]
@@ -81,7 +82,7 @@ def test_front_ends_lose_no_reasoning_that_is_encrypted(
     assert kept == [part for parts in conversation for part in parts if isinstance(part, ReasoningPart)]
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(conversations)
 def test_assistant_ui_with_its_thinking_turned_off_loses_nothing(conversation: list[list[Part]]) -> None:
     returned = FRONT_ENDS["assistant-ui"](history(streams(conversation, "full")))
@@ -124,7 +125,7 @@ def _marked(part: Part, mark: str) -> Part:
 
 
 @pytest.mark.parametrize("visibility", ["summary", "hidden"])
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(conversations)
 def test_no_hidden_text_is_in_any_event(visibility: Visibility, conversation: list[list[Part]]) -> None:
     conversation = [marked(parts, number) for number, parts in enumerate(conversation)]
@@ -134,7 +135,7 @@ def test_no_hidden_text_is_in_any_event(visibility: Visibility, conversation: li
             assert text.strip("\n")[:9] not in out
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.sampled_from(["thread", "tenant", "key"]), conversations)
 def test_nothing_is_restored_that_does_not_open(what: str, conversation: list[list[Part]]) -> None:
     returned = history(streams(conversation, "hidden"))

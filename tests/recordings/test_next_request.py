@@ -251,6 +251,7 @@ def test_our_request_carries_what_the_recorded_client_sent(api: str, file: Path)
     assert differs(api, load(file)) == (file.stem in explained())
 
 
+@pytest.mark.slow  # it looks at every recording
 def test_every_explanation_is_of_a_recording_and_says_why() -> None:
     names = {param.values[1].stem for param in follow_ups()}
     if names:

@@ -17,13 +17,18 @@ from typing import Any
 
 import pytest
 
+from tests.support.effort import sample
+
 SHARED = Path(os.environ.get("AGUI_REASONING_SHARED", Path(__file__).parents[3] / "shared"))
 FOLDER = SHARED / "recordings"
 
 
 def recordings(api: str) -> list[Any]:
-    """The recordings of an API as pytest parameters; one skipped parameter where the folder is absent."""
-    files = sorted((FOLDER / api).glob("*.json"))
+    """The recordings of an API as pytest parameters; one skipped parameter where the folder is absent.
+
+    Without ``--all`` a sample of them, the same each time.
+    """
+    files = sample(sorted((FOLDER / api).glob("*.json")))
     if not files:
         skip = pytest.mark.skip(reason=f"no recordings at {FOLDER}; set AGUI_REASONING_SHARED")
         return [pytest.param(None, id="absent", marks=skip)]

@@ -18,6 +18,7 @@ pytest.importorskip("libcst", reason="the extra `migrate` is not installed")
 
 from agui_reasoning import check_events
 from agui_reasoning.compat.codemod import migrate_sources
+from tests.support.effort import examples
 from tests.support.play import FINISHED, STARTED
 
 # The retired classes are gone from ag_ui, so the program as it was gets ours.
@@ -188,7 +189,7 @@ def essence(events: list[dict[str, Any]]) -> list[tuple[str, str | None]]:
 
 
 # The same programs each time: following state is a judgement, and chance should not fail the build.
-@settings(max_examples=100, derandomize=True)
+@settings(max_examples=examples(100), derandomize=True)
 @given(programs())
 def test_a_program_says_what_it_said_in_a_valid_stream(source: str) -> None:
     [done] = migrate_sources({"program.py": source.encode()})
@@ -205,7 +206,7 @@ def test_a_program_says_what_it_said_in_a_valid_stream(source: str) -> None:
     assert "THINKING_" not in after
 
 
-@settings(max_examples=50, derandomize=True)
+@settings(max_examples=examples(50), derandomize=True)
 @given(programs())
 def test_without_a_finding_every_message_is_a_message_of_its_own(source: str) -> None:
     [done] = migrate_sources({"program.py": source.encode()})
