@@ -395,6 +395,7 @@ def test_standard_input_goes_to_standard_output_and_the_report_beside_it(process
     assert "2 rekeyed to new" in result.stderr
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(file, cli):
     line = lines(history("t", token("t", b"x" * 3000)))
     small, large = file(line * 20, "small"), file(line * 1000, "large")

@@ -250,6 +250,7 @@ def log_of(form, megabytes, path):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [[], ["--in-place"], ["--json"]], ids=" ".join)
 def test_memory_does_not_grow_with_the_file(tmp_path, form, more):
     peaks = []
