@@ -22,7 +22,7 @@ from agui_reasoning.envelope import OnUndecryptable, Opener
 from agui_reasoning.errors import ConfigurationError, LocalProtocolError, RemoteProtocolError
 from agui_reasoning.frames import Ending, Frame, RunFrame, SubagentFrame
 from agui_reasoning.parts import Part, ToolCallPart
-from agui_reasoning.providers import check_api
+from agui_reasoning.providers import provider_api
 from agui_reasoning.replay import History, ProviderRequest, build_request, restore
 
 __all__ = ["Run"]
@@ -96,7 +96,7 @@ class Run:
                 (``unknown_visibility``).
         """
         if api is not None:
-            check_api(api)
+            provider_api(api)  # an unknown one is told here
         self.input = _parse(run_input)
         self.api, self.provider, self.model = api, provider, model
         self._frame: Frame = RunFrame(

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from agui_reasoning.policy import EchoRule, groups, rules
+from agui_reasoning.policy import EchoRule
+from agui_reasoning.providers import API_IDS
+from agui_reasoning.providers.echo import groups, rules
 from tests.docs.markdown import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "echo-policy.md"
-APIS = ("anthropic-messages", "openai-responses", "openai-chat")
 HEAD = (
     "| provider | model | status | written to | responses | where there is none | evidence |\n"
     "|---|---|---|---|---|---|---|"
@@ -58,7 +59,7 @@ def flags() -> str:
 
 def tables() -> dict[str, str]:
     """Each generated table by its name on the page."""
-    found = {api: "\n".join([HEAD, *(row(rule) for rule in rules() if rule.api == api)]) for api in APIS}
+    found = {api: "\n".join([HEAD, *(row(rule) for rule in rules() if rule.api == api)]) for api in API_IDS}
     lines = ["| group | values | members |", "|---|---|---|"]
     for group in groups():
         kinds, members = (", ".join(map(code, names)) for names in (group.kinds, group.members))
@@ -83,7 +84,7 @@ def test_the_tables_are_those_of_the_policy() -> None:
 def test_every_table_is_on_the_page_and_no_row_is_left_out() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert [name for name in tables() if f"<!-- table {name} -->" not in page] == []
-    assert {rule.api for rule in rules()} == set(APIS)
+    assert {rule.api for rule in rules()} == set(API_IDS)
 
 
 if __name__ == "__main__":

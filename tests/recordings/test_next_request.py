@@ -16,7 +16,7 @@ from ag_ui.core import Message, ToolMessage, UserMessage
 
 from agui_reasoning.deltas import Delta, ResponseStart, fold
 from agui_reasoning.parts import Origin, Part, ReasoningPart, ToolCallPart, Turn
-from agui_reasoning.policy import rule_for
+from agui_reasoning.providers.echo import rule_for
 from agui_reasoning.replay import History
 from agui_reasoning.replay.request import ProviderRequest, build_request
 from tests.recordings.test_recordings import ALL, decode

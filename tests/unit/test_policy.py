@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agui_reasoning.parts import Origin
-from agui_reasoning.policy import format_of, groups, kinship, rule_for, rules
+from agui_reasoning.providers.echo import format_of, groups, kinship, rule_for, rules
 
 
 def test_every_row_names_evidence_and_when_it_was_checked() -> None:

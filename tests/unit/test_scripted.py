@@ -5,9 +5,10 @@ import pytest
 
 from agui_reasoning import ConfigurationError, DecodeError, scripted
 from agui_reasoning.deltas import fold
-from agui_reasoning.providers import decoder
+from agui_reasoning.providers import API_IDS, decoder
+from agui_reasoning.providers.transcript import ARTEFACTS, CALL_ID
 from agui_reasoning.scripted.sequence import choose, sequence
-from agui_reasoning.scripted.transcript import APIS, ARTEFACTS, CALL_ID, read_answer, read_request
+from agui_reasoning.scripted.transcript import read_answer, read_request
 from tests.support.recordings import load, recordings
 
 THREES = ("anthropic-weather", "chat-weather", "openai-weather")
@@ -200,7 +201,7 @@ def test_input_may_be_a_string():
     assert [entry.speaker for entry in read_request("openai-responses", {"input": "Hi."})] == ["user"]
 
 
-@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("api", API_IDS)
 @pytest.mark.parametrize(
     "body",
     [
@@ -221,7 +222,7 @@ def test_a_value_is_not_in_the_repr():
     assert entry.value not in repr(entry)
 
 
-@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("api", API_IDS)
 def test_recorded_answers_are_read(api):
     files = [file.values[0] for file in recordings(api) if file.values[0] is not None]
     if not files:

@@ -12,10 +12,11 @@ import typer
 
 from agui_reasoning.cli.playback import Playback, play
 from agui_reasoning.cli.screen import Screen, stdout_console
+from agui_reasoning.providers import provider_apis
 
 __all__ = ["SCRIPTS", "demo"]
 
-SCRIPTS = ("anthropic-weather", "openai-weather", "chat-weather")
+SCRIPTS = tuple(api.scripts[0] for api in provider_apis() if api.scripts)
 """The conversations shown, one per API."""
 
 _PAUSE_S = 0.04

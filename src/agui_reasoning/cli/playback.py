@@ -11,16 +11,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, count
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import anyio
 from ag_ui.core import Event
 
 from agui_reasoning.cli.front_end import FrontEnd
 from agui_reasoning.errors import RunFailedError
+from agui_reasoning.providers import provider_api
+from agui_reasoning.providers.api import HTTPEndpoint
+from agui_reasoning.providers.transcript import ARTEFACTS, Entry
 from agui_reasoning.scripted.exchange import Exchange
 from agui_reasoning.scripted.sequence import sequence
-from agui_reasoning.scripted.transcript import ARTEFACTS, Entry, read_answer, read_request
+from agui_reasoning.scripted.transcript import read_answer, read_request
 
 __all__ = ["TOOL_RESULT", "Check", "Playback", "compare", "play"]
 
@@ -136,10 +139,10 @@ def _gateway(name: str, first: Exchange, on_request: Callable[[JSONObject], None
     from agui_reasoning.gateway import HTTPUpstream, create_app, local_server, provider_app
 
     with local_server(provider_app(name, on_request=on_request)) as provider:
+        endpoint = cast("HTTPEndpoint", provider_api(first["api"]).http)
         upstream = HTTPUpstream(
             first["api"],
-            # As the vendors' SDKs want it.
-            base_url=provider if first["api"] == "anthropic-messages" else f"{provider}/v1",
+            base_url=provider + endpoint.base,
             provider=first["provider"],
             model=first["model"],
             parameters={

@@ -21,6 +21,7 @@ from rich.text import Text
 
 from agui_reasoning.cli.marked import Line, lines
 from agui_reasoning.cli.playback import Check, Playback
+from agui_reasoning.providers import provider_api
 
 __all__ = ["Block", "Row", "Screen", "blocks", "conversation", "rows", "short", "stdout_console"]
 
@@ -159,11 +160,6 @@ _CHANGED = "NOT WHAT WAS SENT"
 _MISSING = "NOT RETURNED"
 _JSON = JSONHighlighter()
 _NO_TEXT = "(no text: the provider sent this thinking as an opaque value only)"
-_APIS = {
-    "anthropic-messages": "Anthropic Messages",
-    "openai-responses": "OpenAI Responses",
-    "openai-chat": "Chat Completions",
-}
 
 
 class Screen:
@@ -221,7 +217,7 @@ class Screen:
         self._console.print(text, no_wrap=True, overflow="ellipsis")
 
     def _title(self, playback: Playback) -> None:
-        name = _APIS.get(playback.api, playback.api)
+        name = provider_api(playback.api).title
         title = Text.assemble((name, "bold"), (f"  {playback.provider} · {playback.model}", "dim"))
         self._console.print()
         self._console.print(Rule(title, align="left", style="dim"))

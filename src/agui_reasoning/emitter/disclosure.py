@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from agui_reasoning.deltas.units import SegmentBuffer
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.parts import Origin
-from agui_reasoning.policy import VENDORS, EchoRule, rule_for
+from agui_reasoning.providers.echo import rule_for
 
-__all__ = ["VISIBILITIES", "Disclosure", "Visibility", "rule_of"]
+__all__ = ["VISIBILITIES", "Disclosure", "Visibility"]
 
 Visibility: TypeAlias = Literal["full", "summary", "hidden"]
 """``full``: what the provider shows. ``summary``: what its API labels a summary, or one made on the server.
 ``hidden``: nothing but that there was reasoning."""
 
 VISIBILITIES: Final = ("full", "summary", "hidden")
-
-
-def rule_of(origin: Origin) -> EchoRule:
-    """The policy for what somebody produced; the vendor of a single-vendor API need not be named."""
-    provider = origin.provider or VENDORS.get(origin.api or "")
-    return rule_for(replace(origin, provider=provider))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +73,7 @@ class Disclosure:
         """
         if self.keeps or origin is None:
             return
-        rule = rule_of(origin)
+        rule = rule_for(origin)
         if rule.status != "required" or (rule.summaries and not self.hidden):
             return
         raise ConfigurationError(

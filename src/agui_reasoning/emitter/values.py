@@ -14,7 +14,6 @@ from ag_ui.core import Event
 
 from agui_reasoning.audit import AuditRecord, OnAudit
 from agui_reasoning.emitter import events as make
-from agui_reasoning.emitter.disclosure import rule_of
 from agui_reasoning.emitter.entities import (
     AssistantMessage,
     Call,
@@ -34,6 +33,7 @@ from agui_reasoning.envelope import (
     TextRecord,
     write_envelope,
 )
+from agui_reasoning.providers.echo import rule_for
 
 __all__ = ["Anchors", "Values"]
 
@@ -138,7 +138,7 @@ class Values:
         if self._anchors == "never" or not any(map(_is_vital, records)):
             return False
         origin = state.response.origin
-        required = origin is not None and rule_of(origin).status == "required"
+        required = origin is not None and rule_for(origin).status == "required"
         return required or _entity(state) is None
 
     def _on_entity(self, state: ResponseState, records: list[Record]) -> list[Event]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import anyio.to_thread
@@ -14,7 +13,10 @@ from agui_reasoning.driver import Item, ModelStream
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.gateway.upstream import Upstream
 from agui_reasoning.parts import Origin
-from agui_reasoning.policy import VENDORS, rule_for
+from agui_reasoning.providers import provider_api
+from agui_reasoning.providers.api import HTTPEndpoint
+from agui_reasoning.providers.echo import rule_for
+from agui_reasoning.providers.registry import provider_apis, vendor_of
 from agui_reasoning.replay import ProviderRequest
 from agui_reasoning.run import Run
 from agui_reasoning.strict_json import dump
@@ -24,46 +26,13 @@ from agui_reasoning.wire import MEDIA_TYPE
 if TYPE_CHECKING:
     import httpx2
 
-__all__ = ["MAX_TOKENS", "TIMEOUT_S", "HTTPUpstream"]
+__all__ = ["TIMEOUT_S", "HTTPUpstream"]
 
 TIMEOUT_S: Final = 600.0
 """Default of how long a provider may be silent, in seconds: the vendors' SDKs wait as long."""
 
-MAX_TOKENS: Final = 16_384
-"""Default of ``max_tokens`` where the API demands one: thoughts and an answer of several pages."""
-
 JSONObject: TypeAlias = dict[str, Any]
 
-
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """How an API is called.
-
-    Attributes:
-        path: What follows the base URL, as the vendor's SDK has it.
-        key: The header that carries the key.
-        before: What stands before it in there.
-        headers: Headers that it demands.
-        defaults: Fields of the body that it demands.
-    """
-
-    path: str
-    key: str
-    before: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    defaults: Mapping[str, Any] = field(default_factory=dict)
-
-
-_SHAPES: Final = {
-    "anthropic-messages": _Shape(
-        "/v1/messages",
-        "x-api-key",
-        headers={"anthropic-version": "2023-06-01"},
-        defaults={"max_tokens": MAX_TOKENS},
-    ),
-    "openai-responses": _Shape("/responses", "authorization", "Bearer "),
-    "openai-chat": _Shape("/chat/completions", "authorization", "Bearer "),
-}
 
 # What an SDK takes as arguments of its own.
 _OF_SDKS: Final = frozenset({"extra_body", "extra_headers", "extra_query"})
@@ -129,13 +98,14 @@ class HTTPUpstream(Upstream):
         from agui_reasoning.gateway.transport import Transport, address
 
         self.name = f"{api}:{model}"
-        self.api, self.provider, self.model = api, provider or VENDORS.get(api), model
-        self._shape = _shape(api)
+        self.api, self.provider, self.model = api, provider or vendor_of(api), model
+        self._endpoint = _endpoint(api)
+        self._stores = provider_api(api).stores
         self._system = system
         self._parameters = _parameters(parameters or {})
         self.reasons = _reasons(Origin(self.provider, api, model), self._parameters)
-        self._headers = _Headers(self._shape, api_key, headers or {})
-        url = address(base_url, self._shape.path)
+        self._headers = _Headers(self._endpoint, api_key, headers or {})
+        url = address(base_url, self._endpoint.path)
         self._transport = Transport(url, self._headers.secrets, _timeout(timeout_s), http)
 
     def __repr__(self) -> str:
@@ -159,14 +129,14 @@ class HTTPUpstream(Upstream):
             run,
             system=self._system,
             tools=None if tools is None else [*(run.input.tools or ()), *tools],
-            store=self._parameters.get("store") if self.api == "openai-responses" else None,
+            store=self._parameters.get("store") if self._stores else None,
             apply_flags=True,
         )
 
     def _content(self, request: ProviderRequest) -> bytes:
         """The JSON of the request; what SDKs take as ``extra_body`` are plain fields of it."""
         built = {name: value for name, value in request.body.items() if name not in _OF_SDKS}
-        body = {**self._shape.defaults, **built, **request.body.get("extra_body", {})}
+        body = {**self._endpoint.defaults, **built, **request.body.get("extra_body", {})}
         for name, value in self._parameters.items():
             if value is None:
                 body.pop(name, None)
@@ -182,9 +152,9 @@ class _Headers:
         secrets: What must not be seen anywhere, the longest first.
     """
 
-    def __init__(self, shape: _Shape, api_key: str | None, more: Mapping[str, str]) -> None:
-        key = {} if api_key is None else {shape.key: f"{shape.before}{api_key}"}
-        self._fixed = {"accept": _ACCEPT, "content-type": "application/json", **shape.headers, **key}
+    def __init__(self, endpoint: HTTPEndpoint, api_key: str | None, more: Mapping[str, str]) -> None:
+        key = {} if api_key is None else {endpoint.key_header: f"{endpoint.key_prefix}{api_key}"}
+        self._fixed = {"accept": _ACCEPT, "content-type": "application/json", **endpoint.headers, **key}
         self._theirs = {name.lower(): value for name, value in more.items()}
         for name, value in (self._fixed | self._theirs).items():
             if not (_TOKEN.fullmatch(name) and _SENDABLE.fullmatch(value)):
@@ -200,14 +170,15 @@ class _Headers:
         return headers | ({_BETA: ",".join(dict.fromkeys(betas))} if betas else {})
 
 
-def _shape(api: str) -> _Shape:
-    if api not in _SHAPES:
+def _endpoint(api: str) -> HTTPEndpoint:
+    endpoint = provider_api(api).http
+    if endpoint is None:
         raise ConfigurationError(
-            f"The API {api!r} cannot be asked over HTTP.",
+            f"The API {api!r} has no HTTP form.",
             code="unknown_api",
-            hint=f"Use one of: {', '.join(sorted(_SHAPES))}.",
+            hint=f"Use one of: {', '.join(known.id for known in provider_apis() if known.http)}.",
         )
-    return _SHAPES[api]
+    return endpoint
 
 
 def _parameters(given: Mapping[str, Any]) -> JSONObject:
@@ -262,7 +233,7 @@ def _reasons(origin: Origin, parameters: JSONObject) -> bool | None:
     asked = {flag.name: flag.value for flag in rule.flags} | parameters
     if _declined(asked):
         return False
-    return True if (_asks(asked) if origin.api in VENDORS else rule.echoes) else None
+    return True if (_asks(asked) if vendor_of(origin.api) else rule.echoes) else None
 
 
 def _asks(asked: Mapping[str, Any]) -> bool:

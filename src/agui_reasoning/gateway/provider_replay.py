@@ -17,6 +17,8 @@ from starlette.routing import Route
 
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.gateway.provider_rules import Rules
+from agui_reasoning.providers import provider_api, provider_apis
+from agui_reasoning.providers.api import HTTPEndpoint
 from agui_reasoning.scripted.exchange import Exchange, is_whole
 from agui_reasoning.scripted.sequence import choose, sequence
 from agui_reasoning.scripted.transcript import read_request
@@ -24,14 +26,6 @@ from agui_reasoning.strict_json import dump, load
 from agui_reasoning.wire import MEDIA_TYPE
 
 __all__ = ["provider_app"]
-
-_PATHS = {
-    "anthropic-messages": "/v1/messages",
-    "openai-responses": "/v1/responses",
-    "openai-chat": "/v1/chat/completions",
-}
-# Chat completions alone does not name its events.
-_NAMED = frozenset({"anthropic-messages", "openai-responses"})
 
 
 def provider_app(
@@ -61,20 +55,22 @@ def provider_app(
     """
     exchanges = sequence(exchange)
     api = exchanges[0]["api"]
-    path = _PATHS.get(api)
-    if path is None:
+    spec = provider_api(api)
+    if spec.http is None or spec.transcript is None:
+        replayed = [known.id for known in provider_apis() if known.http and known.transcript]
         raise ConfigurationError(
             f"The API {api!r} is not replayed over HTTP.",
             code="unknown_api",
-            hint=f"Use an exchange of: {', '.join(sorted(_PATHS))}.",
+            hint=f"Use an exchange of: {', '.join(replayed)}.",
         )
-    provider = _Provider(exchanges, Rules(exchanges), delay_s, on_request)
-    return Starlette(routes=[Route(path, provider.answer, methods=["POST"])])
+    provider = _Provider(exchanges, spec.http, Rules(exchanges), delay_s, on_request)
+    return Starlette(routes=[Route(spec.http.base + spec.http.path, provider.answer, methods=["POST"])])
 
 
 @dataclass(frozen=True, slots=True)
 class _Provider:
     exchanges: Sequence[Exchange]
+    http: HTTPEndpoint
     rules: Rules
     delay_s: float
     on_request: Callable[[dict[str, Any]], None] | None
@@ -100,11 +96,11 @@ class _Provider:
         for event in exchange["events"]:
             if self.delay_s:
                 await anyio.sleep(self.delay_s)
-            yield _name(exchange["api"], event) + _data(event["data"])
+            yield _name(self.http, event) + _data(event["data"])
 
 
-def _name(api: str, event: Mapping[str, Any]) -> str:
-    if api not in _NAMED or not isinstance(event["data"], Mapping):
+def _name(http: HTTPEndpoint, event: Mapping[str, Any]) -> str:
+    if not http.named_events or not isinstance(event["data"], Mapping):
         return ""
     return f"event: {event.get('event') or event['data'].get('type')}\n"
 

@@ -8,33 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from agui_reasoning.scripted.exchange import Exchange
-from agui_reasoning.scripted.transcript import (
+from agui_reasoning.providers import provider_api
+from agui_reasoning.providers.transcript import (
     CALL_ID,
     ENCRYPTED_CONTENT,
-    ITEM_ID,
-    REASONING_CONTENT,
-    REASONING_ID,
     REDACTED,
     RESULT,
     SIGNATURE,
-    THINKING,
     Entry,
-    read_answer,
-    read_request,
 )
+from agui_reasoning.scripted.exchange import Exchange
+from agui_reasoning.scripted.transcript import read_answer, read_request
 
 __all__ = ["Rules"]
 
 _SEALED: Final = frozenset({SIGNATURE, REDACTED, ENCRYPTED_CONTENT})
 """What only a provider can make. Anthropic's signature covers the thinking beside it."""
-
-_BOUND: Final = {
-    "anthropic-messages": (CALL_ID, frozenset({THINKING, SIGNATURE, REDACTED})),
-    "openai-responses": (ITEM_ID, frozenset({REASONING_ID})),
-    "openai-chat": (CALL_ID, frozenset({REASONING_CONTENT})),
-}
-"""Where the first comes back, so must the others that were said with it."""
 
 
 class Rules:
@@ -42,7 +31,8 @@ class Rules:
 
     def __init__(self, exchanges: Sequence[Exchange]) -> None:
         self._answers = [read_answer(exchange) for exchange in exchanges]
-        self._bond, self._bound = _BOUND[exchanges[0]["api"]]
+        transcript = provider_api(exchanges[0]["api"]).load_transcript()
+        self._bond, self._bound = transcript.bond, transcript.bound
         self._given = {value for exchange in exchanges for value in _given(exchange)}
 
     def broken_by(self, said: Sequence[Entry]) -> str | None:

@@ -13,10 +13,10 @@ from agui_reasoning.driver import Item, ModelStream
 from agui_reasoning.errors import DecodeError, ProviderError
 from agui_reasoning.gateway.upstream import Upstream
 from agui_reasoning.providers import decoder
+from agui_reasoning.providers.transcript import Speaker
 from agui_reasoning.run import Run
 from agui_reasoning.scripted.exchange import Exchange, is_whole, payloads
 from agui_reasoning.scripted.sequence import choose, sequence
-from agui_reasoning.scripted.transcript import Speaker
 
 __all__ = ["ReplayUpstream"]
 

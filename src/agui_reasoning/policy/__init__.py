@@ -1,18 +1,15 @@
-"""Who requires, accepts or rejects what when reasoning is sent back: a table kept as data.
+"""The model of the echo policy: which provider requires, accepts or rejects reasoning that comes back.
 
-``echo.toml`` holds the rows, with the evidence for each and its date; the first row that matches wins, and
-what no row matches is stripped. It also tells who may read whose opaque values.
+The rows stand in each API's folder in ``providers``, as ``echo.toml``, with the evidence for each and its
+date. `agui_reasoning.providers.echo` looks them up.
 
 A response of nothing but reasoning is never sent, whoever asks: no column is needed for that.
 """
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from functools import cache
-from importlib.resources import files
 from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
@@ -29,11 +26,7 @@ __all__ = [
     "Group",
     "Kinship",
     "Scope",
-    "format_of",
-    "groups",
-    "kinship",
-    "rule_for",
-    "rules",
+    "matches_any",
 ]
 
 EchoStatus: TypeAlias = Literal["required", "recommended", "accepted", "inert", "rejected", "unknown"]
@@ -145,8 +138,8 @@ class EchoRule(_Row):
         """Whether the row is about this origin; an unknown name matches only ``*``."""
         return (
             self.api == origin.api
-            and _any(self.provider, [(origin.provider or "").lower()])
-            and _any(self.model, _model_names(origin.model))
+            and matches_any(self.provider, [(origin.provider or "").lower()])
+            and matches_any(self.model, _model_names(origin.model))
         )
 
     @property
@@ -180,101 +173,18 @@ class Format(_Row):
 
     def fits(self, model: str | None) -> bool:
         """Whether a model reads it."""
-        return _any(self.model, _model_names(model))
+        return matches_any(self.model, _model_names(model))
 
 
 NO_RULE = EchoRule(api="*", status="unknown", evidence="no row", checked="")
-"""What `rule_for` gives when no row is about an origin."""
-
-VENDORS = {"anthropic-messages": "anthropic", "openai-responses": "openai"}
-"""Who serves an API when nobody is named."""
+"""The safe default, for an origin without a row."""
 
 
-def _any(patterns: Iterable[str], names: Iterable[str]) -> bool:
+def matches_any(patterns: Iterable[str], names: Iterable[str]) -> bool:
+    """Whether a name matches one of some shell-style patterns."""
     return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
 
 
 def _model_names(model: str | None) -> list[str]:
     name = (model or "").lower()
     return [name, name.rpartition("/")[2]]
-
-
-@cache
-def _table() -> dict[str, Any]:
-    return tomllib.loads(files(__package__).joinpath("echo.toml").read_text(encoding="utf-8"))
-
-
-def _rows(name: str) -> list[dict[str, Any]]:
-    # TOML has lists where the strict models have tuples.
-    return [_frozen(row) for row in _table()[name]]
-
-
-def _frozen(row: dict[str, Any]) -> dict[str, Any]:
-    frozen = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
-    if "flags" in frozen:
-        frozen["flags"] = tuple(EchoFlag.model_validate(flag) for flag in frozen["flags"])
-    return frozen
-
-
-@cache
-def rules() -> tuple[EchoRule, ...]:
-    """The table, in order of precedence."""
-    return tuple(EchoRule.model_validate(row) for row in _rows("rule"))
-
-
-@cache
-def groups() -> tuple[Group, ...]:
-    """Who reads whose values, beside their own."""
-    return tuple(Group.model_validate(row) for row in _rows("group"))
-
-
-@cache
-def _formats() -> tuple[Format, ...]:
-    return tuple(Format.model_validate(row) for row in _rows("format"))
-
-
-@cache
-def rule_for(origin: Origin) -> EchoRule:
-    """The row for an origin; an unknown one gets the safe default, ``unknown``."""
-    return next((rule for rule in rules() if rule.matches(origin)), NO_RULE)
-
-
-def format_of(name: str) -> Format | None:
-    """Whose entries of a format are; ``None`` for a format nobody knows."""
-    return next((row for row in _formats() if _any(row.format, [name.lower()])), None)
-
-
-def kinship(origin: Origin | None, target: Origin, kinds: Iterable[str] = ()) -> Kinship:
-    """What a producer is to a target.
-
-    Args:
-        origin: The producer.
-        target: Who would get the values back.
-        kinds: The kinds of the values: a group reads only some.
-
-    Examples:
-        >>> bedrock = Origin("bedrock", "anthropic-messages")
-        >>> kinship(bedrock, Origin("anthropic", "anthropic-messages"), ["anthropic.signature"])
-        'group'
-    """
-    if origin is None or origin.api is None:
-        return "unknown"
-    here, there = _member(origin), _member(target)
-    if here == there:
-        hosted = here.startswith("openai-") and not _same_vendor(origin.model, target.model)
-        return "foreign" if hosted else "same"
-    for group in groups():
-        if here in group.members and there in group.members and set(kinds) & set(group.kinds):
-            return "group"
-    return "foreign"
-
-
-def _member(origin: Origin) -> str:
-    provider = origin.provider or VENDORS.get(origin.api or "", "")
-    return f"{origin.api}:{provider.lower()}"
-
-
-def _same_vendor(one: str | None, other: str | None) -> bool:
-    """Hosts serve models of many vendors, and name them ``vendor/model``."""
-    first, second = (one or "").lower().split("/"), (other or "").lower().split("/")
-    return len(first) == 1 or len(second) == 1 or first[0] == second[0]

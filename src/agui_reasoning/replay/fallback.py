@@ -11,21 +11,18 @@ from typing import Any, TypeAlias
 
 from agui_reasoning.envelope import ENVELOPE_KEY
 from agui_reasoning.parts import Opaque, Origin, Part, ReasoningPart, Segment, TextPart, ToolCallPart, Turn
+from agui_reasoning.providers.registry import signature_kinds
 from agui_reasoning.replay.history import ReportEntry
 from agui_reasoning.replay.seen import Place, Seen, calls_of, text_of
 from agui_reasoning.strict_json import load
 
 __all__ = ["fallback_turns"]
 
-_SIGNATURES = {
-    "anthropic": ("anthropic-messages", "anthropic.signature"),
-    "openai": ("openai-responses", "openai.encrypted_content"),
-    "azure": ("openai-responses", "openai.encrypted_content"),
-    "xai": ("openai-responses", "xai.encrypted_content"),
+# APIs that are not decoded yet, but written by pydantic-ai.
+_PLANNED = {
     "bedrock": ("bedrock-converse", "anthropic.signature"),
     "google": ("gemini", "gemini.thought_signature"),
 }
-"""What a bare value of a provider is."""
 
 _REDACTED_ID = "redacted_thinking"
 
@@ -163,9 +160,10 @@ def _pydantic_ai(segments: tuple[Segment, ...], fields: dict[str, Any]) -> Reaso
 def _signed(
     segments: tuple[Segment, ...], provider: str, value: str | None, item_id: str | None
 ) -> ReasoningPart | None:
-    if provider not in _SIGNATURES:
+    known = signature_kinds().get(provider) or _PLANNED.get(provider)
+    if known is None:
         return None
-    api, kind = _SIGNATURES[provider]
+    api, kind = known
     if item_id == _REDACTED_ID:
         kind, item_id = "anthropic.redacted_thinking", None
     opaque = (Opaque(kind, value),) if value else ()

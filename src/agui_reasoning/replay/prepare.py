@@ -10,11 +10,14 @@ import re
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from ag_ui.core import DeveloperMessage, Message, SystemMessage, ToolMessage, UserMessage
 
 from agui_reasoning.parts import Origin, Part, ReasoningPart, ToolCallPart, ToolResultPart, Turn
-from agui_reasoning.policy import EchoRule, Kinship, Scope, kinship
+from agui_reasoning.policy import EchoRule, Kinship, Scope
+from agui_reasoning.providers import provider_apis
+from agui_reasoning.providers.echo import kinship
 from agui_reasoning.providers.encoding import Answer, Content, Ledger, Said, Step, Unit, in_scope
 
 __all__ = ["CallIds", "prepare"]
@@ -279,7 +282,7 @@ class _Judge:
         kin = kinship(part.origin or turn_origin, self.target, [value.kind for value in opaque])
         if kin == "foreign" and not isinstance(part, ReasoningPart):
             # Calls, results and blocks of a group's member are spelled alike, with or without a value.
-            return kinship(part.origin or turn_origin, self.target, _GROUP_KINDS)
+            return kinship(part.origin or turn_origin, self.target, _group_kinds())
         return kin
 
     def _refusal(self, part: Part, kin: Kinship) -> str:
@@ -292,4 +295,6 @@ class _Judge:
         return "" if self.in_scope else "out_of_scope"
 
 
-_GROUP_KINDS = ("anthropic.signature", "openai.encrypted_content")
+@cache
+def _group_kinds() -> frozenset[str]:
+    return frozenset(kind for api in provider_apis() for kind in api.group_kinds)

@@ -29,20 +29,15 @@ from agui_reasoning.parts import (
     ToolResultPart,
     Turn,
 )
+from agui_reasoning.providers.registry import native_kinds
 from agui_reasoning.replay.history import ReportEntry
 from agui_reasoning.replay.seen import Found, Response, Seen
 from agui_reasoning.replay.shown import Shown, overlapping
 
 __all__ = ["rebuild"]
 
-NATIVE_KINDS = {
-    "anthropic-messages": ("anthropic.",),
-    "openai-responses": ("openai.",),
-    "openai-chat": ("openrouter.",),
-}
-"""The native parts each API may get back; a reference to stored items never is one."""
-
 _FORBIDDEN = "item_reference"
+"""A reference to stored items never goes back."""
 
 
 @dataclass(slots=True)
@@ -207,7 +202,7 @@ def _result(work: _Work, record: ResultRecord) -> Part:
 def _native(work: _Work, record: NativeRecord) -> Part | None:
     api = work.origin.api if work.origin else None
     typed = record.payload.get("type") if isinstance(record.payload, dict) else None
-    allowed = record.name.startswith(NATIVE_KINDS.get(api or "", ())) and not record.name.endswith(_FORBIDDEN)
+    allowed = record.name.startswith(native_kinds(api)) and not record.name.endswith(_FORBIDDEN)
     if not allowed or typed == _FORBIDDEN:
         work.report.append(ReportEntry(work.response.id, "dropped", "native_kind"))
         return None

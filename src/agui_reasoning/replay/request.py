@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, ClassVar
 
 from ag_ui.core import Message, RunAgentInput, Tool
@@ -21,28 +19,19 @@ from agui_reasoning.errors import (
 )
 from agui_reasoning.limits import Limits
 from agui_reasoning.parts import Opaque, Origin, Quiet, ReasoningPart, Turn
-from agui_reasoning.policy import NO_RULE, VENDORS, EchoFlag, EchoRule, rule_for
-from agui_reasoning.providers.encoding import Encoder, Encoding, Ledger, Said, Step
+from agui_reasoning.policy import NO_RULE, EchoFlag, EchoRule
+from agui_reasoning.providers import provider_api, provider_apis
+from agui_reasoning.providers.api import ProviderAPI
+from agui_reasoning.providers.echo import rule_for
+from agui_reasoning.providers.encoding import Encoding, Ledger, Said, Step
 from agui_reasoning.replay.history import History, ReportEntry
 from agui_reasoning.replay.prepare import CallIds, prepare
 from agui_reasoning.replay.restore import restore
 
 __all__ = ["REQUEST_API_IDS", "ProviderRequest", "build_request"]
 
-_ENCODERS: dict[str, str] = {
-    "anthropic-messages": "anthropic_messages",
-    "openai-chat": "openai_chat",
-    "openai-responses": "openai_responses",
-}
-
-REQUEST_API_IDS: tuple[str, ...] = tuple(sorted(_ENCODERS))
+REQUEST_API_IDS: tuple[str, ...] = tuple(sorted(api.id for api in provider_apis() if api.encoder))
 """Every API id that requests can be built for."""
-
-_CALL_IDS = {
-    "anthropic-messages": CallIds(re.compile(r"[a-zA-Z0-9_-]"), 128),
-    "openai-responses": CallIds(longest=64),
-    "openai-chat": CallIds(),
-}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -137,7 +126,7 @@ def build_request(
         >>> build_request("anthropic-messages", messages, provider="anthropic", model="claude").body
         {'messages': [{'role': 'user', 'content': [{'type': 'text', 'text': 'Hello.'}]}]}
     """
-    _check(api, store, previous_response_id)
+    spec = _spec(api, store, previous_response_id)
     reading = {
         "keys": keys,
         "thread_id": thread_id,
@@ -150,7 +139,7 @@ def build_request(
     items = history.items
     if previous_response_id is not None:
         _check_response(items, previous_response_id)
-    target = Origin(provider or VENDORS.get(api), api, model)
+    target = Origin(provider or spec.vendor, api, model)
     rule, ledger = rule_for(target), Ledger()
     scope = rule.scope_with_flags if apply_flags and rule.scope_with_flags else rule.scope
     conversation = prepare(
@@ -158,14 +147,14 @@ def build_request(
         target=target,
         rule=rule,
         scope=scope,
-        ids=_CALL_IDS[api],
+        ids=CallIds(spec.call_ids.legal, spec.call_ids.longest),
         previous_response_id=previous_response_id,
         ledger=ledger,
     )
     how = Encoding(rule, target.provider, model, system, tools, store, ledger)
     told = {entry.unit: entry.reason for entry in history.report if entry.outcome == "dropped"}
     _settle(conversation, ledger, told)
-    body = _encoder(api)(conversation, how)
+    body = spec.load_encoder()(conversation, how)
     body |= {} if previous_response_id is None else {"previous_response_id": previous_response_id}
     body |= {} if store is None else {"store": store}
     flags = _flags(rule, how)
@@ -183,19 +172,21 @@ def build_request(
     return request
 
 
-def _check(api: str, store: bool | None, previous_response_id: str | None) -> None:
-    if api not in _ENCODERS:
+def _spec(api: str, store: bool | None, previous_response_id: str | None) -> ProviderAPI:
+    spec = provider_api(api)
+    if spec.encoder is None:
         raise ConfigurationError(
-            f"There is no API {api!r} to build a request for.",
+            f"Requests for {api} cannot be built; it can only be decoded.",
             code="unknown_api",
             hint=f"Use one of: {', '.join(REQUEST_API_IDS)}.",
         )
-    if api != "openai-responses" and not (store is None and previous_response_id is None):
+    if not spec.stores and not (store is None and previous_response_id is None):
         raise ConfigurationError(
             f"`store` and `previous_response_id` mean nothing to {api}.",
             code="wrong_option",
             hint="Leave them out; they belong to openai-responses.",
         )
+    return spec
 
 
 def _history(given: Any, reading: dict[str, Any]) -> History:
@@ -211,11 +202,6 @@ def _check_response(items: Sequence[Turn | Message], response_id: str) -> None:
             code="unknown_response",
             hint="Leave `previous_response_id` out to send the whole history, or keep the turn in it.",
         )
-
-
-def _encoder(api: str) -> Encoder:
-    encoder: Encoder = import_module(f"agui_reasoning.providers.{_ENCODERS[api]}.encode").encode
-    return encoder
 
 
 def _settle(conversation: Iterable[Step | Said], ledger: Ledger, told: Mapping[str, str]) -> None:

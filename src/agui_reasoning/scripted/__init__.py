@@ -9,21 +9,35 @@ demo …".
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from agui_reasoning.errors import ConfigurationError
+from agui_reasoning.providers import provider_apis
 from agui_reasoning.strict_json import load as load_json
 
 __all__ = ["load", "names"]
 
+_FOLDER = "scripts"
 _SUFFIX = ".json"
 
 
 def names() -> tuple[str, ...]:
     """The names of the scripts, sorted."""
-    found = (entry.name for entry in files(__name__).iterdir())
-    return tuple(sorted(name.removesuffix(_SUFFIX) for name in found if name.endswith(_SUFFIX)))
+    return tuple(sorted(_packages()))
+
+
+@cache
+def _packages() -> dict[str, str]:
+    """The package of each script, by name."""
+    return {
+        entry.name.removesuffix(_SUFFIX): api.package
+        for api in provider_apis()
+        if api.scripts
+        for entry in files(api.package).joinpath(_FOLDER).iterdir()
+        if entry.name.endswith(_SUFFIX)
+    }
 
 
 def load(name: str) -> dict[str, Any]:
@@ -36,11 +50,14 @@ def load(name: str) -> dict[str, Any]:
         >>> load("anthropic-weather")["api"]
         'anthropic-messages'
     """
-    if name not in names():
+    package = _packages().get(name)
+    if package is None:
         raise ConfigurationError(
             f"There is no script {name!r}.",
             code="unknown_script",
             hint=f"Use one of: {', '.join(names())}.",
         )
-    script: dict[str, Any] = load_json((files(__name__) / f"{name}{_SUFFIX}").read_text(encoding="utf-8"))
+    script: dict[str, Any] = load_json(
+        files(package).joinpath(_FOLDER, f"{name}{_SUFFIX}").read_text(encoding="utf-8")
+    )
     return script

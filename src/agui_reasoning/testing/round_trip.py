@@ -18,7 +18,8 @@ from agui_reasoning.parts import (
     ToolResultPart,
     Turn,
 )
-from agui_reasoning.policy import VENDORS, rule_for
+from agui_reasoning.providers.echo import rule_for
+from agui_reasoning.providers.registry import vendor_of
 from agui_reasoning.replay import History, ReportEntry, build_request
 from agui_reasoning.testing.front_ends import assistant_ui, copilotkit, tanstack
 from agui_reasoning.testing.held import Client, Messages, ignore
@@ -91,7 +92,7 @@ class Lane:
         self, client: Client, name: str | None, *, api: str, provider: str | None, model: str | None
     ) -> None:
         self._client, self._name = client, name
-        self._target = Origin(provider or VENDORS.get(api), api, model)
+        self._target = Origin(provider or vendor_of(api), api, model)
         self._rule = rule_for(self._target)
         self._thoughts = [thought for thought, owner in client.thoughts.items() if owner == name]
         held = {message["id"]: message for message in client.after}

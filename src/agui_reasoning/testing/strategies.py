@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
-from typing import Any, TypeAlias
 
 from ag_ui.core import Event, RunAgentInput
 
@@ -30,19 +29,14 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.errors import ConfigurationError, MissingExtraError
 from agui_reasoning.parts import (
-    NativePart,
     Opaque,
     Origin,
-    Part,
-    ReasoningPart,
-    Segment,
-    TextPart,
-    ToolCallPart,
     ToolResultPart,
     Turn,
 )
+from agui_reasoning.providers import provider_api, provider_apis
+from agui_reasoning.providers.strategies import CLEAN, Draw, Strategy, json_values, part_ids
 from agui_reasoning.run import Run
-from agui_reasoning.strict_json import dump
 
 try:
     from hypothesis import strategies as st
@@ -63,17 +57,12 @@ __all__ = [
     "turns",
 ]
 
-Strategy: TypeAlias = st.SearchStrategy
-Draw: TypeAlias = st.DrawFn
-
 _PIECES = ["", " ", "\n\n", "Hm", "yes. ", "\ud83d", "\ude00", "😀", "e\u0301", "\u2028", "<think>", "a" * 50]
 _NASTY = st.lists(st.sampled_from(_PIECES), max_size=4).map("".join)
-_CLEAN = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
 _KEYS = st.sampled_from([None, "a", "b"])
 _CALL_IDS = st.sampled_from(["", "c1", "c2", "c3"])
 _EXTS = st.sampled_from([None, {"explicit_empty": True}, {"id": "msg_1", "phase": "commentary"}])
 _CHANNELS = st.sampled_from(["text", "summary", "raw"])
-_TOKENS = st.text("ABCDEFghijkl0123456789+/", min_size=4, max_size=16).map(lambda text: f"{text}==")
 
 
 # -- single values
@@ -85,16 +74,7 @@ def texts(*, clean: bool = False) -> Strategy[str]:
     Args:
         clean: What a decoder settles on: not empty, and no halves of characters.
     """
-    return _CLEAN if clean else _NASTY
-
-
-def json_values() -> Strategy[Any]:
-    """Small JSON values."""
-    return st.recursive(
-        st.none() | st.booleans() | st.integers(-9, 9) | st.text("ab\u2028", max_size=3),
-        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("xy"), inner, max_size=2),
-        max_leaves=4,
-    )
+    return CLEAN if clean else _NASTY
 
 
 def opaques() -> Strategy[Opaque]:
@@ -113,7 +93,7 @@ def opaques() -> Strategy[Opaque]:
 
 def any_deltas() -> Strategy[Delta]:
     """Any delta at all, whoever might send it."""
-    origins = [None, *_ORIGINS.values(), Origin("google", "openai-chat", "gemini")]
+    origins = [None, *map(_origin, API_IDS), Origin("google", "openai-chat", "gemini")]
     return st.one_of(
         st.builds(
             ReasoningDelta,
@@ -181,156 +161,23 @@ def turns(api: str | None = None, *, provider: str | None = None) -> Strategy[Tu
     """
     if api is None:
         return st.one_of([turns(name, provider=provider) for name in API_IDS])
-    if api not in _TURNS:
+    if api not in API_IDS:
         raise ConfigurationError(
             f"There is no strategy for the API {api!r}.",
             code="unknown_api",
             hint=f"Use one of: {', '.join(API_IDS)}.",
         )
-    origin = _ORIGINS[api] if provider is None else replace(_ORIGINS[api], provider=provider)
-    return _TURNS[api](origin)
+    origin = _origin(api) if provider is None else replace(_origin(api), provider=provider)
+    responses: Strategy[Turn] = provider_api(api).load_strategy()(origin)
+    return responses
 
 
-@st.composite
-def _anthropic(draw: Draw, origin: Origin) -> Turn:
-    choices = [_signed(origin), _redacted(origin), _text(origin), _call(origin, "toolu"), _search(origin)]
-    return _turn(draw, origin, st.lists(st.one_of(choices), min_size=1, max_size=5))
+def _origin(api: str) -> Origin:
+    provider, model = provider_api(api).example
+    return Origin(provider, api, model)
 
 
-def _signed(origin: Origin) -> Strategy[list[Part]]:
-    """A thinking block; its text may be withheld."""
-    segments = (st.just("") | _CLEAN).map(lambda text: (Segment("text", 0, text),) if text else ())
-    signature = _TOKENS.map(lambda token: (Opaque("anthropic.signature", token),))
-    return st.builds(ReasoningPart, segments, signature, origin=st.just(origin)).map(_alone)
-
-
-def _redacted(origin: Origin) -> Strategy[list[Part]]:
-    return _TOKENS.map(
-        lambda token: [ReasoningPart((), (Opaque("anthropic.redacted_thinking", token),), origin=origin)]
-    )
-
-
-def _search(origin: Origin) -> Strategy[list[Part]]:
-    """A search that the provider runs itself, and what it found."""
-
-    def build(token: str) -> list[Part]:
-        call = ToolCallPart(f"srvtoolu_{token[:-2]}", "web_search", '{"query":"x"}', True, origin=origin)
-        block = {"type": "web_search_tool_result", "tool_use_id": call.id, "content": []}
-        return [call, ToolResultPart(call.id, "", block, origin)]
-
-    return st.text("abcdef", min_size=6, max_size=6).map(lambda text: build(f"{text}=="))
-
-
-@st.composite
-def _responses(draw: Draw, origin: Origin) -> Turn:
-    """Reasoning is always followed by what it led to, but at the end of a response that was cut."""
-    choices = [_item(origin), _message(origin), _function_call(origin), _compaction(origin)]
-    return _turn(draw, origin, st.lists(st.one_of(choices), min_size=1, max_size=5))
-
-
-@st.composite
-def _item(draw: Draw, origin: Origin) -> list[Part]:
-    """A reasoning item, with none, one or several parts of a summary."""
-    summary = draw(st.lists(_CLEAN, max_size=3))
-    segments = tuple(Segment("summary", index, text) for index, text in enumerate(summary))
-    content = Opaque("openai.encrypted_content", draw(_TOKENS))
-    return [ReasoningPart(segments, (content,), draw(_ids("rs")), origin=origin)]
-
-
-def _message(origin: Origin) -> Strategy[list[Part]]:
-    phases = st.sampled_from([{}, {"phase": "commentary"}, {"phase": "final_answer"}])
-    ext = st.builds(lambda name, phase: {"id": name, **phase}, _ids("msg"), phases)
-    return st.builds(TextPart, _CLEAN, origin=st.just(origin), ext=ext).map(_alone)
-
-
-def _function_call(origin: Origin) -> Strategy[list[Part]]:
-    return st.builds(
-        lambda parts, name: [replace(parts[0], ext={"id": name})], _call(origin, "call"), _ids("fc")
-    )
-
-
-def _compaction(origin: Origin) -> Strategy[list[Part]]:
-    def build(name: str, token: str) -> list[Part]:
-        payload = {"type": "compaction", "id": name, "encrypted_content": token}
-        return [NativePart("openai.compaction", payload, origin)]
-
-    return st.builds(build, _ids("cmp"), _TOKENS)
-
-
-@st.composite
-def _chat(draw: Draw, origin: Origin) -> Turn:
-    """In the normal form of a flat API: reasoning, text, calls."""
-    reasoning = _field(origin) if origin.provider != "google" else _call(origin, "call", signed=True)
-    pieces = [
-        draw(st.lists(one, min_size=low, max_size=high))
-        for one, low, high in (
-            (reasoning, 1, 1),
-            (_text(origin), 0, 1),
-            (_call(origin, "call"), 0, 3),
-        )
-    ]
-    return _turn(draw, origin, st.just([group for groups in pieces for group in groups]))
-
-
-def _field(origin: Origin) -> Strategy[list[Part]]:
-    return _CLEAN.map(
-        lambda text: [
-            ReasoningPart((Segment("text", 0, text),), origin=origin, ext={"field": "reasoning_content"})
-        ]
-    )
-
-
-def _text(origin: Origin) -> Strategy[list[Part]]:
-    return _CLEAN.map(lambda text: [TextPart(text, origin=origin)])
-
-
-@st.composite
-def _call(draw: Draw, origin: Origin, prefix: str, *, signed: bool = False) -> list[Part]:
-    arguments = dump(draw(st.dictionaries(st.sampled_from("xy"), json_values(), max_size=2)))
-    call = ToolCallPart(draw(_ids(prefix)), "get", arguments, origin=origin)
-    if not signed:
-        return [call]
-    value = Opaque("gemini.openai_compat_signature", draw(_TOKENS), "utf8", f"tool_call:{call.id}")
-    return [replace(call, opaque=(value,), ext={"extra_content": "google"})]
-
-
-def _ids(prefix: str) -> Strategy[str]:
-    return st.integers(0, 10**9).map(lambda number: f"{prefix}_{number:09d}")
-
-
-def _alone(part: Part) -> list[Part]:
-    return [part]
-
-
-def _turn(draw: Draw, origin: Origin, groups: Strategy[list[list[Part]]]) -> Turn:
-    parts: list[Part] = []
-    named: set[str] = set()
-    for group in draw(groups):
-        # Ids of one response are distinct.
-        ids = {name for part in group for name in _names(part)}
-        if not ids & named:
-            named |= ids
-            parts += group
-    return Turn(tuple(parts), origin, draw(_ids("resp")))
-
-
-def _names(part: Part) -> list[str]:
-    ext = getattr(part, "ext", None) or {}
-    found = [getattr(part, "item_id", None), getattr(part, "id", None), ext.get("id")]
-    return [name for name in found if isinstance(name, str)]
-
-
-_ORIGINS: dict[str, Origin] = {
-    "anthropic-messages": Origin("anthropic", "anthropic-messages", "claude-sonnet-5"),
-    "openai-chat": Origin("deepseek", "openai-chat", "deepseek-v4-pro"),
-    "openai-responses": Origin("openai", "openai-responses", "gpt-5.6"),
-}
-_TURNS: dict[str, Callable[[Origin], Strategy[Turn]]] = {
-    "anthropic-messages": _anthropic,
-    "openai-chat": _chat,
-    "openai-responses": _responses,
-}
-API_IDS: tuple[str, ...] = tuple(sorted(_TURNS))
+API_IDS: tuple[str, ...] = tuple(sorted(api.id for api in provider_apis() if api.strategy))
 """The APIs that `turns` and `deltas` know."""
 
 
@@ -367,7 +214,7 @@ def _fresh(responses: Strategy[Turn]) -> Strategy[Turn]:
     used: set[str] = set()
 
     def is_fresh(turn: Turn) -> bool:
-        names = {name for part in turn.parts for name in _names(part)}
+        names = {name for part in turn.parts for name in part_ids(part)}
         fresh = not names & used
         used.update(names)
         return fresh
@@ -392,7 +239,7 @@ def _play(
     turn: Strategy[Turn],
 ) -> tuple[RunAgentInput, list[Event]]:
     """One run on top of a conversation; what it leaves open is answered by the client."""
-    run_input = conversation.run_input(draw(_CLEAN))
+    run_input = conversation.run_input(draw(CLEAN))
     run = Run(run_input, new_id=new_id, on_warning=_ignore)
     events = run.start()
     while True:

@@ -21,8 +21,8 @@ from agui_reasoning.cli.screen import Screen, conversation, rows, short
 from agui_reasoning.deltas import ReasoningDelta
 from agui_reasoning.errors import RunFailedError, TransportError
 from agui_reasoning.gateway import Upstream, create_app, local_server
+from agui_reasoning.providers.transcript import Entry
 from agui_reasoning.scripted.sequence import sequence
-from agui_reasoning.scripted.transcript import Entry
 from tests.support.verifier import Client, plain
 from tests.unit.cli.command import environment
 

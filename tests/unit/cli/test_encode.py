@@ -257,7 +257,7 @@ def test_payloads_of_another_api_are_not_a_silent_success(file, cli):
             ["encode", "--api", "anthropic-messages", "missing.json"],
             f"missing.json cannot be read: No such file or directory. {NO_FILE} [unreadable_file]",
         ),
-        (["encode", "--api", "nope", "FILE"], f"There is no API 'nope'. Use one of: {KNOWN}. [unknown_api]"),
+        (["encode", "--api", "nope", "FILE"], f"Unknown API 'nope'. Use one of: {KNOWN}. [unknown_api]"),
         (["encode", "FILE"], f"The input does not tell its API. Give --api, one of: {KNOWN}. [missing_api]"),
         (["encode"], "Missing argument 'FILE'. See 'agui-reasoning encode --help'. [usage]"),
         (["nope"], "No such command 'nope'. See 'agui-reasoning --help'. [usage]"),

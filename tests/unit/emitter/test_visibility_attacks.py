@@ -29,7 +29,7 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.emitter.stages import Chunks, Coalesce, Steps
 from agui_reasoning.parts import Opaque, Origin
-from agui_reasoning.policy import rules
+from agui_reasoning.providers.echo import rules
 from tests.support.verifier import plain
 
 CLAUDE = Origin("anthropic", "anthropic-messages", "claude")

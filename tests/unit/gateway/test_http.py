@@ -16,7 +16,6 @@ from agui_reasoning import ConfigurationError, Conversation, MissingExtraError, 
 from agui_reasoning.aio import run_agent
 from agui_reasoning.client import AgentClient
 from agui_reasoning.gateway import HTTPUpstream, create_app, local_server, provider_app
-from agui_reasoning.gateway.http import MAX_TOKENS
 from agui_reasoning.scripted import load
 from agui_reasoning.scripted.exchange import payloads
 from tests.support.verifier import Client
@@ -193,7 +192,7 @@ def test_the_smallest_request_is_the_conversation_and_what_the_api_demands(api: 
     user: Json = {"role": "user", "content": words}
     expected: Json = {
         "anthropic-messages": {
-            "max_tokens": MAX_TOKENS,
+            "max_tokens": 16_384,
             "messages": [{"role": "user", "content": [{"type": "text", "text": words}]}],
         },
         "openai-responses": {"input": [user]},

@@ -12,7 +12,7 @@ from ag_ui.core import Tool, ToolMessage, UserMessage
 
 from agui_reasoning import AGUIReasoningWarning, ConfigurationError, ReasoningLostWarning
 from agui_reasoning.parts import Opaque, Origin, ReasoningPart, Segment, TextPart, ToolCallPart, Turn
-from agui_reasoning.policy import rules
+from agui_reasoning.providers.echo import rules
 from agui_reasoning.replay import History
 from agui_reasoning.replay.request import REQUEST_API_IDS, ProviderRequest, build_request
 

@@ -1,1 +1,36 @@
 """Anthropic Messages."""
+
+import re
+
+from agui_reasoning.providers.api import CallIds, HTTPEndpoint, ProviderAPI
+
+__all__ = ["API"]
+
+API = ProviderAPI(
+    id="anthropic-messages",
+    title="Anthropic Messages",
+    package=__name__,
+    vendor="anthropic",
+    decoder="decode:AnthropicMessagesDecoder",
+    encoder="encode:encode",
+    transcript="transcript:TRANSCRIPT",
+    strategy="strategies:anthropic_turns",
+    example=("anthropic", "claude-sonnet-5"),
+    call_ids=CallIds(re.compile(r"[a-zA-Z0-9_-]"), 128),
+    native_kinds=("anthropic.",),
+    signature_kinds={"anthropic": "anthropic.signature"},
+    redacted_kinds=frozenset({"anthropic.redacted_thinking"}),
+    group_kinds=("anthropic.signature",),
+    hosts_models=False,
+    stores=False,
+    http=HTTPEndpoint(
+        path="/v1/messages",
+        key_header="x-api-key",
+        key_prefix="",
+        headers={"anthropic-version": "2023-06-01"},
+        # Thoughts and an answer of several pages.
+        defaults={"max_tokens": 16_384},
+        named_events=True,
+    ),
+    scripts=("anthropic-weather",),
+)

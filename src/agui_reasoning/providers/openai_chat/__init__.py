@@ -1,1 +1,26 @@
 """OpenAI Chat Completions, and everything shaped like it."""
+
+from agui_reasoning.providers.api import CallIds, HTTPEndpoint, ProviderAPI
+
+__all__ = ["API"]
+
+API = ProviderAPI(
+    id="openai-chat",
+    title="Chat Completions",
+    package=__name__,
+    vendor=None,
+    decoder="decode:OpenAIChatDecoder",
+    encoder="encode:encode",
+    transcript="transcript:TRANSCRIPT",
+    strategy="strategies:chat_turns",
+    example=("deepseek", "deepseek-v4-pro"),
+    call_ids=CallIds(),
+    native_kinds=("openrouter.",),
+    signature_kinds={},
+    redacted_kinds=frozenset({"openrouter.encrypted"}),
+    group_kinds=(),
+    hosts_models=True,
+    stores=False,
+    http=HTTPEndpoint(path="/chat/completions", base="/v1"),
+    scripts=("chat-weather",),
+)

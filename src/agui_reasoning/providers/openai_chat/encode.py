@@ -14,7 +14,7 @@ from typing import Any
 from ag_ui.core import UserMessage
 
 from agui_reasoning.parts import ReasoningPart, TextPart, ToolCallPart
-from agui_reasoning.policy import format_of
+from agui_reasoning.providers.echo import format_of
 from agui_reasoning.providers.encoding import (
     Answer,
     Content,

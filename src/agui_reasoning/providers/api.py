@@ -1,0 +1,134 @@
+"""What the package knows of one wire format: a descriptor per folder, looked up in `registry`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+
+if TYPE_CHECKING:  # heavy members are imported when they are first used
+    from agui_reasoning.providers.base import Decoder
+    from agui_reasoning.providers.encoding import Encoder
+    from agui_reasoning.providers.transcript import Transcript
+
+__all__ = ["CallIds", "Framing", "HTTPEndpoint", "ProviderAPI", "Signing"]
+
+Framing: TypeAlias = Literal["sse", "json-lines", "json-array", "aws-event-stream"]
+"""How a streamed HTTP response is cut into payloads."""
+
+Signing: TypeAlias = Literal["key", "aws-sigv4", "google"]
+"""How a request is authorized: a key in a header, AWS Signature Version 4, or a Google access token."""
+
+_ANYTHING: Final = re.compile(r".", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class CallIds:
+    """What an API accepts as the id of a tool call.
+
+    Attributes:
+        legal: Matches one legal character; every other character is replaced by ``_``.
+        longest: The maximum length, in characters.
+    """
+
+    legal: re.Pattern[str] = _ANYTHING
+    longest: int = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HTTPEndpoint:
+    """How an API is called over HTTP.
+
+    Attributes:
+        path: What follows the base URL, as the vendor's SDK takes that; ``{model}`` is replaced.
+        base: The path of the vendor's base URL, for example ``"/v1"``.
+        key_header: The header that carries the API key.
+        key_prefix: What precedes the key in that header.
+        headers: Headers the API demands.
+        defaults: Body fields the API demands, with the values sent when the caller sets none.
+        named_events: Whether the events of its SSE streams carry an ``event:`` line.
+        framing: How a streamed response is cut into payloads.
+        signing: How a request is authorized.
+    """
+
+    path: str
+    base: str = ""
+    key_header: str = "authorization"
+    key_prefix: str = "Bearer "
+    headers: Mapping[str, str] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    named_events: bool = False
+    framing: Framing = "sse"
+    signing: Signing = "key"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderAPI:
+    """The descriptor of a wire format. ``"module:name"`` is relative to ``package``, imported on first use.
+
+    Attributes:
+        id: The API id, for example ``"anthropic-messages"``.
+        title: The API's name for people.
+        package: The folder, as a dotted name.
+        vendor: The provider of a single-vendor API; ``None`` where several vendors speak the format.
+        decoder: The `Decoder` subclass.
+        encoder: The function that writes requests; ``None`` while the API can only be decoded.
+        transcript: Reads requests and answers without decoder or encoder, so that it can judge them.
+        strategy: Makes Hypothesis strategies of responses for an origin (extra ``testing``).
+        example: Provider and model of generated responses.
+        call_ids: What the API accepts as the id of a tool call.
+        native_kinds: Prefixes of the native parts that may go back to the API.
+        signature_kinds: For each provider, the kind of its bare value in another producer's history.
+        redacted_kinds: Kinds of values that stand for reasoning that is not shown.
+        group_kinds: Kinds that members of a group share: such members spell calls, results and blocks alike.
+        hosts_models: Whether hosts serve models of several vendors over it, named ``vendor/model``.
+        stores: Whether requests take ``store`` and ``previous_response_id``.
+        http: How the API is called over HTTP; ``None`` where it has no HTTP form.
+        scripts: The demo conversations in the folder ``scripts``, the one to play first.
+    """
+
+    id: str
+    title: str
+    package: str
+    vendor: str | None
+    decoder: str
+    encoder: str | None
+    transcript: str | None
+    strategy: str | None
+    example: tuple[str, str]
+    call_ids: CallIds
+    native_kinds: tuple[str, ...]
+    signature_kinds: Mapping[str, str]
+    redacted_kinds: frozenset[str]
+    group_kinds: tuple[str, ...]
+    hosts_models: bool
+    stores: bool
+    http: HTTPEndpoint | None
+    scripts: tuple[str, ...]
+
+    def load_decoder(self) -> type[Decoder]:
+        """Import the decoder."""
+        return cast("type[Decoder]", self._load(self.decoder))
+
+    def load_encoder(self) -> Encoder:
+        """Import the encoder, which must exist."""
+        return cast("Encoder", self._load(cast("str", self.encoder)))
+
+    def load_transcript(self) -> Transcript:
+        """Import the transcript reader, which must exist."""
+        return cast("Transcript", self._load(cast("str", self.transcript)))
+
+    def load_strategy(self) -> Callable[..., Any]:
+        """Import the maker of Hypothesis strategies, which must exist."""
+        return cast("Callable[..., Any]", self._load(cast("str", self.strategy)))
+
+    def read(self, name: str) -> str:
+        """Read a text file of the folder, in UTF-8."""
+        return files(self.package).joinpath(name).read_text(encoding="utf-8")
+
+    def _load(self, member: str) -> object:
+        module, _, name = member.partition(":")
+        return getattr(import_module(f"{self.package}.{module}"), name)

@@ -1,0 +1,108 @@
+"""The echo policy: the rows of every API's folder, looked up by origin.
+
+The first row that matches wins, and what no row matches is stripped. The rows also tell who may read whose
+opaque values.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cache, lru_cache
+from typing import Any
+
+from agui_reasoning.parts import Origin
+from agui_reasoning.policy import NO_RULE, EchoFlag, EchoRule, Format, Group, Kinship, matches_any
+from agui_reasoning.providers.registry import hosts_models, provider_apis, vendor_of
+
+__all__ = ["format_of", "groups", "kinship", "rule_for", "rules"]
+
+_FILE = "echo.toml"
+
+
+@cache
+def _tables() -> tuple[tuple[str, dict[str, Any]], ...]:
+    return tuple((api.id, tomllib.loads(api.read(_FILE))) for api in provider_apis())
+
+
+def _rows(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of one kind, each with its API id."""
+    for api, table in _tables():
+        yield from ((api, _frozen(row)) for row in table.get(name, ()))
+
+
+def _frozen(row: dict[str, Any]) -> dict[str, Any]:
+    # TOML has lists where the strict models have tuples.
+    frozen = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+    if "flags" in frozen:
+        frozen["flags"] = tuple(EchoFlag.model_validate(flag) for flag in frozen["flags"])
+    return frozen
+
+
+@cache
+def rules() -> tuple[EchoRule, ...]:
+    """Every row: by API id, and in order of precedence."""
+    return tuple(EchoRule.model_validate({"api": api, **row}) for api, row in _rows("rule"))
+
+
+@cache
+def groups() -> tuple[Group, ...]:
+    """The groups of providers that read one another's values."""
+    return tuple(Group.model_validate(row) for _, row in _rows("group"))
+
+
+@cache
+def _formats() -> tuple[Format, ...]:
+    return tuple(Format.model_validate(row) for _, row in _rows("format"))
+
+
+@lru_cache(maxsize=1024)
+def rule_for(origin: Origin) -> EchoRule:
+    """The row for an origin; an unknown one gets the safe default, ``unknown``.
+
+    The provider of a single-vendor API need not be named.
+    """
+    named = replace(origin, provider=origin.provider or vendor_of(origin.api))
+    return next((rule for rule in rules() if rule.matches(named)), NO_RULE)
+
+
+def format_of(name: str) -> Format | None:
+    """The row for a gateway's entries of some format; ``None`` for an unknown format."""
+    return next((row for row in _formats() if matches_any(row.format, [name.lower()])), None)
+
+
+def kinship(origin: Origin | None, target: Origin, kinds: Iterable[str] = ()) -> Kinship:
+    """What a producer is to a target.
+
+    Args:
+        origin: The producer.
+        target: Who would get the values back.
+        kinds: The kinds of the values: a group reads only some.
+
+    Examples:
+        >>> bedrock = Origin("bedrock", "anthropic-messages")
+        >>> kinship(bedrock, Origin("anthropic", "anthropic-messages"), ["anthropic.signature"])
+        'group'
+    """
+    if origin is None or origin.api is None:
+        return "unknown"
+    here, there = _member(origin), _member(target)
+    if here == there:
+        hosted = hosts_models(target.api) and not _same_vendor(origin.model, target.model)
+        return "foreign" if hosted else "same"
+    for group in groups():
+        if here in group.members and there in group.members and set(kinds) & set(group.kinds):
+            return "group"
+    return "foreign"
+
+
+def _member(origin: Origin) -> str:
+    provider = origin.provider or vendor_of(origin.api) or ""
+    return f"{origin.api}:{provider.lower()}"
+
+
+def _same_vendor(one: str | None, other: str | None) -> bool:
+    """Hosts serve models of many vendors, and name them ``vendor/model``."""
+    first, second = (one or "").lower().split("/"), (other or "").lower().split("/")
+    return len(first) == 1 or len(second) == 1 or first[0] == second[0]

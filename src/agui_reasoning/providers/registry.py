@@ -1,0 +1,92 @@
+"""The list of wire formats. A new one is a folder beside this module and a row in `_PACKAGES`."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Final
+
+from agui_reasoning.errors import ConfigurationError, did_you_mean
+from agui_reasoning.providers.api import ProviderAPI
+
+__all__ = [
+    "API_IDS",
+    "hosts_models",
+    "native_kinds",
+    "provider_api",
+    "provider_apis",
+    "signature_kinds",
+    "vendor_of",
+]
+
+_PACKAGES: Final[dict[str, str]] = {
+    "anthropic-messages": "agui_reasoning.providers.anthropic_messages",
+    "openai-responses": "agui_reasoning.providers.openai_responses",
+    "openai-chat": "agui_reasoning.providers.openai_chat",
+}
+"""Where the descriptor of each API stands; imported when the API is first asked for."""
+
+API_IDS: Final[tuple[str, ...]] = tuple(sorted(_PACKAGES))
+"""Every API id, sorted."""
+
+
+def provider_api(api: str) -> ProviderAPI:
+    """Look up a wire format.
+
+    Args:
+        api: One of `API_IDS`.
+
+    Raises:
+        ConfigurationError: The API id is unknown (``unknown_api``).
+
+    Examples:
+        >>> provider_api("anthropic-messages").title
+        'Anthropic Messages'
+    """
+    package = _PACKAGES.get(api)
+    if package is None:
+        raise _unknown(api)
+    return _descriptor(package)
+
+
+def provider_apis() -> tuple[ProviderAPI, ...]:
+    """Every wire format, in the order in which people are shown them."""
+    return tuple(map(provider_api, _PACKAGES))
+
+
+def vendor_of(api: str | None) -> str | None:
+    """The provider of a single-vendor API; ``None`` for other APIs, and for unknown ones."""
+    return provider_api(api).vendor if api in _PACKAGES else None
+
+
+def hosts_models(api: str | None) -> bool:
+    """Whether hosts serve models of several vendors over an API, named ``vendor/model``."""
+    return api in _PACKAGES and provider_api(api).hosts_models
+
+
+def native_kinds(api: str | None) -> tuple[str, ...]:
+    """Prefixes of the native parts that may go back to an API; none for an unknown one."""
+    return provider_api(api).native_kinds if api in _PACKAGES else ()
+
+
+@cache
+def signature_kinds() -> dict[str, tuple[str, str]]:
+    """For each provider, the API and the kind of a bare value in another producer's history."""
+    return {
+        provider: (api.id, kind) for api in provider_apis() for provider, kind in api.signature_kinds.items()
+    }
+
+
+@cache
+def _descriptor(package: str) -> ProviderAPI:
+    descriptor: ProviderAPI = import_module(package).API
+    return descriptor
+
+
+def _unknown(api: str) -> ConfigurationError:
+    known = sorted(_PACKAGES)
+    return ConfigurationError(
+        f"Unknown API {api!r}.",
+        code="unknown_api",
+        hint=f"{did_you_mean(str(api), known)}Use one of: {', '.join(known)}.",
+    )

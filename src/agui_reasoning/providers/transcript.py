@@ -1,0 +1,127 @@
+"""Who said what in a provider's request, and in an answer, as a flat list of entries.
+
+Each API's reader stands in its folder. A reader works on the JSON itself, without decoder and encoder: what
+it finds can judge them. An answer is first written as a later request has to repeat it, so that both are
+read by the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+__all__ = [
+    "ARTEFACTS",
+    "CALL_ID",
+    "ENCRYPTED_CONTENT",
+    "ITEM_ID",
+    "PHASE",
+    "REASONING_CONTENT",
+    "REASONING_ID",
+    "REDACTED",
+    "RESULT",
+    "SIGNATURE",
+    "SUMMARY",
+    "THINKING",
+    "WORDS",
+    "Entry",
+    "Fields",
+    "JSONObject",
+    "Speaker",
+    "Transcript",
+    "entries",
+    "members",
+    "speaker_of",
+]
+
+JSONObject: TypeAlias = dict[str, Any]
+
+Speaker: TypeAlias = Literal["user", "model", "tool"]
+
+THINKING: Final = "thinking"
+SIGNATURE: Final = "signature"
+REDACTED: Final = "redacted thinking"
+SUMMARY: Final = "reasoning summary"
+ENCRYPTED_CONTENT: Final = "encrypted content"
+REASONING_CONTENT: Final = "reasoning content"
+REASONING_ID: Final = "reasoning id"
+ITEM_ID: Final = "item id"
+PHASE: Final = "phase"
+CALL_ID: Final = "call id"
+RESULT: Final = "result"
+WORDS: Final = "words"
+
+ARTEFACTS: Final = frozenset(
+    {
+        *(THINKING, SIGNATURE, REDACTED, SUMMARY, ENCRYPTED_CONTENT, REASONING_CONTENT),
+        *(REASONING_ID, ITEM_ID, PHASE, CALL_ID),
+    }
+)
+"""The kinds of entry that a provider wants to see again. The model's words are for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing that was said.
+
+    Attributes:
+        speaker: Who said it.
+        kind: One of `ARTEFACTS`, `RESULT` (then the value is the id of the call), or `WORDS`.
+        path: Where it stands, as a JSON pointer into the request.
+        value: The value; words are not repeated.
+    """
+
+    speaker: Speaker
+    kind: str
+    path: str
+    value: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript:
+    """Reads the conversations of one API.
+
+    Attributes:
+        request: The entries of a request, in order; what cannot be read is left out.
+        whole: A whole response, as a request that holds nothing else.
+        streamed: The payloads of a streamed response, as such a request.
+        bond: An entry of this kind may come back only with the entries of ``bound`` said beside it.
+        bound: Those kinds.
+    """
+
+    request: Callable[[Mapping[str, Any]], Iterator[Entry]]
+    whole: Callable[[JSONObject], JSONObject]
+    streamed: Callable[[Iterator[JSONObject]], JSONObject]
+    bond: str
+    bound: frozenset[str]
+
+
+Fields: TypeAlias = Mapping[str, Mapping[str, str]]
+"""For each type of object, the kinds of its fields."""
+
+_ROLES: Final[Mapping[Any, Speaker]] = {"user": "user", "assistant": "model", "tool": "tool"}
+
+
+def speaker_of(role: Any) -> Speaker | None:
+    """Who speaks in a message of this role; ``None`` for instructions."""
+    return _ROLES.get(role) if isinstance(role, str) else None
+
+
+def entries(
+    speaker: Speaker, holder: Mapping[str, Any], kind: Any, path: str, fields: Fields
+) -> Iterator[Entry]:
+    """The fields of an object that count; an object without any is words."""
+    counting = fields.get(kind, {}) if isinstance(kind, str) else {}
+    found = [(name, holder[name]) for name in counting if isinstance(holder.get(name), str)]
+    yield from (Entry(speaker, counting[name], f"{path}/{name}", value) for name, value in found)
+    if not found:
+        yield Entry(speaker, WORDS, path)
+
+
+def members(holder: Mapping[str, Any], name: str, path: str) -> Iterator[tuple[str, JSONObject]]:
+    """The objects in a list, each with its JSON pointer; none where there is no list."""
+    listed = holder.get(name)
+    for number, member in enumerate(listed if isinstance(listed, list) else ()):
+        if isinstance(member, dict):
+            yield f"{path}/{name}/{number}", member
