@@ -235,8 +235,8 @@ def test_a_name_is_answered_to_when_it_is_allowed():
         ),
         (
             ["--api", "gemini", "--base-url", "http://localhost", "--model", "m"],
-            "The API 'gemini' cannot be asked over HTTP. Use one of: anthropic-messages, openai-chat, "
-            "openai-responses. [unknown_api]",
+            "Unknown API 'gemini'. Use one of: anthropic-messages, openai-chat, openai-responses. "
+            "[unknown_api]",
         ),
     ],
 )
