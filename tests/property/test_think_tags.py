@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 Pairs = list[tuple[str, str]]
 
 SPACES = " \t\n\r\f\v"
-DELIMITERS = [*DEFAULT_TAGS.keys(), *DEFAULT_TAGS.values()]
+HEADS = [f"<|start|>assistant<|channel|>{channel}<|message|>" for channel in ("analysis", "final")]
+DELIMITERS = [*DEFAULT_TAGS.keys(), *DEFAULT_TAGS.values(), *HEADS, "<|call|>", "<|return|>"]
 FRAGMENTS = sorted(
     {tag[start:end] for tag in DELIMITERS for start in (0, 1, 2) for end in range(3, len(tag))}
 )
@@ -28,7 +29,11 @@ texts = st.lists(
         st.sampled_from(["<think>", "</think>"]),
         st.sampled_from(DELIMITERS),
         st.sampled_from(FRAGMENTS),
-        st.sampled_from([*SPACES, "\n\n", "\u3000", "\u00a0", "\x1c"]),
+        st.sampled_from(
+            ["<Think>", "< think\n>", "<THINK a='b'>", "< / think >", "</Think\u200b>", "<think "]
+        ),
+        st.sampled_from(["<|start|>assistant", "<|channel|>final<|message|>", "<|call|>", " to=x"]),
+        st.sampled_from([*SPACES, "\n\n", "\u3000", "\u00a0", "\x1c", "\ufeff", "\u200b"]),
         st.sampled_from([*"<>/[]◁▷a", "Hm.", "🤔", "<b>"]),
         st.text(max_size=3),
     ),
@@ -50,25 +55,53 @@ small_tags = st.dictionaries(small_tag, small_tag, min_size=1, max_size=3).filte
 small_texts = st.text("ab \n", max_size=24)
 
 
+BLANK = r"[\s\u00ad\u180e\u200b-\u200f\u2060-\u2064\ufeff]"
+HARMONY = "<|channel|>analysis<|message|>"
+FINAL = r"(?:<\|start\|>assistant)?<\|channel\|>final[^<]{0,128}<\|message\|>"
+
+
+def opening(tag: str) -> str:
+    if tag == HARMONY:
+        return r"(?:<\|start\|>assistant)?<\|channel\|>analysis[^<]{0,128}<\|message\|>"
+    if re.fullmatch(r"<[A-Za-z][\w:]*>", tag):
+        return rf"<{BLANK}{{0,16}}{tag[1:-1]}(?:{BLANK}{{0,16}}|{BLANK}[^<>]{{0,256}}(?<!/))>"
+    return re.escape(tag)
+
+
+def closing(tag: str) -> str:
+    if tag == DEFAULT_TAGS[HARMONY]:
+        return rf"(?:<\|end\|>|<\|return\|>|<\|call\|>|{FINAL})[{SPACES}]*(?:{FINAL})?"
+    if re.fullmatch(r"</[A-Za-z][\w:]*>", tag):
+        return rf"<{BLANK}{{0,16}}/{BLANK}{{0,16}}{tag[2:-1]}{BLANK}{{0,16}}>"
+    return re.escape(tag)
+
+
 def reference(text: str, *, start_in_reasoning: bool, tags: Mapping[str, str]) -> Pairs:
     """The rules, read off the whole text at once."""
     space = f"[{SPACES}]*"
     pairs: Pairs = []
-    closing = list(tags.values()) if start_in_reasoning else []
+    ends = list(tags.values()) if start_in_reasoning else []
+    prefilled = start_in_reasoning
     while True:
-        opened = re.match(f"{space}({'|'.join(map(re.escape, tags))}){space}", text)
-        if opened:
-            pairs.append(("open", opened[0]))
-            text = text[opened.end() :]
-            closing = [tags[opened[1]]]
-        if not closing:
+        for tag, end in tags.items():
+            opened = re.match(f"{BLANK}*{opening(tag)}{space}", text, re.IGNORECASE)
+            if opened:
+                pairs.append(("open", opened[0]))
+                text = text[opened.end() :]
+                ends, prefilled = [end], False
+                break
+        if not ends:
             return non_empty([*pairs, ("text", text)])
-        closed = re.search(f"{space}({'|'.join(map(re.escape, closing))}){space}", text)
+        either = "|".join(closing(end) for end in ends)
+        if prefilled:
+            # No head of an answer is looked for where nobody knows which tag was in the prompt.
+            either = either.replace(f"[{SPACES}]*(?:{FINAL})?", "")
+        closed = re.search(f"{space}(?:{either}){space}", text, re.IGNORECASE)
         if not closed:
             return non_empty([*pairs, ("reasoning", text)])
         pairs += [("reasoning", text[: closed.start()]), ("close", closed[0])]
         text = text[closed.end() :]
-        closing = []
+        ends, prefilled = [], False
 
 
 def non_empty(pairs: Pairs) -> Pairs:

@@ -10,32 +10,49 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import cache
 from itertools import permutations, product
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from agui_reasoning.errors import ConfigurationError, LocalProtocolError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 __all__ = ["DEFAULT_TAGS", "Piece", "ThinkTagSplitter"]
+
+_HARMONY: Final = "<|channel|>analysis<|message|>"
 
 DEFAULT_TAGS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "<think>": "</think>",
         "<thinking>": "</thinking>",
-        "◁think▷": "◁/think▷",
+        "<thought>": "</thought>",
+        "<reason>": "</reason>",
+        "<reasoning>": "</reasoning>",
+        "<antthinking>": "</antthinking>",
         "<seed:think>": "</seed:think>",
         "[THINK]": "[/THINK]",
+        "◁think▷": "◁/think▷",
+        "<|begin_of_thought|>": "<|end_of_thought|>",
+        "<|START_THINKING|>": "<|END_THINKING|>",
+        "<|channel>thought": "<channel|>",
+        "<unused94>thought": "<unused95>",
+        _HARMONY: "<|end|>",
     }
 )
-"""Opening tag to closing tag, of the models known to use them."""
+"""Opening tag to closing tag, of the models known to use them; the last one is gpt-oss's (harmony)."""
 
 # ASCII only: an ideographic space (U+3000) or a no-break space begins a Chinese or a typeset paragraph, so
 # it is content, not layout around a tag.
 _SPACES: Final = " \t\n\r\f\v"
 _SPACE_RUN: Final = re.compile(f"[{_SPACES}]*")
+
+# Before the first tag, any space counts, and so does what is not seen at all: a byte order mark, zero-width
+# characters. Otherwise one of them would show the reasoning behind it.
+_BLANK: Final = r"[\s\u00ad\u180e\u200b-\u200f\u2060-\u2064\ufeff]"
+_BLANK_RUN: Final = re.compile(f"{_BLANK}*")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -57,9 +74,10 @@ class Piece:
 
 class _State(Enum):
     LEADING = auto()  # an opening tag may come: at the start, and behind a close delimiter
-    PREFILLED = auto()  # the start of a stream whose opening tag was in the prompt
+    PREFILLED = auto()  # in reasoning without an opening tag, which may still come
     OPENED = auto()  # behind an opening tag, in its white space
     REASONING = auto()
+    ENDED = auto()  # the reasoning is over, and its closing tag may still come
     CLOSED = auto()  # behind a closing tag, in its white space
     TEXT = auto()
 
@@ -75,6 +93,7 @@ _KIND_AT_END: Final[Mapping[_State, Literal["open", "reasoning", "close", "text"
     _State.PREFILLED: "reasoning",
     _State.OPENED: "open",
     _State.REASONING: "reasoning",
+    _State.ENDED: "text",
     _State.CLOSED: "close",
     _State.TEXT: "text",
 }
@@ -85,11 +104,12 @@ _IN_REASONING: Final = frozenset({_State.PREFILLED, _State.OPENED, _State.REASON
 class ThinkTagSplitter:
     r"""Split a text stream into reasoning, answer and the delimiters between them.
 
-    Only a leading tag opens reasoning: once the answer has begun, tags are part of it. The closing tag must
-    be the one of the opening tag, and reasoning does not nest. Behind a closing tag another opening tag may
-    follow. White space (ASCII) before an opening tag, directly inside the tags and behind a closing tag is
-    part of the delimiter, so that reasoning and answer are clean. Without a closing tag all the rest is
-    reasoning.
+    Only a leading tag opens reasoning: once the answer has begun, tags are part of it, unless ``anywhere``
+    says otherwise. The closing tag must be the one of the opening tag, and reasoning does not nest. Behind a
+    closing tag another opening tag may follow. White space (ASCII) before an opening tag, directly inside the
+    tags and behind a closing tag is part of the delimiter, so that reasoning and answer are clean; before an
+    opening tag that leads, so is any other space and what is not visible (a byte order mark, zero-width
+    characters). Without a closing tag all the rest is reasoning.
 
     Any split of the stream into feeds gives the same pieces, but that reasoning or text may come in several.
     Time is linear in the length of the stream. Only what may still be (part of) a delimiter is held back.
@@ -97,11 +117,13 @@ class ThinkTagSplitter:
     Args:
         start_in_reasoning: The stream begins inside reasoning, because the prompt template already wrote the
             opening tag. Any closing tag then ends it. An opening tag that leads all the same is taken as one.
-        tags: Opening tag to closing tag, matched exactly.
+        tags: Opening tag to closing tag. Upper and lower case are the same. In tags that look like HTML's,
+            white space may stand around the name, and attributes behind it.
+        anywhere: The opening tags that count in the middle of the answer, too.
 
     Raises:
         ConfigurationError: There are no tags, a tag is empty or has white space at an end, or one hides
-            another: an opening tag begins another, or a closing tag is inside another tag.
+            another: an opening tag begins another, or a closing tag is inside another tag (``bad_tags``).
 
     Examples:
         >>> splitter = ThinkTagSplitter()
@@ -113,10 +135,20 @@ class ThinkTagSplitter:
         ['<think>\n', 'Hm', '.', '\n</think>\n\n', 'Yes.']
     """
 
-    def __init__(self, *, start_in_reasoning: bool = False, tags: Mapping[str, str] = DEFAULT_TAGS) -> None:
-        _check_tags(tags)
-        self._tags: dict[str, str] = dict(tags)
-        self._closing: tuple[str, ...] = tuple(dict.fromkeys(tags.values()))
+    def __init__(
+        self,
+        *,
+        start_in_reasoning: bool = False,
+        tags: Mapping[str, str] = DEFAULT_TAGS,
+        anywhere: Collection[str] = (),
+    ) -> None:
+        if not tags.keys() >= set(anywhere):
+            raise _bad_tags()
+        self._grammar: _Grammar = _grammar(tuple(tags.items()))
+        self._anywhere: _Pattern | None = self._grammar.only(anywhere) if anywhere else None
+        self._closing: _Pattern = self._grammar.any_closing
+        self._tagged: bool = False
+        self._resuming: _Pattern | None = None
         self._state: _State = _State.PREFILLED if start_in_reasoning else _State.LEADING
         # Held back: white space and whole tags, as a list because joining on every feed would make a long run
         # of white space quadratic; behind them what may be the start of a tag, so shorter than a tag.
@@ -141,19 +173,49 @@ class ThinkTagSplitter:
         Raises:
             LocalProtocolError: The splitter is closed. State is unchanged.
         """
-        if self._is_closed:
-            raise LocalProtocolError(
-                "Text was fed to a closed splitter.",
-                code="closed",
-                hint="Make a new ThinkTagSplitter for each response.",
-                state="closed",
-            )
+        self._check_open()
         text = self._partial + text
         self._partial = ""
         pieces: list[Piece] = []
         position = 0
         while position < len(text):
             position = self._step(text, position, pieces)
+        return pieces
+
+    def begin_reasoning(self) -> list[Piece]:
+        """What comes next is reasoning, by another sign than a tag; tags around it are still taken as such.
+
+        Returns:
+            What was held back, if it was not reasoning.
+
+        Raises:
+            LocalProtocolError: The splitter is closed. State is unchanged.
+        """
+        self._check_open()
+        pieces: list[Piece] = []
+        if self.in_reasoning:
+            return pieces
+        if self._state is not _State.LEADING:
+            self._flush(pieces)
+        self._state, self._tagged, self._closing = _State.PREFILLED, False, self._grammar.any_closing
+        return pieces
+
+    def end_reasoning(self) -> list[Piece]:
+        """What comes next is the answer, by another sign than a tag, or the closing tag before it.
+
+        Reasoning that an opening tag began goes on until its closing tag.
+
+        Returns:
+            What was held back.
+
+        Raises:
+            LocalProtocolError: The splitter is closed. State is unchanged.
+        """
+        self._check_open()
+        pieces: list[Piece] = []
+        if self.in_reasoning and not self._tagged:
+            self._flush(pieces)
+            self._state = _State.ENDED
         return pieces
 
     def close(self) -> list[Piece]:
@@ -163,10 +225,22 @@ class ThinkTagSplitter:
             What was held back, 0 or 1 piece. A second call returns nothing.
         """
         self._is_closed = True
-        rest, self._partial = self._partial, ""
         pieces: list[Piece] = []
-        self._emit(_KIND_AT_END[self._state], rest, pieces)
+        self._flush(pieces)
         return pieces
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise LocalProtocolError(
+                "Text was fed to a closed splitter.",
+                code="closed",
+                hint="Make a new ThinkTagSplitter for each response.",
+                state="closed",
+            )
+
+    def _flush(self, pieces: list[Piece]) -> None:
+        rest, self._partial = self._partial, ""
+        self._emit(_KIND_AT_END[self._state], rest, pieces)
 
     def _step(self, text: str, position: int, pieces: list[Piece]) -> int:
         """Read one stretch of ``text`` from ``position``; return where the next begins."""
@@ -177,53 +251,96 @@ class ThinkTagSplitter:
                 return self._read_delimiter_space("open", text, position, pieces)
             case _State.REASONING:
                 return self._read_reasoning(text, position, pieces)
+            case _State.ENDED:
+                return self._read_ended(text, position)
             case _State.CLOSED:
-                return self._read_delimiter_space("close", text, position, pieces)
-            case _:  # TEXT, which nothing ends
-                self._emit("text", text[position:], pieces)
-                return len(text)
+                return self._read_closed(text, position, pieces)
+            case _:
+                return self._read_text(text, position, pieces)
 
     def _read_leading(self, text: str, position: int) -> int:
-        position = self._hold_space(text, position)
-        tag = next((tag for tag in self._tags if text.startswith(tag, position)), None)
-        if tag is not None:
-            self._pending.append(tag)
-            self._closing = (self._tags[tag],)
-            self._state = _State.OPENED
-            return position + len(tag)
-        if any(_starts(tag, text, position) for tag in self._tags):
+        position = self._hold(_BLANK_RUN, text, position)
+        found = self._grammar.opening.whole.match(text, position)
+        if found is not None:
+            return self._open(found)
+        if self._grammar.opening.may_begin(text, position):
             self._partial = text[position:]
             return len(text)
         # What is held is white space; it leads the content.
         self._state = _UNTAGGED[self._state]
         return position
 
+    def _open(self, found: re.Match[str]) -> int:
+        self._pending.append(found[0])
+        self._closing, self._resuming = self._grammar.closings[str(found.lastgroup)]
+        self._tagged = True
+        self._state = _State.OPENED
+        return found.end()
+
     def _read_delimiter_space(
         self, kind: Literal["open", "close"], text: str, position: int, pieces: list[Piece]
     ) -> int:
-        position = self._hold_space(text, position)
+        position = self._hold(_SPACE_RUN, text, position)
         if position < len(text):
             self._emit(kind, "", pieces)
             self._state = _AFTER_DELIMITER[self._state]
         return position
 
     def _read_reasoning(self, text: str, position: int, pieces: list[Piece]) -> int:
-        found = min(
-            ((start, tag) for tag in self._closing if (start := text.find(tag, position)) >= 0), default=None
-        )
+        found = self._closing.whole.search(text, position)
         if found is None:
-            end = _partial_start(self._closing, text, position)
+            end = self._closing.partial_start(text, position)
             self._partial = text[end:]
             self._hold_trailing_space(text[position:end], pieces)
             return len(text)
-        start, tag = found
-        self._hold_trailing_space(text[position:start], pieces)
-        self._pending.append(tag)
-        self._state = _State.CLOSED
-        return start + len(tag)
+        self._hold_trailing_space(text[position : found.start()], pieces)
+        return self._close(found)
 
-    def _hold_space(self, text: str, position: int) -> int:
-        run = _SPACE_RUN.match(text, position)
+    def _close(self, found: re.Match[str]) -> int:
+        self._pending.append(found[0])
+        self._state = _State.CLOSED
+        return found.end()
+
+    def _read_ended(self, text: str, position: int) -> int:
+        position = self._hold(_BLANK_RUN, text, position)
+        found = self._closing.whole.match(text, position)
+        if found is not None:
+            return self._close(found)
+        if self._closing.may_begin(text, position):
+            self._partial = text[position:]
+            return len(text)
+        self._state = _State.LEADING
+        return position
+
+    def _read_closed(self, text: str, position: int, pieces: list[Piece]) -> int:
+        """Read the white space of a closing tag, and the head of the answer where the format has one."""
+        position = self._hold(_SPACE_RUN, text, position)
+        if self._resuming is not None and position < len(text):
+            found = self._resuming.whole.match(text, position)
+            if found is not None:
+                self._resuming = None
+                self._pending.append(found[0])
+                return found.end()
+            if self._resuming.may_begin(text, position):
+                self._partial = text[position:]
+                return len(text)
+        return self._read_delimiter_space("close", text, position, pieces)
+
+    def _read_text(self, text: str, position: int, pieces: list[Piece]) -> int:
+        opening = self._anywhere
+        if opening is None:
+            self._emit("text", text[position:], pieces)
+            return len(text)
+        found = opening.whole.search(text, position)
+        end = opening.partial_start(text, position) if found is None else found.start()
+        self._emit("text", text[position:end], pieces)
+        if found is not None:
+            return self._open(found)
+        self._partial = text[end:]
+        return len(text)
+
+    def _hold(self, spaces: re.Pattern[str], text: str, position: int) -> int:
+        run = spaces.match(text, position)
         if run is None or not run[0]:
             return position
         self._pending.append(run[0])
@@ -247,34 +364,147 @@ class ThinkTagSplitter:
             pieces.append(Piece(kind, held))
 
 
-def _starts(tag: str, text: str, position: int) -> bool:
-    """Whether ``text`` from ``position`` is a proper start of ``tag``; the empty string is one."""
-    return len(text) - position < len(tag) and tag.startswith(text[position:])
+# -- tags as patterns
+
+_Atoms: TypeAlias = "Sequence[str]"
+"""A tag as patterns, each of which takes one character, or a number of one class."""
+
+# What may stand around a name, and behind it. Bounded, because it is held back until the tag is whole.
+_INNER: Final = _BLANK + "{0,16}"
+_NAMED: Final = re.compile(r"<(/?)([A-Za-z][\w:.-]*)>")
+_BOUND: Final = re.compile(r"\{0,(\d+)\}$")
 
 
-def _partial_start(tags: Iterable[str], text: str, position: int) -> int:
-    """Where the longest end of ``text`` begins that may become one of ``tags``; its length if none may."""
-    longest = max(map(len, tags))
-    first = max(position, len(text) - longest + 1)
-    return next(
-        (start for start in range(first, len(text)) if any(_starts(tag, text, start) for tag in tags)),
-        len(text),
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """Some tags: their whole form, every start of it, and what each begins with."""
+
+    whole: re.Pattern[str]
+    start: re.Pattern[str]
+    first: re.Pattern[str]
+    longest: int
+
+    def may_begin(self, text: str, position: int) -> bool:
+        """Whether ``text`` from ``position`` may become one of the tags; the empty string may."""
+        return self.start.fullmatch(text, position) is not None
+
+    def partial_start(self, text: str, position: int) -> int:
+        """Where the longest end of ``text`` begins that may become one of the tags; else its length."""
+        nearest = max(position, len(text) - self.longest)
+        candidates = (found.start() for found in self.first.finditer(text, nearest))
+        return next((start for start in candidates if self.may_begin(text, start)), len(text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Grammar:
+    """The tags of a splitter.
+
+    Attributes:
+        names: The opening tags, each with the name of its group in patterns.
+        opening: All of them in one pattern.
+        closings: By name what closes it, and what may stand between that and the answer.
+        any_closing: Every closing tag.
+    """
+
+    names: Mapping[str, str]
+    opening: _Pattern
+    closings: Mapping[str, tuple[_Pattern, _Pattern | None]]
+    any_closing: _Pattern
+
+    def only(self, tags: Collection[str]) -> _Pattern:
+        """Some of the opening tags."""
+        return _pattern(*map(_opening, tags), names=[self.names[tag] for tag in tags])
+
+
+@cache
+def _grammar(tags: tuple[tuple[str, str], ...]) -> _Grammar:
+    _check_tags(dict(tags))
+    names = {tag: f"t{number}" for number, (tag, _) in enumerate(tags)}
+    endings = {names[tag]: _HARMONY_ENDINGS if tag == _HARMONY else _closing(end) for tag, end in tags}
+    heads = {names[_HARMONY]: _pattern(_FINAL)} if _HARMONY in names else {}
+    closings = {name: (_pattern(ending), heads.get(name)) for name, ending in endings.items()}
+    opening = _pattern(*map(_opening, names), names=list(names.values()))
+    return _Grammar(names, opening, closings, _pattern(*endings.values()))
+
+
+def _pattern(*tags: Iterable[_Atoms], names: Sequence[str] = ()) -> _Pattern:
+    """The pattern of some tags, each given in all its forms."""
+    wholes = ["|".join("".join(form) for form in forms) for forms in tags]
+    named = [f"(?P<{n}>{whole})" for n, whole in zip(names, wholes, strict=True)] if names else wholes
+    forms = [form for every in tags for form in every]
+    return _Pattern(
+        re.compile("|".join(named), re.IGNORECASE),
+        re.compile("|".join(dict.fromkeys(map(_start, forms))), re.IGNORECASE),
+        re.compile("|".join(dict.fromkeys(form[0] for form in forms)), re.IGNORECASE),
+        max(sum(map(_width, form)) for form in forms),
     )
+
+
+def _start(form: _Atoms) -> str:
+    """Every start of a tag, the empty one included."""
+    pattern = ""
+    for atom in reversed(form):
+        pattern = f"(?:{atom}{pattern})?"
+    return pattern
+
+
+def _width(atom: str) -> int:
+    bounded = _BOUND.search(atom)
+    return int(bounded[1]) if bounded else 1
+
+
+def _letters(text: str) -> list[str]:
+    return [re.escape(character) for character in text]
+
+
+def _opening(tag: str) -> list[_Atoms]:
+    if tag == _HARMONY:
+        return _headed("analysis")
+    named = _NAMED.fullmatch(tag)
+    if named is None or named[1]:
+        return [_letters(tag)]
+    name = ["<", _INNER, *_letters(named[2])]
+    # What ends in a slash has nothing in it.
+    return [[*name, _INNER, ">"], [*name, _BLANK, "[^<>]{0,256}", "(?<!/)>"]]
+
+
+def _closing(tag: str) -> list[_Atoms]:
+    named = _NAMED.fullmatch(tag)
+    if named is None or not named[1]:
+        return [_letters(tag)]
+    return [["<", _INNER, "/", _INNER, *_letters(named[2]), _INNER, ">"]]
+
+
+def _headed(channel: str) -> list[_Atoms]:
+    """The head of a harmony message; the first one's role is in the prompt."""
+    head = [*_letters(f"<|channel|>{channel}"), "[^<]{0,128}", *_letters("<|message|>")]
+    return [head, [*_letters("<|start|>assistant"), *head]]
+
+
+_FINAL: Final = _headed("final")
+_HARMONY_ENDINGS: Final = [*map(_letters, ("<|end|>", "<|return|>", "<|call|>")), *_FINAL]
 
 
 def _check_tags(tags: Mapping[str, str]) -> None:
     # Where one tag hides another, what it means would depend on where the stream was cut; a closing tag that
     # an opening tag hides could not be told at the start of a prefilled stream until more came.
-    closing = set(tags.values())
+    opening = {tag.casefold() for tag in tags}
+    closing = {tag.casefold() for tag in tags.values()}
     if (
         not tags
-        or any(not tag or tag != tag.strip(_SPACES) for tag in (*tags, *closing))
-        or any(longer.startswith(tag) for tag, longer in permutations(tags, 2))
+        or len(opening) < len(tags)
+        or any(not tag or tag != tag.strip(_SPACES) for tag in (*opening, *closing))
+        or any(longer.startswith(tag) for tag, longer in permutations(opening, 2))
         or any(tag in longer for tag, longer in permutations(closing, 2))
-        or any(tag in opening[:-1] for tag, opening in product(closing, tags))
+        or any(tag in opened[:-1] for tag, opened in product(closing, opening))
     ):
-        raise ConfigurationError(
-            "The reasoning tags cannot be told apart.",
-            code="bad_tags",
-            hint="Give at least one pair; no tag may be empty, have white space at an end, or hide another.",
-        )
+        raise _bad_tags()
+
+
+def _bad_tags() -> ConfigurationError:
+    return ConfigurationError(
+        "The reasoning tags cannot be told apart.",
+        code="bad_tags",
+        hint="Give at least one pair; no tag may be empty, have white space at an end, or hide another. "
+        "Tags that count anywhere must be among them.",
+    )

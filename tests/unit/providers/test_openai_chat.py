@@ -448,10 +448,11 @@ def test_without_a_closing_tag_all_is_reasoning_and_a_length_limit_cut_it() -> N
     ]
 
 
-def test_a_tag_is_text_when_reasoning_came_in_a_field() -> None:
+def test_behind_reasoning_in_a_field_a_tag_counts_if_it_is_closed() -> None:
+    tag = {"open": "\n<think>", "close": "</think>"}
     assert parts(chunk(content="\n"), chunk(reasoning="Hm"), chunk(content="<think>x</think>")) == [
-        TextPart("\n<think>x</think>"),
         reasoned("Hm", "reasoning"),
+        ReasoningPart(thought("x"), ext={"tag": tag}),
     ]
     assert whole(message(reasoning="Hm", content="<think>x")) == [
         reasoned("Hm", "reasoning"),

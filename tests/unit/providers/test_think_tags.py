@@ -108,8 +108,55 @@ LEADING: dict[str, tuple[str, Pairs]] = {
         "<think>a</think> <thin",
         [("open", "<think>"), ("reasoning", "a"), ("close", "</think> "), ("text", "<thin")],
     ),
-    "another case": ("<Think>a</Think>", [("text", "<Think>a</Think>")]),
-    "attributes": ("<think x>a</think>", [("text", "<think x>a</think>")]),
+    "another case": (
+        "<Think>a</THINK>b",
+        [("open", "<Think>"), ("reasoning", "a"), ("close", "</THINK>"), ("text", "b")],
+    ),
+    "attributes": (
+        "<think x='<' y>a</think>",
+        [("text", "<think x='<' y>a</think>")],
+    ),
+    "attributes in the tag": (
+        "<think x='1' y>a</think x>b</think>",
+        [("open", "<think x='1' y>"), ("reasoning", "a</think x>b"), ("close", "</think>")],
+    ),
+    "attributes without end": (f"<think {'x' * 300}>a", [("text", f"<think {'x' * 300}>a")]),
+    "white space in the tags": (
+        "< \nthink >a<\n/ think\u200b>b",
+        [("open", "< \nthink >"), ("reasoning", "a"), ("close", "<\n/ think\u200b>"), ("text", "b")],
+    ),
+    "nothing in the tag": ("<think/>a", [("text", "<think/>a")]),
+    "a name that goes on": ("<think.x>a", [("text", "<think.x>a")]),
+    "harmony": (
+        "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>b<|return|>",
+        [
+            ("open", "<|channel|>analysis<|message|>"),
+            ("reasoning", "a"),
+            ("close", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+            ("text", "b<|return|>"),
+        ],
+    ),
+    "harmony, interleaved": (
+        "<|start|>assistant<|channel|>analysis to=x<|message|>a<|call|>"
+        "<|channel|>analysis<|message|>b<|end|>",
+        [
+            ("open", "<|start|>assistant<|channel|>analysis to=x<|message|>"),
+            ("reasoning", "a"),
+            ("close", "<|call|>"),
+            ("open", "<|channel|>analysis<|message|>"),
+            ("reasoning", "b"),
+            ("close", "<|end|>"),
+        ],
+    ),
+    "harmony, another channel follows": (
+        "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>commentary<|message|>b",
+        [
+            ("open", "<|channel|>analysis<|message|>"),
+            ("reasoning", "a"),
+            ("close", "<|end|>"),
+            ("text", "<|start|>assistant<|channel|>commentary<|message|>b"),
+        ],
+    ),
     "unclosed": ("<think>\na \n", [("open", "<think>\n"), ("reasoning", "a \n")]),
     "unclosed and empty": ("<think>\n", [("open", "<think>\n")]),
     "unclosed, closing tag cut": ("<think>a\n</thi", [("open", "<think>"), ("reasoning", "a\n</thi")]),
@@ -118,7 +165,11 @@ LEADING: dict[str, tuple[str, Pairs]] = {
         "<think>\u3000a\u00a0</think>\u3000b",
         [("open", "<think>"), ("reasoning", "\u3000a\u00a0"), ("close", "</think>"), ("text", "\u3000b")],
     ),
-    "ideographic space before the tag": ("\u3000<think>a", [("text", "\u3000<think>a")]),
+    "any blank before the tag": (
+        "\ufeff\u3000\u200b<think>a",
+        [("open", "\ufeff\u3000\u200b<think>"), ("reasoning", "a")],
+    ),
+    "any blank before text": ("\ufeff\u3000\u200ba", [("text", "\ufeff\u3000\u200ba")]),
 }
 
 PREFILLED: dict[str, tuple[str, Pairs]] = {
@@ -197,14 +248,23 @@ def test_every_spelling_ends_prefilled_reasoning_at_every_cut(closing: str) -> N
         assert pairs == [("reasoning", "a"), ("close", f"\n{closing}\n"), ("text", "b")]
 
 
-def test_the_spellings_are_these_five() -> None:
-    assert dict(DEFAULT_TAGS) == {
-        "<think>": "</think>",
-        "<thinking>": "</thinking>",
-        "◁think▷": "◁/think▷",
-        "<seed:think>": "</seed:think>",
-        "[THINK]": "[/THINK]",
-    }
+def test_the_spellings_are_these() -> None:
+    assert list(DEFAULT_TAGS) == [
+        "<think>",
+        "<thinking>",
+        "<thought>",
+        "<reason>",
+        "<reasoning>",
+        "<antthinking>",
+        "<seed:think>",
+        "[THINK]",
+        "◁think▷",
+        "<|begin_of_thought|>",
+        "<|START_THINKING|>",
+        "<|channel>thought",
+        "<unused94>thought",
+        "<|channel|>analysis<|message|>",
+    ]
 
 
 def test_each_piece_comes_as_soon_as_it_is_certain() -> None:
@@ -332,12 +392,84 @@ def test_a_closing_tag_may_end_the_opening_tag(opening: str) -> None:
         {"<a": "x", "<ab": "y"},
         {"<a>": "end", "<b>": "the end."},
         {"<end>": "end"},
+        {"<a>": "</a>", "<A>": "</b>"},
     ],
 )
 def test_tags_that_cannot_be_told_apart_are_refused(tags: dict[str, str]) -> None:
     with pytest.raises(ConfigurationError) as caught:
         ThinkTagSplitter(tags=tags)
     assert caught.value.code == "bad_tags"
+
+
+def test_tags_that_count_anywhere_split_the_answer_at_every_cut() -> None:
+    text = "a <b> <think>\nc</think> d <thinking>e</thinking> <Think x>f</think>"
+    pairs = [
+        ("text", "a <b> "),
+        ("open", "<think>\n"),
+        ("reasoning", "c"),
+        ("close", "</think> "),
+        ("text", "d <thinking>e</thinking> "),
+        ("open", "<Think x>"),
+        ("reasoning", "f"),
+        ("close", "</think>"),
+    ]
+    for cut in range(len(text) + 1):
+        splitter = ThinkTagSplitter(anywhere=["<think>"])
+        pieces = splitter.feed(text[:cut]) + splitter.feed(text[cut:]) + splitter.close()
+        assert merged([(piece.kind, piece.text) for piece in pieces]) == pairs
+
+
+def test_a_tag_that_counts_anywhere_must_be_one_of_the_tags() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        ThinkTagSplitter(anywhere=["<plan>"])
+    assert caught.value.code == "bad_tags"
+
+
+def told(*steps: tuple[bool, str]) -> Pairs:
+    """What comes of text whose nature another sign tells."""
+    splitter = ThinkTagSplitter()
+    pieces = []
+    for reasoning, text in steps:
+        pieces += splitter.begin_reasoning() if reasoning else splitter.end_reasoning()
+        pieces += splitter.feed(text)
+    return merged([(piece.kind, piece.text) for piece in pieces + splitter.close()])
+
+
+def test_another_sign_than_a_tag_begins_and_ends_reasoning() -> None:
+    assert told((True, "a"), (True, " b "), (False, "c"), (True, "d"), (False, "e")) == [
+        ("reasoning", "a b "),
+        ("text", "c"),
+        ("reasoning", "d"),
+        ("text", "e"),
+    ]
+
+
+def test_tags_around_what_is_known_to_be_reasoning_are_tags() -> None:
+    assert told((True, " <think>a"), (False, "b"), (False, "</think>c")) == [
+        ("open", " <think>"),
+        ("reasoning", "ab"),
+        ("close", "</think>"),
+        ("text", "c"),
+    ]
+    assert told((True, "a"), (False, "\n</th"), (False, "ought>\nb")) == [
+        ("reasoning", "a"),
+        ("close", "\n</thought>\n"),
+        ("text", "b"),
+    ]
+    assert told((True, "<think>a</think>"), (False, "b")) == [
+        ("open", "<think>"),
+        ("reasoning", "a"),
+        ("close", "</think>"),
+        ("text", "b"),
+    ]
+
+
+def test_what_another_sign_tells_is_refused_after_close() -> None:
+    splitter = ThinkTagSplitter()
+    splitter.close()
+    for tell in (splitter.begin_reasoning, splitter.end_reasoning):
+        with pytest.raises(LocalProtocolError):
+            tell()
 
 
 LONG = 200_000
@@ -356,6 +488,10 @@ LONG = 200_000
         ("<think>a</think>", "\n"),
         ("", "<think> a </think> "),
         ("a", "<"),
+        ("<think>a", "< "),
+        ("", "< "),
+        ("<|channel|>analysis<|message|>a", "<|"),
+        ("<think ", "x"),
     ],
 )
 @pytest.mark.parametrize("size", [1, LONG])

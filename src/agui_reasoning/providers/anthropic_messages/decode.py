@@ -50,13 +50,28 @@ SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
 
 @dataclass(slots=True)
 class _Block:
-    """What must be remembered of an open block."""
+    """What must be remembered of an open block.
+
+    Attributes:
+        type: Its type on the wire.
+        key: Its unit's key.
+        start: The block as it was opened, or as it grew since, if its type is unknown.
+        filled: Something came for it.
+        citations: Those that came so far.
+        aside: Reasoning came in it, although it was opened as something else.
+    """
 
     type: str
     key: str
     start: JSONObject
     filled: bool = False
     citations: list[Any] = field(default_factory=list)
+    aside: bool = False
+
+    @property
+    def aside_key(self) -> str:
+        """The key of reasoning in a block of another type."""
+        return f"{self.key}:thinking"
 
 
 class AnthropicMessagesDecoder(Decoder):
@@ -124,11 +139,18 @@ class AnthropicMessagesDecoder(Decoder):
         delta = obj(data, "delta")
         if block is None:
             return []
-        return _DELTAS.get(string(delta, "type", "/delta"), _grow_other)(block, delta)
+        kind = string(delta, "type", "/delta")
+        # What a block was opened as says more than what its deltas are called: some gateways call all of
+        # them text.
+        grow = _DELTAS.get(kind, _grow_other) if block.type in _BLOCKS else _grow_other
+        return _FIRM.get(block.type, grow)(block, delta)
 
     def _block_stop(self, data: JSONObject) -> list[Delta]:
         block = self._blocks.pop(_index(data), None)
-        return _CLOSERS.get(block.type, _stop)(block) if block else []
+        if block is None:
+            return []
+        deltas = _CLOSERS.get(block.type, _stop)(block)
+        return [*deltas, CloseDelta(key=block.aside_key)] if block.aside else deltas
 
     def _message_delta(self, data: JSONObject) -> list[Delta]:
         reason = string(obj(data, "delta"), "stop_reason", "/delta")
@@ -240,17 +262,30 @@ def _open_other(block: _Block, path: str) -> list[Delta]:
 
 
 def _grow_thinking(block: _Block, delta: JSONObject) -> list[Delta]:
-    text = string(delta, "thinking", "/delta")
-    block.filled = block.filled or bool(text)
-    return [ReasoningDelta(text, key=block.key)]
+    """Everything in a block of thinking is that, whatever it is called."""
+    deltas = _think(delta, block.key)
+    block.filled = block.filled or bool(deltas)
+    return deltas or [ReasoningDelta(key=block.key)]
 
 
-def _grow_signature(block: _Block, delta: JSONObject) -> list[Delta]:
-    signature = string(delta, "signature", "/delta")
-    if not signature:
-        return []
-    block.filled = True
-    return [OpaqueDelta(Opaque(SIGNATURE, signature), key=block.key)]
+def _think(delta: JSONObject, key: str) -> list[Delta]:
+    others = [value for name, value in delta.items() if name not in _NO_TEXT and isinstance(value, str)]
+    text = "".join([string(delta, "thinking", "/delta"), *others])
+    deltas: list[Delta] = [ReasoningDelta(text, key=key)] if text else []
+    if signature := string(delta, "signature", "/delta"):
+        deltas.append(OpaqueDelta(Opaque(SIGNATURE, signature), key=key))
+    return deltas
+
+
+def _grow_aside(block: _Block, delta: JSONObject) -> list[Delta]:
+    """Thinking in a block of another type is a unit of its own."""
+    block.aside = True
+    return _think(delta, block.aside_key)
+
+
+def _grow_redacted(block: _Block, delta: JSONObject) -> list[Delta]:
+    """A redacted block comes whole; whatever is said in it is not for anybody."""
+    return []
 
 
 def _grow_text(block: _Block, delta: JSONObject) -> list[Delta]:
@@ -300,7 +335,7 @@ def _stop_call(block: _Block) -> list[Delta]:
     return [ToolCallDelta(block.key, "", compact(block.start["input"])), close]
 
 
-_THINKING = ("type", "thinking", "signature")
+_THINKING = _NO_TEXT = ("type", "thinking", "signature")
 
 _EVENTS: dict[str, Callable[[AnthropicMessagesDecoder, JSONObject], list[Delta]]] = {
     "message_start": AnthropicMessagesDecoder._message_start,
@@ -321,12 +356,18 @@ _BLOCKS: dict[str, Callable[[_Block, str], list[Delta]]] = {
 }
 
 _DELTAS: dict[str, Callable[[_Block, JSONObject], list[Delta]]] = {
-    "thinking_delta": _grow_thinking,
-    "signature_delta": _grow_signature,
+    "thinking_delta": _grow_aside,
+    "signature_delta": _grow_aside,
     "text_delta": _grow_text,
     "citations_delta": _grow_citations,
     "input_json_delta": _grow_call,
 }
+
+_FIRM: dict[str, Callable[[_Block, JSONObject], list[Delta]]] = {
+    "thinking": _grow_thinking,
+    "redacted_thinking": _grow_redacted,
+}
+"""Blocks that decide what their deltas are."""
 
 _CLOSERS: dict[str, Callable[[_Block], list[Delta]]] = {
     "thinking": _stop_thinking,

@@ -115,7 +115,9 @@ def _reasoning(source: JSONObject, path: str, key: str | None) -> list[Block]:
 
 def _text(source: JSONObject, path: str, key: str | None) -> list[Block]:
     ext = rest(source, "type", "index", "text") or None
-    return [Block("text", _text_segments(string(source, "text", path)), key=key, ext=ext)]
+    # Gemini's sign of a thought, in the spelling of its own API.
+    kind: Literal["reasoning", "text"] = "reasoning" if source.get("thought") is True else "text"
+    return [Block(kind, _text_segments(string(source, "text", path)), key=key, ext=ext)]
 
 
 def _native(source: JSONObject, path: str, key: str | None) -> list[Block]:

@@ -4,12 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from agui_reasoning.deltas import Delta, ReasoningDelta, TextDelta
 from agui_reasoning.providers.openai_chat.units import Units
 from agui_reasoning.providers.think_tags import Piece, ThinkTagSplitter
 
 __all__ = ["Content"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Habit:
+    """How some models write tags; patterns are shell-style and compared in lower case.
+
+    Attributes:
+        model: The models.
+        anywhere: The opening tags they use between stretches of their answer, too.
+        prefilled: Their template writes the opening tag, so that only the closing one may come.
+    """
+
+    model: str
+    anywhere: tuple[str, ...] = ()
+    prefilled: bool = False
+
+
+_HABITS = (
+    _Habit("*minimax*", anywhere=("<think>",)),
+    _Habit("*gpt-oss*", anywhere=("<|channel|>analysis<|message|>",)),
+    _Habit("*deepseek-r1*", prefilled=True),
+    _Habit("*qwq*", prefilled=True),
+    _Habit("*qwen3*thinking*", prefilled=True),
+)
+"""What does not go without saying: tags that lead, or follow another thought, count for every model."""
 
 
 @dataclass(slots=True)
@@ -30,68 +56,149 @@ class Content:
     Each tagged stretch is a unit ``think:<n>`` whose ``ext["tag"]`` holds the delimiters, with the white
     space taken along with them: open + text + close + answer is the provider's string. An empty ``close``
     means that the tag never came.
+
+    What may be either is held until a closing tag says that it was reasoning, or the end that it was not:
+    the beginning where the template opens the thought, and a tag behind reasoning that came in a field of its
+    own.
     """
 
-    def __init__(self, units: Units) -> None:
+    def __init__(self, units: Units, model: str | None) -> None:
         self._units = units
-        self._splitter: ThinkTagSplitter | None = ThinkTagSplitter()
+        name = (model or "").lower()
+        habit = next((habit for habit in _HABITS if fnmatchcase(name, habit.model)), _Habit("*"))
+        self._anywhere = habit.anywhere
+        self._splitter: ThinkTagSplitter | None = ThinkTagSplitter(
+            start_in_reasoning=habit.prefilled, anywhere=habit.anywhere
+        )
+        self._held: list[Piece] | None = [] if habit.prefilled else None
+        self._doubtful = False
+        self._marked = False
         self._fed = False
+        self._key: str | None = None
         self._segment: _Segment | None = None
         self._count = 0
 
-    def feed(self, text: str) -> list[Delta]:
-        """Take the next part of the string."""
-        if self._splitter is None:
-            return self._say(text)
-        self._fed = True
-        return self._route(self._splitter.feed(text))
+    def feed(self, text: str, *, key: str | None = None, thought: bool = False) -> list[Delta]:
+        """Take the next part of the string.
 
-    def literal(self) -> list[Delta]:
-        """Reasoning comes in a field of its own: a tag in the content is just text from here on."""
-        if self._splitter is None or self._splitter.in_reasoning:
+        Args:
+            text: The part.
+            key: The unit of what is not reasoning; default is the answer.
+            thought: The provider marked it as reasoning.
+        """
+        deltas = self._turn_to(key)
+        if thought and self._splitter is None:
+            self._splitter = self._fresh()
+        if self._splitter is None:
+            return deltas + self._say(text)
+        self._fed = True
+        deltas += self._mark(self._splitter, thought)
+        return deltas + self._route(self._splitter.feed(text))
+
+    def doubt(self) -> list[Delta]:
+        """Reasoning came in a field of its own: a tag in the content counts only if it is closed."""
+        if self._doubtful:
             return []
-        pieces = self._splitter.close()
-        self._splitter = None
-        return self._route(pieces)
+        self._doubtful = True
+        if self._held is None:
+            return []
+        deltas = self._settle(thought=False)
+        if not deltas:
+            self._splitter = self._fresh()
+        return deltas
 
     def pause(self) -> list[Delta]:
         """Something else begins: what was held back comes before it. More may follow."""
-        if self._splitter is None or not self._fed or self._splitter.in_reasoning:
+        if self._splitter is None or not self._fed:
             return []
-        pieces, self._splitter, self._fed = self._splitter.close(), ThinkTagSplitter(), False
-        return self._route(pieces)
+        if self._held is None and self._splitter.in_reasoning:
+            return []
+        pieces, self._splitter, self._fed = self._splitter.close(), self._fresh(), False
+        return self._route(pieces) + self._settle(thought=False)
 
-    def end(self) -> list[Delta]:
-        """The response ended."""
+    def end(self, *, cut: bool) -> list[Delta]:
+        """The response ended.
+
+        Args:
+            cut: Not where the model wanted: what was held is the reasoning whose closing tag did not come.
+        """
         if self._splitter is None:
             return []
         pieces, self._splitter = self._splitter.close(), None
-        deltas = self._route(pieces)
+        deltas = self._route(pieces) + self._settle(thought=cut)
         if self._segment is not None:
             deltas += self._finish_segment(self._segment, "")
         return deltas
 
+    def _fresh(self) -> ThinkTagSplitter:
+        return ThinkTagSplitter(anywhere=self._anywhere)
+
+    def _turn_to(self, key: str | None) -> list[Delta]:
+        """What was held back belongs to the unit before."""
+        deltas = self.pause() if key != self._key else []
+        self._key = key
+        return deltas
+
+    def _mark(self, splitter: ThinkTagSplitter, thought: bool) -> list[Delta]:
+        pieces: list[Piece] = []
+        deltas: list[Delta] = []
+        if thought:
+            deltas = self._settle(thought=True)
+            pieces = splitter.begin_reasoning()
+        elif self._marked:
+            pieces = splitter.end_reasoning()
+        self._marked = thought
+        return deltas + self._route(pieces)
+
+    # -- pieces
+
     def _route(self, pieces: list[Piece]) -> list[Delta]:
         deltas: list[Delta] = []
         for piece in pieces:
+            deltas += self._take(piece)
+        return deltas
+
+    def _take(self, piece: Piece) -> list[Delta]:
+        if piece.kind == "open" and not self._held:
+            # A tag that leads a prefilled thought leaves nothing to wait for.
+            self._held = [] if self._doubtful and not self._marked else None
+        if self._held is None:
+            return _ROUTES[piece.kind](self, piece.text)
+        self._held.append(piece)
+        return self._settle(thought=True) if piece.kind == "close" else []
+
+    def _settle(self, *, thought: bool) -> list[Delta]:
+        """What was held is reasoning, or it is not."""
+        held, self._held = self._held or [], None
+        if not thought:
+            text = "".join(piece.text for piece in held)
+            return self._say(text) if text else []
+        deltas: list[Delta] = []
+        for piece in held:
             deltas += _ROUTES[piece.kind](self, piece.text)
         return deltas
 
     def _open(self, text: str) -> list[Delta]:
         self._count += 1
         self._segment = _Segment(f"think:{self._count}", text)
+        self._units.break_text()
         return []
 
+    def _running(self) -> _Segment:
+        """The segment under way; one without an opening tag begins with its first piece."""
+        if self._segment is None:
+            self._open("")
+        assert self._segment is not None
+        return self._segment
+
     def _reason(self, text: str) -> list[Delta]:
-        segment = self._segment
-        if segment is None:  # pragma: no cover - the splitter opens before it reasons
-            return self._say(text)
+        segment = self._running()
         ext = None if segment.spoke else {"tag": segment.tag("")}
         segment.spoke = True
         return [*self._units.reasoning(segment.key), ReasoningDelta(text, key=segment.key, ext=ext)]
 
     def _close(self, text: str) -> list[Delta]:
-        return self._finish_segment(self._segment, text) if self._segment else []
+        return self._finish_segment(self._running(), text)
 
     def _finish_segment(self, segment: _Segment, closing: str) -> list[Delta]:
         self._segment = None
@@ -104,10 +211,12 @@ class Content:
         return [*opened, ReasoningDelta(key=segment.key, ext=ext), *self._units.close(segment.key)]
 
     def _say(self, text: str) -> list[Delta]:
-        # Once the answer has begun the splitter has nothing left to hold back.
-        self._splitter = None
-        key = self._units.text_key
-        return [*self._units.text(key), TextDelta(text, key=key)]
+        deltas = [] if self._segment is None else self._finish_segment(self._segment, "")
+        if not self._anywhere:
+            # Once the answer has begun the splitter has nothing left to hold back.
+            self._splitter = None
+        key = self._key or self._units.text_key
+        return [*deltas, *self._units.text(key), TextDelta(text, key=key)]
 
 
 _ROUTES: dict[str, Callable[[Content, str], list[Delta]]] = {

@@ -151,7 +151,8 @@ class OpenAIChatDecoder(Decoder):
             if not another:
                 return []
         deltas = self._settle()
-        self._response = Response(self.provider, chunk.id)
+        model = chunk.start.origin.model if chunk.start.origin else None
+        self._response = Response(self.provider, chunk.id, model)
         self._usage = None
         return [*deltas, chunk.start]
 

@@ -49,6 +49,7 @@ class Piece:
         details: The entries of ``reasoning_details``.
         blocks: Lists of blocks, by field.
         content: The answer, where it is a string.
+        thought: The provider says that the string is reasoning.
         refusal: Likewise.
         annotations: Of the text.
         calls: Tool calls.
@@ -64,6 +65,7 @@ class Piece:
     details: list[Detail] = field(default_factory=list)
     blocks: dict[str, list[Block]] = field(default_factory=dict)
     content: str = ""
+    thought: bool = False
     refusal: str = ""
     annotations: list[Any] = field(default_factory=list)
     calls: list[CallPiece] = field(default_factory=list)
@@ -192,11 +194,18 @@ def _copilot(piece: Piece, message: JSONObject, name: str, path: str) -> None:
 
 
 def _extra_content(piece: Piece, message: JSONObject, name: str, path: str) -> None:
-    """What any-llm keeps of its upstreams beside the message."""
+    """What Gemini's endpoints say beside the message, and what any-llm keeps of its upstreams."""
+    piece.thought = any(_is_thought(message[name], vendor) for vendor in ("google", "vertex"))
     if signature := read_signature(message, (name, "anthropic", "signature")):
         piece.opaque.append(Opaque("anthropic.signature", signature))
     if text := read_signature(message, (name, "deepseek", "reasoning_content")):
         _hear(piece, f"{name}.deepseek.reasoning_content", text)
+
+
+def _is_thought(extra: Any, vendor: str) -> bool:
+    """Whether Gemini marked the string as a thought: beside a signature, the mark is about that."""
+    mark = extra.get(vendor) if isinstance(extra, dict) else None
+    return isinstance(mark, dict) and mark.get("thought") is True and not mark.get("thought_signature")
 
 
 _READERS: dict[str, _Reader] = {

@@ -42,14 +42,14 @@ class Response:
         reason: Its finish reason, once it came.
     """
 
-    def __init__(self, provider: str | None, response_id: str) -> None:
+    def __init__(self, provider: str | None, response_id: str, model: str | None) -> None:
         self.id = response_id
         self.reason: str | None = None
         self._provider = provider
         self._units = Units()
-        self._content = Content(self._units)
+        self._content = Content(self._units, model)
         self._details = Details(self._units)
-        self._runs = Runs(self._units)
+        self._runs = Runs(self._units, self._content)
         self._calls = Calls(self._units, provider)
         self._ledger = Ledger()
         self._source: str | None = None
@@ -66,7 +66,7 @@ class Response:
         self._empty += [name for name in piece.empty if name not in self._empty]
         speaker = self._choose(piece)
         fresh = self._fresh(piece, speaker)
-        deltas = self._content.literal() if fresh else []
+        deltas = self._content.doubt() if fresh else []
         if not piece.calls and (fresh or piece.content or piece.blocks):
             deltas += self._calls.settle()
         deltas += self._reason(piece, speaker, fresh)
@@ -78,20 +78,21 @@ class Response:
         deltas += self._details.release(self._calls.ids)
         return deltas + self._sign(piece.signatures)
 
-    def flush(self) -> list[Delta]:
-        """What was held back."""
-        deltas = [*self._content.end(), *self._calls.settle(), *self._details.end()]
+    def flush(self, *, cut: bool = True) -> list[Delta]:
+        """What was held back; ``cut`` is whether the model did not end it."""
+        deltas = [*self._content.end(cut=cut), *self._calls.settle(), *self._details.end()]
         held, self._held = self._held, []
         # The assembler keeps values that nothing came for.
         return deltas + [self._signature(value, TEXT) for value, _ in held]
 
     def end(self) -> list[Delta]:
         """The response ended properly."""
-        deltas = self.flush()
+        cut = self.reason in CUT_REASONS
+        deltas = self.flush(cut=cut)
         if self._empty and not self._units.reasoned:
             field = min(self._empty, key=RANK.__getitem__)
             deltas.append(ReasoningDelta(key=FLAT, ext={"field": field, "explicit_empty": True}))
-        if self.reason in CUT_REASONS and self._units.last is not None:
+        if cut and self._units.last is not None:
             deltas.append(CloseDelta(key=self._units.last, status="incomplete"))
         return deltas
 
@@ -139,8 +140,6 @@ class Response:
         deltas: list[Delta] = []
         texts = shares([block.text if block.kind == "reasoning" else "" for block in blocks], fresh)
         for block, text in zip(blocks, texts, strict=True):
-            if block.kind == "text":
-                deltas += self._content.literal()
             deltas += self._runs.receive(source, block, text, flat=self._flat, whole=whole)
         return deltas
 
@@ -151,7 +150,7 @@ class Response:
         blocks = piece.blocks.get("content_blocks", ())
         # Portkey's blocks hold the text of `content` too, and where it stood.
         if piece.content and not any(block.kind == "text" for block in blocks):
-            deltas += self._content.feed(piece.content)
+            deltas += self._content.feed(piece.content, thought=piece.thought)
         if piece.refusal:
             deltas += self._units.text(REFUSAL)
             deltas.append(TextDelta(piece.refusal, key=REFUSAL, ext={"type": REFUSAL}))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from agui_reasoning.deltas import Delta, NativeDelta, OpaqueDelta, ReasoningDelta, TextDelta
 from agui_reasoning.parts import Segment
 from agui_reasoning.providers.openai_chat.blocks import REDACTED, Block
+from agui_reasoning.providers.openai_chat.content import Content
 from agui_reasoning.providers.openai_chat.units import FLAT, Units
 
 __all__ = ["Runs"]
@@ -28,8 +29,9 @@ class Runs:
     signature, with text in the same list, and in a whole response with every block.
     """
 
-    def __init__(self, units: Units) -> None:
+    def __init__(self, units: Units, content: Content) -> None:
         self._units = units
+        self._content = content
         self._runs: dict[str, _Run] = {}
         self._taken: set[str] = set()
 
@@ -52,13 +54,11 @@ class Runs:
     def _text(self, source: str, block: Block, text: str, flat: bool, whole: bool) -> list[Delta]:
         run = self._runs.setdefault(source, _Run())
         run.open = False
-        key = f"{source}:{block.key}" if block.key else self._units.text_key
-        if not (block.text or block.ext):
-            return []
-        return [
-            *(self._units.text(key) if block.text else ()),
-            TextDelta(block.text, key=key, ext=block.ext),
-        ]
+        key = f"{source}:{block.key}" if block.key else None
+        deltas = self._content.feed(block.text, key=key) if block.text else []
+        if block.ext:
+            deltas.append(TextDelta("", key=key or self._units.text_key, ext=block.ext))
+        return deltas
 
     def _reasoning(self, source: str, block: Block, text: str, flat: bool, whole: bool) -> list[Delta]:
         run = self._runs.get(source)

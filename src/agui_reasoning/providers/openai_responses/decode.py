@@ -13,7 +13,7 @@ from typing import ClassVar
 from agui_reasoning.deltas import CloseDelta, Delta, FinishDelta, ResponseStart, UsageDelta
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.providers.base import Decoder
-from agui_reasoning.providers.openai_responses.items import Item, announce, grow, settle
+from agui_reasoning.providers.openai_responses.items import MESSAGE, REASONING, Item, announce, grow, settle
 from agui_reasoning.providers.payload import JSONObject, array, integer, obj, shown, string
 
 __all__ = ["OpenAIResponsesDecoder"]
@@ -190,10 +190,20 @@ class OpenAIResponsesDecoder(Decoder):
         text, part = string(data, field), integer(data, number) or 0
         if not text:
             return []
-        index = self._index(data, string(data, "item_id"))
+        identity = string(data, "item_id")
+        index = self._index(data, identity)
+        if self._thinks(index, kind, identity):
+            kind, form = REASONING, "raw"
         item = self._items.get((index, kind)) or self._make(index, kind)
         self._keep(item)
         return self._during(grow(item, form, text, part, whole=field != "delta"))
+
+    def _thinks(self, index: int, kind: str, identity: str) -> bool:
+        """Whether an event that is called text belongs to an item that was announced as reasoning."""
+        announced = self._items.get((index, REASONING))
+        if kind != MESSAGE or announced is None or announced.settled or (index, kind) in self._items:
+            return False
+        return bool(identity) and announced.id == identity
 
     def _index(self, data: JSONObject, identity: str) -> int:
         """The output index of an event; where a server leaves it out, the item id tells it."""

@@ -24,7 +24,7 @@ from agui_reasoning.deltas import (
 from agui_reasoning.parts import Channel, Opaque, Status
 from agui_reasoning.providers.payload import JSONObject, array, compact, obj, rest, shown, string
 
-__all__ = ["Item", "announce", "grow", "settle"]
+__all__ = ["MESSAGE", "REASONING", "Item", "announce", "grow", "settle"]
 
 REASONING, MESSAGE, FUNCTION, CUSTOM = "reasoning", "message", "function_call", "custom_tool_call"
 SIGNATURE = "openrouter.signature"
