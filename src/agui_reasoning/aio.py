@@ -39,6 +39,7 @@ from agui_reasoning.emitter.summaries import Summarise, SummaryDue
 from agui_reasoning.emitter.values import Anchors
 from agui_reasoning.envelope import OnUndecryptable
 from agui_reasoning.errors import AGUIReasoningError
+from agui_reasoning.limits import DEFAULT_LIMITS, Limits
 from agui_reasoning.replay import ProviderRequest
 from agui_reasoning.run import Run
 from agui_reasoning.sources import Whole, discard, open_source
@@ -88,6 +89,7 @@ def run_agent(
     summarise: Summarise | None = None,
     accept_plain: bool | None = None,
     on_undecryptable: OnUndecryptable = "drop",
+    limits: Limits = DEFAULT_LIMITS,
     anchors: Anchors = "required",
     stages: Sequence[Stage] = (),
     new_id: Callable[[], str] | None = None,
@@ -114,6 +116,7 @@ def run_agent(
         summarise: Makes summaries; may be asynchronous.
         accept_plain: See `restore`.
         on_undecryptable: See `restore`.
+        limits: How large the input may be.
         anchors: See `Emitter`.
         stages: See `Emitter`.
         new_id: Makes ids.
@@ -122,7 +125,8 @@ def run_agent(
         on_audit: Called with content-free records.
 
     Raises:
-        RemoteProtocolError: The input is malformed (``bad_input``): answer with an HTTP error, no stream.
+        RemoteProtocolError: The input is malformed (``bad_input``) or larger than the limits (``too_large``):
+            answer with an HTTP error, no stream.
     """
     run = run_input
     if not isinstance(run, Run):
@@ -139,6 +143,7 @@ def run_agent(
             summarise=summarise,
             accept_plain=accept_plain,
             on_undecryptable=on_undecryptable,
+            limits=limits,
             anchors=anchors,
             stages=stages,
             new_id=new_id,
@@ -191,6 +196,7 @@ def stream_run(
     summarise: Summarise | None = None,
     accept_plain: bool | None = None,
     on_undecryptable: OnUndecryptable = "drop",
+    limits: Limits = DEFAULT_LIMITS,
     anchors: Anchors = "required",
     stages: Sequence[Stage] = (),
     new_id: Callable[[], str] | None = None,
@@ -215,6 +221,7 @@ def stream_run(
         summarise: Makes summaries; may be asynchronous.
         accept_plain: See `restore`.
         on_undecryptable: See `restore`.
+        limits: How large the input may be.
         anchors: See `Emitter`.
         stages: See `Emitter`.
         new_id: Makes ids.
@@ -224,7 +231,8 @@ def stream_run(
 
     Raises:
         ConfigurationError: The API id is unknown (``unknown_api``).
-        RemoteProtocolError: The input is malformed (``bad_input``): answer with an HTTP error, no stream.
+        RemoteProtocolError: The input is malformed (``bad_input``) or larger than the limits (``too_large``):
+            answer with an HTTP error, no stream.
     """
     try:
         run = Run(
@@ -240,6 +248,7 @@ def stream_run(
             summarise=summarise,
             accept_plain=accept_plain,
             on_undecryptable=on_undecryptable,
+            limits=limits,
             anchors=anchors,
             stages=stages,
             new_id=new_id,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from agui_reasoning.errors import ConfigurationError, RemoteProtocolError
 
-__all__ = ["LimitName", "Limits"]
+__all__ = ["DEFAULT_LIMITS", "LimitName", "Limits"]
 
 LimitName: TypeAlias = Literal["messages", "calls", "bytes", "envelopes", "spans", "nesting"]
 
@@ -86,6 +86,10 @@ class Limits:
             level = [inner for value in level for inner in _inside(value)]
             depth += 1
         return counted
+
+
+DEFAULT_LIMITS: Final = Limits()
+"""What holds where nothing else is said."""
 
 
 def _inside(value: Any) -> Iterator[Any]:

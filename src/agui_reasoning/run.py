@@ -21,6 +21,7 @@ from agui_reasoning.emitter.values import Anchors
 from agui_reasoning.envelope import OnUndecryptable, Opener
 from agui_reasoning.errors import ConfigurationError, LocalProtocolError, RemoteProtocolError
 from agui_reasoning.frames import Ending, Frame, RunFrame, SubagentFrame
+from agui_reasoning.limits import DEFAULT_LIMITS, Limits
 from agui_reasoning.parts import Part, ToolCallPart
 from agui_reasoning.providers import provider_api
 from agui_reasoning.replay import History, ProviderRequest, build_request, restore
@@ -59,6 +60,7 @@ class Run:
         summarise: Summarise | None = None,
         accept_plain: bool | None = None,
         on_undecryptable: OnUndecryptable = "drop",
+        limits: Limits = DEFAULT_LIMITS,
         anchors: Anchors = "required",
         stages: Sequence[Stage] = (),
         new_id: Callable[[], str] | None = None,
@@ -83,6 +85,7 @@ class Run:
                 asynchronous under `agui_reasoning.aio`.
             accept_plain: See `restore`.
             on_undecryptable: See `restore`.
+            limits: How large the input may be.
             anchors: See `Emitter`.
             stages: See `Emitter`.
             new_id: Makes ids; default is a random UUID.
@@ -91,13 +94,14 @@ class Run:
             on_audit: Called with a content-free record of each value that is sent, restored or dropped.
 
         Raises:
-            RemoteProtocolError: The input is malformed (``bad_input``): answer with an HTTP error, no stream.
+            RemoteProtocolError: The input is malformed (``bad_input``) or larger than the limits
+                (``too_large``): answer with an HTTP error, no stream.
             ConfigurationError: There is no such API (``unknown_api``) or visibility
                 (``unknown_visibility``).
         """
         if api is not None:
             provider_api(api)  # an unknown one is told here
-        self.input = _parse(run_input)
+        self.input = _parse(run_input, limits)
         self.api, self.provider, self.model = api, provider, model
         self._frame: Frame = RunFrame(
             self.input.thread_id, self.input.run_id, self.input.protocol_version is not None
@@ -114,6 +118,7 @@ class Run:
             "summarise": summarise,
             "accept_plain": accept_plain,
             "on_undecryptable": on_undecryptable,
+            "limits": limits,
             "anchors": anchors,
             "new_id": new_id,
             "now_ms": now_ms,
@@ -126,6 +131,7 @@ class Run:
             "tenant": tenant,
             "accept_plain": accept_plain,
             "on_undecryptable": on_undecryptable,
+            "limits": limits,
             "on_audit": self._audited(on_audit),
         }
         self.visibility = visibility
@@ -359,7 +365,19 @@ class Run:
         return [*self._emitter.usage, *(count for child in self._subagents for count in child._counts())]
 
 
-def _parse(run_input: RunAgentInput | Mapping[str, Any]) -> RunAgentInput:
+def _parse(run_input: RunAgentInput | Mapping[str, Any], limits: Limits) -> RunAgentInput:
+    """The input, if it is one; its messages are counted before anything is done with them."""
+    messages = run_input.get("messages") if isinstance(run_input, Mapping) else None
+    size = 0
+    for message in messages if isinstance(messages, list) else ():
+        size = limits.check_json(message, counted=size)
+    parsed = _validated(run_input)
+    limits.check("messages", len(parsed.messages))
+    limits.check("calls", len(_call_ids(parsed)))
+    return parsed
+
+
+def _validated(run_input: RunAgentInput | Mapping[str, Any]) -> RunAgentInput:
     try:
         return RunAgentInput.model_validate(run_input)
     except ValidationError as error:

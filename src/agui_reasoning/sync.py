@@ -29,6 +29,7 @@ from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.emitter.summaries import Summarise
 from agui_reasoning.emitter.values import Anchors
 from agui_reasoning.envelope import OnUndecryptable
+from agui_reasoning.limits import DEFAULT_LIMITS, Limits
 from agui_reasoning.run import Run
 from agui_reasoning.sources import Whole, discard, open_source_sync
 
@@ -54,6 +55,7 @@ def run_agent(
     summarise: Summarise | None = None,
     accept_plain: bool | None = None,
     on_undecryptable: OnUndecryptable = "drop",
+    limits: Limits = DEFAULT_LIMITS,
     anchors: Anchors = "required",
     stages: Sequence[Stage] = (),
     new_id: Callable[[], str] | None = None,
@@ -81,6 +83,7 @@ def run_agent(
             summarise=summarise,
             accept_plain=accept_plain,
             on_undecryptable=on_undecryptable,
+            limits=limits,
             anchors=anchors,
             stages=stages,
             new_id=new_id,
@@ -107,6 +110,7 @@ def stream_run(
     summarise: Summarise | None = None,
     accept_plain: bool | None = None,
     on_undecryptable: OnUndecryptable = "drop",
+    limits: Limits = DEFAULT_LIMITS,
     anchors: Anchors = "required",
     stages: Sequence[Stage] = (),
     new_id: Callable[[], str] | None = None,
@@ -128,6 +132,7 @@ def stream_run(
         summarise=summarise,
         accept_plain=accept_plain,
         on_undecryptable=on_undecryptable,
+        limits=limits,
         anchors=anchors,
         stages=stages,
         new_id=new_id,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from dataclasses import fields
+from typing import Any
 
 import pytest
+from ag_ui.core import RunAgentInput
 
-from agui_reasoning import ConfigurationError, Limits, RemoteProtocolError
+import agui_reasoning
+from agui_reasoning import ConfigurationError, Limits, RemoteProtocolError, Run, aio, build_request, restore
+from agui_reasoning.envelope import Envelope, Place, Span, TextRecord, write_envelope
 
 NAMES = ("messages", "calls", "bytes", "envelopes", "spans", "nesting")
 
@@ -55,3 +60,84 @@ def test_nesting_is_counted_without_recursion() -> None:
     with pytest.raises(RemoteProtocolError, match="nesting"):
         Limits().check_json(document)
     assert Limits(nesting=2).check_json([["leaf"]]) == 7
+
+
+# -- who takes them
+
+USER = {"id": "u", "role": "user", "content": "Hello."}
+CALL = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+
+
+def thought(number: int) -> dict[str, Any]:
+    record = TextRecord(kind="text", seq=0, at=(Span(message="a", start=0, length=0),) * 2)
+    envelope = Envelope(response=Place(id=f"{number}"), rest=(record,))
+    return {
+        "id": f"r{number}",
+        "role": "reasoning",
+        "content": "",
+        "encryptedValue": write_envelope(envelope),
+    }
+
+
+BEYOND = {
+    "messages": [{**USER, "id": f"u{n}"} for n in range(3)],
+    "calls": [{"id": "a", "role": "assistant", "toolCalls": [{**CALL, "id": f"c{n}"} for n in range(3)]}],
+    "bytes": [{**USER, "content": "x" * 100}],
+    "envelopes": [thought(0), thought(1)],
+    "spans": [thought(0), thought(1)],
+    "nesting": [{**USER, "metadata": {"a": [[[1]]]}}],
+}
+SMALL = {"messages": 2, "calls": 2, "bytes": 100, "envelopes": 1, "spans": 3, "nesting": 3}
+
+
+def run_input(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    rest: dict[str, Any] = {"state": {}, "tools": [], "context": [], "forwardedProps": {}}
+    return {"threadId": "t", "runId": "r", "messages": messages, **rest}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_history_beyond_a_limit_is_refused_with_the_name_of_the_limit(name: str) -> None:
+    limits = Limits(**{name: SMALL[name]})
+    given = run_input(BEYOND[name])
+    takers = (
+        lambda: restore(given, limits=limits),
+        lambda: restore(BEYOND[name], limits=limits),
+        lambda: build_request("openai-chat", given, provider="openai", model="gpt", limits=limits),
+        lambda: Run(given, limits=limits).history,
+        lambda: Run(RunAgentInput.model_validate(given), limits=limits).history,
+    )
+    for take in takers:
+        with pytest.raises(RemoteProtocolError, match=f"Limits\\({name}=") as caught:
+            take()
+        assert caught.value.code == "too_large"
+    restore(given)  # the defaults have room for it
+
+
+@pytest.mark.parametrize("name", ["messages", "calls", "bytes", "nesting"])
+def test_a_run_beyond_a_limit_is_refused_before_it_begins(name: str) -> None:
+    limits = Limits(**{name: SMALL[name]})
+    given = run_input(BEYOND[name])
+    for make in (
+        lambda: Run(given, limits=limits),
+        lambda: agui_reasoning.run_agent(given, lambda run: iter(()), limits=limits),
+        lambda: agui_reasoning.stream_run(given, [], api="openai-chat", limits=limits),
+        lambda: aio.stream_run(given, [], api="openai-chat", limits=limits),
+        lambda: aio.run_agent(given, no_agent, limits=limits),
+    ):
+        with pytest.raises(RemoteProtocolError) as caught:
+            make()
+        assert caught.value.code == "too_large"
+
+
+def test_a_subagent_has_the_limits_of_its_run() -> None:
+    run = Run(
+        run_input([{**message, "subagentRunId": "s"} for message in BEYOND["spans"]]), limits=Limits(spans=3)
+    )
+    assert run.history.items == ()
+    with pytest.raises(RemoteProtocolError, match="spans"):
+        _ = run.subagent("helper", id="s").history
+
+
+async def no_agent(run: Run) -> AsyncIterator[Any]:
+    return
+    yield

@@ -34,6 +34,7 @@ from agui_reasoning.gateway.guard import middleware, refusal
 from agui_reasoning.gateway.page import render
 from agui_reasoning.gateway.replay import ReplayUpstream
 from agui_reasoning.gateway.upstream import Upstream
+from agui_reasoning.limits import DEFAULT_LIMITS, Limits
 from agui_reasoning.parts import Origin
 from agui_reasoning.run import Run
 from agui_reasoning.strict_json import Malformed, load
@@ -47,7 +48,13 @@ Tenant: TypeAlias = Callable[[Request], str | Awaitable[str]]
 """Tells whose conversation a request belongs to."""
 
 _log = logging.getLogger("agui_reasoning")
-_STATUS = {"no_tenant": 401, "bad_input": 422, "body_too_large": 413, "not_declared_json": 415}
+_STATUS = {
+    "no_tenant": 401,
+    "bad_input": 422,
+    "body_too_large": 413,
+    "too_large": 413,
+    "not_declared_json": 415,
+}
 _NAMES = {404: "not_found", 405: "method_not_allowed"}
 
 
@@ -67,6 +74,7 @@ def create_app(
     summarise: Summarise | None = None,
     accept_plain: bool | None = None,
     on_undecryptable: OnUndecryptable = "drop",
+    limits: Limits = DEFAULT_LIMITS,
     on_audit: OnAudit | None = None,
     allowed_hosts: Sequence[str] = (),
     allowed_origins: Sequence[str] = (),
@@ -90,6 +98,7 @@ def create_app(
         summarise: Makes summaries; may be asynchronous.
         accept_plain: See `restore`.
         on_undecryptable: See `restore`.
+        limits: How large the input may be.
         on_audit: Called with content-free records.
         allowed_hosts: Names the gateway answers to, besides those of this machine and the address it is
             reached at; ``*.example.com`` and ``*`` are patterns.
@@ -112,6 +121,7 @@ def create_app(
         "summarise": summarise,
         "accept_plain": accept_plain,
         "on_undecryptable": on_undecryptable,
+        "limits": limits,
         "on_audit": on_audit,
     }
     endpoint = _Endpoint(chosen, keep_alive_s, on_error, max_body_bytes, tenant, options, told)

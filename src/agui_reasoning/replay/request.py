@@ -17,7 +17,7 @@ from agui_reasoning.errors import (
     ReasoningLostError,
     ReasoningLostWarning,
 )
-from agui_reasoning.limits import Limits
+from agui_reasoning.limits import DEFAULT_LIMITS, Limits
 from agui_reasoning.parts import Opaque, Origin, Quiet, ReasoningPart, Turn
 from agui_reasoning.policy import NO_RULE, EchoFlag, EchoRule
 from agui_reasoning.providers import provider_api, provider_apis
@@ -81,7 +81,7 @@ def build_request(
     tenant: str = "",
     accept_plain: bool | None = None,
     on_undecryptable: OnUndecryptable = "drop",
-    limits: Limits | None = None,
+    limits: Limits = DEFAULT_LIMITS,
     apply_flags: bool = False,
     on_warning: Callable[[str], None] | None = None,
 ) -> ProviderRequest:

@@ -17,7 +17,7 @@ from agui_reasoning.audit import AuditRecord, OnAudit
 from agui_reasoning.crypto import Binding, KeyRing, token_key_id
 from agui_reasoning.envelope import OnUndecryptable, Opener
 from agui_reasoning.errors import ConfigurationError
-from agui_reasoning.limits import Limits
+from agui_reasoning.limits import DEFAULT_LIMITS, Limits
 from agui_reasoning.parts import Part, ReasoningPart, ToolCallPart, Turn
 from agui_reasoning.replay.fallback import fallback_turns
 from agui_reasoning.replay.history import History, ReportEntry
@@ -41,7 +41,7 @@ def restore(
     on_undecryptable: OnUndecryptable = "drop",
     subagent: str | None = None,
     on_audit: OnAudit | None = None,
-    limits: Limits | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> History:
     """Give a client's history back as turns and messages.
 
@@ -58,7 +58,7 @@ def restore(
         subagent: The id of a subagent's run, to restore its conversation and nothing else; otherwise the
             messages of subagents are left out.
         on_audit: Called with a content-free record for each entry of the report.
-        limits: How large the history may be; default is ``Limits()``.
+        limits: How large the history may be.
 
     Returns:
         Everything in order, and a report of what became of each reasoning unit.

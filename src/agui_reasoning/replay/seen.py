@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from agui_reasoning.envelope import CallRecord, Envelope, Opened, Opener, ReasoningRecord, Record, TextRecord
-from agui_reasoning.limits import Limits
+from agui_reasoning.limits import DEFAULT_LIMITS, Limits
 from agui_reasoning.parts import Origin
 from agui_reasoning.replay.intake import Given, messages_of
 
@@ -136,7 +136,7 @@ def calls_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
 
 
-def see(given: Given, opener: Opener, subagent: str | None = None, limits: Limits | None = None) -> Seen:
+def see(given: Given, opener: Opener, subagent: str | None = None, limits: Limits = DEFAULT_LIMITS) -> Seen:
     """Index what came back of one conversation: the run's own, or a subagent's.
 
     Raises:
@@ -144,7 +144,6 @@ def see(given: Given, opener: Opener, subagent: str | None = None, limits: Limit
         ConfigurationError: See `Opener.read`, as for the next.
         DecryptionError: A token does not open, and the opener is to tell.
     """
-    limits = limits or Limits()
     messages = messages_of(given, limits)
     own = [message for message in messages if message.get("subagentRunId") == subagent]
     seen = Seen(own, opener, subagent)
