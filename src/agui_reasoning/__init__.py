@@ -4,30 +4,34 @@ Start at `agui_reasoning.aio.run_agent` and `stream_run` (their namesakes here a
 `Run`, or at `agui_reasoning.providers.decoder`.
 """
 
-from agui_reasoning.consumer import Conversation, Finding, check_events, compact, reduce_events
-from agui_reasoning.driver import ModelStream
-from agui_reasoning.emitter import Emitter
-from agui_reasoning.errors import (
-    AGUIReasoningError,
-    AGUIReasoningWarning,
-    ConfigurationError,
-    DecodeError,
-    DecryptionError,
-    LocalProtocolError,
-    MissingExtraError,
-    ProtocolError,
-    ProviderError,
-    ReasoningLostError,
-    ReasoningLostWarning,
-    RemoteProtocolError,
-    RunFailedError,
-    TransportError,
-    TruncatedRunError,
-)
-from agui_reasoning.limits import Limits
-from agui_reasoning.replay import History, ProviderRequest, build_request, erase_reasoning, restore
-from agui_reasoning.run import Run
-from agui_reasoning.sync import run_agent, stream_run
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from agui_reasoning.consumer import Conversation, Finding, check_events, compact, reduce_events
+    from agui_reasoning.driver import ModelStream
+    from agui_reasoning.emitter import Emitter
+    from agui_reasoning.errors import (
+        AGUIReasoningError,
+        AGUIReasoningWarning,
+        ConfigurationError,
+        DecodeError,
+        DecryptionError,
+        LocalProtocolError,
+        MissingExtraError,
+        ProtocolError,
+        ProviderError,
+        ReasoningLostError,
+        ReasoningLostWarning,
+        RemoteProtocolError,
+        RunFailedError,
+        TransportError,
+        TruncatedRunError,
+    )
+    from agui_reasoning.limits import Limits
+    from agui_reasoning.replay import History, ProviderRequest, build_request, erase_reasoning, restore
+    from agui_reasoning.run import Run
+    from agui_reasoning.sync import run_agent, stream_run
 
 __all__ = [
     "AGUIReasoningError",
@@ -62,3 +66,46 @@ __all__ = [
     "run_agent",
     "stream_run",
 ]
+
+_HOMES: Final = {
+    "agui_reasoning.consumer": ("Conversation", "Finding", "check_events", "compact", "reduce_events"),
+    "agui_reasoning.driver": ("ModelStream",),
+    "agui_reasoning.emitter": ("Emitter",),
+    "agui_reasoning.errors": (
+        "AGUIReasoningError",
+        "AGUIReasoningWarning",
+        "ConfigurationError",
+        "DecodeError",
+        "DecryptionError",
+        "LocalProtocolError",
+        "MissingExtraError",
+        "ProtocolError",
+        "ProviderError",
+        "ReasoningLostError",
+        "ReasoningLostWarning",
+        "RemoteProtocolError",
+        "RunFailedError",
+        "TransportError",
+        "TruncatedRunError",
+    ),
+    "agui_reasoning.limits": ("Limits",),
+    "agui_reasoning.replay": ("History", "ProviderRequest", "build_request", "erase_reasoning", "restore"),
+    "agui_reasoning.run": ("Run",),
+    "agui_reasoning.sync": ("run_agent", "stream_run"),
+}
+"""Where each name is defined; its module is imported when the name is first used (PEP 562)."""
+
+_MODULES: Final = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    module = _MODULES.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(module), name)
+    globals()[name] = value  # the next access finds it without coming here
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -51,9 +51,7 @@ Ext: TypeAlias = Mapping[str, Any]
 """Small JSON leftovers of the provider: native ids, phase, formats, citations, explicit emptiness."""
 
 SEGMENT_SEPARATOR = "\n\n"
-REDACTED_KINDS = frozenset(
-    {"anthropic.redacted_thinking", "bedrock.redacted_content", "openrouter.encrypted"}
-)
+_REDACTED_NAMES: Final = frozenset({"encrypted", "redacted", "redacted_content", "redacted_thinking"})
 
 
 class Quiet:
@@ -94,6 +92,11 @@ class Opaque(Quiet):
     attach: str = "self"
 
     _private: ClassVar[frozenset[str]] = frozenset({"value"})
+
+    @property
+    def redacts(self) -> bool:
+        """Whether it stands for text that the provider encrypted, as its kind's own name says."""
+        return self.kind.rpartition(".")[2] in _REDACTED_NAMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +173,7 @@ class ReasoningPart(Quiet):
     @property
     def redacted(self) -> bool:
         """The provider encrypted the text and says so."""
-        return not self.segments and any(opaque.kind in REDACTED_KINDS for opaque in self.opaque)
+        return not self.segments and any(opaque.redacts for opaque in self.opaque)
 
     @property
     def omitted(self) -> bool:

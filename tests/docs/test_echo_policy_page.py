@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from agui_reasoning.policy import EchoRule
-from agui_reasoning.providers import API_IDS
+from agui_reasoning.providers import provider_apis
 from agui_reasoning.providers.echo import groups, rules
 from tests.docs.markdown import ROOT
 
@@ -59,7 +59,10 @@ def flags() -> str:
 
 def tables() -> dict[str, str]:
     """Each generated table by its name on the page."""
-    found = {api: "\n".join([HEAD, *(row(rule) for rule in rules() if rule.api == api)]) for api in API_IDS}
+    found = {
+        api: "\n".join([HEAD, *(row(rule) for rule in rules() if rule.api == api)])
+        for api in (spec.id for spec in provider_apis())
+    }
     lines = ["| group | values | members |", "|---|---|---|"]
     for group in groups():
         kinds, members = (", ".join(map(code, names)) for names in (group.kinds, group.members))
@@ -84,7 +87,7 @@ def test_the_tables_are_those_of_the_policy() -> None:
 def test_every_table_is_on_the_page_and_no_row_is_left_out() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert [name for name in tables() if f"<!-- table {name} -->" not in page] == []
-    assert {rule.api for rule in rules()} == set(API_IDS)
+    assert {rule.api for rule in rules()} == {api.id for api in provider_apis()}
 
 
 if __name__ == "__main__":

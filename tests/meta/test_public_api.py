@@ -104,8 +104,23 @@ def test_every_error_is_at_the_front_door() -> None:
     assert [name for name in errors.__all__ if name not in agui_reasoning.__all__] == []
 
 
+def test_every_name_at_the_front_door_has_a_home() -> None:
+    assert sorted(agui_reasoning._MODULES) == sorted(agui_reasoning.__all__)
+    assert set(agui_reasoning.__all__) <= set(dir(agui_reasoning))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        agui_reasoning.nothing  # noqa: B018
+
+
+def test_importing_the_package_imports_none_of_its_modules() -> None:
+    ours = "[name for name in sys.modules if name.startswith('agui_reasoning')]"
+    script = "import agui_reasoning, sys; print(" + ours + ")"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "['agui_reasoning']", "")
+
+
 def test_importing_the_package_imports_no_sdk_no_http_and_no_command_line() -> None:
-    script = f"import agui_reasoning, sys; print([name for name in {HEAVY!r} if name in sys.modules])"
+    heavy = f"[name for name in {HEAVY!r} if name in sys.modules]"
+    script = f"from agui_reasoning import *; import sys; print({heavy})"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "[]", "")
 

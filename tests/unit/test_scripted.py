@@ -12,7 +12,7 @@ from agui_reasoning.scripted.transcript import read_answer, read_request
 from tests.support.recordings import load, recordings
 
 THREES = ("anthropic-weather", "chat-weather", "openai-weather")
-FIELDS = ["id", "provider", "api", "model", "stream", "request", "events"]
+FIELDS = ["id", "provider", "api", "model", "stream", "question", "request", "events"]
 
 
 def parts(name):

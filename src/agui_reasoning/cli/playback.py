@@ -44,8 +44,7 @@ _TOOL: Final[JSONObject] = {
         "additionalProperties": False,
     },
 }
-# The library writes these, or the gateway does.
-_NOT_PARAMETERS: Final = frozenset({"model", "stream", "tools", "messages", "input"})
+_NOT_PARAMETERS: Final = frozenset({"model", "stream", "tools"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +111,7 @@ def play(name: str) -> Playback:
     """
     exchanges = sequence(name)
     first, *_, last = exchanges
-    said = (("you", _asked(first)), ("result", TOOL_RESULT), ("you", _asked(last)))
+    said = (("you", first["question"]), ("result", TOOL_RESULT), ("you", last["question"]))
     requests: list[JSONObject] = []
     failure = None
     with _gateway(name, first, requests.append) as url:
@@ -139,25 +138,18 @@ def _gateway(name: str, first: Exchange, on_request: Callable[[JSONObject], None
     from agui_reasoning.gateway import HTTPUpstream, create_app, local_server, provider_app
 
     with local_server(provider_app(name, on_request=on_request)) as provider:
-        endpoint = cast("HTTPEndpoint", provider_api(first["api"]).http)
+        api = provider_api(first["api"])
+        ours = _NOT_PARAMETERS | api.conversation_fields
         upstream = HTTPUpstream(
             first["api"],
-            base_url=provider + endpoint.base,
+            base_url=provider + cast("HTTPEndpoint", api.http).base,
             provider=first["provider"],
             model=first["model"],
-            parameters={
-                field: value for field, value in first["request"].items() if field not in _NOT_PARAMETERS
-            },
+            parameters={field: value for field, value in first["request"].items() if field not in ours},
         )
         # Short ids that are the same each time, so that people can follow them.
         with local_server(create_app(upstream, new_id=map("id-{}".format, count(1)).__next__)) as url:
             yield f"{url}/agent"
-
-
-def _asked(exchange: Exchange) -> str:
-    request = exchange["request"]
-    turns: list[JSONObject] = request.get("messages") or request["input"]
-    return str(turns[-1]["content"])
 
 
 async def _converse(front_end: FrontEnd, said: Sequence[str]) -> None:

@@ -38,10 +38,7 @@ JSONObject: TypeAlias = dict[str, Any]
 _OF_SDKS: Final = frozenset({"extra_body", "extra_headers", "extra_query"})
 
 # What the gateway writes itself, and what would tie all users to one conversation on the server.
-_OURS: Final = _OF_SDKS | {
-    *("model", "stream", "messages", "input", "system", "instructions"),
-    *("previous_response_id", "conversation"),
-}
+_OURS: Final = _OF_SDKS | {"model", "stream"}
 _BETA: Final = "anthropic-beta"
 _ACCEPT: Final = f"{MEDIA_TYPE}, application/json"
 _TOKEN: Final = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
@@ -102,7 +99,7 @@ class HTTPUpstream(Upstream):
         self._endpoint = _endpoint(api)
         self._stores = provider_api(api).stores
         self._system = system
-        self._parameters = _parameters(parameters or {})
+        self._parameters = _parameters(parameters or {}, _OURS | provider_api(api).conversation_fields)
         self.reasons = _reasons(Origin(self.provider, api, model), self._parameters)
         self._headers = _Headers(self._endpoint, api_key, headers or {})
         url = address(base_url, self._endpoint.path)
@@ -181,8 +178,8 @@ def _endpoint(api: str) -> HTTPEndpoint:
     return endpoint
 
 
-def _parameters(given: Mapping[str, Any]) -> JSONObject:
-    refused = sorted(_OURS & set(given))
+def _parameters(given: Mapping[str, Any], ours: frozenset[str]) -> JSONObject:
+    refused = sorted(ours & set(given))
     if refused:
         raise ConfigurationError(
             f"The parameter {refused[0]!r} cannot be set.",

@@ -80,6 +80,7 @@ class ProviderAPI:
         strategy: Makes Hypothesis strategies of responses for an origin (extra ``testing``).
         example: Provider and model of generated responses.
         call_ids: What the API accepts as the id of a tool call.
+        conversation_fields: Fields of a request that hold the conversation: the library writes them.
         native_kinds: Prefixes of the native parts that may go back to the API.
         signature_kinds: For each provider, the kind of its bare value in another producer's history.
         redacted_kinds: Kinds of values that stand for reasoning that is not shown.
@@ -100,6 +101,7 @@ class ProviderAPI:
     strategy: str | None
     example: tuple[str, str]
     call_ids: CallIds
+    conversation_fields: frozenset[str]
     native_kinds: tuple[str, ...]
     signature_kinds: Mapping[str, str]
     redacted_kinds: frozenset[str]

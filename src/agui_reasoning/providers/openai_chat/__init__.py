@@ -15,6 +15,7 @@ API = ProviderAPI(
     strategy="strategies:chat_turns",
     example=("deepseek", "deepseek-v4-pro"),
     call_ids=CallIds(),
+    conversation_fields=frozenset({"messages"}),
     native_kinds=("openrouter.",),
     signature_kinds={},
     redacted_kinds=frozenset({"openrouter.encrypted"}),

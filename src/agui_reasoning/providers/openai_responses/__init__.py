@@ -15,6 +15,7 @@ API = ProviderAPI(
     strategy="strategies:responses_turns",
     example=("openai", "gpt-5.6"),
     call_ids=CallIds(longest=64),
+    conversation_fields=frozenset({"input", "instructions", "previous_response_id", "conversation"}),
     native_kinds=("openai.",),
     signature_kinds={
         "openai": "openai.encrypted_content",

@@ -1,0 +1,30 @@
+"""A wire format of one folder: what a new provider has to bring, and nothing more.
+
+A stream is ``{"t": "think" | "say" | "call" | "end" | "error", …}``; a request is a list of ``turns``.
+"""
+
+from agui_reasoning.providers.api import CallIds, HTTPEndpoint, ProviderAPI
+
+__all__ = ["API"]
+
+API = ProviderAPI(
+    id="toy",
+    title="Toy Turns",
+    package=__name__,
+    vendor="toymaker",
+    decoder="decode:ToyDecoder",
+    encoder="encode:encode",
+    transcript="transcript:TRANSCRIPT",
+    strategy=None,
+    example=("toymaker", "toy-1"),
+    call_ids=CallIds(longest=12),
+    conversation_fields=frozenset({"turns"}),
+    native_kinds=("toy.",),
+    signature_kinds={"toymaker": "toy.seal"},
+    redacted_kinds=frozenset(),
+    group_kinds=(),
+    hosts_models=False,
+    stores=False,
+    http=HTTPEndpoint(path="/turns", key_header="x-toy-key", key_prefix=""),
+    scripts=("toy-weather",),
+)
