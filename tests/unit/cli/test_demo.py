@@ -432,4 +432,4 @@ def test_the_client_is_named_when_it_is_missing(process):
     )
     result = process(code=code)
     assert (result.status, result.stdout) == (2, "")
-    assert "agui-reasoning[client]" in result.stderr
+    assert 'pip install "httpx2' in result.stderr
