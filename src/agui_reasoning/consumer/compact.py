@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from agui_reasoning.consumer.models import event_model
 from agui_reasoning.consumer.notices import told
-from agui_reasoning.consumer.patch import PatchError, apply_patch
+from agui_reasoning.consumer.patch import Document, PatchError
 from agui_reasoning.consumer.pipeline import Pipeline
 
 __all__ = ["compact"]
@@ -64,20 +64,24 @@ class _Folding:
     def __init__(self) -> None:
         self._events: list[JSONObject] = []
         self._open: dict[tuple[str, str], tuple[JSONObject, list[str]]] = {}
+        self._state: Document | None = None
 
     def receive(self, event: JSONObject) -> None:
         """Take the next event."""
         field = _ITEM_IDS.get(event["type"])
         if field is not None and "rawEvent" not in event:
+            self._settle_state()
             self._delta(event, (event["type"], event[field]))
             return
-        self._settle()
+        self._settle_deltas()
         if not (event["type"] in _STATE and self._fold_state(event)):
+            self._settle_state()
             self._events.append(event)
 
     def close(self) -> list[JSONObject]:
         """Give all events."""
-        self._settle()
+        self._settle_deltas()
+        self._settle_state()
         return self._events
 
     def _delta(self, event: JSONObject, item: tuple[str, str]) -> None:
@@ -87,13 +91,18 @@ class _Folding:
             self._events.append(known[0])
         first, deltas = known
         deltas.append(event["delta"])
-        if "metadata" in event:
-            first["metadata"] = {**first.get("metadata", {}), **event["metadata"]}
+        if deltas[1:] and "metadata" in event:
+            first.setdefault("metadata", {}).update(event["metadata"])
 
-    def _settle(self) -> None:
+    def _settle_deltas(self) -> None:
         for event, deltas in self._open.values():
             event["delta"] = "".join(deltas)
         self._open.clear()
+
+    def _settle_state(self) -> None:
+        if self._state is not None:
+            self._events[-1]["snapshot"] = self._state.value
+            self._state = None
 
     def _fold_state(self, event: JSONObject) -> bool:
         """Fold a bare state event into a bare snapshot right before it."""
@@ -101,10 +110,11 @@ class _Folding:
         if last.get("type") != "STATE_SNAPSHOT" or not (last.keys() | event.keys()) <= _BARE_STATE:
             return False
         if event["type"] == "STATE_SNAPSHOT":
-            self._events[-1] = event
+            self._events[-1], self._state = event, None
             return True
+        self._state = Document(last["snapshot"]) if self._state is None else self._state
         try:
-            last["snapshot"] = apply_patch(last["snapshot"], event["delta"])
+            self._state.patch(event["delta"])
         except PatchError:
             return False  # it stays, so that a replay warns as this stream did
         return True

@@ -158,7 +158,7 @@ class Conversation:
     @property
     def state(self) -> Any:
         """The shared state. What you are given stays as it is; later changes go to another object."""
-        return self._reducer.lend_state()
+        return self._reducer.state()
 
     @property
     def status(self) -> Status:
@@ -240,7 +240,7 @@ class Conversation:
             "threadId": thread_id,
             "runId": run_id or self._new_id(),
             "protocolVersion": PROTOCOL_VERSION,
-            "state": self._reducer.lend_state(),
+            "state": self._reducer.state(),
             "messages": held if said is None else [*held, said],
             "tools": members_of(tools),
             "context": members_of(context),

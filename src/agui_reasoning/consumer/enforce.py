@@ -10,7 +10,7 @@ from typing import Any
 
 from agui_reasoning.consumer import faults
 from agui_reasoning.consumer.kinds import DROP, Kind, Malformed
-from agui_reasoning.consumer.notices import Notice, Sink
+from agui_reasoning.consumer.notices import Notice, Sink, cut
 from agui_reasoning.consumer.schema import EVENTS
 
 __all__ = ["enforce", "inspect"]
@@ -42,7 +42,7 @@ def enforce(event: Mapping[str, Any], warn: Sink, state: str = "") -> dict[str, 
         raise faults.malformed(event, "/type", "a string that is not empty", state)
     kind = EVENTS.get(str.__str__(name))
     if kind is None:
-        message = f"{faults.type_of(event)[:80]} is no event of this protocol; it is dropped."
+        message = f"{cut(faults.type_of(event))} is not an AG-UI event; it is dropped."
         warn(Notice("unknown_event", message, _LEAVE_OUT))
         return None
     known, removed, fault = inspect(kind, event)
@@ -53,7 +53,7 @@ def enforce(event: Mapping[str, Any], warn: Sink, state: str = "") -> dict[str, 
         warn(Notice("unknown_event", message, _LEAVE_OUT))
         return None
     for path in removed:
-        warn(Notice("unknown_member", f"{faults.type_of(event)}{path} is unknown; removed.", _LEAVE_OUT))
+        warn(Notice("unknown_member", f"{faults.type_of(event)}{cut(path)} is unknown; removed.", _LEAVE_OUT))
     members: dict[str, Any] = known
     return members
 

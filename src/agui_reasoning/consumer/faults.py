@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
+from agui_reasoning.consumer.notices import cut, quoted
 from agui_reasoning.errors import RemoteProtocolError, TruncatedRunError
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
 
 _IDS = ("messageId", "toolCallId", "entityId", "stepName", "subagentRunId", "runId")
 _PARENT = "the parent agent"
+_NAMED: Final = 10  # of what is left open: there may be a hundred thousand
 
 
 def entity_of(event: Mapping[str, Any]) -> str | None:
@@ -38,13 +40,13 @@ def type_of(event: Mapping[str, Any]) -> str:
 
 def owner_name(owner: str | None) -> str:
     """A subagent, or the parent agent, as it is called in a message."""
-    return _PARENT if owner is None else f"subagent {owner!r}"
+    return _PARENT if owner is None else f"subagent {quoted(owner)}"
 
 
 def malformed(event: Mapping[str, Any], path: str, expected: str, state: str) -> RemoteProtocolError:
     """A described field is missing or has a wrong value."""
     return RemoteProtocolError(
-        f"{type_of(event)} is malformed at {path or '/'}: expected {expected}.",
+        f"{type_of(event)} is malformed at {cut(path) or '/'}: expected {expected}.",
         code="malformed_event",
         hint="Send the field as the protocol describes it; leave an optional one out, never send null.",
         event_type=type_of(event),
@@ -68,7 +70,7 @@ def run_order(event: Mapping[str, Any], problem: str, state: str) -> RemoteProto
 def not_open(event: Mapping[str, Any], noun: str, name: str, opener: str, state: str) -> RemoteProtocolError:
     """Content or an end for what nothing has opened."""
     return RemoteProtocolError(
-        f"{type_of(event)}: no {noun} {name!r} is open.",
+        f"{type_of(event)}: no {noun} {quoted(name)} is open.",
         code="not_open",
         hint=f"Send {opener} for it first, and nothing after its end.",
         event_type=type_of(event),
@@ -80,7 +82,7 @@ def not_open(event: Mapping[str, Any], noun: str, name: str, opener: str, state:
 def already_open(event: Mapping[str, Any], noun: str, name: str, state: str) -> RemoteProtocolError:
     """A start for what is open."""
     return RemoteProtocolError(
-        f"{type_of(event)}: the {noun} {name!r} is already open.",
+        f"{type_of(event)}: the {noun} {quoted(name)} is already open.",
         code="already_open",
         hint="End it first, or use another id.",
         event_type=type_of(event),
@@ -89,10 +91,11 @@ def already_open(event: Mapping[str, Any], noun: str, name: str, state: str) -> 
     )
 
 
-def left_open(event: Mapping[str, Any], things: Iterable[str], state: str) -> RemoteProtocolError:
+def left_open(event: Mapping[str, Any], things: Sequence[str], state: str) -> RemoteProtocolError:
     """RUN_FINISHED while something is open."""
+    more = f" and {len(things) - _NAMED} more" if len(things) > _NAMED else ""
     return RemoteProtocolError(
-        f"{type_of(event)} while these are still open: {', '.join(things)}.",
+        f"{type_of(event)} while these are still open: {', '.join(things[:_NAMED])}{more}.",
         code="left_open",
         hint="End everything before RUN_FINISHED; where that cannot be done, send RUN_ERROR instead.",
         event_type=type_of(event),
@@ -107,7 +110,7 @@ def owner_mismatch(
     """A subagentRunId that disagrees with whose the thing is."""
     return RemoteProtocolError(
         f"{type_of(event)} is attributed to {owner_name(event.get('subagentRunId'))}, which does not match "
-        f"the {noun} {name!r} of {owner_name(owner)}.",
+        f"the {noun} {quoted(name)} of {owner_name(owner)}.",
         code="owner_mismatch",
         hint="Repeat the opener's subagentRunId, or leave it out.",
         event_type=type_of(event),
@@ -119,7 +122,7 @@ def owner_mismatch(
 def subagent_order(event: Mapping[str, Any], name: str, problem: str, state: str) -> RemoteProtocolError:
     """A subagent's life cycle out of order."""
     return RemoteProtocolError(
-        f"{type_of(event)}: the subagent {name!r} {problem}.",
+        f"{type_of(event)}: the subagent {quoted(name)} {problem}.",
         code="subagent_order",
         hint="Announce each invocation once with SUBAGENT_STARTED, its parent before it, and end it once.",
         event_type=type_of(event),
@@ -143,7 +146,7 @@ def chunk_without_id(event: Mapping[str, Any], field: str, state: str) -> Remote
 def chunk_conflict(event: Mapping[str, Any], name: str, field: str, state: str) -> RemoteProtocolError:
     """A chunk that repeats a field with another value."""
     return RemoteProtocolError(
-        f"{type_of(event)}: its {field} does not match the one that {name!r} was opened with.",
+        f"{type_of(event)}: its {field} does not match the one that {quoted(name)} was opened with.",
         code="chunk_conflict",
         hint=f"Repeat the opener's {field}, or leave it out.",
         event_type=type_of(event),

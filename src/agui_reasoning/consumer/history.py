@@ -14,6 +14,7 @@ from ag_ui.core import Message
 
 from agui_reasoning.consumer.kinds import copy_json
 from agui_reasoning.consumer.models import message_model, whole_text
+from agui_reasoning.consumer.patch import Document
 
 __all__ = ["Call", "History", "Record"]
 
@@ -61,7 +62,8 @@ class Record:
     Attributes:
         id: Its id.
         role: Its role, which never changes.
-        content: What it holds besides streamed text: ``None``, the parts of a list, or an activity's object.
+        content: What it holds besides streamed text: ``None``, or the parts of a list.
+        document: An activity's object, which patches change.
         text: Its streamed text; ``None`` where there is no text at all.
         calls: Its tool calls; ``None`` where the field is absent.
         members: Everything else, under its wire name.
@@ -70,6 +72,7 @@ class Record:
     id: str
     role: str
     content: Any = None
+    document: Document | None = None
     text: Pieces | None = None
     calls: list[Call] | None = None
     members: JSONObject = field(default_factory=dict)
@@ -85,6 +88,8 @@ class Record:
         content = message.get("content")
         if isinstance(content, str):
             record.text = Pieces(content)
+        elif record.role == "activity":
+            record.document = Document(copy_json(content))
         else:
             record.content = copy_json(content)
         if "toolCalls" in message:
@@ -116,6 +121,8 @@ class Record:
         return message
 
     def _content(self) -> JSONObject:
+        if self.document is not None:
+            return {"content": self.document.value}
         text = None if self.text is None else self.text.read()
         if self.content is None:
             return {} if text is None else {"content": text}
@@ -144,6 +151,7 @@ class History:
         self._calls: dict[str, Call] = {}
         self._kinds: dict[str, dict[Record, None]] = {}
         self._results_end: dict[Record, Record] = {}
+        self._ends_of: dict[Record, Record] = {}
 
     def __iter__(self) -> Iterator[Record]:
         record = self._first
@@ -158,6 +166,10 @@ class History:
     def call(self, call_id: str) -> Call | None:
         """Find a tool call."""
         return self._calls.get(call_id)
+
+    def of_kinds(self, kinds: Iterable[str]) -> Iterator[Record]:
+        """The messages of some kinds, in no order."""
+        return (record for kind in kinds for record in self._kinds.get(kind, ()))
 
     def append(self, record: Record) -> None:
         """Put a message at the end."""
@@ -176,13 +188,17 @@ class History:
         while place._after is not None and place._after.role == "tool":
             place = place._after
         self._link(place, record)
-        self._results_end[call.owner] = record
+        self._note_end(call.owner, record)
 
     def replace(self, old: Record, new: Record) -> None:
         """Put a message in the place of another with its id."""
         before = old._before
         self._unlink(old)
         self._link(before, new)
+        if old.role == "tool":
+            self._renew_row(old, new)
+        else:
+            self._results_end.pop(old, None)
 
     def release_calls(self, record: Record) -> None:
         """Let the calls of a message be found elsewhere: it is about to be replaced."""
@@ -203,7 +219,32 @@ class History:
         ]
         for record in dropped:
             self._unlink(record)
+        if dropped:
+            self._forget_rows()
         return dropped
+
+    # -- rows of results: where each begins that was once walked to its end, and where it ends
+
+    def _note_end(self, owner: Record, end: Record) -> None:
+        before = self._results_end.get(owner)
+        if before is not None:
+            self._ends_of.pop(before, None)
+        self._results_end[owner], self._ends_of[end] = end, owner
+
+    def _renew_row(self, old: Record, new: Record) -> None:
+        """A result was replaced: its row ends as before, ends sooner, or has a gap."""
+        owner = self._ends_of.pop(old, None)
+        end = new if new.role == "tool" else new._before
+        if owner is not None and end is not None:
+            self._note_end(owner, end)
+        elif new.role != "tool":
+            self._forget_rows()
+
+    def _forget_rows(self) -> None:
+        self._results_end.clear()
+        self._ends_of.clear()
+
+    # -- the list
 
     def _link(self, before: Record | None, record: Record) -> None:
         after = self._first if before is None else before._after
@@ -234,7 +275,6 @@ class History:
         if self._by_id.get(record.id) is record:
             del self._by_id[record.id]
         self.release_calls(record)
-        self._results_end.clear()  # the row of results may have a gap now
 
 
 def kind_of(role: str) -> str:

@@ -12,10 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from agui_reasoning.limits import Limits
+
 __all__ = [
     "ANY",
     "DROP",
     "FLAG",
+    "NESTING",
     "OPEN",
     "PRESENT",
     "TEXT",
@@ -34,6 +37,14 @@ __all__ = [
     "Whole",
     "copy_json",
 ]
+
+_LEVELS: Final = Limits().nesting
+NESTING: Final = _LEVELS - 5
+"""Levels of objects and arrays in a value that is open to anything.
+
+With the five around the deepest of them, the metadata of a tool call, a run input then has no more levels
+than `Limits` allows by default; pydantic writes 255 at most, and its parser reads 200.
+"""
 
 DROP: Final = object()
 """What reading gives for material that this version does not know: its place decides what goes with it."""
@@ -147,7 +158,7 @@ class AnyJSON:
         """Copy the value."""
         if value is None and not self.null:
             raise Malformed("a value, or no field at all")
-        return copy_json(value)
+        return copy_json(value, NESTING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +169,7 @@ class Open:
         """Copy the object."""
         if not isinstance(value, Mapping):
             raise Malformed("an object")
-        return copy_json(value)
+        return copy_json(value, NESTING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +221,7 @@ class Obj:
                 else:
                     removed[mark:] = [f"/{name}"]
             elif self.open:
-                kept[name] = copy_json(member)
+                kept[name] = copy_json(member, NESTING)
             else:
                 removed.append(f"/{name}")
         if not self.required <= kept.keys():
@@ -269,30 +280,36 @@ def _step(kind: Kind, value: Any, name: str, removed: list[str]) -> Any:
     return item
 
 
-def copy_json(value: Any) -> Any:
+def copy_json(value: Any, levels: int = _LEVELS) -> Any:
     """Copy a JSON value.
 
     Raises:
-        Malformed: It is none: NaN, an infinity, a key that is no string, an object of Python's.
+        Malformed: It is none: NaN, an infinity, a key that is no string, an object of Python's. Or it is
+            nested more deeply than so many levels.
     """
     kind = type(value)
     if kind is str or kind is int or kind is bool or value is None:
         return value
-    if kind is dict:
-        return {_key(name): copy_json(member) for name, member in value.items()}
-    if kind is list:
-        return [copy_json(element) for element in value]
-    return _copy_unusual(value)
+    if kind is dict or kind is list:
+        return _copy_container(value, levels)
+    return _copy_unusual(value, levels)
 
 
-def _copy_unusual(value: Any) -> Any:
+def _copy_container(value: Any, levels: int) -> Any:
+    if levels == 0:
+        raise Malformed(f"at most {NESTING} levels of nesting")
+    levels -= 1
+    if isinstance(value, Mapping):
+        return {_key(name): copy_json(member, levels) for name, member in value.items()}
+    return [copy_json(element, levels) for element in value]
+
+
+def _copy_unusual(value: Any, levels: int) -> Any:
     if isinstance(value, float):
         if math.isfinite(value):
             return float(value)
-    elif isinstance(value, Mapping):
-        return {_key(name): copy_json(member) for name, member in value.items()}
-    elif isinstance(value, (list, tuple)):
-        return [copy_json(element) for element in value]
+    elif isinstance(value, (Mapping, list, tuple)):
+        return _copy_container(value, levels)
     elif isinstance(value, str):
         return str.__str__(value)
     elif isinstance(value, int):

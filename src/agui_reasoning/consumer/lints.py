@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from agui_reasoning.consumer.history import Record
-from agui_reasoning.consumer.notices import Notice
+from agui_reasoning.consumer.history import Record, kind_of
+from agui_reasoning.consumer.notices import Notice, quoted
 from agui_reasoning.consumer.reduce import Reducer
 from agui_reasoning.strict_json import Malformed, load
 
@@ -19,6 +19,7 @@ JSONObject: TypeAlias = dict[str, Any]
 Report: TypeAlias = Callable[[int, Notice], None]
 
 _JSON_MARK = '{"k":"agui-reasoning"'
+_NAMED: Final = 10
 _TOKEN_TYPE = "agui-reasoning+jwe"  # noqa: S105 -- a media type
 
 
@@ -68,7 +69,8 @@ class Lints:
         self._end_run()
         for (subtype, name), index in self._homeless.items():
             noun = "tool call" if subtype == "tool-call" else "message"
-            message = f"There is no {noun} {name!r} for this value, in all of the stream: it is lost."
+            what = f"{noun} {quoted(name)}"
+            message = f"There is no {what} for this value, in all of the stream: it is lost."
             remedy = "Open the message or tool call it names first; an empty reasoning message will do."
             self.report(index, Notice("unknown_entity", message, remedy))
         self._homeless.clear()
@@ -111,7 +113,7 @@ class Lints:
         self._run.started.add(name)
         is_alike = held is not None and held.text is not None and (held.role == "reasoning") == thought
         if is_alike and not takes_turns:
-            message = f"The message {name!r} is opened again: what comes is appended to what it has."
+            message = f"The message {quoted(name)} is opened again: what comes is appended to what it has."
             remedy = "Use a new id for each message; history is restated by a snapshot, not streamed again."
             self.report(index, Notice("reopened_id", message, remedy))
         self._arrived("message", name)
@@ -125,7 +127,8 @@ class Lints:
 
     def _call_start(self, event: JSONObject, index: int) -> None:
         if "parentMessageId" not in event and self.reducer.history.call(event["toolCallId"]) is None:
-            message = f"The call {event['toolCallId']!r} names no parentMessageId: clients make up a message."
+            name = quoted(event["toolCallId"])
+            message = f"The call {name} names no parentMessageId: clients make up a message."
             remedy = "Name the assistant message of the model's response; parallel calls share it."
             self.report(index, Notice("missing_parent", message, remedy))
         self._arrived("tool-call", event["toolCallId"])
@@ -146,7 +149,8 @@ class Lints:
         if held not in (None, event["encryptedValue"]) and not (
             is_ours(held) and is_ours(event["encryptedValue"])
         ):
-            message = f"A second value for {name!r} replaces the first: clients keep the last one only."
+            shown = quoted(name)
+            message = f"A second value for {shown} replaces the first: clients keep the last one only."
             remedy = "Send one value per message or tool call, with everything in it."
             self.report(index, Notice("replaced_value", message, remedy))
 
@@ -159,7 +163,8 @@ class Lints:
 
     def _homeless_value(self, subtype: str, name: str, index: int) -> None:
         if subtype == "message" and name in self._spans and self.reducer.history.get(name) is None:
-            message = f"The value names {name!r}, which is a span: spans hold nothing, so it is lost."
+            shown = quoted(name)
+            message = f"The value names {shown}, which is a span: spans hold nothing, so it is lost."
             remedy = "Name the reasoning message inside; open an empty one where there is no text."
             self.report(index, Notice("stored_on_span", message, remedy))
         else:
@@ -169,7 +174,7 @@ class Lints:
         """Something now exists; a value that came before it was dropped."""
         index = self._homeless.pop((subtype, name), None)
         if index is not None:
-            message = f"The value for {name!r} comes before what it belongs to: clients drop it."
+            message = f"The value for {quoted(name)} comes before what it belongs to: clients drop it."
             remedy = "Send it after the start of the message or tool call."
             self.report(index, Notice("value_before_entity", message, remedy))
 
@@ -188,22 +193,21 @@ class Lints:
             remedy = "Send snapshots at the start of a run, before anything is streamed."
             self.report(index, Notice("snapshot_after_reasoning", message, remedy))
         told = {message["id"]: message for message in event["messages"]}
-        tracks_reasoning = any(message["role"] == "reasoning" for message in event["messages"])
-        lost = sorted(
-            {name for record in self.reducer.history for name in _lost(record, told, tracks_reasoning)}
-        )
+        kinds = {"other", *(kind_of(message["role"]) for message in event["messages"])}
+        held = self.reducer.history.of_kinds(kinds)
+        lost = sorted({name for record in held for name in _lost(record, told)})
         if lost:
-            message = f"The snapshot withdraws the encrypted value of {', '.join(map(repr, lost))}."
+            more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
+            names = ", ".join(map(quoted, lost[:_NAMED]))
+            message = f"The snapshot withdraws the encrypted value of {names}{more}."
             remedy = "Restate encryptedValue, and encryptedValueType, of every message and call that has one."
             self.report(index, Notice("snapshot_drops_value", message, remedy))
         for one in event["messages"]:
             self._arrived_message(one)
 
 
-def _lost(record: Record, told: dict[str, JSONObject], tracks_reasoning: bool) -> list[str]:
+def _lost(record: Record, told: dict[str, JSONObject]) -> list[str]:
     """The ids of a held message and its calls whose values a snapshot does away with."""
-    if record.id not in told and record.role == "reasoning" and not tracks_reasoning:
-        return []
     restated = told.get(record.id, {})
     kept = {call["id"] for call in restated.get("toolCalls", ()) if "encryptedValue" in call}
     lost = [

@@ -5,11 +5,23 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from agui_reasoning.errors import AGUIReasoningWarning
 
-__all__ = ["Notice", "Sink", "told"]
+__all__ = ["Notice", "Sink", "cut", "quoted", "told"]
+
+_SHOWN: Final = 120
+
+
+def cut(name: str) -> str:
+    """A path or type as messages show it: not endless."""
+    return name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
+
+
+def quoted(name: str) -> str:
+    """An id or name as messages show it."""
+    return repr(cut(name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from agui_reasoning.consumer.boundary import upgrade_message
 from agui_reasoning.consumer.enforce import inspect
 from agui_reasoning.consumer.kinds import ANY, DROP, Kind, Malformed
 from agui_reasoning.consumer.models import plain
-from agui_reasoning.consumer.notices import Notice, Sink
+from agui_reasoning.consumer.notices import Notice, Sink, cut
 from agui_reasoning.consumer.schema import MESSAGE, RUN_AGENT_INPUT
 from agui_reasoning.errors import LocalProtocolError
 
@@ -58,9 +58,9 @@ def clean_state(state: Any) -> Any:
     known, _, fault = inspect(ANY, value)
     if fault is not None:
         raise LocalProtocolError(
-            "The state is not JSON.",
+            f"The state cannot be sent: expected {fault.expected}.",
             code="bad_state",
-            hint="Use objects, arrays, strings, finite numbers, true, false and null.",
+            hint="Use objects, arrays, strings, finite numbers, true, false and null, nested a few levels.",
         )
     return known
 
@@ -78,7 +78,7 @@ def clean_input(run_input: JSONObject, warn: Sink) -> JSONObject:
     if cleaned is None or isinstance(cleaned, Malformed):
         path, expected = ("", "a run input") if cleaned is None else (cleaned.path, cleaned.expected)
         raise LocalProtocolError(
-            f"The run input is malformed at {path or '/'}: expected {expected}.",
+            f"The run input is malformed at {cut(path) or '/'}: expected {expected}.",
             code="bad_input",
             hint=_HINT,
         )
@@ -138,12 +138,14 @@ def _clean(kind: Kind, value: Mapping[str, Any], what: str, warn: Sink) -> JSONO
         warn(Notice("unknown_member", f"{what} is of a kind this version does not know; removed.", _REMEDY))
         return None
     for path in removed:
-        warn(Notice("unknown_member", f"{what} has something unknown at {path}; removed.", _REMEDY))
+        warn(Notice("unknown_member", f"{what} has something unknown at {cut(path)}; removed.", _REMEDY))
     members: JSONObject = known
     return members
 
 
 def _bad_message(path: str, expected: str) -> LocalProtocolError:
     return LocalProtocolError(
-        f"The message is malformed at {path or '/'}: expected {expected}.", code="bad_message", hint=_HINT
+        f"The message is malformed at {cut(path) or '/'}: expected {expected}.",
+        code="bad_message",
+        hint=_HINT,
     )

@@ -10,8 +10,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 from agui_reasoning.consumer.history import Call, History, Record, kind_of
 from agui_reasoning.consumer.kinds import copy_json
-from agui_reasoning.consumer.notices import Notice, Sink
-from agui_reasoning.consumer.patch import PatchError, apply_patch
+from agui_reasoning.consumer.notices import Notice, Sink, quoted
+from agui_reasoning.consumer.patch import Document, PatchError
 
 __all__ = ["Reducer", "Status"]
 
@@ -41,8 +41,7 @@ class Reducer:
 
     def __init__(self, warn: Sink, state: Any) -> None:
         self._warn = warn
-        self._state = state
-        self._state_is_lent = False
+        self._state = Document(state)
         self._calls: dict[str, bool] = {}
         self._named: list[str] | None = None
         self.history = History()
@@ -58,10 +57,9 @@ class Reducer:
 
     # -- what others read and do
 
-    def lend_state(self) -> Any:
-        """Give the state out; from now on a change goes to a copy, so that what was given stays as it is."""
-        self._state_is_lent = True
-        return self._state
+    def state(self) -> Any:
+        """The state, which stays as it is: a change gives another one."""
+        return self._state.value
 
     def pending_calls(self) -> list[Call]:
         """The calls that wait for an answer from the client (C55).
@@ -158,10 +156,10 @@ class Reducer:
         """Find the message that streamed text goes into; a snapshot may have taken it away (C48)."""
         record = self.history.get(event["messageId"])
         if record is None:
-            self._lost(event, f"the message {event['messageId']!r} is not held")
+            self._lost(event, f"the message {quoted(event['messageId'])} is not held")
             return None
         if record.role == "activity":
-            self._lost(event, f"the message {event['messageId']!r} is an activity")
+            self._lost(event, f"the message {quoted(event['messageId'])} is an activity")
             return None
         return record
 
@@ -185,7 +183,8 @@ class Reducer:
         if held is not None and held.role == "assistant":
             return held
         if held is not None:
-            message = f"TOOL_CALL_START: its parent {name!r} is a {held.role} message, no assistant message."
+            what = f"is a {held.role} message, no assistant message"
+            message = f"TOOL_CALL_START: its parent {quoted(name)} {what}."
             remedy = "Name an assistant message, or one that does not exist yet, as parentMessageId."
             self._warn(Notice("parent_not_assistant", message, remedy))
             name = event["toolCallId"]
@@ -205,7 +204,7 @@ class Reducer:
     def _held_call(self, event: JSONObject) -> Call | None:
         call = self.history.call(event["toolCallId"])
         if call is None:
-            self._lost(event, f"the tool call {event['toolCallId']!r} is not held")
+            self._lost(event, f"the tool call {quoted(event['toolCallId'])} is not held")
         return call
 
     def _call_result(self, event: JSONObject) -> None:
@@ -223,7 +222,8 @@ class Reducer:
         self.changed[event["messageId"]] = None
 
     def _renamed(self, event: JSONObject, call: Call) -> None:
-        message = f"TOOL_CALL_START: the call {call.id!r} comes again under another name; it is renamed."
+        name = quoted(call.id)
+        message = f"TOOL_CALL_START: the call {name} comes again under another name; it is renamed."
         self._warn(Notice("call_renamed", message, "Repeat the name, or use another id."))
         call.name = event["toolCallName"]
 
@@ -253,8 +253,8 @@ class Reducer:
     def _unknown_entity(self, event: JSONObject) -> None:
         noun = "tool call" if event["subtype"] == "tool-call" else "message that can hold one"
         message = (
-            f"REASONING_ENCRYPTED_VALUE is lost: there is no {noun} {event['entityId']!r}, so the next turn "
-            f"cannot return it."
+            f"REASONING_ENCRYPTED_VALUE is lost: there is no {noun} {quoted(event['entityId'])}, so the next "
+            f"turn cannot return it."
         )
         remedy = "Send the value after the start of the message or tool call it names; a span holds none."
         self._warn(Notice("unknown_entity", message, remedy))
@@ -283,16 +283,16 @@ class Reducer:
 
     def _activity_delta(self, event: JSONObject) -> None:
         record = self.history.get(event["messageId"])
-        if record is None or record.role != "activity":
+        if record is None or record.document is None:
             what = "is not held" if record is None else f"is a {record.role} message"
-            self._lost(event, f"the message {event['messageId']!r} {what}")
+            self._lost(event, f"the message {quoted(event['messageId'])} {what}")
             return
         self._touch(record, event)
-        self._patch_activity(record, event)
+        self._patch_activity(record, record.document, event)
 
-    def _patch_activity(self, record: Record, event: JSONObject) -> None:
+    def _patch_activity(self, record: Record, document: Document, event: JSONObject) -> None:
         try:
-            record.content = apply_patch(record.content, event["patch"], whole=dict)
+            document.patch(event["patch"], only_object=True)
         except PatchError as fault:
             self._unpatched(event, str(fault))
         else:
@@ -301,15 +301,11 @@ class Reducer:
     # -- state
 
     def _state_snapshot(self, event: JSONObject) -> None:
-        self._state = copy_json(event["snapshot"])
-        self._state_is_lent = False
+        self._state = Document(copy_json(event["snapshot"]))
 
     def _state_delta(self, event: JSONObject) -> None:
-        if self._state_is_lent:
-            self._state = copy_json(self._state)
-            self._state_is_lent = False
         try:
-            self._state = apply_patch(self._state, event["delta"])
+            self._state.patch(event["delta"])
         except PatchError as fault:
             self._unpatched(event, str(fault))
 
@@ -355,7 +351,8 @@ class Reducer:
         self.changed[record.id] = None
 
     def _shared(self, event: JSONObject, held: Record) -> None:
-        message = f"{event['type']} uses the id {held.id!r} of a {held.role} message: the two become mixed."
+        name = quoted(held.id)
+        message = f"{event['type']} uses the id {name} of a {held.role} message: the two become mixed."
         self._warn(Notice("shared_id", message, _UNIQUE_IDS))
 
     def _lost(self, event: JSONObject, why: str) -> None:
@@ -382,7 +379,8 @@ def _merge(members: JSONObject, event: JSONObject) -> None:
 
 def _activity(event: JSONObject, kept: JSONObject) -> Record:
     members = kept | _some(event, ("activityType", "subagentRunId"))
-    return Record(event["messageId"], "activity", copy_json(event["content"]), members=members)
+    document = Document(copy_json(event["content"]))
+    return Record(event["messageId"], "activity", document=document, members=members)
 
 
 _HANDLERS: Final[dict[str, Callable[[Reducer, JSONObject], None]]] = {

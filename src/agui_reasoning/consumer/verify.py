@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any, Final, TypeAlias
 
 from agui_reasoning.consumer import faults
-from agui_reasoning.consumer.notices import Notice, Sink
+from agui_reasoning.consumer.notices import Notice, Sink, quoted
 from agui_reasoning.protocol import PROTOCOL_VERSION
 
 __all__ = ["Phase", "Verifier"]
@@ -84,8 +84,8 @@ class _Run:
             ("tool call", self.calls),
             ("subagent", self.subagents),
         ):
-            yield from (f"{noun} {name!r}" for name in names)
-        yield from (f"step {name!r} of {faults.owner_name(owner)}" for owner, name in self.steps)
+            yield from (f"{noun} {quoted(name)}" for name in names)
+        yield from (f"step {quoted(name)} of {faults.owner_name(owner)}" for owner, name in self.steps)
 
 
 class Verifier:
@@ -137,7 +137,7 @@ class Verifier:
     def _run_started(self, event: JSONObject) -> None:
         self._check_version(event)
         if self._thread_id not in (None, event["threadId"]):
-            self._identity(event, f"is on another thread, {event['threadId']!r}")
+            self._identity(event, f"is on another thread, {quoted(event['threadId'])}")
         self._thread_id = event["threadId"]
         self._run = _Run(event["threadId"], event["runId"])
         self._seed(event.get("input", {}).get("messages", ()), replace=False)
@@ -150,7 +150,9 @@ class Verifier:
         if theirs is None or ours is None:
             problem = f"a protocol version that this consumer cannot interpret, {declared[:40]!r}"
         elif tuple(map(int, theirs.groups())) > tuple(map(int, ours.groups())):
-            problem = f"protocol version {declared!r}, newer than the {PROTOCOL_VERSION!r} of this consumer"
+            problem = (
+                f"protocol version {quoted(declared)}, newer than the {PROTOCOL_VERSION!r} of this consumer"
+            )
         else:
             return
         message = f"RUN_STARTED declares {problem}; what is unknown in it will be removed."
@@ -162,16 +164,16 @@ class Verifier:
         if left:
             raise faults.left_open(event, left, self.state)
         if event["runId"] != self._run.run_id:
-            self._identity(event, f"names another run, {event['runId']!r}")
+            self._identity(event, f"names another run, {quoted(event['runId'])}")
         if event["threadId"] != self._run.thread_id:
-            self._identity(event, f"names another thread, {event['threadId']!r}")
+            self._identity(event, f"names another thread, {quoted(event['threadId'])}")
         self._check_interrupts(event.get("outcome", {}).get("interrupts", ()))
 
     def _check_interrupts(self, interrupts: Iterable[JSONObject]) -> None:
         seen: set[str] = set()
         for interrupt in interrupts:
             if interrupt["id"] in seen:
-                message = f"RUN_FINISHED has two interrupts with the id {interrupt['id']!r}."
+                message = f"RUN_FINISHED has two interrupts with the id {quoted(interrupt['id'])}."
                 remedy = "Give each interrupt of a run its own id: one answer would cover both."
                 self._warn(Notice("duplicate_interrupt", message, remedy))
             seen.add(interrupt["id"])
@@ -314,7 +316,7 @@ class Verifier:
         if name in run.ended_subagents:
             raise faults.subagent_order(event, name, "has already ended in this run", self.state)
         if parent is not None and parent not in run.subagents and parent not in run.ended_subagents:
-            problem = f"has a parent that never started, {parent!r}"
+            problem = f"has a parent that never started, {quoted(parent)}"
             raise faults.subagent_order(event, name, problem, self.state)
         run.subagents[name] = None
 

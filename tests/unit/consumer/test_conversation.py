@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any
-
 import pytest
 
 from agui_reasoning import Conversation, TruncatedRunError, check_events, reduce_events
-from agui_reasoning.consumer import history, kinds, reduce
 from tests.conformance.requirements import requirement
 from tests.support.play import FAILED, FINISHED, STARTED, Json, Played, call, ev, play, text, thought, value
+from tests.support.steps import Steps
 
 # -- the end of a stream
 
@@ -116,29 +113,6 @@ def test_reduce_events_gives_the_messages() -> None:
 # -- what it costs
 
 
-class Steps:
-    """Counts the lines that the consumer runs."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._rooms = {module.__file__ for module in (history, kinds, reduce)}
-
-    def _trace(self, frame: Any, event: str, argument: Any) -> Any:
-        if "agui_reasoning/consumer" not in frame.f_code.co_filename.replace("\\", "/"):
-            return None
-        self.count += event == "line"
-        return self._trace
-
-    def of(self, conversation: Conversation, event: Json) -> int:
-        self.count, before = 0, sys.gettrace()
-        sys.settrace(self._trace)
-        try:
-            conversation.receive(event)
-        finally:
-            sys.settrace(before)
-        return self.count
-
-
 def grown(size: int) -> Conversation:
     """A conversation with everything in it, many times."""
     conversation = Conversation(on_warning=lambda warning: None, state={"l": list(range(size))})
@@ -153,6 +127,9 @@ def grown(size: int) -> Conversation:
         for event in (thought("r", "delta")[1], text("m", "delta")[1], call("c", "delta")[1]):
             conversation.receive(event)
     conversation.receive(ev("ACTIVITY_SNAPSHOT", messageId="a", activityType="t", content={"l": [0] * size}))
+    first = [{"op": "add", "path": "/l/-", "value": 1}]  # a patch is dear once, for the containers it reaches
+    conversation.receive(ev("STATE_DELTA", delta=first))
+    conversation.receive(ev("ACTIVITY_DELTA", messageId="a", activityType="t", patch=first))
     return conversation
 
 
@@ -179,7 +156,7 @@ PROBES: list[Json] = [
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda event: event["type"])
 def test_an_event_costs_the_same_whatever_the_history(probe: Json) -> None:
-    small, large = (Steps().of(grown(size), probe) for size in (5, 500))
+    small, large = (Steps().of(grown(size).receive, probe) for size in (150, 600))
     assert small == large
 
 
@@ -195,7 +172,7 @@ def test_a_result_costs_the_same_behind_many_others() -> None:
             answer = ev("TOOL_CALL_RESULT", messageId=f"t{number}", toolCallId=f"c{number}", content="")
             conversation.receive(answer)
         last = ev("TOOL_CALL_RESULT", messageId="t", toolCallId=f"c{size - 1}", content="")
-        costs.append(Steps().of(conversation, last))
+        costs.append(Steps().of(conversation.receive, last))
     assert costs[0] == costs[1]
 
 

@@ -97,9 +97,9 @@ def test_values_are_copied_in(value: Any) -> None:
         assert document["a"] is not document["b"]
 
 
-def test_the_document_is_changed_in_place_and_may_have_to_stay_an_object() -> None:
+def test_the_document_stays_and_the_result_may_have_to_be_an_object() -> None:
     document: dict[str, Any] = {"a": {}}
-    assert apply_patch(document, [op("add", "/a/b", 1)]) is document
+    assert apply_patch(document, [op("add", "/a/b", 1)]) == {"a": {"b": 1}}
     with pytest.raises(PatchError, match="no object"):
-        apply_patch(document, [op("remove", "/a"), op("replace", "", 1)], whole=dict)
-    assert document == {"a": {"b": 1}}
+        apply_patch(document, [op("remove", "/a"), op("replace", "", 1)], only_object=True)
+    assert document == {"a": {}}
