@@ -227,6 +227,37 @@ def _function_calls(body: Body) -> list[str]:
     return faults
 
 
+def check_end(api: str, body: Body) -> list[str]:
+    """What a provider says, or does by itself, when it is to go on with words of the model's own.
+
+    Histories may end so on purpose, so this is no part of the other checks: it is for those that do not.
+    """
+    return _ENDS[api](body)
+
+
+def _anthropic_end(body: Body) -> list[str]:
+    messages = body["messages"]
+    if not messages or messages[-1]["role"] == "user":
+        return []
+    return ["This model does not support assistant message prefill. It must end with a user message."]
+
+
+def _responses_end(body: Body) -> list[str]:
+    items = [item for item in body["input"] if item.get("role") not in ("system", "developer")]
+    last = items[-1] if items else {"role": "user"}
+    answered = str(last.get("type")).endswith("_output") or last.get("role") == "user"
+    return [] if answered else ["input: nothing follows the model's last item"]
+
+
+def _chat_end(body: Body) -> list[str]:
+    said = [message["role"] for message in body["messages"] if message["role"] not in ("system", "developer")]
+    if not said or said[-1] in ("user", "tool"):
+        return []
+    return ["Expected last role User or Tool (or Assistant with prefix True) for serving"]
+
+
+_ENDS = {"anthropic-messages": _anthropic_end, "openai-responses": _responses_end, "openai-chat": _chat_end}
+
 STRICT_FIELDS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", "refusal"})
 """What OpenAI documents for a message; Groq, Cerebras and Mistral refuse anything else."""
 

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from ag_ui.core import DeveloperMessage, SystemMessage, Tool, UserMessage
 
 from agui_reasoning.errors import DecodeError
-from agui_reasoning.parts import Opaque, Part, ReasoningPart, ToolCallPart, Turn
+from agui_reasoning.parts import NativePart, Opaque, Part, ReasoningPart, ToolCallPart, Turn
 from agui_reasoning.policy import EchoRule, Kinship, Scope
 from agui_reasoning.providers.payload import JSONObject
+from agui_reasoning.strict_json import dump
 
 __all__ = [
+    "GO_ON",
     "Answer",
     "Content",
     "Conversation",
@@ -29,10 +31,12 @@ __all__ = [
     "Step",
     "Unit",
     "Verdict",
+    "as_json",
     "as_object",
     "data_uri",
     "file_name",
     "in_scope",
+    "is_readable",
     "leftovers",
     "media_type",
     "reasoning_units",
@@ -47,6 +51,9 @@ Said: TypeAlias = UserMessage | SystemMessage | DeveloperMessage
 
 Content: TypeAlias = str | list[Any]
 """The content of a message: a string, or AG-UI content parts."""
+
+GO_ON: Final = "(Something was cut off here. Please continue.)"
+"""What the user says where the request would else end with the model's turn because of what was left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +87,11 @@ class Unit:
     def cut(self) -> bool:
         """It is a call that was cut: it stands here only because something may have led to it."""
         return isinstance(self.part, ToolCallPart) and self.part.status == "incomplete"
+
+    @property
+    def apart(self) -> bool:
+        """It is told of in the report, and reasoning has no part in what becomes of it."""
+        return self.cut or isinstance(self.part, NativePart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,14 +180,14 @@ class Ledger:
     def drop_step(self, step: Step) -> None:
         """Nothing of a response is in the body, so nobody minds what of its reasoning is not."""
         for unit in step.units:
-            if unit.key in self.verdicts:
+            if unit.key in self.verdicts and not unit.apart:
                 self.drop(unit, unit.refused or "orphan", minded=False)
 
     def stand_in(self, units: Iterable[Unit]) -> None:
         """A placeholder is in the place of these."""
         for unit in units:
             name, before = self.verdicts.get(unit.key, ("", None))
-            if before is not None and before.outcome == "dropped":
+            if before is not None and before.outcome == "dropped" and not unit.apart:
                 self.verdicts[unit.key] = name, Verdict("placeholder", before.reason)
                 self.missed.discard(unit.key)
 
@@ -254,12 +266,25 @@ def reasoning_units(step: Step) -> list[Unit]:
     return [unit for unit in step.units if isinstance(unit.part, ReasoningPart) and not unit.refused]
 
 
+def is_readable(call: ToolCallPart) -> bool:
+    """Whether the arguments of a call are a JSON object; none at all are an empty one."""
+    try:
+        call.args  # noqa: B018
+    except DecodeError:
+        return False
+    return True
+
+
 def as_object(call: ToolCallPart) -> JSONObject:
     """Arguments for an API that wants an object; what is none is kept under a name of its own."""
-    try:
-        return call.args
-    except DecodeError:
-        return {"arguments": call.arguments}
+    return call.args if is_readable(call) else {"arguments": call.arguments}
+
+
+def as_json(call: ToolCallPart) -> str:
+    """The same for an API that wants JSON text; an object stays as it was written."""
+    if not is_readable(call):
+        return dump(as_object(call))
+    return "{}" if call.arguments.strip() in ("", "null") else call.arguments
 
 
 def text_of(content: Content, ledger: Ledger, where: str) -> str:

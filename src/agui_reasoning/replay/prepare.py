@@ -1,24 +1,44 @@
 """A history made ready for an encoder: results beside their calls, and a verdict on every unit.
 
 What no provider accepts is settled here, the same way for all: a call that was cut is left out with its
-result, a call nobody answered gets an answer that says so, a result without a call is left out.
+result, a call nobody answered gets an answer that says so, a result without a call is left out. Where that
+would let a request end with the model's own words, the user says something.
 """
 
 from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import count
 
 from ag_ui.core import DeveloperMessage, Message, SystemMessage, ToolMessage, UserMessage
 
-from agui_reasoning.parts import Origin, Part, ReasoningPart, ToolCallPart, ToolResultPart, Turn
+from agui_reasoning.parts import (
+    CUT_CALL_RESULT,
+    Origin,
+    Part,
+    ReasoningPart,
+    ToolCallPart,
+    ToolResultPart,
+    Turn,
+)
 from agui_reasoning.policy import EchoRule, Kinship, Scope
 from agui_reasoning.providers import provider_apis
 from agui_reasoning.providers.echo import kinship
-from agui_reasoning.providers.encoding import Answer, Content, Ledger, Said, Step, Unit, in_scope
+from agui_reasoning.providers.encoding import (
+    GO_ON,
+    Answer,
+    Content,
+    Ledger,
+    Said,
+    Step,
+    Unit,
+    in_scope,
+    is_readable,
+)
 
 __all__ = ["CallIds", "prepare"]
 
@@ -83,6 +103,7 @@ class _Draft:
         calls: Its calls that somebody but the provider answers.
         open: The numbers of those without a result, by call id.
         results: Results, by the number of the call.
+        misses_result: A result behind it has no call, and is left out.
     """
 
     turn: Turn
@@ -91,6 +112,7 @@ class _Draft:
     calls: list[ToolCallPart]
     open: dict[str, deque[int]] = field(default_factory=dict)
     results: dict[int, tuple[Content, bool]] = field(default_factory=dict)
+    misses_result: bool = False
 
     def __post_init__(self) -> None:
         for number, call in enumerate(self.calls):
@@ -103,6 +125,17 @@ class _Draft:
             return False
         self.results[waiting.popleft()] = content, is_error
         return True
+
+    def cut(self) -> set[int]:
+        """The numbers of the calls that were cut, answered or not."""
+        return {number for number, call in enumerate(self.calls) if self._is_cut(number, call)}
+
+    def _is_cut(self, number: int, call: ToolCallPart) -> bool:
+        if call.status == "incomplete":
+            return True
+        if number not in self.results:
+            return not is_readable(call)
+        return self.results[number][0] == CUT_CALL_RESULT
 
 
 def prepare(
@@ -134,19 +167,53 @@ def prepare(
     _match_results(items, drafts, ledger)
     names = _Names(ids)
     ready: list[Step | Said] = []
+    torn: set[int] = set()
     for index, item in enumerate(items):
         draft = placed.get(index)
         if draft is not None:
             step = _step(draft, target, rule, scope, names, current=index > loop)
             if index < known:
                 step = replace(step, answers=())
+            elif draft.misses_result or any(unit.cut for unit in step.units):
+                torn.add(len(ready))
             ready.append(replace(step, on_server=index <= known))
         elif isinstance(item, UserMessage | SystemMessage | DeveloperMessage) and index > known:
             ready.append(item)
     if ready and isinstance(ready[-1], Step):
-        ready[-1] = replace(ready[-1], last=not ready[-1].answers)
         _warn_of_waiting(drafts[-1], ledger)
+    ready = list(_prompted(ready, torn))
+    if ready and isinstance(ready[-1], Step):
+        ready[-1] = replace(ready[-1], last=not ready[-1].answers)
     return ready
+
+
+def _prompted(ready: Sequence[Step | Said], torn: set[int]) -> Iterator[Step | Said]:
+    """Let the user speak where the model's turn stands last only because of what was left out.
+
+    Args:
+        ready: The conversation.
+        torn: The numbers of the steps behind which a call or a result was left out.
+    """
+    models = owed = False
+    for number, item in enumerate(ready):
+        if isinstance(item, Step):
+            if owed:
+                yield UserMessage(id="", content=GO_ON)
+                models = False
+            models = not item.answers and (models or _speaks(item))
+            owed = models and number in torn
+        elif isinstance(item, UserMessage):
+            models = owed = False
+        yield item
+    if owed:
+        yield UserMessage(id="", content=GO_ON)
+
+
+def _speaks(step: Step) -> bool:
+    """Whether there may be something of it in the request; reasoning is never alone."""
+    return step.on_server or any(
+        not unit.cut and not isinstance(unit.part, ReasoningPart) for unit in step.units
+    )
 
 
 def _drafts(items: Sequence[Turn | Message]) -> list[_Draft]:
@@ -154,7 +221,7 @@ def _drafts(items: Sequence[Turn | Message]) -> list[_Draft]:
     for index, item in enumerate(items):
         if not isinstance(item, Turn):
             continue
-        calls = [part for part in item.parts if isinstance(part, ToolCallPart) and _is_open(part)]
+        calls = [part for part in item.parts if isinstance(part, ToolCallPart) and not part.server]
         draft = _Draft(item, len(drafts), index, calls)
         for part in item.parts:
             # The result of a tool of the agent's own may stand in the turn.
@@ -164,20 +231,17 @@ def _drafts(items: Sequence[Turn | Message]) -> list[_Draft]:
     return drafts
 
 
-def _is_open(call: ToolCallPart) -> bool:
-    """Somebody but the provider answers it; a call that was cut never comes to that."""
-    return not call.server and call.status == "complete"
-
-
 def _match_results(items: Sequence[Turn | Message], drafts: list[_Draft], ledger: Ledger) -> None:
     """Give each result to the latest call of its id before it that has none."""
     placed = {draft.index: draft for draft in drafts}
     waiting: dict[str, list[_Draft]] = {}
-    # A result has a reason to be superfluous when it repeats another, or its call was cut.
+    # A result has a reason to be superfluous when it repeats another.
     mentioned: set[str] = set()
+    last: _Draft | None = None
     for index, item in enumerate(items):
         draft = placed.get(index)
         if draft is not None:
+            last = draft
             mentioned |= {part.id for part in draft.turn.parts if isinstance(part, ToolCallPart)}
             for call_id in draft.open:
                 waiting.setdefault(call_id, []).append(draft)
@@ -185,6 +249,8 @@ def _match_results(items: Sequence[Turn | Message], drafts: list[_Draft], ledger
             taken = _answer_latest(waiting.get(item.tool_call_id, []), item)
             if not taken and item.tool_call_id not in mentioned:
                 ledger.note("A tool result has no call before it; it was left out.")
+                if last is not None:
+                    last.misses_result = True
 
 
 def _answer_latest(drafts: list[_Draft], message: ToolMessage) -> bool:
@@ -202,7 +268,7 @@ def _result(message: ToolMessage) -> tuple[Content, bool]:
 
 def _warn_of_waiting(draft: _Draft, ledger: Ledger) -> None:
     """In the middle of a history an unanswered call was passed over; at its end somebody forgot it."""
-    waiting = len(draft.calls) - len(draft.results)
+    waiting = len({*range(len(draft.calls))} - draft.cut() - set(draft.results))
     if waiting:
         ledger.note(
             f"{waiting} call(s) at the end of the history have no result. "
@@ -223,7 +289,8 @@ def _step(
     current: bool,
 ) -> Step:
     name = draft.turn.id or f"turn{draft.number}"
-    calls = bool(draft.calls)
+    cut = draft.cut()
+    calls = len(cut) < len(draft.calls)
     judge = _Judge(
         target,
         rule,
@@ -232,14 +299,18 @@ def _step(
     )
     units: list[Unit] = []
     answers: list[Answer] = []
+    numbers = count()
     for index, part in enumerate(draft.turn.parts):
         if not _belongs(part, draft):
             continue
+        number = next(numbers) if isinstance(part, ToolCallPart) and not part.server else -1
+        if isinstance(part, ToolCallPart) and number in cut:
+            part = replace(part, status="incomplete")
         unit = judge.unit(part, draft.turn.origin, (draft.number, index), _unit_name(draft.turn, index, name))
         if isinstance(part, ToolCallPart) and not unit.cut:
             unit = replace(unit, call_id=names.give(_wanted(unit, part)))
             if not part.server:
-                content, is_error = draft.results.get(len(answers), (UNANSWERED, True))
+                content, is_error = draft.results.get(number, (UNANSWERED, True))
                 answers.append(Answer(unit, content, is_error))
         units.append(unit)
     return Step(draft.turn, tuple(units), tuple(answers), current)

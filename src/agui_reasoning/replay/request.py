@@ -18,12 +18,12 @@ from agui_reasoning.errors import (
     ReasoningLostWarning,
 )
 from agui_reasoning.limits import DEFAULT_LIMITS, Limits
-from agui_reasoning.parts import Opaque, Origin, Quiet, ReasoningPart, Turn
+from agui_reasoning.parts import NativePart, Opaque, Origin, Quiet, ReasoningPart, Turn
 from agui_reasoning.policy import NO_RULE, EchoFlag, EchoRule
 from agui_reasoning.providers import provider_api, provider_apis
 from agui_reasoning.providers.api import ProviderAPI
 from agui_reasoning.providers.echo import rule_for
-from agui_reasoning.providers.encoding import Encoding, Ledger, Said, Step
+from agui_reasoning.providers.encoding import Encoding, Ledger, Said, Step, Unit
 from agui_reasoning.replay.history import History, ReportEntry
 from agui_reasoning.replay.prepare import CallIds, prepare
 from agui_reasoning.replay.restore import restore
@@ -43,9 +43,10 @@ class ProviderRequest(Quiet):
             vendor's SDK, and never holds ``model`` or ``stream``.
         flags: Request fields the policy recommends, each with its reason. They are in the body only when the
             caller asked for it.
-        report: One entry per reasoning unit, and per call or text that carried a value: ``echoed``,
-            ``placeholder`` or ``dropped``. A unit is named by the message or call id it was seen under where
-            that is known, else ``<turn id>:<place in the turn>``.
+        report: One entry per reasoning unit, per call or text that carried a value, per block that goes back
+            verbatim, and per call that was cut: ``echoed``, ``placeholder`` or ``dropped``. A unit is named
+            by the message or call id it was seen under where that is known, else
+            ``<turn id>:<place in the turn>``.
         lost: The entries of units that the provider requires and that could not be sent.
     """
 
@@ -70,7 +71,7 @@ def build_request(
     api: str,
     history_or_messages: History | RunAgentInput | Mapping[str, Any] | Iterable[Message | Mapping[str, Any]],
     *,
-    provider: str | None,
+    provider: str | None = None,
     model: str | None,
     system: str | None = None,
     tools: Sequence[Tool | Mapping[str, Any]] = (),
@@ -94,7 +95,8 @@ def build_request(
     Args:
         api: One of `REQUEST_API_IDS`.
         history_or_messages: A `History`, or what ``restore`` takes.
-        provider: Who gets the request; ``None`` is the vendor of a single-vendor API.
+        provider: Who gets the request; default is the vendor of a single-vendor API. Where an API has several
+            and none is named, no reasoning is sent, with a warning.
         model: The model that gets it; it is not put into the body.
         system: System text before everything in the history.
         tools: AG-UI tools are converted; any other mapping passes verbatim, and wins over an AG-UI tool of
@@ -155,6 +157,7 @@ def build_request(
     told = {entry.unit: entry.reason for entry in history.report if entry.outcome == "dropped"}
     _settle(conversation, ledger, told)
     body = spec.load_encoder()(conversation, how)
+    _note_lost_blocks(conversation, ledger)
     body |= {} if previous_response_id is None else {"previous_response_id": previous_response_id}
     body |= {} if store is None else {"store": store}
     flags = _flags(rule, how)
@@ -214,6 +217,9 @@ def _settle(conversation: Iterable[Step | Said], ledger: Ledger, told: Mapping[s
             continue
         for unit in step.units:
             opaque: tuple[Opaque, ...] = getattr(unit.part, "opaque", ())
+            if unit.apart:
+                ledger.drop(unit, "on_server" if step.on_server else _left_out(unit), minded=False)
+                continue
             if not opaque and not isinstance(unit.part, ReasoningPart):
                 if unit.name in told and not step.on_server:
                     ledger.drop(unit, told[unit.name], minded=False)
@@ -221,6 +227,31 @@ def _settle(conversation: Iterable[Step | Said], ledger: Ledger, told: Mapping[s
             ledger.drop(unit, "on_server" if step.on_server else unit.refused or "no_place")
             if step.on_server:
                 ledger.missed.discard(unit.key)
+
+
+def _left_out(unit: Unit) -> str:
+    """Why a call that was cut, or a block that only its producer reads, is not in a request."""
+    if unit.cut:
+        return "incomplete"
+    return "no_place" if unit.at_home else f"{unit.kin}_origin"
+
+
+def _note_lost_blocks(conversation: Iterable[Step | Said], ledger: Ledger) -> None:
+    """Warn of blocks that were to go back verbatim and are not in the request."""
+    lost = [
+        unit.part.kind
+        for step in conversation
+        if isinstance(step, Step) and not step.on_server
+        for unit in step.units
+        if isinstance(unit.part, NativePart) and ledger.verdicts[unit.key][1].outcome == "dropped"
+    ]
+    if lost:
+        summed_up = any("compaction" in kind for kind in lost)
+        stands_for = ", and with it the conversation that was compacted" if summed_up else ""
+        ledger.note(
+            f"{len(lost)} block(s) cannot be sent to this target ({', '.join(sorted(set(lost))[:5])}); "
+            f"what they hold is left out{stands_for}."
+        )
 
 
 def _flags(rule: EchoRule, how: Encoding) -> tuple[EchoFlag, ...]:

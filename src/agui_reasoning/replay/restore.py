@@ -8,7 +8,8 @@ else does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ag_ui.core import Message
@@ -18,13 +19,13 @@ from agui_reasoning.crypto import Binding, KeyRing, token_key_id
 from agui_reasoning.envelope import OnUndecryptable, Opener
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.limits import DEFAULT_LIMITS, Limits
-from agui_reasoning.parts import Part, ReasoningPart, ToolCallPart, Turn
+from agui_reasoning.parts import CUT_CALL_RESULT, Part, ReasoningPart, ToolCallPart, Turn
 from agui_reasoning.replay.fallback import fallback_turns
 from agui_reasoning.replay.history import History, ReportEntry
 from agui_reasoning.replay.intake import Given, thread_of
 from agui_reasoning.replay.messages import as_message
 from agui_reasoning.replay.rebuild import rebuild
-from agui_reasoning.replay.seen import Place, Response, Seen, see
+from agui_reasoning.replay.seen import Place, Response, Seen, see, text_of
 from agui_reasoning.replay.shown import Shown
 
 __all__ = ["restore"]
@@ -174,10 +175,24 @@ def _in_order(seen: Seen, placed: list[tuple[Place, Turn]]) -> Iterator[Turn | M
             if message.get("role") != "tool" or str(message.get("toolCallId")) in results:
                 yield from _own(seen, message, results)
             continue
-        yield turn
+        yield _with_cut_calls(turn, results)
         for part in turn.parts:
             if isinstance(part, ToolCallPart):
                 yield from (as_message(message) for message in results.pop(part.id, ()))
+
+
+def _with_cut_calls(turn: Turn, results: Mapping[str, list[dict[str, Any]]]) -> Turn:
+    """The turn, with the calls marked that its run answered because they were cut."""
+    called = {part.id for part in turn.parts if isinstance(part, ToolCallPart)}
+    answers = {call_id: results[call_id][0] for call_id in called if call_id in results}
+    cut = {call_id for call_id, message in answers.items() if text_of(message) == CUT_CALL_RESULT}
+    if not cut:
+        return turn
+    parts = (
+        replace(part, status="incomplete") if isinstance(part, ToolCallPart) and part.id in cut else part
+        for part in turn.parts
+    )
+    return replace(turn, parts=tuple(parts))
 
 
 def _own(seen: Seen, message: dict[str, Any], results: dict[str, list[dict[str, Any]]]) -> Iterator[Message]:

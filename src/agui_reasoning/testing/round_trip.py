@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
+from ag_ui.core import ToolMessage
+
 from agui_reasoning.envelope import ENVELOPE_KEY
 from agui_reasoning.parts import (
     NativePart,
@@ -19,6 +21,7 @@ from agui_reasoning.parts import (
     Turn,
 )
 from agui_reasoning.providers.echo import rule_for
+from agui_reasoning.providers.encoding import is_readable
 from agui_reasoning.providers.registry import vendor_of
 from agui_reasoning.replay import History, ReportEntry, build_request
 from agui_reasoning.testing.front_ends import assistant_ui, copilotkit, tanstack
@@ -187,7 +190,13 @@ class Lane:
         request = build_request(
             origin.api or "", history, provider=origin.provider, model=origin.model, on_warning=ignore
         )
-        reported = [entry for turn in history.turns for entry in _seen(turn) if _is_reported(entry[0])]
+        answered = {m.tool_call_id for m in history.messages if isinstance(m, ToolMessage)}
+        reported = [
+            entry
+            for turn in history.turns
+            for entry in _seen(turn)
+            if _is_reported(entry[0]) or _is_cut(entry[0], answered)
+        ]
         sent: list[str] = []
         faults: list[str] = []
         for (part, seen), entry in zip(reported, request.report, strict=True):
@@ -264,8 +273,15 @@ def _is_native(part: Part) -> bool:
 
 
 def _is_reported(part: Part) -> bool:
-    """Whether the report of a request has an entry for it."""
-    return isinstance(part, ReasoningPart) or bool(getattr(part, "opaque", ()))
+    """Whether the report of a request has an entry for it, even if it is complete."""
+    return isinstance(part, ReasoningPart | NativePart) or bool(getattr(part, "opaque", ()))
+
+
+def _is_cut(part: Part, answered: set[str]) -> bool:
+    """Whether it is a call that does not go back."""
+    if not isinstance(part, ToolCallPart):
+        return False
+    return part.status == "incomplete" or not (part.server or part.id in answered or is_readable(part))
 
 
 def _holds(part: ReasoningPart, piece: ReasoningPart) -> bool:

@@ -121,7 +121,7 @@ def test_a_call_that_was_cut_goes_with_its_result_and_leaves_no_trailing_thinkin
     """Pain 7: an interrupted turn must not brick the session."""
     made = build(user(), turn(thinking(), call(status="incomplete")), told(), user("Go on."))
     assert [message["role"] for message in made.body["messages"]] == ["user"]
-    assert outcomes(made) == [("msg_1:0", "dropped", "orphan")]
+    assert outcomes(made) == [("msg_1:0", "dropped", "orphan"), ("toolu_1", "dropped", "incomplete")]
     assert made.lost == ()
 
 

@@ -141,7 +141,7 @@ def test_reasoning_of_an_interrupted_turn_is_an_orphan() -> None:
 def test_what_followed_a_call_that_was_cut_does_not_inherit_its_reasoning() -> None:
     made = build(user(), turn(thinking(), call(status="incomplete"), said()), user())
     assert made.body["input"][1] == {"role": "assistant", "content": "4C."}
-    assert reasons(made) == [("dropped", "orphan")]
+    assert reasons(made) == [("dropped", "orphan"), ("dropped", "incomplete")]
 
 
 def test_a_follower_without_an_id_takes_the_id_of_its_reasoning_along() -> None:
@@ -395,3 +395,13 @@ def test_no_id_stands_twice() -> None:
         ("echoed", ""),
         ("dropped", "duplicate_id"),
     ]
+
+
+def test_an_id_is_free_again_when_its_first_reasoning_was_an_orphan() -> None:
+    made = build(user(), turn(thinking()), user("Again."), turn(thinking(), said(), name="resp_2"), user())
+    assert kinds(made) == ["user", "user", "reasoning", "message", "user"]
+    assert reasons(made) == [("dropped", "orphan"), ("echoed", "")]
+    search = ToolCallPart("ws", "web_search", server=True)
+    made = build(user(), turn(thinking(), search, thinking(), said()), user())
+    assert kinds(made) == ["user", "reasoning", "message", "user"]
+    assert reasons(made) == [("dropped", "orphan"), ("echoed", "")]

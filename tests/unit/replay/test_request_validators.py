@@ -13,6 +13,7 @@ from tests.support.validators import (
     check_anthropic,
     check_chat,
     check_deepseek,
+    check_end,
     check_gemini_chat,
     check_kimi,
     check_openrouter,
@@ -193,3 +194,20 @@ def test_openrouter_refuses_unsigned_text_and_an_entry_in_two_messages() -> None
     assert check_openrouter(chat({**answer, "reasoning_details": [text]})) != []
     assert check_openrouter(chat({**answer, "reasoning_details": [{**text, "signature": "E"}]})) == []
     assert check_openrouter(chat(*[{**answer, "reasoning_details": [data]}] * 2)) != []
+
+
+@pytest.mark.parametrize(
+    ("api", "field", "whole", "torn"),
+    [
+        ("anthropic-messages", "messages", [USER], [USER, {"role": "assistant", "content": []}]),
+        ("openai-responses", "input", [{"role": "user"}], [{"role": "user"}, {"type": "message"}]),
+        ("openai-responses", "input", [{"type": "function_call_output"}], [{"type": "reasoning"}]),
+        ("openai-chat", "messages", [{"role": "tool"}], [{"role": "user"}, {"role": "assistant"}]),
+        ("openai-chat", "messages", [{"role": "user"}, {"role": "system"}], [{"role": "assistant"}]),
+    ],
+)
+def test_a_request_that_ends_with_the_models_turn_is_seen(
+    api: str, field: str, whole: list[Any], torn: list[Any]
+) -> None:
+    assert check_end(api, {field: whole}) == []
+    assert len(check_end(api, {field: torn})) == 1

@@ -15,6 +15,7 @@ from ag_ui.core import UserMessage
 from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from agui_reasoning.providers.anthropic_messages.decode import REDACTED, SIGNATURE
 from agui_reasoning.providers.encoding import (
+    GO_ON,
     Answer,
     Content,
     Conversation,
@@ -54,7 +55,8 @@ def encode(conversation: Conversation, how: Encoding) -> JSONObject:
             _extend(messages, "assistant", _assistant(item, how, pairs))
             _extend(messages, "user", [_result(answer, how.ledger) for answer in item.answers])
         elif isinstance(item, UserMessage):
-            _extend(messages, "user", _user(item, how.ledger))
+            open_end = bool(messages) and messages[-1]["role"] == "assistant"
+            _extend(messages, "user", _user(item, how.ledger, open_end=open_end))
         elif item.content.strip():
             system.append(item.content)
     _finish(messages)
@@ -101,7 +103,7 @@ def _assistant(step: Step, how: Encoding, pairs: set[Key]) -> list[JSONObject]:
     if not written:
         how.ledger.drop_step(step)
     for unit, block in written:
-        if block["type"] in THINKING:
+        if block["type"] in THINKING or isinstance(unit.part, NativePart):
             how.ledger.echo(unit)
     blocks = [block for _, block in written]
     return _with_placeholder(step, blocks, how)
@@ -223,11 +225,13 @@ def _result(answer: Answer, ledger: Ledger) -> JSONObject:
     return {**block, "is_error": True} if answer.is_error else block
 
 
-def _user(message: Said, ledger: Ledger) -> list[JSONObject]:
+def _user(message: Said, ledger: Ledger, *, open_end: bool) -> list[JSONObject]:
+    """The user's words. Without any, a request that ended with the model's would have it go on with those."""
     blocks = _blocks(message.content, ledger, "user message")
-    if not blocks:
-        ledger.note("A user message is blank; it was left out.")
-    return blocks
+    if blocks:
+        return blocks
+    ledger.note("A user message is blank; it was left out.")
+    return [_text_block(GO_ON)] if open_end else []
 
 
 def _blocks(content: Content, ledger: Ledger, where: str) -> list[JSONObject]:

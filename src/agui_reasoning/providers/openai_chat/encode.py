@@ -23,6 +23,7 @@ from agui_reasoning.providers.encoding import (
     Said,
     Step,
     Unit,
+    as_json,
     data_uri,
     file_name,
     media_type,
@@ -147,8 +148,8 @@ def _call(draft: _Draft, unit: Unit) -> JSONObject:
             "custom": {"name": part.name, "input": free},
         }
     else:
-        # Servers parse the string, and an empty one is no JSON.
-        function = {"name": part.name, "arguments": part.arguments if part.arguments.strip() else "{}"}
+        # Servers parse the string.
+        function = {"name": part.name, "arguments": as_json(part)}
         call = {"id": unit.call_id, "type": "function", "function": function}
     if "tool_calls" in draft.how.rule.field:
         _sign(call, draft, unit)

@@ -30,8 +30,10 @@ from agui_reasoning.providers.encoding import (
     Ledger,
     Step,
     Unit,
+    as_json,
     data_uri,
     file_name,
+    is_readable,
     leftovers,
     source_of,
     text_of,
@@ -46,7 +48,6 @@ __all__ = ["encode"]
 
 ENCRYPTED = ("openai.encrypted_content", "xai.encrypted_content")
 THOUGHT_SIGNATURES = ("perplexity.thought_signature",)
-EMPTY_ARGUMENTS = "{}"
 RESULT = "tool result"
 
 _MAY_LOSE_ID = frozenset({MESSAGE, FUNCTION, CUSTOM})
@@ -95,6 +96,7 @@ def _response(step: Step, how: Encoding, used: set[str]) -> list[JSONObject]:
     """The items of a response; ``used`` are the ids that the request holds, and gets theirs."""
     slots = list(_slots(step, how))
     if how.rule.pairs:
+        _drop_orphans(slots, how)
         _refuse_repeated(slots, how, used)
     _pair(slots, how)
     if how.rule.calls_together:
@@ -103,17 +105,19 @@ def _response(step: Step, how: Encoding, used: set[str]) -> list[JSONObject]:
         if slot.item is None:
             continue
         for unit in slot.units:
-            if slot.thinks or values(unit, *THOUGHT_SIGNATURES):
+            if slot.thinks or isinstance(unit.part, NativePart) or values(unit, *THOUGHT_SIGNATURES):
                 how.ledger.echo(unit)
+    used |= {slot.item["id"] for slot in slots if slot.item is not None and slot.item.get("id")}
     return [slot.item for slot in slots if slot.item is not None]
 
 
 def _refuse_repeated(slots: Sequence[_Slot], how: Encoding, used: set[str]) -> None:
     """Let no id stand twice: where items are known by their ids, the request would be refused."""
+    here: set[str] = set()
     for slot in slots:
         identity = (slot.item or {}).get("id")
-        if identity is None or identity not in used:
-            used |= {identity} if identity else set()
+        if not identity or (identity not in used and identity not in here):
+            here |= {identity} if identity else set()
         elif slot.thinks:
             slot.item = None
             how.ledger.drop(slot.units[0], "duplicate_id", minded=False)
@@ -155,22 +159,39 @@ def _calls_together(slots: Sequence[_Slot]) -> list[_Slot]:
 
 def _pair(slots: Sequence[_Slot], how: Encoding) -> None:
     """Let reasoning stand only before its follower, and items only behind their reasoning."""
-    unpaired = sent = False
-    runs = [(thinks, list(run)) for thinks, run in groupby(slots, key=lambda slot: slot.thinks)]
-    for number, (thinks, run) in enumerate(runs):
+    unpaired = False
+    for thinks, run, follower, kept_behind in _runs(slots, how):
         if thinks:
-            follower = runs[number + 1][1][0] if number + 1 < len(runs) else None
-            _settle(run, follower, how, kept_behind=how.rule.trailing == "keep" and sent)
+            _leave_out(run, _verdict(run, follower, how, kept_behind=kept_behind), how)
             unpaired = how.rule.pairs and any(slot.item is None for slot in run)
         elif unpaired:
             for slot in run:
                 _unpair(slot, how)
+
+
+def _drop_orphans(slots: Sequence[_Slot], how: Encoding) -> None:
+    """Take out reasoning that leads to nothing, so that its id is free for one that does."""
+    for thinks, run, follower, kept_behind in _runs(slots, how):
+        if thinks and _is_orphan(follower, kept_behind=kept_behind):
+            _leave_out(run, "orphan", how)
+
+
+def _runs(slots: Sequence[_Slot], how: Encoding) -> Iterator[tuple[bool, list[_Slot], _Slot | None, bool]]:
+    """Runs of reasoning and of what is not: its slots, the slot behind it, and whether it may stand last."""
+    sent = False
+    runs = [(thinks, list(run)) for thinks, run in groupby(slots, key=lambda slot: slot.thinks)]
+    for number, (thinks, run) in enumerate(runs):
+        follower = runs[number + 1][1][0] if number + 1 < len(runs) else None
+        yield thinks, run, follower, how.rule.trailing == "keep" and sent
         sent = sent or any(slot.item for slot in run)
 
 
-def _settle(run: list[_Slot], follower: _Slot | None, how: Encoding, *, kept_behind: bool) -> None:
-    """Take out a run of reasoning items that cannot go out."""
-    reason = _verdict(run, follower, how, kept_behind=kept_behind)
+def _is_orphan(follower: _Slot | None, *, kept_behind: bool) -> bool:
+    return not kept_behind if follower is None else follower.item is None
+
+
+def _leave_out(run: list[_Slot], reason: str, how: Encoding) -> None:
+    """Take out a run of reasoning items, if there is a reason."""
     for slot in run:
         if reason and slot.item is not None:
             slot.item = None
@@ -179,11 +200,9 @@ def _settle(run: list[_Slot], follower: _Slot | None, how: Encoding, *, kept_beh
 
 def _verdict(run: list[_Slot], follower: _Slot | None, how: Encoding, *, kept_behind: bool) -> str:
     """Why a run of reasoning items cannot go out; empty when it can."""
-    if follower is None and kept_behind:
-        return ""
-    if follower is None or follower.item is None:
+    if _is_orphan(follower, kept_behind=kept_behind):
         return "orphan"
-    if not how.rule.pairs:
+    if follower is None or follower.item is None or not how.rule.pairs:
         return ""
     if any(slot.item is None for slot in run):
         return "unpaired"
@@ -302,7 +321,7 @@ def _call(unit: Unit, how: Encoding, results: set[str]) -> _Slot | None:
     kind = leftovers(unit).get("type")
     if unit.cut or (part.server and not unit.at_home):
         return _Slot([unit], None)
-    action = isinstance(kind, str) and kind in _ACTION_OUTPUTS
+    action = isinstance(kind, str) and kind in _ACTION_OUTPUTS and (part.server or is_readable(part))
     if part.server and not action:
         # The item that holds call and result in one comes with the result.
         return None if part.id in results else _Slot([unit], None)
@@ -326,9 +345,9 @@ def _function(unit: Unit, how: Encoding) -> JSONObject:
         item["id"] = identity
     item |= {"call_id": unit.call_id, "name": part.name}
     if free:
-        item["input"] = str(_arguments(part).get("input", ""))
+        item["input"] = str(_arguments(part).get("input", "")) if is_readable(part) else part.arguments
     else:
-        item["arguments"] = part.arguments if part.arguments.strip() else EMPTY_ARGUMENTS
+        item["arguments"] = as_json(part)
     if signature := values(unit, *THOUGHT_SIGNATURES):
         item["thought_signature"] = signature[0].value
     return {**leftovers(unit, "id", "phase", "status"), **item}
@@ -378,7 +397,7 @@ def _output(answer: Answer, ledger: Ledger) -> JSONObject:
     part = answer.unit.part
     assert isinstance(part, ToolCallPart)
     kind = leftovers(answer.unit).get("type")
-    if answer.unit.kin == "same" and isinstance(kind, str) and kind in _ACTION_OUTPUTS:
+    if answer.unit.kin == "same" and isinstance(kind, str) and kind in _ACTION_OUTPUTS and is_readable(part):
         name, identity, write = _ACTION_OUTPUTS[kind]
         return {"type": name, identity: answer.call_id, **write(text_of(answer.content, ledger, RESULT))}
     name = f"{CUSTOM}_output" if _is_custom(part) else f"{FUNCTION}_output"
