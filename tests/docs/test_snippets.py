@@ -7,6 +7,8 @@ import io
 import json
 import os
 import pkgutil
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -26,6 +28,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 ENDING = [example for example in EXAMPLES if "uvicorn.run" not in example.read_text(encoding="utf-8")]
 BIN = Path(sys.executable).parent
 COMMAND = "agui-reasoning "
+NEEDS_A_SHELL = re.compile(r"[|&;<>()$`*?#~\n]")
 SECONDS = 60
 
 
@@ -93,14 +96,35 @@ def test_every_shown_output_is_compared() -> None:
 
 @pytest.mark.skipif(find_spec("agui_reasoning.cli") is None, reason="the command line does not exist yet")
 @pytest.mark.parametrize(("block", "command", "shown"), CONSOLE)
-def test_command_of_a_page_runs(block: Block, command: str, shown: str, tmp_path: Path) -> None:
+def test_command_of_a_page_runs(
+    block: Block,
+    command: str,
+    shown: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
     pytest.importorskip("typer", reason="the extra `cli` is not installed")
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    status, printed = run_command(command.removeprefix("$ "), tmp_path, interrupt=block.serves)
+    command = command.removeprefix("$ ").strip()
+    if block.serves or NEEDS_A_SHELL.search(command) or not command.startswith(COMMAND):
+        status, printed = run_command(command, tmp_path, interrupt=block.serves)
+    else:
+        monkeypatch.chdir(tmp_path)
+        status, printed = call_command(command, capfdbinary)
     assert status == block.exit_code, printed
     if shown:
         check = doctest.OutputChecker().check_output
         assert check(shown, printed, doctest.ELLIPSIS), printed
+
+
+def call_command(command: str, capture: pytest.CaptureFixture[bytes]) -> tuple[int, str]:
+    """Run one command of ours in this process; give its status and what it printed."""
+    from agui_reasoning.cli import main
+
+    status = main(shlex.split(command.removeprefix(COMMAND)))
+    out, err = capture.readouterr()
+    return status, (out + err).decode()
 
 
 def run_command(command: str, folder: Path, *, interrupt: bool) -> tuple[int, str]:

@@ -13,6 +13,11 @@ from tests.unit.cli.command import environment
 COMMANDS = ["demo", "encode", "check", "reduce", "request", "upgrade", "downgrade", "migrate", "rekey"]
 
 
+def whole_only(args):
+    """Arguments for ``make test-all``: a process each, for what another command shows as well."""
+    return pytest.param(args, marks=pytest.mark.slow)
+
+
 def without_reader(*args):
     """Run a command whose output nobody reads."""
     ours, theirs = os.pipe()
@@ -34,14 +39,24 @@ def without_reader(*args):
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes break in another way here")
 @pytest.mark.parametrize(
-    "args", [["--help"], ["--version"], [], ["demo"], ["demo", "--json"], ["rekey", "--help"]]
+    "args",
+    [
+        ["--help"],
+        whole_only(["--version"]),
+        whole_only([]),
+        ["demo"],
+        whole_only(["demo", "--json"]),
+        whole_only(["rekey", "--help"]),
+    ],
 )
 def test_a_reader_that_has_seen_enough_is_no_failure(args):
     assert without_reader(*args) == (0, "")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes break in another way here")
-@pytest.mark.parametrize("args", [["check"], ["check", "--json"], ["reduce"], ["reduce", "--json"]])
+@pytest.mark.parametrize(
+    "args", [["check"], whole_only(["check", "--json"]), whole_only(["reduce"]), ["reduce", "--json"]]
+)
 def test_nor_is_it_for_commands_that_read_a_file(args, tmp_path):
     path = tmp_path / "events.sse"
     path.write_text(f"{[STARTED, *thought('r1', 'Rain?'), FINISHED]}".replace("'", '"'))
@@ -64,8 +79,8 @@ def test_wrong_usage_points_to_the_help_of_its_command(command, cli):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_fills_its_lines_and_flags_show_no_type(command, process):
-    shown = process(command, "--help", COLUMNS="80", TERM="dumb").stdout
+def test_help_fills_its_lines_and_flags_show_no_type(command, cli):
+    shown = cli(command, "--help", COLUMNS="80", TERM="dumb").stdout
     assert "<bool>" not in shown
     words, _, _ = shown.partition("╭")
     for line, after in pairwise(line.strip() for line in words.splitlines()):
@@ -74,7 +89,7 @@ def test_help_fills_its_lines_and_flags_show_no_type(command, process):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device here")
-@pytest.mark.parametrize("args", [["--help"], ["--version"], ["check", "--json"]])
+@pytest.mark.parametrize("args", [["--help"], whole_only(["--version"]), ["check", "--json"]])
 def test_output_that_cannot_be_written_is_one_line_and_2(args, tmp_path):
     path = tmp_path / "events.json"
     path.write_text(f"{[ev('foo')]}".replace("'", '"'))

@@ -172,7 +172,7 @@ def test_what_comes_before_something_unreadable_is_kept_and_the_status_is_2(data
 
 
 @pytest.mark.parametrize("command", ["check", "reduce"])
-def test_every_form_of_input_is_read(command, tmp_path, cli, process):
+def test_every_form_of_input_is_read(command, tmp_path, cli):
     forms = {
         "sse": b"".join(map(SSEEncoder().encode, GOOD)),
         "lines": "".join(f"{json.dumps(event)}\n" for event in GOOD).encode(),
@@ -183,7 +183,7 @@ def test_every_form_of_input_is_read(command, tmp_path, cli, process):
         path = tmp_path / name
         path.write_bytes(data)
         outputs.add((cli(command, path).status, cli(command, path).stdout))
-    outputs.add((0, process(command, "-", stdin=forms["sse"]).stdout))
+    outputs.add((0, cli(command, "-", stdin=forms["sse"]).stdout))
     assert len(outputs) == 1
 
 

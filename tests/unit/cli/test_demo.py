@@ -340,8 +340,8 @@ def test_what_was_changed_is_marked_where_it_stands(playbacks):
 # -- the command
 
 
-def test_piped_output_is_plain_and_narrow(process):
-    result = process("demo")
+def test_piped_output_is_plain_and_narrow(cli):
+    result = cli("demo")
     assert (result.status, result.stderr) == (0, "")
     assert "\x1b" not in result.stdout
     assert all(len(line) <= 80 and line == line.rstrip() for line in result.stdout.splitlines())

@@ -71,10 +71,10 @@ def test_what_was_encrypted_is_decrypted_byte_for_byte(options, plain, token_fil
     assert (result.status, result.stdout, result.stderr) == (0, TEXT.decode(), "")
 
 
-def test_bytes_that_are_no_text_go_through_pipes(process):
+def test_bytes_that_are_no_text_go_through_pipes(cli):
     keys = {"AGUI_REASONING_KEYS": BOTH.to_env()}
-    token = process("encrypt", "-", "--thread", "t", stdin=b"\r\n\0 x", **keys).stdout
-    result = process("decrypt", "-", "--thread", "t", stdin=f"  {token}\n".encode(), **keys)
+    token = cli("encrypt", "-", "--thread", "t", stdin=b"\r\n\0 x", **keys).stdout
+    result = cli("decrypt", "-", "--thread", "t", stdin=f"  {token}\n".encode(), **keys)
     assert (result.status, result.stdout) == (0, "\r\n\0 x")
 
 

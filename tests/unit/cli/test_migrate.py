@@ -233,10 +233,10 @@ def test_json_is_one_object_with_everything(tree, cli):
     assert (written["ok"], written["files"][0]["written"]) == (True, True)
 
 
-def test_a_terminal_gets_colours_and_a_file_none(tree, process):
+def test_a_terminal_gets_colours_and_a_file_none(tree, cli):
     tree(app=GOOD)
-    assert "\x1b[32m+from uuid import uuid4" in process("migrate", "app.py", FORCE_COLOR="1").stdout
-    assert "\x1b[" not in process("migrate", "app.py").stdout
+    assert "\x1b[32m+from uuid import uuid4" in cli("migrate", "app.py", FORCE_COLOR="1").stdout
+    assert "\x1b[" not in cli("migrate", "app.py").stdout
 
 
 # -- the example of 0.1.10
@@ -261,10 +261,10 @@ def as_it_was():
 
 
 @pytest.fixture
-def migrated(tmp_path, process):
+def migrated(tmp_path, cli):
     """A copy of the example after ``migrate --write``, and no hand edits."""
     folder = shutil.copytree(LEGACY, tmp_path / "legacy", ignore=shutil.ignore_patterns("__pycache__"))
-    result = process("migrate", folder, "--write")
+    result = cli("migrate", folder, "--write")
     assert (result.status, "decide:" in result.stderr) == (0, False), result.stderr
     return folder
 

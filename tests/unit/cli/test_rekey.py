@@ -326,12 +326,12 @@ def test_a_crash_in_the_middle_leaves_the_file_and_the_next_run_does_it_all(file
     assert report(cli("rekey", path, "--json")) == counts(50, 50, 50)
 
 
-def test_a_folder_that_cannot_be_written_is_one_line(file, process):
+def test_a_folder_that_cannot_be_written_is_one_line(file, cli):
     if os.name != "posix" or os.geteuid() == 0:
         pytest.skip("this user may write everywhere")
     path = file(lines(history("t")))
     path.parent.chmod(0o500)
-    result = process("rekey", path, AGUI_REASONING_KEYS=BOTH.to_env())
+    result = cli("rekey", path, AGUI_REASONING_KEYS=BOTH.to_env())
     path.parent.chmod(0o700)
     assert result.status == 2
     assert "[unwritable_file]" in result.stderr
@@ -387,9 +387,9 @@ def test_a_file_that_somebody_writes_meanwhile_stays_theirs(file, cli, monkeypat
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_standard_input_goes_to_standard_output_and_the_report_beside_it(process):
+def test_standard_input_goes_to_standard_output_and_the_report_beside_it(cli):
     content = lines(history("t"), history("u"))
-    result = process("rekey", "-", stdin=content, AGUI_REASONING_KEYS=BOTH.to_env())
+    result = cli("rekey", "-", stdin=content, AGUI_REASONING_KEYS=BOTH.to_env())
     assert result.status == 0
     assert masked(result.stdout.encode()) == masked(content)
     assert "2 rekeyed to new" in result.stderr
@@ -413,16 +413,16 @@ def test_memory_does_not_grow_with_the_file(file, cli):
     assert peaks[1] < peaks[0] + 300_000 < large.stat().st_size
 
 
-def test_a_terminal_shows_how_far_it_is(file, process):
+def test_a_terminal_shows_how_far_it_is(file, cli):
     path = file(lines(*[history("t")] * 20))
-    result = process("rekey", path, AGUI_REASONING_KEYS=BOTH.to_env(), FORCE_COLOR="1", TERM="xterm")
+    result = cli("rekey", path, AGUI_REASONING_KEYS=BOTH.to_env(), FORCE_COLOR="1", TERM="xterm")
     assert "100%" in result.stderr
     assert result.stdout.startswith(f"{path}: 20 tokens in 20 histories: ")
 
 
-def test_no_terminal_shows_nothing_but_the_report(file, process):
+def test_no_terminal_shows_nothing_but_the_report(file, cli):
     path = file(lines(history("t")))
-    result = process("rekey", path, AGUI_REASONING_KEYS=BOTH.to_env())
+    result = cli("rekey", path, AGUI_REASONING_KEYS=BOTH.to_env())
     assert result.stderr == ""
     told = "1 token in 1 history: 1 rekeyed to new, 0 there already, 0 not opening."
     assert result.stdout == f"{path}: {told}\n"

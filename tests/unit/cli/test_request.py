@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,15 @@ import pytest
 from agui_reasoning import reduce_events, stream_run
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.scripted import load
+from tests.unit.cli.command import Result
 
 INPUT: dict[str, Any] = {"threadId": "t", "runId": "r", "messages": [], "protocolVersion": "1.0"}
 
 
-def cli(*args: str, given: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "agui_reasoning.cli", "request", *args]
-    return subprocess.run(command, input=given, capture_output=True, text=True, timeout=60, check=False)
+@pytest.fixture
+def ask(cli: Callable[..., Result]) -> Callable[..., Result]:
+    """Run the command ``request``."""
+    return lambda *args, given="": cli("request", *args, stdin=given.encode())
 
 
 def history(script: str, **options: Any) -> list[dict[str, Any]]:
@@ -38,12 +39,14 @@ ARGS = ("--api", "anthropic-messages", "--provider", "anthropic", "--model", "cl
 
 
 @pytest.mark.parametrize("form", ["array", "run input"])
-def test_the_body_of_the_next_request_is_printed(tmp_path: Path, form: str) -> None:
+def test_the_body_of_the_next_request_is_printed(
+    ask: Callable[..., Result], tmp_path: Path, form: str
+) -> None:
     messages = history("anthropic-weather")
     file = tmp_path / "history.json"
     file.write_text(json.dumps(messages if form == "array" else INPUT | {"messages": messages}))
-    result = cli(*ARGS, "--report", str(file))
-    assert result.returncode == 0
+    result = ask(*ARGS, "--report", str(file))
+    assert result.status == 0
     body = json.loads(result.stdout)
     assert [block["type"] for block in body["messages"][1]["content"]] == [
         "thinking",
@@ -54,19 +57,19 @@ def test_the_body_of_the_next_request_is_printed(tmp_path: Path, form: str) -> N
     assert result.stderr.count("echoed: ") == 2
 
 
-def test_json_has_the_report_beside_the_body() -> None:
-    result = cli(*ARGS, "--json", "-", given=json.dumps(history("anthropic-weather")))
+def test_json_has_the_report_beside_the_body(ask: Callable[..., Result]) -> None:
+    result = ask(*ARGS, "--json", "-", given=json.dumps(history("anthropic-weather")))
     told = json.loads(result.stdout)
     assert [entry["outcome"] for entry in told["report"]] == ["echoed", "echoed"]
     assert told["body"]["messages"][0]["role"] == "user"
 
 
-def test_another_provider_gets_no_foreign_values() -> None:
-    result = cli(
+def test_another_provider_gets_no_foreign_values(ask: Callable[..., Result]) -> None:
+    result = ask(
         "--api", "openai-responses", "--provider", "openai", "--model", "gpt-5", "--report", "-",
         given=json.dumps(history("anthropic-weather")),
     )  # fmt: skip
-    assert result.returncode == 0
+    assert result.status == 0
     assert "dropped" in result.stderr
     assert "thinking" not in result.stdout
 
@@ -79,33 +82,39 @@ def test_another_provider_gets_no_foreign_values() -> None:
         (("--api", "telepathy", "-"), "[]", "unknown_api"),
     ],
 )
-def test_what_cannot_be_read_is_one_line(args: tuple[str, ...], given: str, code: str) -> None:
-    result = cli(*args, given=given)
-    assert result.returncode in (1, 2)
+def test_what_cannot_be_read_is_one_line(
+    ask: Callable[..., Result], args: tuple[str, ...], given: str, code: str
+) -> None:
+    result = ask(*args, given=given)
+    assert result.status in (1, 2)
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1
     assert f"[{code}]" in result.stderr
 
 
-def test_an_encrypted_history_opens_with_keys_thread_and_tenant(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_encrypted_history_opens_with_keys_thread_and_tenant(
+    ask: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
     ring = KeyRing.generate()
     monkeypatch.delenv("AGUI_REASONING_KEYS", raising=False)
     given = json.dumps(history("anthropic-weather", keys=ring, tenant="acme", visibility="hidden"))
-    refused = cli(*ARGS, "--thread", "t", "-", given=given)
-    assert (refused.returncode, refused.stdout) == (2, "")
+    refused = ask(*ARGS, "--thread", "t", "-", given=given)
+    assert (refused.status, refused.stdout) == (2, "")
     assert "[keys_missing]" in refused.stderr
     monkeypatch.setenv("AGUI_REASONING_KEYS", ring.to_env())
-    result = cli(*ARGS, "--thread", "t", "--tenant", "acme", "-", given=given)
-    assert result.returncode == 0
+    result = ask(*ARGS, "--thread", "t", "--tenant", "acme", "-", given=given)
+    assert result.status == 0
     content = json.loads(result.stdout)["messages"][1]["content"]
     assert [block["type"] for block in content] == ["thinking", "redacted_thinking", "text", "tool_use"]
-    strange = cli(*ARGS, "--thread", "t", "--report", "-", given=given)
+    strange = ask(*ARGS, "--thread", "t", "--report", "-", given=given)
     assert "dropped (undecryptable)" in strange.stderr
     assert "thinking" not in strange.stdout
 
 
-def test_with_keys_plain_values_count_only_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_keys_plain_values_count_only_when_asked_for(
+    ask: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("AGUI_REASONING_KEYS", KeyRing.generate().to_env())
     given = json.dumps(history("anthropic-weather"))
-    assert "thinking" not in cli(*ARGS, "--thread", "t", "-", given=given).stdout
-    assert "thinking" in cli(*ARGS, "--thread", "t", "--accept-plain", "-", given=given).stdout
+    assert "thinking" not in ask(*ARGS, "--thread", "t", "-", given=given).stdout
+    assert "thinking" in ask(*ARGS, "--thread", "t", "--accept-plain", "-", given=given).stdout

@@ -83,9 +83,9 @@ def test_what_has_nothing_to_upgrade_comes_out_byte_for_byte(cli, file, form):
     assert (result.status, result.stdout.encode(), result.stderr) == (0, data, "")
 
 
-def test_standard_input_flows_through(process, form):
+def test_standard_input_flows_through(cli, form):
     data = FORMS[form](NEW)
-    result = process("upgrade", "-", stdin=data)
+    result = cli("upgrade", "-", stdin=data)
     assert (result.status, result.stdout.encode()) == (0, data)
 
 
