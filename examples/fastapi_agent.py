@@ -7,6 +7,7 @@ import uvicorn
 from ag_ui.core import RunAgentInput
 from anthropic import AsyncAnthropic
 from fastapi import FastAPI
+from fastapi.middleware.cors import CORSMiddleware
 
 from agui_reasoning.aio import ModelStream, run_agent
 from agui_reasoning.asgi import AGUIResponse
@@ -17,6 +18,7 @@ ASK = {"model": "claude-sonnet-4-6", "max_tokens": 4096, "thinking": {"type": "a
 SCHEMA = {"type": "object", "properties": {"place": {"type": "string"}, "hours": {"type": "integer"}}}
 TOOLS = [{"name": "get_forecast", "description": "The weather of the next hours", "input_schema": SCHEMA}]
 REPLAY = provider_app("anthropic-weather")
+PAGES = r"http://(localhost|127\.0\.0\.1):\d+"  # of this machine; in production, name yours
 
 
 async def agent(run):
@@ -37,6 +39,7 @@ async def connect(app: FastAPI):
 
 
 app = FastAPI(lifespan=connect)
+app.add_middleware(CORSMiddleware, allow_origin_regex=PAGES, allow_headers=["*"])
 
 
 @app.post("/agent")

@@ -7,6 +7,8 @@ import uvicorn
 from ag_ui.core import RunAgentInput
 from openai import AsyncOpenAI
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -16,6 +18,7 @@ from agui_reasoning.gateway import local_server, provider_app
 from agui_reasoning.parts import ToolResultPart
 
 ASK = {"model": "gpt-5.6", "reasoning": {"effort": "medium", "summary": "auto"}, "stream": True}
+PAGES = r"http://(localhost|127\.0\.0\.1):\d+"  # of this machine; in production, name yours
 SCHEMA = {"type": "object", "properties": {"place": {"type": "string"}, "hours": {"type": "integer"}}}
 TOOLS = [{"type": "function", "name": "get_forecast", "parameters": SCHEMA, "strict": False}]
 
@@ -45,6 +48,7 @@ async def answer(request) -> Response:
     return AGUIResponse(run_agent(run_input, agent, api="openai-responses", model=ASK["model"]))
 
 
-app = Starlette(lifespan=connect, routes=[Route("/agent", answer, methods=["POST"])])
+cors = Middleware(CORSMiddleware, allow_origin_regex=PAGES, allow_headers=["*"])
+app = Starlette(lifespan=connect, middleware=[cors], routes=[Route("/agent", answer, methods=["POST"])])
 if __name__ == "__main__":
     uvicorn.run(app, port=int(getenv("PORT", "8000")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
@@ -22,6 +23,7 @@ from agui_reasoning.errors import (
     TransportError,
     TruncatedRunError,
 )
+from agui_reasoning.strict_json import load
 from agui_reasoning.wire import MEDIA_TYPE, SSEDecoder
 
 try:
@@ -32,6 +34,9 @@ except ImportError:
 __all__ = ["AgentClient", "RunStream"]
 
 _CONNECT_S: Final = 10.0
+_REFUSAL_BYTES: Final = 65_536
+_CODE: Final = re.compile(r"[\w.:-]{1,64}", re.ASCII)
+_SEE_ERROR: Final = "What the agent says of it is in `error_message`."
 _CLOSING: Final[set[asyncio.Task[None]]] = set()
 
 
@@ -230,7 +235,7 @@ async def _send(http: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Res
     except httpx2.HTTPError as error:
         reason = type(error).__name__  # not the error itself: it holds the request, and so the history
     else:
-        fault = _fault(response)
+        fault = await _fault(response)
         if fault is not None:
             await response.aclose()
             raise fault
@@ -284,13 +289,16 @@ async def _shut(response: httpx2.Response, pieces: AsyncIterator[bytes]) -> None
             pass
 
 
-def _fault(response: httpx2.Response) -> TransportError | None:
+async def _fault(response: httpx2.Response) -> TransportError | None:
     if response.status_code != httpx2.codes.OK:
+        code, message = _error(await _beginning(response))
         return TransportError(
-            f"The agent answered with HTTP status {response.status_code}.",
+            f"The agent answered with HTTP status {response.status_code}{f' ({code})' if code else ''}.",
             code="http_status",
-            hint="The input was refused, or the agent is in trouble; its log knows more.",
+            hint=_SEE_ERROR if message else "The input was refused, or the agent is in trouble; see its log.",
             status_code=response.status_code,
+            error_code=code,
+            error_message=message,
         )
     if response.headers.get("content-type", "").partition(";")[0].strip().lower() != MEDIA_TYPE:
         return TransportError(
@@ -300,6 +308,32 @@ def _fault(response: httpx2.Response) -> TransportError | None:
             status_code=response.status_code,
         )
     return None
+
+
+async def _beginning(response: httpx2.Response) -> bytes:
+    """The body of a refusal, or what there is of it."""
+    body = bytearray()
+    pieces = response.aiter_bytes()
+    try:
+        async for piece in pieces:
+            body += piece
+            if len(body) > _REFUSAL_BYTES:
+                break
+    except httpx2.HTTPError:
+        pass
+    finally:
+        await _shut(response, pieces)
+    return bytes(body[:_REFUSAL_BYTES])
+
+
+def _error(body: bytes) -> tuple[str | None, str]:
+    """Code and message of an error as the gateway writes it: ``{"error": {"code": …, "message": …}}``."""
+    found = load(body.decode(errors="replace"))
+    error = found.get("error") if isinstance(found, dict) else None
+    told = error if isinstance(error, dict) else {}
+    code, message = told.get("code"), told.get("message")
+    named = isinstance(code, str) and _CODE.fullmatch(code)
+    return code if named else None, message if isinstance(message, str) else ""
 
 
 def _closed() -> LocalProtocolError:

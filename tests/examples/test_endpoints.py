@@ -141,6 +141,26 @@ def test_an_example_refuses_what_is_no_run_input(name: str) -> None:
 
 
 @endpoints
+def test_a_page_on_another_port_may_use_an_example(name: str) -> None:
+    with serving(name) as url:
+        for origin, welcome in (
+            ("http://localhost:3000", True),
+            ("http://127.0.0.1:5173", True),
+            ("https://elsewhere.example", False),
+            ("http://localhost.elsewhere.example:80", False),
+        ):
+            asked = {
+                "access-control-request-method": "POST",
+                "access-control-request-headers": "content-type",
+            }
+            preflight = call(f"{url}/agent", None, "OPTIONS", None, origin=origin, **asked)
+            answer = call(f"{url}/agent", origin=origin)
+            allowed = {reply.headers.get("access-control-allow-origin") for reply in (preflight, answer)}
+            assert allowed == ({origin} if welcome else {None})
+            assert (preflight.status == 200) == welcome
+
+
+@endpoints
 def test_an_agent_and_its_endpoint_take_at_most_25_lines(name: str) -> None:
     source = (FOLDER / name).read_text(encoding="utf-8")
     body = [

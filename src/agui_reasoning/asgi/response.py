@@ -10,7 +10,7 @@ import anyio.lowlevel
 from ag_ui.core import Event
 from starlette.background import BackgroundTask
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.sources import InThreads
@@ -78,7 +78,7 @@ class AGUIResponse(Response):
             tasks.start_soon(self._watch, receive, tasks.cancel_scope)
             tasks.start_soon(self._keep_alive, line)
             try:
-                await self._stream(send, line)
+                await self._stream(line)
             except Exception as error:
                 # Raised outside the task group, which would wrap it.
                 failed = error
@@ -88,21 +88,21 @@ class AGUIResponse(Response):
         if self.background is not None:
             await self.background()
 
-    async def _stream(self, send: Send, line: _Line) -> None:
+    async def _stream(self, line: _Line) -> None:
         events: Any = self._events
         iterator = aiter(events if hasattr(events, "__aiter__") else InThreads(events))
         try:
             head = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
-            await send(head)
+            await line.send(head)
             line.open = True
             encode = SSEEncoder().encode
             async for event in iterator:
-                await line.send(encode(event))
+                await line.send(_piece(encode(event)))
             line.open = False
         finally:
             if close := getattr(iterator, "aclose", None):
                 await close()
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        await line.send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _watch(self, receive: Receive, scope: anyio.CancelScope) -> None:
         """Wait until the client leaves."""
@@ -114,13 +114,17 @@ class AGUIResponse(Response):
         while True:
             idle = anyio.current_time() - line.last
             if line.open and idle >= self._keep_alive_s:
-                await line.send(KEEP_ALIVE)
+                await line.send(_piece(KEEP_ALIVE))
                 idle = 0
             await anyio.sleep(max(self._keep_alive_s - idle, self._keep_alive_s / 100))
 
 
+def _piece(frame: bytes) -> Message:
+    return {"type": "http.response.body", "body": frame, "more_body": True}
+
+
 class _Line:
-    """The way to the client: one frame at a time, and when the last one went."""
+    """The way to the client: one message at a time, and when the last one went."""
 
     def __init__(self, send: Send, scope: anyio.CancelScope) -> None:
         self._send = send
@@ -129,11 +133,11 @@ class _Line:
         self.open = False
         self.last = anyio.current_time()
 
-    async def send(self, frame: bytes) -> None:
-        """Send a frame; servers that say so by an ``OSError`` tell that the client has left."""
+    async def send(self, message: Message) -> None:
+        """Send a message; servers that say so by an ``OSError`` tell that the client has left."""
         async with self._lock:
             try:
-                await self._send({"type": "http.response.body", "body": frame, "more_body": True})
+                await self._send(message)
             except OSError:
                 self._scope.cancel()
                 await anyio.lowlevel.checkpoint()

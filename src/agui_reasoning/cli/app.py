@@ -20,6 +20,7 @@ from agui_reasoning.cli.downgrade import downgrade
 from agui_reasoning.cli.encode import encode
 from agui_reasoning.cli.keys import decrypt, encrypt, keygen
 from agui_reasoning.cli.migrate import migrate
+from agui_reasoning.cli.providers import providers
 from agui_reasoning.cli.proxy import proxy
 from agui_reasoning.cli.reduce import reduce
 from agui_reasoning.cli.rekey import rekey
@@ -173,5 +174,6 @@ for _command_function in (
     encrypt,
     decrypt,
     rekey,
+    providers,
 ):
     app.command(cls=_Command, help=_paragraphs(_command_function))(_guarded(_command_function))

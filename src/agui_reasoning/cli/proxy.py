@@ -50,7 +50,7 @@ def proxy(
     )
     listening = listen(host, port)
     line = f"agui-reasoning proxy in front of {_shown(upstream)} at {url_of(listening)}"
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
     serve_app(app, listening, on_ready=lambda: print(line, flush=True))
 
 

@@ -10,6 +10,7 @@ import typer
 from agui_reasoning.cli.report import warn
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.crypto.keys import DEFAULT_VARIABLE
+from agui_reasoning.errors import ConfigurationError
 
 __all__ = ["KeysEnv", "KeysFile", "Tenant", "key_ring", "key_ring_if_any", "named"]
 
@@ -24,7 +25,15 @@ Tenant: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help="Who owns t
 
 def key_ring(variable: str, path: str | None) -> KeyRing:
     """The ring that was asked for."""
-    return KeyRing.from_env(variable) if path is None else KeyRing.from_file(path, on_warning=warn)
+    if path is not None:
+        return KeyRing.from_file(path, on_warning=warn)
+    if not os.environ.get(variable, "").strip():
+        raise ConfigurationError(
+            f"The environment variable {variable} is not set, or empty.",
+            code="no_keys",
+            hint="Set it, or use a file of keys (--keys-file); `agui-reasoning keygen` makes a first key.",
+        )
+    return KeyRing.from_env(variable)
 
 
 def key_ring_if_any(variable: str, path: str | None) -> KeyRing | None:

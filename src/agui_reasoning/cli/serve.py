@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agui_reasoning.cli.report import warn
-from agui_reasoning.cli.ring import key_ring_if_any
+from agui_reasoning.cli.ring import KeysFile, key_ring_if_any
 from agui_reasoning.cli.source import read_file
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.crypto.keys import DEFAULT_VARIABLE
+from agui_reasoning.emitter.stages import Steps
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.scripted import names
 from agui_reasoning.strict_json import load
@@ -88,6 +89,13 @@ def serve(
             rich_help_panel=_REASONING,
         ),
     ] = DEFAULT_VARIABLE,
+    steps: Annotated[
+        bool, typer.Option("--steps", help="Put STEP events around reasoning.", rich_help_panel=_REASONING)
+    ] = False,
+    delay_ms: Annotated[
+        int, typer.Option(min=0, help="A replay waits so long before each payload, in milliseconds.")
+    ] = 0,
+    keys_file: KeysFile = None,
     allow_origin: Annotated[
         list[str] | None,
         typer.Option(
@@ -98,6 +106,12 @@ def serve(
         list[str] | None,
         typer.Option(metavar="NAME", help="A name the gateway answers to.", rich_help_panel=_CALLERS),
     ] = None,
+    allow_file_ids: Annotated[
+        bool,
+        typer.Option(
+            "--allow-file-ids", help="Let callers name files at the provider.", rich_help_panel=_CALLERS
+        ),
+    ] = False,
 ) -> None:
     """Serve an AG-UI endpoint at POST /agent, and a page at GET /.
 
@@ -119,23 +133,25 @@ def serve(
     }
     given = {name: value for name, value in asked.items() if value is not None}
     spec = upstream or _REPLAY
-    chosen = _provider(given) if _is_provider(given, upstream) else _replay(spec)
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
+    chosen = _provider(given) if _is_provider(given, upstream) else _replay(spec, delay_ms / 1000)
     app = create_app(
         chosen,
+        stages=(Steps(),) if steps else (),
+        allow_file_ids=allow_file_ids,
         visibility=visibility.value,
-        keys=_keys(keys_env, visibility),
+        keys=_keys(keys_env, keys_file, visibility),
         allowed_hosts=[host, *(allow_host or ())],
         allowed_origins=allow_origin or (),
     )
     listening = listen(host, port)
     ready = f"agui-reasoning gateway ({chosen.name if given else spec}) at {url_of(listening)}"
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
     serve_app(app, listening, on_ready=lambda: print(ready, flush=True))
 
 
-def _keys(name: str, visibility: Visibility) -> KeyRing | None:
+def _keys(name: str, path: str | None, visibility: Visibility) -> KeyRing | None:
     """The keys in the environment; what is hidden without any is encrypted for as long as this runs."""
-    ring = key_ring_if_any(name, None)
+    ring = key_ring_if_any(name, path)
     if ring is not None or visibility is Visibility.full:
         return ring
     warn(f"{name} is not set: what is hidden is lost when this gateway ends. Make keys with keygen.")
@@ -203,7 +219,7 @@ def _parameters(text: str | None) -> Mapping[str, Any] | None:
     )
 
 
-def _replay(spec: str) -> Upstream:
+def _replay(spec: str, delay_s: float) -> Upstream:
     from agui_reasoning.gateway import ReplayUpstream
 
     kind, _, which = spec.partition(":")
@@ -214,13 +230,13 @@ def _replay(spec: str) -> Upstream:
             hint="Use replay, replay:SCRIPT or replay:FILE.",
         )
     if not which:
-        return ReplayUpstream()
+        return ReplayUpstream(delay_s=delay_s)
     if which in names():
-        return ReplayUpstream(which)
+        return ReplayUpstream(which, delay_s=delay_s)
     if not os.path.exists(which):
         raise ConfigurationError(
             f"There is no file and no script {which!r}.",
             code="unknown_upstream",
             hint=f"Scripts are: {', '.join(names())}.",
         )
-    return ReplayUpstream(load(read_file(which).decode(errors="replace")))
+    return ReplayUpstream(load(read_file(which).decode(errors="replace")), delay_s=delay_s)

@@ -45,7 +45,7 @@ _UNKNOWN: Final = 1024
 _PLAIN_KID: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
 """What a callable is asked for unless its ids are listed: no path, no URL, no option of a command."""
 
-_UNSET: Final = "Set it, or use a file of keys (--keys-file); `agui-reasoning keygen` makes a first key."
+_UNSET: Final = "Set it, or pass keys=KeyRing(...) of your own; `agui-reasoning keygen` makes a first key."
 _HINT: Final = "Make a key with `agui-reasoning keygen` or `KeyRing.generate()`."
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Any, Final, TypeAlias
 
 import anyio.to_thread
-from ag_ui.core import AgentCapabilities
+from ag_ui.core import AgentCapabilities, Message, RunAgentInput
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -26,16 +27,20 @@ from agui_reasoning.audit import OnAudit
 from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.driver import OnError, now_in_ms, report_line
 from agui_reasoning.emitter.disclosure import Disclosure, Visibility
+from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.emitter.summaries import Summarise
 from agui_reasoning.envelope import OnUndecryptable, Opener, Sealer
-from agui_reasoning.errors import ConfigurationError, RemoteProtocolError
+from agui_reasoning.errors import ConfigurationError, RemoteProtocolError, did_you_mean
+from agui_reasoning.gateway.body import BODY_TIMEOUT_S, read_body
 from agui_reasoning.gateway.capabilities import capabilities
 from agui_reasoning.gateway.guard import middleware, refusal
-from agui_reasoning.gateway.page import render
+from agui_reasoning.gateway.page import ICON, render, render_hint
 from agui_reasoning.gateway.replay import ReplayUpstream
 from agui_reasoning.gateway.upstream import Upstream
 from agui_reasoning.limits import DEFAULT_LIMITS, Limits
 from agui_reasoning.parts import Origin
+from agui_reasoning.policy import NO_RULE
+from agui_reasoning.providers.echo import known_providers, rule_for
 from agui_reasoning.run import Run
 from agui_reasoning.strict_json import Malformed, load
 
@@ -50,10 +55,12 @@ Tenant: TypeAlias = Callable[[Request], str | Awaitable[str]]
 _log = logging.getLogger("agui_reasoning")
 _STATUS = {
     "no_tenant": 401,
-    "bad_input": 422,
+    "body_timeout": 408,
     "body_too_large": 413,
     "too_large": 413,
     "not_declared_json": 415,
+    "bad_input": 422,
+    "file_not_allowed": 422,
 }
 _NAMES = {404: "not_found", 405: "method_not_allowed"}
 
@@ -65,6 +72,9 @@ def create_app(
     keep_alive_s: float = 15.0,
     on_error: OnError | None = None,
     max_body_bytes: int = MAX_BODY_BYTES,
+    body_timeout_s: float = BODY_TIMEOUT_S,
+    allow_file_ids: bool = False,
+    stages: Sequence[Stage] = (),
     new_id: Callable[[], str] | None = None,
     visibility: Visibility = "full",
     keys: KeyRing | None = None,
@@ -87,6 +97,10 @@ def create_app(
         keep_alive_s: See `agui_reasoning.asgi.AGUIResponse`.
         on_error: See `agui_reasoning.aio.run_agent`.
         max_body_bytes: The largest body of a request that is read.
+        body_timeout_s: How long the body of a request may take to come, in seconds.
+        allow_file_ids: Let messages name files that are stored at the provider: they are asked for with your
+            key, whoever they belong to.
+        stages: See `Emitter`; each run gets copies.
         new_id: Makes the ids of messages; default is a random UUID.
         visibility: How much of the reasoning is shown; see `Run`, as all that follow to ``on_audit``.
         keys: Encrypt every value, and open what comes back.
@@ -124,7 +138,8 @@ def create_app(
         "limits": limits,
         "on_audit": on_audit,
     }
-    endpoint = _Endpoint(chosen, keep_alive_s, on_error, max_body_bytes, tenant, options, told)
+    reading = _Reading(max_body_bytes, body_timeout_s, allow_file_ids)
+    endpoint = _Endpoint(chosen, keep_alive_s, on_error, reading, tenant, tuple(stages), options, told)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -138,6 +153,7 @@ def create_app(
         middleware=middleware(allowed_hosts, allowed_origins),
         routes=[
             Route(path, endpoint.answer, methods=["POST"], name="agent"),
+            Route("/favicon.ico", endpoint.show_icon, methods=["GET"]),
             Route(f"{path.rstrip('/')}/capabilities", endpoint.tell, methods=["GET"]),
             Route("/", endpoint.show_page, methods=["GET"]),
         ],
@@ -146,12 +162,40 @@ def create_app(
 
 
 @dataclass(frozen=True, slots=True)
+class _Reading:
+    """How requests are read."""
+
+    max_body_bytes: int
+    body_timeout_s: float
+    allow_file_ids: bool
+
+    async def body(self, request: Request) -> bytes:
+        return await read_body(request, self.max_body_bytes, self.body_timeout_s)
+
+    def check(self, run_input: RunAgentInput) -> None:
+        named = (message.id for message in run_input.messages if _names_file(message))
+        if not self.allow_file_ids and (message_id := next(named, None)) is not None:
+            raise RemoteProtocolError(
+                f"Message {message_id[:80]!r} names a file at the provider.",
+                code="file_not_allowed",
+                hint="Send its data or its address, or run the gateway with `allow_file_ids=True`.",
+                message_id=message_id,
+            )
+
+
+def _names_file(message: Message) -> bool:
+    content = message.content if isinstance(message.content, list) else []
+    return any(getattr(getattr(part, "source", None), "type", None) == "file" for part in content)
+
+
+@dataclass(frozen=True, slots=True)
 class _Endpoint:
     upstream: Upstream
     keep_alive_s: float
     on_error: OnError | None
-    max_body_bytes: int
+    reading: _Reading
     tenant: Tenant | None
+    stages: tuple[Stage, ...]
     options: Mapping[str, Any]
     told: AgentCapabilities
 
@@ -160,7 +204,7 @@ class _Endpoint:
             if self.upstream.live:
                 _check_type(request)
             tenant = await self._tenant(request)
-            body = await _read_body(request, self.max_body_bytes)
+            body = await self.reading.body(request)
             # What it costs to read is the client's choice: no other run shall wait for it.
             run = await anyio.to_thread.run_sync(lambda: self._run(_parse_json(body), tenant))
         except RemoteProtocolError as error:
@@ -172,6 +216,9 @@ class _Endpoint:
 
     async def show_page(self, request: Request) -> Response:
         return HTMLResponse(render(str(request.url_for("agent")), self.upstream.name))
+
+    async def show_icon(self, request: Request) -> Response:
+        return Response(ICON, media_type="image/svg+xml")
 
     async def tell(self, request: Request) -> Response:
         try:
@@ -192,16 +239,19 @@ class _Endpoint:
         return tenant
 
     def _run(self, run_input: Any, tenant: str) -> Run:
-        return Run(
+        run = Run(
             run_input,
             api=self.upstream.api,
             provider=self.upstream.provider,
             model=self.upstream.model,
             tenant=tenant,
+            stages=deepcopy(self.stages),
             **self.options,
             now_ms=now_in_ms,
             on_warning=_log.warning,
         )
+        self.reading.check(run.input)
+        return run
 
 
 def _check_options(
@@ -215,6 +265,8 @@ def _check_options(
 ) -> None:
     """Tell now, and not in every run, what cannot work."""
     disclosure = Disclosure(visibility, keys is not None)
+    if upstream.live:
+        _check_provider(upstream)
     if upstream.api is not None:
         disclosure.check(Origin(upstream.provider, upstream.api, upstream.model))
     Opener(on_undecryptable=on_undecryptable)
@@ -228,6 +280,26 @@ def _check_options(
         )
 
 
+def _check_provider(upstream: Upstream) -> None:
+    """Tell now that reasoning will not go back: the second turn would be late."""
+    if (
+        upstream.api is None
+        or rule_for(Origin(upstream.provider, upstream.api, upstream.model)) is not NO_RULE
+    ):
+        return
+    if upstream.provider is None:
+        _log.warning("No provider was given for %s: no reasoning will be sent back.", upstream.api)
+        return
+    _log.warning(
+        "No row of the echo policy is about the provider %r of %s and the model %r: no reasoning will be "
+        "sent back. %s`agui-reasoning providers` lists those it knows.",
+        upstream.provider,
+        upstream.api,
+        upstream.model,
+        did_you_mean(upstream.provider, known_providers(upstream.api)),
+    )
+
+
 def _check_type(request: Request) -> None:
     """Where a run costs something, a form of another page must not start one: it cannot send this type."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -239,7 +311,7 @@ def _check_type(request: Request) -> None:
         )
 
 
-def _parse_json(body: bytearray) -> Any:
+def _parse_json(body: bytes) -> Any:
     """The body as JSON, whatever its content type says: browsers and curl do not always name it."""
     try:
         value = load(body.decode())
@@ -252,22 +324,22 @@ def _parse_json(body: bytearray) -> Any:
     return value
 
 
-async def _read_body(request: Request, limit: int) -> bytearray:
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > limit:
-            raise RemoteProtocolError(
-                f"The body of the request is larger than {limit} bytes.",
-                code="body_too_large",
-                hint="Send fewer messages, or raise `max_body_bytes`.",
-            )
-    return body
-
-
 async def _refuse_request(request: Request, error: Exception) -> Response:
     """What the router refuses: an unknown path, another method."""
     assert isinstance(error, HTTPException)  # it is registered for nothing else
-    response = refusal(error.status_code, _NAMES.get(error.status_code, "http_error"), f"{error.detail}.")
+    if error.status_code == 405:
+        response = _refuse_method(request)
+    else:
+        response = refusal(error.status_code, _NAMES.get(error.status_code, "http_error"), f"{error.detail}.")
     response.headers.update(error.headers or {})
     return response
+
+
+def _refuse_method(request: Request) -> Response:
+    """Say how it is meant: people open an endpoint to see whether it is there."""
+    page = request.url.replace(path=f"{request.scope.get('root_path', '')}/", query="")
+    if "text/html" in request.headers.get("accept", ""):
+        return HTMLResponse(render_hint(str(request.url.replace(query="")), str(page)), 405)
+    return refusal(
+        405, "method_not_allowed", f"Method Not Allowed. Send a RunAgentInput with POST; see {page}."
+    )

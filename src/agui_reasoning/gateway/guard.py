@@ -88,7 +88,8 @@ _NOT_HERE: Final = (
 )
 _NOT_YOU: Final = (
     "Pages of this origin may not use this gateway. "
-    "If they are meant to, add it to `allowed_origins` (on the command line: --allow-origin)."
+    "If they are meant to, add it to `allowed_origins` (on the command line: --allow-origin). "
+    "Scheme, name and port make an origin: http://localhost:3000 and http://127.0.0.1:3000 are two."
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from string import Template
 
-__all__ = ["render"]
+__all__ = ["ICON", "render", "render_hint"]
 
 _PAGE = Template("""\
 <!doctype html>
@@ -34,6 +34,35 @@ _PAGE = Template("""\
 </body>
 </html>
 """)
+
+
+_HINT = Template("""\
+<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>agui-reasoning gateway</title>
+<p>There is an <strong>AG-UI</strong> endpoint at <code>$url</code>. It takes <code>POST</code>, from a front
+end, and not the <code>GET</code> of a browser. <a href="$page">How to call it</a></p>
+</html>
+""")
+
+ICON = """\
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">
+<rect width="16" height="16" rx="4" fill="#345"/>
+<path d="M4 5h8M4 8h5M4 11h7" stroke="#fff" stroke-width="1.6" stroke-linecap="round"/>
+</svg>
+"""
+"""What a browser shows in its tab."""
+
+
+def render_hint(url: str, page: str) -> str:
+    """Write what somebody reads who opens the endpoint itself.
+
+    Args:
+        url: The endpoint; not trusted, like the next.
+        page: The page of the gateway.
+    """
+    return _HINT.substitute(url=escape(url), page=escape(page))
 
 
 def render(url: str, upstream: str) -> str:

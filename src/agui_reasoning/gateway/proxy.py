@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from agui_reasoning.asgi import ThinkingUpgradeMiddleware
 from agui_reasoning.compat.peers import peer_of
 from agui_reasoning.errors import ConfigurationError, MissingExtraError, RemoteProtocolError
+from agui_reasoning.gateway.body import BODY_TIMEOUT_S, read_body
 from agui_reasoning.gateway.guard import middleware, refusal
 from agui_reasoning.strict_json import dump, load
 
@@ -33,7 +34,7 @@ _log = logging.getLogger("agui_reasoning")
 
 _CONNECT_S: Final = 10.0
 _MAX_BODY_BYTES: Final = 64 * 1024 * 1024
-_STATUS: Final = {"body_too_large": 413, "bad_target": 400}
+_STATUS: Final = {"body_too_large": 413, "body_timeout": 408, "bad_target": 400}
 _IS_IT_UP: Final = "Look whether it runs, and whether --upstream is its address."
 
 # RFC 9110, 7.6.1: these are between two neighbours, and say nothing to whoever comes after.
@@ -65,6 +66,7 @@ def create_proxy(
     downgrade_header: str | None = None,
     allowed_hosts: Sequence[str] = (),
     max_body_bytes: int = _MAX_BODY_BYTES,
+    body_timeout_s: float = BODY_TIMEOUT_S,
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> ASGIApp:
     """Make the application of a proxy.
@@ -84,12 +86,14 @@ def create_proxy(
         allowed_hosts: Names the proxy answers to, besides those of this machine and the address it is reached
             at; "*" is any.
         max_body_bytes: The largest body of a request that is passed on.
+        body_timeout_s: How long the body of a request may take to come, in seconds.
         transport: What requests go through; default is the network.
 
     Raises:
         ConfigurationError: The URL is none of HTTP (``bad_url``), or a version is unknown (``unknown_peer``).
     """
-    proxy = _Proxy(_base(upstream), _is_without_reasoning(agent_version), max_body_bytes, transport)
+    strips = _is_without_reasoning(agent_version)
+    proxy = _Proxy(_base(upstream), strips, max_body_bytes, body_timeout_s, transport)
     upgraded = ThinkingUpgradeMiddleware(
         proxy,
         repair=repair,
@@ -110,11 +114,13 @@ class _Proxy:
         base: str,
         strips_reasoning: bool,
         max_body_bytes: int,
+        body_timeout_s: float,
         transport: httpx2.AsyncBaseTransport | None,
     ) -> None:
         self._base = base
         self._strips_reasoning = strips_reasoning
         self._max_body_bytes = max_body_bytes
+        self._body_timeout_s = body_timeout_s
         self._http = httpx2.AsyncClient(
             transport=transport,
             # How long an agent thinks is not ours to limit.
@@ -143,16 +149,8 @@ class _Proxy:
     # -- there
 
     async def _body(self, request: Request) -> bytes:
-        body = bytearray()
-        async for piece in request.stream():
-            body += piece
-            if len(body) > self._max_body_bytes:
-                raise RemoteProtocolError(
-                    f"The body of the request is larger than {self._max_body_bytes} bytes.",
-                    code="body_too_large",
-                    hint="Send fewer messages, or raise `max_body_bytes`.",
-                )
-        return _without_reasoning(bytes(body)) if self._strips_reasoning else bytes(body)
+        body = await read_body(request, self._max_body_bytes, self._body_timeout_s)
+        return _without_reasoning(body) if self._strips_reasoning else body
 
     def _request(self, request: Request, body: bytes) -> httpx2.Request:
         headers = [*_end_to_end(request.headers.raw, _OF_REQUEST), (b"accept-encoding", b"identity")]

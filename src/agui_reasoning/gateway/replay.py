@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
+from uuid import uuid4
 
 import anyio
 
@@ -20,6 +21,7 @@ from agui_reasoning.scripted.sequence import choose, sequence
 
 __all__ = ["ReplayUpstream"]
 
+_IDS: Final = frozenset({"id", "call_id", "item_id"})
 _SPEAKERS: dict[str, Speaker] = {"user": "user", "assistant": "model", "tool": "tool"}
 
 
@@ -27,8 +29,8 @@ class ReplayUpstream(Upstream):
     """Answers from exchanges that are there already: no key, no network.
 
     A script thinks and calls a tool for a question, thinks and answers when the last message of the input is
-    the tool's result, and does so once more for a question after an answer. A recording is the same for every
-    request.
+    the tool's result, and does so once more for a question after an answer; its ids are new in each run. A
+    recording is the same for every request.
     """
 
     def __init__(
@@ -51,11 +53,14 @@ class ReplayUpstream(Upstream):
         self.api, self.provider, self.model = first["api"], first.get("provider"), first.get("model")
         self.reasons = _reasons(first)
         self._delay_s = delay_s
+        self._is_script = isinstance(exchange, str)
 
     async def agent(self, run: Run) -> AsyncIterator[Item]:
         """Play the exchange that fits the input."""
         roles = (message.role for message in run.input.messages)
         exchange = choose(self._exchanges, [_SPEAKERS[role] for role in roles if role in _SPEAKERS])
+        if self._is_script:
+            exchange = _with_fresh_ids(exchange, uuid4().hex[:8])
         source = exchange["response"] if is_whole(exchange) else self._paced(exchange)
         yield ModelStream(
             source, api=exchange["api"], provider=exchange.get("provider"), model=exchange.get("model")
@@ -66,6 +71,17 @@ class ReplayUpstream(Upstream):
             if self._delay_s:
                 await anyio.sleep(self._delay_s)
             yield payload
+
+
+def _with_fresh_ids(value: Any, run: str, name: str = "") -> Any:
+    """The same exchange with the ids of one run: front ends do not answer a call whose id they have seen."""
+    if isinstance(value, str):
+        return f"{value}_{run}" if name in _IDS and value else value
+    if isinstance(value, list):
+        return [_with_fresh_ids(member, run) for member in value]
+    if isinstance(value, dict):
+        return {key: _with_fresh_ids(member, run, key) for key, member in value.items()}
+    return value
 
 
 def _reasons(exchange: Exchange) -> bool:

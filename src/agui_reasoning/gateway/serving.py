@@ -11,10 +11,14 @@ from types import FrameType
 from typing import Any, Final, TypeAlias
 
 import uvicorn
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from agui_reasoning.errors import ConfigurationError
 
 __all__ = ["listen", "local_server", "serve", "url_of"]
+
+HEAD_TIMEOUT_S: Final = 20.0
+"""How long the head of a request may take to come, in seconds."""
 
 App: TypeAlias = Callable[..., Any]
 """An ASGI application."""
@@ -90,11 +94,44 @@ def local_server(app: App, *, port: int = 0) -> Iterator[str]:
             thread.join(2 * _STOP_S)
 
 
+class _Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+    """Closes connections on which no head comes, or only a part of one: uvicorn waits for ever."""
+
+    _waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Wait for the first request."""
+        super().connection_made(transport)
+        self._await_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Stop waiting when a head is complete; begin when another one has begun."""
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()
+        elif self._waiting is None:
+            self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _await_head(self) -> None:
+        self._waiting = asyncio.get_running_loop().call_later(HEAD_TIMEOUT_S, self.transport.close)
+
+    def _stop_waiting(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+
+
 class _Server(uvicorn.Server):
     def __init__(self, app: App, on_ready: Callable[[], None] | None) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
+                http=_Protocol,
                 lifespan="auto",
                 ws="none",
                 log_config=None,  # whoever runs the process decides where logs go, and how many

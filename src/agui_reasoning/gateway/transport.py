@@ -5,10 +5,14 @@ Nothing here knows an API, but for the forms in which they all say no.
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
 from typing import Any, Final, TypeAlias
+
+import anyio
 
 from agui_reasoning.errors import (
     ConfigurationError,
@@ -31,7 +35,14 @@ __all__ = ["Answer", "Transport", "address"]
 Answer: TypeAlias = AsyncIterator[Any] | Any
 """The payloads of a stream, or a whole response."""
 
+_Write: TypeAlias = Callable[[httpx2.AsyncClient], httpx2.Request]
+"""Writes a request with the defaults of a client."""
+
+IDLE_S: Final = 5.0
+"""How long connections are kept that serve nobody, in seconds."""
+
 _CONNECT_S: Final = 10.0
+_JOBS: Final[set[asyncio.Task[None]]] = set()
 _DONE: Final = "[DONE]"
 _REFUSAL_BYTES: Final = 65_536
 _WORDS_CHARS: Final = 2_000
@@ -57,6 +68,9 @@ class Transport:
         self._timeout = httpx2.Timeout(timeout_s, connect=min(timeout_s or _CONNECT_S, _CONNECT_S))
         self._theirs = http
         self._http = http
+        self._answering = 0
+        self._answers = 0
+        self._watched = False
 
     async def aclose(self) -> None:
         """Close the client, unless it is the caller's."""
@@ -64,23 +78,56 @@ class Transport:
         if opened is not None and opened is not self._theirs:
             await opened.aclose()
 
+    async def _close_idle(self) -> None:
+        """Close the connections that were kept, if they have served nobody for a while.
+
+        The pool closes idle connections only when the next request comes, which may be never.
+        """
+        last = -1
+        while self._answering or last != self._answers:
+            last = self._answers
+            await anyio.sleep(IDLE_S)
+        self._watched = False
+        with suppress(Exception):  # there is nobody to tell
+            await self.aclose()
+
     def ask(self, headers: Mapping[str, str], content: bytes) -> AbstractAsyncContextManager[Answer]:
         """Make a request; it is sent when the context is entered, and its answer closed when it is left.
 
         Entering raises `ProviderError` when the provider says no, and `TransportError` when there is no
         answer, or one that is neither a stream nor JSON.
         """
+
+        def write(http: httpx2.AsyncClient) -> httpx2.Request:
+            return http.build_request(
+                "POST", self._url, content=content, headers=dict(headers), timeout=self._timeout
+            )
+
+        return self._answer(write)
+
+    @asynccontextmanager
+    async def _answer(self, write: _Write) -> AsyncIterator[Answer]:
+        self._answers += 1
+        self._answering += 1
+        try:
+            async with self._judged(write) as answer:
+                yield answer
+        finally:
+            self._answering -= 1
+
+    def _client(self) -> httpx2.AsyncClient:
         if self._http is None:
             # Every run holds a connection for as long as it lasts: a limit would make runs wait in line.
             self._http = httpx2.AsyncClient(limits=httpx2.Limits(max_connections=None))
-        request = self._http.build_request(
-            "POST", self._url, content=content, headers=dict(headers), timeout=self._timeout
-        )
-        return self._answer(self._http, request)
+        if not (self._theirs or self._watched):
+            self._watched = True
+            _spawn(self._close_idle)
+        return self._http
 
     @asynccontextmanager
-    async def _answer(self, http: httpx2.AsyncClient, request: httpx2.Request) -> AsyncIterator[Answer]:
-        response = await self._send(http, request)
+    async def _judged(self, write: _Write) -> AsyncIterator[Answer]:
+        http = self._client()
+        response = await self._send(http, write(http))
         async with _pieces(response) as pieces:
             if not response.is_success:
                 raise await self._refusal(response.status_code, pieces)
@@ -260,6 +307,17 @@ def _unreachable(cause: httpx2.HTTPError) -> TransportError:
         code="unreachable",
         hint="Check the base URL, and that this machine can connect to it.",
     )
+
+
+def _spawn(job: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Begin something that outlives the run that begins it; whoever runs the loop cancels it."""
+    try:
+        task = asyncio.get_running_loop().create_task(job())
+    except RuntimeError:
+        sys.modules["trio"].lowlevel.spawn_system_task(job)
+    else:
+        _JOBS.add(task)
+        task.add_done_callback(_JOBS.discard)
 
 
 def _media_type(response: httpx2.Response) -> str:

@@ -16,7 +16,7 @@ from agui_reasoning.parts import Origin
 from agui_reasoning.policy import NO_RULE, EchoFlag, EchoRule, Format, Group, Kinship, matches_any
 from agui_reasoning.providers.registry import hosts_models, provider_apis, vendor_of
 
-__all__ = ["format_of", "groups", "kinship", "rule_for", "rules"]
+__all__ = ["format_of", "groups", "kinship", "known_providers", "rule_for", "rules"]
 
 _FILE = "echo.toml"
 
@@ -65,6 +65,12 @@ def rule_for(origin: Origin) -> EchoRule:
     """
     named = replace(origin, provider=origin.provider or vendor_of(origin.api))
     return next((rule for rule in rules() if rule.matches(named)), NO_RULE)
+
+
+def known_providers(api: str) -> list[str]:
+    """The providers of an API that rows are about by name, sorted."""
+    named = (name for rule in rules() if rule.api == api for name in rule.provider)
+    return sorted({name.rstrip("*") for name in named} - {""})
 
 
 def format_of(name: str) -> Format | None:

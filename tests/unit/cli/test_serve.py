@@ -1,4 +1,5 @@
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -334,3 +335,55 @@ def test_keys_that_are_not_there_are_told_at_once():
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert "[no_keys]" in done.stderr
+
+
+def test_steps_and_a_pause_before_each_payload():
+    with serving("--steps", "--delay-ms", "1") as url:
+        assert "STEP_STARTED" in types(call(f"{url}/agent"))
+
+
+def test_keys_come_from_a_file_too(tmp_path):
+    file = tmp_path / "keys"
+    file.write_text(KeyRing.generate().to_env(), encoding="utf-8")
+    file.chmod(0o600)
+    with serving("--visibility", "hidden", "--keys-file", file) as url:
+        assert [event for event in call(f"{url}/agent").events if "encryptedValue" in event]
+
+
+def complaints_of(*args):
+    """What a server writes to stderr while it answers one request, which fails or not."""
+    pipe = subprocess.PIPE
+    command = [*SERVE, "--port", "0", *map(str, args)]
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, env=environment(), text=True) as server:
+        try:
+            url = server.stdout.readline().split()[-1]
+            answer = call(f"{url}/agent")
+            server.send_signal(signal.SIGINT)
+            return answer.events[-1], server.communicate(timeout=SECONDS)[1]
+        finally:
+            server.kill()
+
+
+LOGGED = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} "
+
+
+def test_a_provider_that_cannot_be_reached_is_one_line():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    options = ("--api", "anthropic-messages", "--base-url", f"http://127.0.0.1:{port}", "--model", "m")
+    last, complaints = complaints_of(*options)
+    assert (last["type"], last["code"]) == ("RUN_ERROR", "unreachable")
+    assert re.fullmatch(
+        LOGGED
+        + r"ERROR: The run failed: TransportError \(code unreachable, provider anthropic, thread 't1', "
+        r"run 'r1'\)\. The connection to the provider failed \(ConnectError\)\. Check the base URL, .*\n",
+        complaints,
+    )
+
+
+def test_a_provider_that_is_misspelt_is_told_when_it_starts():
+    provider = Provider(Reply(frames(answer("openai-chat"))))
+    with local_server(provider) as url:
+        options = ("--api", "openai-chat", "--provider", "deepsek", "--base-url", url, "--model", "m")
+        _, complaints = complaints_of(*options)
+    assert re.match(LOGGED + r"WARNING: No row .* Did you mean 'deepseek'\? ", complaints)

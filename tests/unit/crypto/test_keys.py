@@ -108,7 +108,10 @@ def test_keys_go_through_the_environment_with_the_primary_one_first(monkeypatch:
 @pytest.mark.parametrize("text", ["", "  ", "\n"])
 def test_no_keys_in_the_environment_is_said_with_the_name(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("RING", text)
-    assert "RING" in refused(lambda: KeyRing.from_env("RING"), "no_keys")
+    told = refused(lambda: KeyRing.from_env("RING"), "no_keys")
+    assert "RING" in told
+    assert "keys=" in told
+    assert "--" not in told
     monkeypatch.delenv("RING")
     assert "RING" in refused(lambda: KeyRing.from_env("RING"), "no_keys")
 

@@ -45,12 +45,16 @@ class Answer:
 
 @contextmanager
 def opened(
-    url: str, body: Any = INPUT, method: str = "POST", content_type: str | None = "application/json"
+    url: str,
+    body: Any = INPUT,
+    method: str = "POST",
+    content_type: str | None = "application/json",
+    **more: str,
 ) -> Iterator[HTTPResponse]:
     """An answer of which nothing but the head has been read."""
     parts = urlsplit(url)
     data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
-    headers = {} if content_type is None else {"content-type": content_type}
+    headers = more if content_type is None else {"content-type": content_type, **more}
     with closing(HTTPConnection(parts.hostname, parts.port, timeout=TIMEOUT)) as connection:
         connection.request(method, parts.path, data, headers)
         with connection.getresponse() as response:

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
+from xml.etree import ElementTree
 
 import anyio
 import pytest
@@ -21,6 +22,7 @@ from agui_reasoning import MissingExtraError, Run
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import ReasoningDelta, TextDelta
 from agui_reasoning.driver import FAILED
+from agui_reasoning.emitter.stages import Coalesce, Steps
 from agui_reasoning.gateway import HTTPUpstream, Upstream, create_app, local_server, provider_app
 from tests.support.verifier import Client
 from tests.unit.gateway.http_client import INPUT, TIMEOUT, Answer, call, opened
@@ -67,10 +69,9 @@ def test_a_question_is_answered_with_a_call_that_is_pending(url: str) -> None:
     answer = call(f"{url}/agent")
     assert answer.headers["content-type"].startswith("text/event-stream")
     assert [message["role"] for message in run(answer).messages] == ["reasoning", "reasoning", "assistant"]
-    assert answer.events[-1]["outcome"] == {
-        "type": "success",
-        "pendingToolCallIds": ["toolu_demo_01BergenForecast"],
-    }
+    (called,) = (event["toolCallId"] for event in answer.events if event["type"] == "TOOL_CALL_START")
+    assert called.startswith("toolu_demo_01BergenForecast_")
+    assert answer.events[-1]["outcome"] == {"type": "success", "pendingToolCallIds": [called]}
 
 
 def test_without_a_version_the_outcome_is_left_out(url: str) -> None:
@@ -89,6 +90,27 @@ def test_ids_can_be_chosen_and_the_path_too() -> None:
     with local_server(create_app(Fake(TextDelta("Yes.")), path="/runs", new_id=ids.__next__)) as url:
         answer = call(f"{url}/runs")
     assert [message["id"] for message in run(answer).messages] == ["id-2"]
+
+
+def test_each_run_has_stages_of_its_own() -> None:
+    """Those of one run must not see what another one has begun."""
+    upstream = Fake(ReasoningDelta("Hm"), TextDelta("Yes."))
+    with local_server(create_app(upstream, stages=[Steps(), Coalesce(100)])) as url:
+        first, second = (call(f"{url}/agent").events for _ in range(2))
+    assert [event["type"] for event in first] == [event["type"] for event in second]
+    assert [event["type"] for event in first].count("STEP_STARTED") == 1
+
+
+def test_the_ids_of_a_script_are_new_in_each_run(url: str) -> None:
+    """Front ends do not answer a call whose id they have seen."""
+    calls = [
+        event["toolCallId"]
+        for _ in range(2)
+        for event in call(f"{url}/agent").events
+        if event["type"] == "TOOL_CALL_START"
+    ]
+    assert len(set(calls)) == 2
+    assert all(name.startswith("toolu_demo_01BergenForecast_") for name in calls)
 
 
 def test_silence_is_filled_with_comments() -> None:
@@ -237,6 +259,35 @@ def test_a_body_that_is_too_large_is_413(url: str) -> None:
     assert str(SMALL) in answer.error["message"]
 
 
+def test_a_body_that_does_not_come_is_408() -> None:
+    with local_server(create_app(body_timeout_s=0.05)) as url:
+        parts = urlsplit(url)
+        with socket.create_connection((parts.hostname, parts.port), TIMEOUT) as connection:
+            connection.sendall(b"POST /agent HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+            answer = b""
+            while b"body_timeout" not in answer:
+                answer += connection.recv(65536)
+    assert answer.startswith(b"HTTP/1.1 408 ")
+
+
+IMAGE = {"type": "image", "source": {"type": "file", "value": "file-of-somebody-else"}}
+
+
+@pytest.mark.parametrize("kind", ["image", "audio", "video", "document"])
+@pytest.mark.parametrize("role", ["user", "tool"])
+def test_a_file_at_the_provider_is_asked_for_only_where_that_is_allowed(kind: str, role: str) -> None:
+    message = {"id": "m2", "role": role, "content": [IMAGE | {"type": kind}], "toolCallId": "c"}
+    if role == "user":
+        del message["toolCallId"]
+    body = INPUT | {"messages": [*INPUT["messages"], message]}
+    with local_server(create_app(Fake(TextDelta("Yes.")))) as url:
+        answer = call(f"{url}/agent", body)
+    assert (answer.status, answer.error["code"]) == (422, "file_not_allowed")
+    assert "somebody" not in answer.body.decode()
+    with local_server(create_app(Fake(TextDelta("Yes.")), allow_file_ids=True)) as url:
+        run(call(f"{url}/agent", body))
+
+
 def test_a_body_as_large_as_the_limit_is_read(url: str) -> None:
     body = json.dumps(INPUT).encode()
     run(call(f"{url}/agent", body + b" " * (SMALL - len(body))))
@@ -247,10 +298,29 @@ def test_another_method_is_405(url: str, method: str) -> None:
     answer = call(f"{url}/agent", None, method)
     assert (answer.status, answer.headers["allow"]) == (405, "POST")
     if method != "HEAD":
-        assert answer.error["code"] == "method_not_allowed"
+        assert answer.error == {
+            "code": "method_not_allowed",
+            "message": f"Method Not Allowed. Send a RunAgentInput with POST; see {url}/.",
+        }
 
 
-@pytest.mark.parametrize("path", ["/agents", "/agent/x", "/favicon.ico"])
+def test_somebody_who_opens_the_endpoint_in_a_browser_is_told_what_it_is(url: str) -> None:
+    with local_server(create_app(path="/x<b>")) as odd:
+        for where, path in ((url, "/agent"), (odd, "/x%3Cb%3E")):
+            answer = call(f"{where}{path}", None, "GET", accept="text/html,application/xhtml+xml")
+            page = answer.body.decode()
+            assert (answer.status, answer.headers["allow"]) == (405, "POST")
+            assert f'<a href="{where}/">' in page
+            assert "<b>" not in page
+
+
+def test_a_browser_gets_an_icon(url: str) -> None:
+    answer = call(f"{url}/favicon.ico", None, "GET")
+    assert (answer.status, answer.headers["content-type"]) == (200, "image/svg+xml")
+    assert ElementTree.fromstring(answer.body).tag == "{http://www.w3.org/2000/svg}svg"
+
+
+@pytest.mark.parametrize("path", ["/agents", "/agent/x"])
 def test_another_path_is_404(url: str, path: str) -> None:
     assert refused(call(f"{url}{path}")) == (404, "not_found")
 
@@ -290,6 +360,31 @@ def test_a_host_from_outside_is_escaped() -> None:
             page = b"".join(iter(lambda: connection.recv(65536), b""))
     assert b"<h1>agui-reasoning gateway</h1>" in page
     assert b"<script>" not in page
+
+
+# -- what is told when it starts
+
+
+@pytest.mark.parametrize(
+    ("provider", "told"),
+    [
+        ("deepseek", []),
+        (
+            "deepsek",
+            [
+                "No row of the echo policy is about the provider 'deepsek' of openai-chat and the model 'm': "
+                "no reasoning will be sent back. Did you mean 'deepseek'? `agui-reasoning providers` lists "
+                "those it knows."
+            ],
+        ),
+        (None, ["No provider was given for openai-chat: no reasoning will be sent back."]),
+    ],
+)
+def test_a_provider_that_no_row_knows_is_told_at_once(
+    provider: str | None, told: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    create_app(HTTPUpstream("openai-chat", base_url="http://localhost", provider=provider, model="m"))
+    assert [record.getMessage() for record in caplog.records] == told
 
 
 # -- the extra

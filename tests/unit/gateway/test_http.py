@@ -10,16 +10,17 @@ from contextlib import contextmanager
 from typing import Any
 
 import anyio
+import anyio.abc
 import pytest
 
 from agui_reasoning import ConfigurationError, Conversation, MissingExtraError, Run
 from agui_reasoning.aio import run_agent
 from agui_reasoning.client import AgentClient
-from agui_reasoning.gateway import HTTPUpstream, create_app, local_server, provider_app
+from agui_reasoning.gateway import HTTPUpstream, create_app, local_server, provider_app, transport
 from agui_reasoning.scripted import load
 from agui_reasoning.scripted.exchange import payloads
 from tests.support.verifier import Client
-from tests.unit.gateway.http_client import INPUT, call
+from tests.unit.gateway.http_client import INPUT, TIMEOUT, call
 from tests.unit.gateway.provider import APIS, KEY, MODELS, Json, Provider, Reply, frames, gateway, upstream
 
 SCRIPTS = {
@@ -428,3 +429,43 @@ async def test_a_closed_upstream_opens_again() -> None:
             await agent.aclose()
             await agent.aclose()
     assert len(provider.asked) == 2
+
+
+@pytest.mark.anyio
+async def test_a_connection_that_serves_nobody_is_closed_also_when_no_other_request_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(transport, "IDLE_S", 0.01)
+    body = b"".join(frames(answer("openai-chat")))
+    head = f"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {len(body)}\r\n\r\n"
+    closed = anyio.Event()
+    asked: list[int] = []
+
+    async def provide(stream: anyio.abc.ByteStream) -> None:
+        received = b""
+        try:
+            while True:
+                while not received.endswith(b"}"):  # the end of the request's JSON
+                    received += await stream.receive()
+                asked.append(len(received))
+                received = b""
+                await stream.send(head.encode() + body)
+        except (anyio.EndOfStream, anyio.BrokenResourceError):
+            closed.set()
+        finally:
+            await stream.aclose()
+
+    with anyio.fail_after(TIMEOUT):
+        listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+        async with listener, anyio.create_task_group() as tasks:
+            tasks.start_soon(listener.serve, provide)
+            port = listener.extra(anyio.abc.SocketAttribute.local_port)
+            agent = upstream("openai-chat", f"http://127.0.0.1:{port}")
+            for number in (1, 2):
+                run = Run(INPUT, api="openai-chat", provider="deepseek")
+                events = [event async for event in run_agent(run, agent.agent)]
+                assert events[-1].type.value == "RUN_FINISHED"
+                await closed.wait()
+                closed = anyio.Event()
+                assert len(asked) == number
+            tasks.cancel_scope.cancel()

@@ -11,7 +11,7 @@ import pytest
 
 from agui_reasoning import ConfigurationError
 from agui_reasoning.deltas import ReasoningDelta
-from agui_reasoning.gateway import create_app, listen, local_server, url_of
+from agui_reasoning.gateway import create_app, listen, local_server, serving, url_of
 from tests.unit.gateway.http_client import TIMEOUT, call, opened
 from tests.unit.gateway.test_app import Fake
 
@@ -78,3 +78,43 @@ def test_an_ipv6_address_is_written_in_brackets() -> None:
     with listening:
         assert listening.family == socket.AF_INET6
         assert url_of(listening) == f"http://[::1]:{listening.getsockname()[1]}"
+
+
+# -- clients that do not go on
+
+
+def connected(url: str) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), TIMEOUT)
+
+
+HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET", HEAD])
+def test_a_connection_on_which_no_head_comes_is_closed(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "HEAD_TIMEOUT_S", 0.05)
+    with local_server(create_app()) as url, connected(url) as connection:
+        connection.sendall(sent)
+        assert connection.recv(1) == b""
+
+
+def test_so_is_one_whose_second_head_does_not_come_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "HEAD_TIMEOUT_S", 0.05)
+    with local_server(create_app()) as url, connected(url) as connection:
+        connection.sendall(HEAD + b"\r\n")
+        answer = b""
+        while b"</html>" not in answer:
+            answer += connection.recv(65536)
+        connection.sendall(HEAD)
+        assert connection.recv(65536).strip() == b""
+
+
+def test_an_answer_may_take_longer_than_a_head(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "HEAD_TIMEOUT_S", 0.05)
+    with (
+        local_server(create_app(Fake(ReasoningDelta("Hm"), ...), keep_alive_s=0.05)) as url,
+        opened(f"{url}/agent") as response,
+    ):
+        kept = 0
+        while kept < 5:
+            kept += response.readline().startswith(b": keep-alive")

@@ -122,6 +122,14 @@ async def test_a_client_that_leaves_closes_the_providers_stream(hang_up: bool, f
         assert len(connection.sent) < len(PAYLOADS)
 
 
+@pytest.mark.parametrize("leave_after", range(5))
+async def test_a_client_may_leave_before_the_head_and_before_the_end(leave_after: int) -> None:
+    """Head, three events and the end: whichever cannot be sent, it is no error."""
+    connection = Connection(leave_after=leave_after, hang_up=True)
+    await connection.get(AGUIResponse(custom(3)))
+    assert len(connection.sent) == leave_after
+
+
 async def test_a_client_that_leaves_during_silence_closes_the_providers_stream() -> None:
     tape = Tape(PAYLOADS, stall_at=6)
     connection = Connection(leave_after=4)

@@ -305,6 +305,34 @@ async def test_an_http_error_names_the_status_and_not_the_body(agent: Agent, sta
     assert conversation.status == "idle"
 
 
+@pytest.mark.parametrize(
+    ("body", "code", "message"),
+    [
+        (b'{"error": {"code": "bad_input", "message": "Malformed at /x."}}', "bad_input", "Malformed at /x."),
+        (b'{"error": {"code": "not a name", "message": 7}}', None, ""),
+        (b'{"error": "no"}', None, ""),
+        (b"[" * 70_000, None, ""),
+        (b"\xff", None, ""),
+    ],
+)
+async def test_the_json_error_of_a_gateway_is_carried(
+    agent: Agent, body: bytes, code: str | None, message: str
+) -> None:
+    def answer(handler: Handler) -> None:
+        handler.head(422, "application/json")
+        handler.write(body)
+        handler.wfile.write(b"0\r\n\r\n")
+
+    agent.answer = answer
+    async with AgentClient(agent.url) as client:
+        with pytest.raises(TransportError) as caught:
+            await collect(client.run(Conversation("t"), "Hi"), [])
+    error = caught.value
+    assert (error.status_code, error.error_code, error.error_message) == (422, code, message)
+    assert ("(bad_input)" in str(error)) == (code is not None)
+    assert "Malformed" not in str(error)
+
+
 @requirement("T2", "T3")
 async def test_what_is_no_event_stream_is_refused(agent: Agent) -> None:
     def answer(handler: Handler) -> None:

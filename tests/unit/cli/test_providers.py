@@ -1,0 +1,61 @@
+"""``providers``: the table as it stands, for people and for programs."""
+
+import json
+
+import pytest
+
+from agui_reasoning.parts import Origin
+from agui_reasoning.providers.echo import known_providers, rule_for, rules
+
+
+def rows(result):
+    assert (result.status, result.stderr) == (0, "")
+    return json.loads(result.stdout)
+
+
+def test_all_rows_are_shown_each_with_its_evidence_and_its_date(cli):
+    shown = cli("providers").stdout
+    for rule in rules():
+        assert f"{rule.api} · {', '.join(rule.provider)}  {rule.status}\n" in shown
+        assert f"  known from  {rule.evidence} (checked {rule.checked})\n" in shown
+
+
+def test_a_program_gets_every_column_in_the_order_of_precedence(cli):
+    assert rows(cli("providers", "--json")) == [rule.model_dump(mode="json") for rule in rules()]
+
+
+def test_a_provider_and_an_api_narrow_it_down(cli):
+    found = rows(cli("providers", "DeepSeek", "--api", "openai-chat", "--json"))
+    expected = [rule for rule in rules() if rule.api == "openai-chat" and "deepseek" in rule.provider]
+    assert found == [rule.model_dump(mode="json") for rule in expected]
+    assert len(found) > 1
+
+
+@pytest.mark.parametrize("api", sorted({rule.api for rule in rules()}))
+def test_for_a_model_it_is_the_row_that_counts(api, cli):
+    for provider in known_providers(api):
+        rule = rule_for(Origin(provider, api, "vendor/some-model"))
+        result = cli("providers", provider, "--api", api, "--model", "vendor/some-model", "--json")
+        if rule in rules():
+            assert rows(result) == [rule.model_dump(mode="json")]
+        else:
+            assert (result.status, "[unknown_model]" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("args", "line"),
+    [
+        (
+            ["deepsek"],
+            "error: No row of the echo policy is about the provider 'deepsek'. Did you mean 'deepseek'? Known",
+        ),
+        (
+            ["--api", "anthropic"],
+            "error: Unknown API 'anthropic'. Did you mean 'anthropic-messages'? Use one of: ",
+        ),
+    ],
+)
+def test_a_name_that_is_not_in_it_is_one_line_with_the_nearest(args, line, cli):
+    result = cli("providers", *args)
+    assert (result.status, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    assert result.stderr.startswith(line)
