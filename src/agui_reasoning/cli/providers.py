@@ -13,6 +13,7 @@ from agui_reasoning.cli.screen import stdout_console
 from agui_reasoning.errors import ConfigurationError, did_you_mean
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import EchoRule
+from agui_reasoning.providers import API_IDS, provider_api
 from agui_reasoning.providers.echo import known_providers, rule_for, rules
 
 __all__ = ["providers"]
@@ -31,6 +32,8 @@ def providers(
     Of the rows about a provider and an API the first one whose model fits counts. Where no row fits, no
     reasoning is sent back.
     """
+    if api is not None:
+        provider_api(api)  # an unknown one is told here
     found = list(_chosen(provider, api, model))
     if not found:
         raise _unknown(provider, api)
@@ -77,14 +80,7 @@ def _show(rule: EchoRule) -> None:
 
 
 def _unknown(provider: str | None, api: str | None) -> ConfigurationError:
-    apis = sorted({rule.api for rule in rules()})
-    if api is not None and api not in apis:
-        return ConfigurationError(
-            f"There is no API {api!r}.",
-            code="unknown_api",
-            hint=f"{did_you_mean(api, apis)}Use one of: {', '.join(apis)}.",
-        )
-    known = sorted({name for one in ([api] if api else apis) for name in known_providers(one)})
+    known = sorted({name for one in ([api] if api else API_IDS) for name in known_providers(one)})
     if provider is None or provider.lower() in known:
         return ConfigurationError(
             "No row of the echo policy is about this model.",
