@@ -37,6 +37,9 @@ _COUNTS = (
     "cache_write_input_tokens",
 )
 
+_MAX_COUNT = 2**53 - 1
+"""The largest count that AG-UI takes; negative ones count nothing."""
+
 
 class Run:
     """One run of an agent: its input, its configuration, and the events it emits.
@@ -401,7 +404,7 @@ def _usage(counts: Sequence[UsageDelta]) -> list[TokenUsage] | None:
         entry = entries.setdefault((count.provider, count.model), {})
         for name in _COUNTS:
             value = getattr(count, name)
-            if value is not None:
-                entry[name] = entry.get(name, 0) + value
+            if value is not None and value >= 0:
+                entry[name] = min(entry.get(name, 0) + value, _MAX_COUNT)
     usage = [TokenUsage(provider=who, model=model, **sums) for (who, model), sums in entries.items() if sums]
     return usage or None

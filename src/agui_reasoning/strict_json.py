@@ -12,7 +12,7 @@ from typing import Any, Final, Never
 
 from pydantic_core import from_json
 
-__all__ = ["MAX_NESTING", "Malformed", "dump", "load", "scan", "skip_blank"]
+__all__ = ["MAX_NESTING", "Malformed", "dump", "load", "scan", "skip_blank", "well_formed"]
 
 MAX_NESTING: Final = 201
 """How deep pydantic's parser reads; what is deeper, its serializer may not write."""
@@ -64,6 +64,17 @@ def load(text: str, *, max_nesting: int | None = None) -> Any:
     if not isinstance(value, Malformed) and (end := skip_blank(text, end)) < len(text):
         return Malformed(end)
     return _shallow(value, max_nesting)
+
+
+def well_formed(value: Any) -> Any:
+    """The same JSON with U+FFFD for half characters, which UTF-8 cannot say; two halves are a character."""
+    if isinstance(value, str):
+        if value.isascii() or _SURROGATE.search(value) is None:
+            return value
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, dict):
+        return {well_formed(name): well_formed(inner) for name, inner in value.items()}
+    return [well_formed(inner) for inner in value] if isinstance(value, list) else value
 
 
 def scan(text: str, start: int) -> tuple[Any, int]:

@@ -67,7 +67,7 @@ class Histories:
         kind = part.get("type") if isinstance(part, Mapping) else None
         if kind in ("text", "binary"):
             return part
-        if kind in _MEDIA and (binary := _binary(part)) is not None:
+        if isinstance(kind, str) and kind in _MEDIA and (binary := _binary(part)) is not None:
             return part if self._peer.media else binary
         self._tell("parts", "Parts of messages are left out: the peer has no such kind of content.")
         return None

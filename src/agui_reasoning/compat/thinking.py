@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 from pydantic.alias_generators import to_camel
 
-from agui_reasoning.errors import AGUIReasoningWarning
+from agui_reasoning.errors import AGUIReasoningWarning, LocalProtocolError
 
 __all__ = [
     "TITLE_KEY",
@@ -288,9 +288,19 @@ _REPAIRS: Final[dict[str, Callable[[ThinkingUpgrader, JSONObject], list[JSONObje
 
 
 def members_of(event: BaseModel | Mapping[str, Any]) -> JSONObject:
-    """Give an event's members under their wire names, in a dict of their own."""
+    """Give an event's members under their wire names, in a dict of their own.
+
+    Raises:
+        LocalProtocolError: It is no event at all (``not_an_event``).
+    """
     if isinstance(event, BaseModel):
         event = event.model_dump(by_alias=True, warnings=False)
+    if not isinstance(event, Mapping):
+        raise LocalProtocolError(
+            f"{type(event).__name__} is no event.",
+            code="not_an_event",
+            hint="Pass an event of `ag_ui.core`, or a mapping with its JSON.",
+        )
     members = dict(event)
     kind = members.get("type")
     if isinstance(kind, str):

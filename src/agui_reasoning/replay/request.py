@@ -27,6 +27,7 @@ from agui_reasoning.providers.encoding import Encoding, Ledger, Said, Step, Unit
 from agui_reasoning.replay.history import History, ReportEntry
 from agui_reasoning.replay.prepare import CallIds, prepare
 from agui_reasoning.replay.restore import restore
+from agui_reasoning.strict_json import well_formed
 
 __all__ = ["REQUEST_API_IDS", "ProviderRequest", "build_request"]
 
@@ -170,7 +171,7 @@ def build_request(
             f"No row of the echo policy is about the provider {target.provider!r} of {api}: no reasoning is "
             "sent back. Is the name spelled as in the policy?"
         )
-    request = _request(body, flags, ledger, told)
+    request = _request(well_formed(body), flags, ledger, told)
     _warn(request, ledger, on_warning)
     return request
 

@@ -107,7 +107,7 @@ def _response(step: Step, how: Encoding, used: set[str]) -> list[JSONObject]:
         for unit in slot.units:
             if slot.thinks or isinstance(unit.part, NativePart) or values(unit, *THOUGHT_SIGNATURES):
                 how.ledger.echo(unit)
-    used |= {slot.item["id"] for slot in slots if slot.item is not None and slot.item.get("id")}
+    used |= {_identity(slot) for slot in slots} - {""}
     return [slot.item for slot in slots if slot.item is not None]
 
 
@@ -115,14 +115,20 @@ def _refuse_repeated(slots: Sequence[_Slot], how: Encoding, used: set[str]) -> N
     """Let no id stand twice: where items are known by their ids, the request would be refused."""
     here: set[str] = set()
     for slot in slots:
-        identity = (slot.item or {}).get("id")
-        if not identity or (identity not in used and identity not in here):
-            here |= {identity} if identity else set()
+        identity = _identity(slot)
+        if identity not in used and identity not in here:
+            here |= {identity} - {""}
         elif slot.thinks:
             slot.item = None
             how.ledger.drop(slot.units[0], "duplicate_id", minded=False)
         else:
             _unpair(slot, how)
+
+
+def _identity(slot: _Slot) -> str:
+    """The id an item is known by; empty where it has none. A client may have made it anything."""
+    identity = (slot.item or {}).get("id")
+    return identity if isinstance(identity, str) else ""
 
 
 def _slots(step: Step, how: Encoding) -> Iterator[_Slot]:
