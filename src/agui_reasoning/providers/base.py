@@ -10,6 +10,7 @@ from agui_reasoning.deltas import CloseDelta, Delta
 from agui_reasoning.errors import DecodeError
 from agui_reasoning.parts import Origin
 from agui_reasoning.providers.payload import JSONObject, plain, reject, string
+from agui_reasoning.providers.signs import bears_sign, is_error, looks_like
 
 __all__ = ["Decoder"]
 
@@ -36,6 +37,8 @@ class Decoder(ABC):
         """
         self.provider = provider or self.vendor
         self.model = model
+        self._recognized = False
+        self._strange = False
 
     def receive(self, payload: Any) -> list[Delta]:
         """Decode one payload of the stream.
@@ -48,7 +51,8 @@ class Decoder(ABC):
             What it means, in order.
 
         Raises:
-            DecodeError: The payload does not have the API's shape (``bad_payload``).
+            DecodeError: The payload does not have the API's shape (``bad_payload``), or has that of another
+                (``wrong_api``).
             ProviderError: The payload is the provider's error.
         """
         if isinstance(payload, str) and payload == "[DONE]":
@@ -60,8 +64,11 @@ class Decoder(ABC):
 
         Raises:
             DecodeError: It ended inside a response (``truncated_stream``). ``deltas`` marks what was cut as
-                incomplete; a second call gives nothing.
+                incomplete; a second call gives nothing. Or nothing that came was the API's (``wrong_api``).
         """
+        if self._strange and not self._recognized:
+            self._strange = False
+            raise self._wrong_api(None)
         return self._end()
 
     @abstractmethod
@@ -76,24 +83,51 @@ class Decoder(ABC):
         """The deltas of a whole response, as if it had been streamed.
 
         Raises:
-            DecodeError: The response does not have the API's shape (``bad_payload``).
+            DecodeError: The response does not have the API's shape (``bad_payload``), or has that of another
+                (``wrong_api``).
             ProviderError: It is the provider's error.
         """
-        return self._read(response, self._whole)
+        return self._read(response, self._whole, alone=True)
 
     @abstractmethod
     def _whole(self, data: JSONObject) -> list[Delta]:
         """Decode a whole response that is an object."""
 
-    def _read(self, payload: Any, decode: Callable[[JSONObject], list[Delta]]) -> list[Delta]:
+    def _read(
+        self, payload: Any, decode: Callable[[JSONObject], list[Delta]], *, alone: bool = False
+    ) -> list[Delta]:
         data = plain(payload)
         try:
             if not isinstance(data, dict):
                 raise reject("an object", data, "")
+            if not self._recognized:
+                self._recognize(data, alone)
             return decode(data)
         except DecodeError as error:
             error.provider = self.provider
             raise
+
+    def _recognize(self, data: JSONObject, alone: bool) -> None:
+        """Refuse the payloads of other APIs, which would say nothing here, until one of this API came.
+
+        What belongs to none is passed over in a stream: SDKs and gateways put in events of their own.
+        """
+        if bears_sign(self.api, data):
+            self._recognized = True
+        elif data and not is_error(data):
+            likely = looks_like(data)
+            if likely or alone:
+                raise self._wrong_api(next(iter(likely), None))
+            self._strange = True
+
+    def _wrong_api(self, likely: str | None) -> DecodeError:
+        what = f"looks like {likely}" if likely else "fits no API that is known"
+        return DecodeError(
+            f"What came is not {self.api}: it {what}.",
+            code="wrong_api",
+            hint=f"Decode it with the API id {likely!r}." if likely else "Check the API id and the endpoint.",
+            provider=self.provider,
+        )
 
     def _done(self) -> list[Delta]:
         return []

@@ -243,10 +243,9 @@ def test_an_empty_input_is_a_stream_that_never_began(file, cli):
 def test_payloads_of_another_api_are_not_a_silent_success(file, cli):
     result = cli("encode", "--api", "openai-chat", file(lines(payloads("anthropic-weather-2"))))
     assert (result.status, result.types[-1]) == (2, "RUN_ERROR")
-    count = len(payloads("anthropic-weather-2"))
     assert result.stderr == (
-        f"error: None of the {count} payloads belongs to a response of openai-chat. "
-        f"Check --api; it is one of: {KNOWN}. [no_response]\n"
+        "error: What came is not openai-chat: it looks like anthropic-messages. "
+        "Decode it with the API id 'anthropic-messages'. [wrong_api]\n"
     )
 
 

@@ -1,0 +1,96 @@
+"""By what the payloads of each API are known, so that those of another API are told and not passed over."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+from agui_reasoning.providers.payload import JSONObject
+
+__all__ = ["SIGNS", "bears_sign", "is_error", "looks_like"]
+
+_Sign: TypeAlias = Mapping[str, type | re.Pattern[str]]
+"""Fields that a payload has, each with its JSON type, or for a string what it matches as a whole."""
+
+_COHERE_TYPES: Final = re.compile(r"(message|content|tool-call|citation)-(start|delta|end)|tool-plan-delta")
+_ANTHROPIC_TYPES: Final = re.compile(r"message_(start|delta|stop)|content_block_(start|delta|stop)")
+
+SIGNS: Final[Mapping[str, tuple[_Sign, ...]]] = MappingProxyType(
+    {
+        "anthropic-messages": (
+            {"type": _ANTHROPIC_TYPES},
+            {"type": re.compile("message"), "content": list},
+            {"content": list, "stop_reason": object},
+        ),
+        "openai-responses": (
+            {"type": re.compile(r"response\..*")},
+            {"object": re.compile(r"response(\..*)?")},
+            {"output": list},
+        ),
+        "openai-chat": (
+            {"choices": list},
+            {"object": re.compile(r"chat\.completion.*")},
+            {"type": re.compile("chunk"), "chunk": dict},
+        ),
+        "mistral-chat": ({"choices": list, "p": str},),
+        "gemini": ({"candidates": list}, {"promptFeedback": dict}, {"usageMetadata": dict}),
+        "gemini-interactions": (
+            {"event_type": re.compile(r"(interaction|step)\..*")},
+            {"steps": list},
+            {"object": re.compile("interaction")},
+        ),
+        "bedrock-converse": (
+            {"messageStart": dict},
+            {"contentBlockStart": dict},
+            {"contentBlockDelta": dict},
+            {"contentBlockStop": dict},
+            {"messageStop": dict},
+            {"contentBlockIndex": int},
+            {"stopReason": str},
+            {"output": dict, "stopReason": str},
+            {"metrics": dict, "usage": dict},
+        ),
+        "cohere-chat": ({"type": _COHERE_TYPES}, {"message": dict, "finish_reason": str}),
+        "ollama": ({"done": bool, "message": dict}, {"done": bool, "response": str}),
+        "xai-grpc": ({"outputs": list},),
+    }
+)
+"""API id to its signs; any one of them is enough. LiteLLM's payloads are those of ``openai-chat``."""
+
+
+def bears_sign(api: str, data: JSONObject) -> bool:
+    """Whether a payload is known as one of an API's.
+
+    Examples:
+        >>> bears_sign("openai-chat", {"choices": []})
+        True
+    """
+    return any(_fits(sign, data) for sign in SIGNS.get(api, ()))
+
+
+def looks_like(data: JSONObject) -> list[str]:
+    """The APIs a payload may be of, the likeliest first: the one whose sign says most.
+
+    Examples:
+        >>> looks_like({"candidates": []})
+        ['gemini']
+    """
+    fitting = {api: max((len(s) for s in signs if _fits(s, data)), default=0) for api, signs in SIGNS.items()}
+    return sorted(filter(fitting.__getitem__, fitting), key=lambda api: -fitting[api])
+
+
+def is_error(data: JSONObject) -> bool:
+    """Whether it is what every API says when something is wrong."""
+    return bool(data.get("error")) or "error" in (data.get("type"), data.get("object"))
+
+
+def _fits(sign: _Sign, data: JSONObject) -> bool:
+    return all(name in data and _is(data[name], wanted) for name, wanted in sign.items())
+
+
+def _is(value: Any, wanted: type | re.Pattern[str]) -> bool:
+    if isinstance(wanted, re.Pattern):
+        return isinstance(value, str) and wanted.fullmatch(value) is not None
+    return isinstance(value, wanted)

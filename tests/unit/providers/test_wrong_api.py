@@ -1,0 +1,154 @@
+"""Payloads of another API are refused by its name, and never give a silent, empty response."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pytest
+
+from agui_reasoning import DecodeError, ProviderError
+from agui_reasoning.providers import API_IDS, decode_response, decoder
+from agui_reasoning.providers.signs import SIGNS, bears_sign
+from tests.support.recordings import load, recordings
+
+OURS = ("anthropic-messages", "openai-chat", "openai-responses")
+
+
+def payloads(recording: dict[str, Any]) -> list[Any]:
+    return (
+        [event["data"] for event in recording["events"]] if recording["stream"] else [recording["response"]]
+    )
+
+
+def decode(api: str, recording: dict[str, Any]) -> None:
+    if not recording["stream"]:
+        decode_response(api, recording["response"])
+        return
+    made = decoder(api)
+    for payload in payloads(recording):
+        made.receive(payload)
+    made.close()
+
+
+NAMED: dict[str, list[Any]] = {
+    "anthropic-messages": [
+        {"type": "message_start", "message": {"id": "m", "model": "claude", "content": []}},
+        {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Hi."}]},
+    ],
+    "openai-chat": [
+        {"id": "c", "object": "chat.completion.chunk", "choices": []},
+        {"choices": [{"index": 0, "message": {"content": "Hi."}}]},
+    ],
+    "openai-responses": [
+        {"type": "response.created", "response": {}},
+        {"id": "r", "object": "response", "output": []},
+        {"type": "response.some_new_event"},
+    ],
+    "mistral-chat": [{"id": "c", "object": "chat.completion.chunk", "choices": [], "p": "abc"}],
+    "gemini": [{"candidates": [{"content": {"parts": []}}]}, {"promptFeedback": {"blockReason": "SAFETY"}}],
+    "gemini-interactions": [
+        {"event_type": "interaction.created", "interaction": {}},
+        {"id": "i", "object": "interaction", "status": "completed", "steps": []},
+    ],
+    "bedrock-converse": [
+        {"messageStart": {"role": "assistant"}},
+        {"contentBlockIndex": 0, "delta": {"text": "Hi."}},
+        {"output": {"message": {"content": []}}, "stopReason": "end_turn", "usage": {}},
+    ],
+    "cohere-chat": [
+        {"type": "message-start", "id": "m"},
+        {"id": "m", "message": {"role": "assistant", "content": []}, "finish_reason": "COMPLETE"},
+    ],
+    "ollama": [{"model": "m", "message": {"role": "assistant", "content": "Hi."}, "done": False}],
+    "xai-grpc": [{"id": "x", "outputs": [{"delta": {"content": "Hi."}}]}],
+}
+FOREIGN = [
+    pytest.param(api, named, payload, id=f"{api}-{named}-{number}")
+    for api in OURS
+    for named, examples in NAMED.items()
+    for number, payload in enumerate(examples)
+    if api != named and not bears_sign(api, payload)
+]
+
+
+@pytest.mark.parametrize(("api", "named", "payload"), FOREIGN)
+def test_the_api_is_named(api: str, named: str, payload: dict[str, Any]) -> None:
+    for read in (decoder(api).receive, decoder(api).whole):
+        with pytest.raises(DecodeError) as caught:
+            read(payload)
+        assert caught.value.code == "wrong_api"
+        assert f"What came is not {api}: it looks like {named}." in str(caught.value)
+        assert repr(named) in caught.value.hint
+
+
+def test_every_api_has_signs() -> None:
+    assert set(SIGNS) == set(NAMED) >= set(API_IDS)
+    assert set(OURS) <= set(API_IDS)
+
+
+@pytest.mark.parametrize("api", OURS)
+def test_what_fits_no_api_is_refused_when_nothing_else_came(api: str) -> None:
+    made = decoder(api)
+    assert made.receive({"foo": "The canary."}) == []
+    with pytest.raises(DecodeError) as caught:
+        made.close()
+    assert caught.value.code == "wrong_api"
+    assert "fits no API that is known" in str(caught.value)
+    assert "canary" not in str(caught.value)
+    assert made.close() == []
+    with pytest.raises(DecodeError) as caught:
+        decode_response(api, {"foo": "The canary."})
+    assert caught.value.code == "wrong_api"
+
+
+IGNORED = [{"type": "ping"}, {"type": "keepalive"}, {"cost": "0"}, {"type": "vendor.event", "data": {}}, {}]
+
+
+@pytest.mark.parametrize("api", OURS)
+@pytest.mark.parametrize("payload", IGNORED)
+def test_events_that_belong_to_no_api_are_passed_over_beside_those_that_do(api: str, payload: Any) -> None:
+    made = decoder(api)
+    assert made.receive(payload) == []
+    assert made.receive(NAMED[api][0]) != [] or api == "openai-chat"
+    assert made.receive(payload) == []
+    assert made.receive({"candidates": []}) == []
+
+
+@pytest.mark.parametrize("api", OURS)
+def test_an_error_of_the_provider_is_that_whatever_it_looks_like(api: str) -> None:
+    for error in ({"error": {"message": "No."}, "type": "error"}, {"type": "error", "error": {"type": "x"}}):
+        with pytest.raises(ProviderError):
+            decoder(api).receive(error)
+
+
+@pytest.mark.parametrize("api", OURS)
+def test_an_empty_stream_is_empty(api: str) -> None:
+    made = decoder(api)
+    assert made.receive("[DONE]") == []
+    assert made.close() == []
+
+
+RECORDED = [
+    pytest.param(*param.values, api, id=f"{own}-{param.id}-{api}", marks=param.marks)
+    for own in SIGNS
+    for param in recordings(own)
+    for api in OURS
+]
+ALIKE = {"openai-chat", "mistral-chat"}
+
+
+@pytest.mark.parametrize(("path", "api"), RECORDED)
+def test_a_recording_is_refused_by_every_other_api_and_by_no_other(path: Any, api: str) -> None:
+    recording = load(path)
+    own = {path.parent.name}
+    if own <= ALIKE:
+        own = ALIKE
+    if api in own:
+        with contextlib.suppress(ProviderError):
+            decode(api, recording)
+        return
+    with pytest.raises(DecodeError) as caught:
+        decode(api, recording)
+    assert caught.value.code == "wrong_api"
+    assert any(f"it looks like {name}." in str(caught.value) for name in own)
