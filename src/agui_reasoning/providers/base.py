@@ -10,7 +10,7 @@ from agui_reasoning.deltas import CloseDelta, Delta
 from agui_reasoning.errors import DecodeError
 from agui_reasoning.parts import Origin
 from agui_reasoning.providers.payload import JSONObject, plain, reject, string
-from agui_reasoning.providers.signs import bears_sign, is_error, looks_like
+from agui_reasoning.providers.signs import SIGNS, bears_sign, is_error, looks_like
 
 __all__ = ["Decoder"]
 
@@ -37,7 +37,8 @@ class Decoder(ABC):
         """
         self.provider = provider or self.vendor
         self.model = model
-        self._recognized = False
+        # An API without signs takes whatever comes.
+        self._recognized = self.api not in SIGNS
         self._strange = False
 
     def receive(self, payload: Any) -> list[Delta]:
