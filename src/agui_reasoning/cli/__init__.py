@@ -23,9 +23,10 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     try:
         from agui_reasoning.cli.app import run
+
+        return run(args)
     except ModuleNotFoundError as error:
         module = (error.name or "").partition(".")[0]
         if module not in _EXTRA:
             raise
         return complain(MissingExtraError("The command line", "cli"))
-    return run(args)

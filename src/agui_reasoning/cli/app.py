@@ -7,32 +7,39 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import wraps
+from functools import cache, wraps
+from importlib import import_module
 from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
+import typer.main
 from typer.core import TyperCommand, TyperGroup
 
-from agui_reasoning.cli.check import check
-from agui_reasoning.cli.demo import demo
-from agui_reasoning.cli.downgrade import downgrade
-from agui_reasoning.cli.encode import encode
-from agui_reasoning.cli.keys import decrypt, encrypt, keygen
-from agui_reasoning.cli.migrate import migrate
-from agui_reasoning.cli.providers import providers
-from agui_reasoning.cli.proxy import proxy
-from agui_reasoning.cli.reduce import reduce
-from agui_reasoning.cli.rekey import rekey
 from agui_reasoning.cli.report import complain, line
-from agui_reasoning.cli.request import request
-from agui_reasoning.cli.serve import serve
-from agui_reasoning.cli.upgrade import upgrade
 from agui_reasoning.errors import AGUIReasoningError
 
 __all__ = ["app", "run"]
 
 _NAME = "agui-reasoning"
+# The commands in the order of the help, each with the module that is imported when it is called.
+_MODULES = {
+    "demo": "demo",
+    "serve": "serve",
+    "proxy": "proxy",
+    "encode": "encode",
+    "check": "check",
+    "reduce": "reduce",
+    "request": "request",
+    "upgrade": "upgrade",
+    "downgrade": "downgrade",
+    "migrate": "migrate",
+    "keygen": "keys",
+    "encrypt": "keys",
+    "decrypt": "keys",
+    "rekey": "rekey",
+    "providers": "providers",
+}
 _INTERRUPTED = 130
 _NO_OUTPUT = "The output cannot be written"
 _OUTPUT_HINT = "Check where it goes. [unwritable_output]"
@@ -98,7 +105,20 @@ class _PlainFlags:
 
 
 class _Group(_PlainFlags, TyperGroup):
-    """The application."""
+    """The application: imports a command when it is called, and all of them to list them."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        # Only for their names, from which typer suggests the one that was meant.
+        self.commands = dict.fromkeys(_MODULES)  # type: ignore[assignment]
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names, in the order of the help."""
+        return list(_MODULES)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command, or None if there is none of this name."""
+        return _load(cmd_name) if cmd_name in _MODULES else None
 
 
 class _Command(_PlainFlags, TyperCommand):
@@ -111,6 +131,14 @@ class _Command(_PlainFlags, TyperCommand):
         except _UsageError as error:
             vars(error)["ctx"] = vars(error).get("ctx") or ctx
             raise
+
+
+@cache
+def _load(name: str) -> Any:
+    function = getattr(import_module(f"agui_reasoning.cli.{_MODULES[name]}"), name)
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    alone.command(name, cls=_Command, help=_paragraphs(function))(_guarded(function))
+    return typer.main.get_command(alone)
 
 
 def _paragraphs(command: Callable[..., None]) -> str:
@@ -157,23 +185,3 @@ def _main(
 ) -> None:
     if context.invoked_subcommand is None:
         print(context.get_help())
-
-
-for _command_function in (
-    demo,
-    serve,
-    proxy,
-    encode,
-    check,
-    reduce,
-    request,
-    upgrade,
-    downgrade,
-    migrate,
-    keygen,
-    encrypt,
-    decrypt,
-    rekey,
-    providers,
-):
-    app.command(cls=_Command, help=_paragraphs(_command_function))(_guarded(_command_function))

@@ -101,3 +101,29 @@ def test_output_that_cannot_be_written_is_one_line_and_2(args, tmp_path):
     assert done.returncode == 2
     assert done.stderr.decode().count("\n") == 1
     assert done.stderr.decode().endswith("[unwritable_output]\n")
+
+
+LOADED = """
+import sys
+from agui_reasoning.cli import main
+main(sys.argv[1:])
+print(*sorted(name for name in sys.modules if name.startswith("agui_reasoning.cli.")), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(("args", "own"), [(["--version"], set()), (["keygen"], {"keys"})], ids=str)
+def test_a_command_imports_no_other(args, own, process):
+    loaded = {name.removeprefix("agui_reasoning.cli.") for name in process(*args, code=LOADED).stderr.split()}
+    assert "app" in loaded
+    assert loaded & {*COMMANDS, "keys", "proxy", "serve"} == own
+
+
+def test_a_name_that_is_almost_right_is_suggested(cli):
+    result = cli("chek")
+    assert (result.status, result.stdout) == (2, "")
+    assert result.stderr.startswith("error: No such command 'chek'. Did you mean 'check'?")
+
+
+def test_the_help_lists_every_command(cli):
+    shown = cli("--help").stdout
+    assert [command for command in COMMANDS if f" {command} " not in shown] == []
