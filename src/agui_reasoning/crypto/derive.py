@@ -16,7 +16,7 @@ from agui_reasoning.crypto import base64url
 from agui_reasoning.crypto.binding import Binding
 from agui_reasoning.crypto.secret import Secret
 
-__all__ = ["KEY_BYTES", "content_info", "derive", "entity_mac", "random_bytes"]
+__all__ = ["KEY_BYTES", "content_info", "derive", "entity_info", "entity_mac", "random_bytes"]
 
 KEY_BYTES: Final = 32
 """Length of ring keys and of derived keys."""
@@ -41,13 +41,17 @@ def derive(ring_key: Secret, info: bytes) -> Secret:
     return Secret(HKDF(SHA256(), KEY_BYTES, salt=None, info=info).derive(ring_key.reveal()))
 
 
-def entity_mac(ring_key: Secret, binding: Binding) -> str:
+def entity_info(binding: Binding) -> bytes:
+    """What the sibling of a content key is derived for: the tenant and the thread too."""
+    return _ENTITY + _prefixed(binding.tenant) + _prefixed(binding.thread_id)
+
+
+def entity_mac(entity_key: Secret, binding: Binding) -> str:
     """HMAC-SHA256 of the entity, under a sibling of the content key, as base64url.
 
     A MAC and not a hash: nobody without the key can tell which entity a token belongs to.
     """
-    info = _ENTITY + _prefixed(binding.tenant) + _prefixed(binding.thread_id)
-    mac = HMAC(derive(ring_key, info).reveal(), SHA256())
+    mac = HMAC(entity_key.reveal(), SHA256())
     mac.update(_prefixed(binding.subtype) + _prefixed(binding.entity_id))
     return base64url.encode(mac.finalize())
 

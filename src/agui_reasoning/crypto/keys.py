@@ -11,7 +11,8 @@ from typing import Final, NoReturn, Self, final
 from agui_reasoning.crypto import base64url
 from agui_reasoning.crypto.arguments import bound, expiry, padded
 from agui_reasoning.crypto.binding import Binding
-from agui_reasoning.crypto.derive import KEY_BYTES, content_info, derive, entity_mac, random_bytes
+from agui_reasoning.crypto.derive import KEY_BYTES, content_info, derive, random_bytes
+from agui_reasoning.crypto.derived import DerivedKeys
 from agui_reasoning.crypto.held import (
     FetchedKeys,
     HeldKeys,
@@ -30,7 +31,7 @@ from agui_reasoning.crypto.jwe import (
     seal,
     write_header,
 )
-from agui_reasoning.crypto.reader import TokenReader, cipher
+from agui_reasoning.crypto.reader import TokenReader
 from agui_reasoning.crypto.secret import Secret
 from agui_reasoning.errors import AGUIReasoningWarning, ConfigurationError, DecryptionError
 
@@ -74,7 +75,7 @@ class KeyRing:
         b'{"v": 1}'
     """
 
-    __slots__ = ("__weakref__", "_keys", "_now", "_primary", "_stand_in")
+    __slots__ = ("__weakref__", "_derived", "_keys", "_now", "_primary", "_stand_in")
 
     def __init__(
         self,
@@ -121,6 +122,7 @@ class KeyRing:
         self._keys = held
         self._primary = _chosen(held, primary)
         self._now = now
+        self._derived = DerivedKeys()
         self._stand_in = Secret(random_bytes(KEY_BYTES))
 
     @classmethod
@@ -285,17 +287,18 @@ class KeyRing:
 
     def reader(self, binding: Binding) -> TokenReader:
         """Open many tokens of one place: each key is looked up and derived once."""
-        return TokenReader(self._keys, self._stand_in, self._now, bound(binding))
+        return TokenReader(self._keys, self._stand_in, self._now, bound(binding), self._derived)
 
     def forget(self) -> None:
-        """Drop what a callable has fetched, for example after a key was destroyed where it is kept."""
+        """Drop what a callable has fetched and what was derived, for example after a key was destroyed."""
         self._keys.forget()
+        self._derived.forget()
 
     def _seal(self, plaintext: Secret, binding: Binding, exp: int | None) -> str:
         key = self._key(self._primary)
-        entity = entity_mac(key, binding) if binding.entity_id else None
+        entity = self._derived.entity_mac(key, binding) if binding.entity_id else None
         protected = write_header(Header(self._primary, exp, entity))
-        return seal(cipher(key, binding), protected, random_bytes(NONCE_BYTES), plaintext)
+        return seal(self._derived.cipher(key, binding), protected, random_bytes(NONCE_BYTES), plaintext)
 
     def _open(self, text: str, binding: Binding) -> Secret | None:
         return self.reader(binding).open(text)

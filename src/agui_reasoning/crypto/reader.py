@@ -12,17 +12,12 @@ from dataclasses import dataclass, field
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from agui_reasoning.crypto.binding import Binding
-from agui_reasoning.crypto.derive import content_info, derive, entity_mac
+from agui_reasoning.crypto.derived import DerivedKeys
 from agui_reasoning.crypto.held import FetchedKeys, HeldKeys, LookUps
 from agui_reasoning.crypto.jwe import Header, read_token, unseal
 from agui_reasoning.crypto.secret import Secret
 
-__all__ = ["TokenReader", "cipher"]
-
-
-def cipher(key: Secret, binding: Binding) -> AESGCM:
-    """The cipher of one thread under a ring key."""
-    return AESGCM(derive(key, content_info(binding)).reveal())
+__all__ = ["TokenReader"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +37,14 @@ class TokenReader:
         stand_in: Takes the place of an unknown key.
         now: Seconds since 1970.
         binding: Where the tokens were found.
+        derived: Derives the keys of its thread.
     """
 
     keys: HeldKeys | FetchedKeys
     stand_in: Secret
     now: Callable[[], float]
     binding: Binding
+    derived: DerivedKeys
     _look_ups: LookUps = field(default_factory=LookUps, init=False, repr=False)
     _ready: dict[str | None, _Key] = field(default_factory=dict, init=False, repr=False)
     _failed: dict[str, Exception | None] = field(default_factory=dict, init=False, repr=False)
@@ -64,7 +61,7 @@ class TokenReader:
             return None
         key = self._key(token.header.kid)
         plaintext = unseal(key.cipher, token)
-        if plaintext is None or self._is_over(token.header) or not _fits(token.header, key, self.binding):
+        if plaintext is None or self._is_over(token.header) or not self._fits(token.header, key):
             return None
         return plaintext
 
@@ -76,7 +73,7 @@ class TokenReader:
         name = None if secret is None else kid
         if name not in self._ready:
             chosen = self.stand_in if secret is None else secret
-            self._ready[name] = _Key(chosen, cipher(chosen, self.binding))
+            self._ready[name] = _Key(chosen, self.derived.cipher(chosen, self.binding))
         return self._ready[name]
 
     def _look_up(self, kid: str) -> Secret | None:
@@ -97,9 +94,8 @@ class TokenReader:
     def _is_over(self, header: Header) -> bool:
         return header.exp is not None and self.now() >= header.exp
 
-
-def _fits(header: Header, key: _Key, binding: Binding) -> bool:
-    """Whether header and binding name the same entity, or both none."""
-    if header.entity is None or not binding.entity_id:
-        return header.entity is None and not binding.entity_id
-    return hmac.compare_digest(header.entity, entity_mac(key.secret, binding))
+    def _fits(self, header: Header, key: _Key) -> bool:
+        """Whether header and binding name the same entity, or both none."""
+        if header.entity is None or not self.binding.entity_id:
+            return header.entity is None and not self.binding.entity_id
+        return hmac.compare_digest(header.entity, self.derived.entity_mac(key.secret, self.binding))

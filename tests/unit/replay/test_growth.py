@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
-from agui_reasoning import build_request, erase_reasoning, restore
+from agui_reasoning import Emitter, build_request, erase_reasoning, restore
 from agui_reasoning.attribution import Kind, attribute
+from agui_reasoning.crypto import Binding, KeyRing, rekey_messages
+from agui_reasoning.deltas import CloseDelta
 from agui_reasoning.envelope import (
     CallRecord,
     Envelope,
@@ -257,7 +259,7 @@ def test_encoding_grows_with_the_parts_of_a_turn(api: str, parts: Callable[[int]
     def history(count: int) -> History:
         return History((Turn(tuple(parts(count)), TARGETS[api]),))
 
-    assert_linear(history, partial(build, api), 500)
+    assert_linear(history, partial(build, api), 2_000)
 
 
 # -- what else walks a history
@@ -285,6 +287,46 @@ def test_attribution_grows_with_the_items() -> None:
 def test_auditing_grows_with_the_report() -> None:
     restored = partial(restore, on_audit=lambda _: None)
     assert_linear(units_of_one_response, restored, 500)
+
+
+# -- keys: the id of a thread is the client's choice, and may be long
+
+RING = KeyRing({"new": b"n" * 32, "old": b"o" * 32})
+
+
+def junk_tokens_of_a_long_thread(count: int) -> tuple[Messages, str]:
+    thread = "t" * (2_000 * count)
+    token = KeyRing({"old": b"x" * 32}).encrypt(b"{}", Binding(thread))
+    return [{**thought(n), "encryptedValue": token} for n in range(count)], thread
+
+
+def tokens_of_a_long_thread(count: int) -> tuple[Messages, str]:
+    thread = "t" * (2_000 * count)
+    token = KeyRing({"old": b"o" * 32}).encrypt(b"{}", Binding(thread))
+    return [{**thought(n), "encryptedValue": token} for n in range(count)], thread
+
+
+def test_reading_tokens_grows_with_the_history_and_the_id_of_its_thread() -> None:
+    assert_linear(
+        junk_tokens_of_a_long_thread, lambda given: restore(given[0], keys=RING, thread_id=given[1]), 300
+    )
+
+
+def test_rekeying_grows_with_the_history_and_the_id_of_its_thread() -> None:
+    assert_linear(
+        tokens_of_a_long_thread, lambda given: rekey_messages(given[0], RING, thread_id=given[1]), 300
+    )
+
+
+def test_encrypting_grows_with_the_units_and_the_id_of_their_thread() -> None:
+    def emitted(count: int) -> None:
+        emitter = Emitter(keys=RING, thread_id="t" * (2_000 * count))
+        for _ in range(count):
+            emitter.receive(ReasoningPart((Segment("text", 0, "Hm."),)))
+            emitter.receive(CloseDelta())
+        emitter.close()
+
+    assert_linear(lambda count: count, emitted, 150)
 
 
 # -- memory
