@@ -1,7 +1,7 @@
 """What an auditor gets to see: that reasoning was emitted, encrypted, restored or dropped, and never what.
 
-Pass ``on_audit`` to a run, an emitter or ``restore``; it is called once per message or call that carries a
-value, with sizes and ids and without a word of content.
+Pass ``on_audit`` to a run, an emitter or ``restore``; it is called once per reasoning unit, and per text and
+call that has a value, with sizes and ids and without a word of content.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class AuditRecord:
         outcome: Emitted: ``"encrypted"``, ``"plain"``, or ``"not_kept"`` when nothing goes with what is not
             shown. Restored: ``"restored"`` or ``"dropped"``.
         reason: Why it was dropped, as in the report of the history.
-        unit: The id of the message or call.
+        unit: The id of the message or call that carries it; several units may share one.
         thread_id: The thread, where it is known.
         tenant: Whose conversation it is, where there are keys.
         run_id: The run, where there is one.
@@ -32,7 +32,7 @@ class AuditRecord:
         model: Which model.
         visibility: What the client was allowed to see.
         key_id: The key that encrypted it; of a value that came back, the key that it names.
-        text_chars: Code points of reasoning text.
+        text_chars: Code points of reasoning text, without what separates its segments.
         shown_chars: Code points that the client was shown in its place as it streamed.
         opaque_chars: Characters of the provider's opaque values.
         value_chars: Characters of the value that travels.

@@ -10,6 +10,7 @@ import pytest
 from agui_reasoning.envelope import (
     CallRecord,
     Envelope,
+    Fragment,
     NativeRecord,
     OpaqueRecord,
     OriginRecord,
@@ -19,13 +20,14 @@ from agui_reasoning.envelope import (
     SegmentRecord,
     Span,
     TextRecord,
+    UnitRecord,
 )
 from agui_reasoning.providers import API_IDS
 from tests.docs.markdown import PAGES, ROOT, name_of
 
 RECORDS = (
-    *(CallRecord, Envelope, NativeRecord, OpaqueRecord, OriginRecord, Place),
-    *(ReasoningRecord, ResultRecord, SegmentRecord, Span, TextRecord),
+    *(CallRecord, Envelope, Fragment, NativeRecord, OpaqueRecord, OriginRecord, Place),
+    *(ReasoningRecord, ResultRecord, SegmentRecord, Span, TextRecord, UnitRecord),
 )
 HEADING = re.compile(r"^## `([a-z-]+)`", re.MULTILINE)
 ROW = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)

@@ -9,15 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agui_reasoning.envelope import (
-    CallRecord,
     Envelope,
-    NativeRecord,
     OpaqueRecord,
     OriginRecord,
     Place,
-    ReasoningRecord,
     SegmentRecord,
-    TextRecord,
     write_envelope,
 )
 from agui_reasoning.parts import Origin, Part, ReasoningPart
@@ -25,6 +21,7 @@ from agui_reasoning.replay import build_request, restore
 from tests.property.test_round_trip import conversations
 from tests.property.test_secrecy import KEYS, VISIBILITIES, history, streams
 from tests.support.effort import examples
+from tests.support.envelopes import call_unit, native_unit, reasoning_unit, text_unit
 
 FORGED = "«forged»"
 OPAQUE = (OpaqueRecord(kind="anthropic.signature", value=FORGED),)
@@ -34,19 +31,16 @@ def forgeries(messages: list[dict[str, Any]]) -> list[str]:
     """Values of the client's own making, one of them about every message and call that there is."""
     names = tuple(str(message["id"]) for message in messages)
     calls = tuple(str(call["id"]) for message in messages for call in message.get("toolCalls", ()))
-    segment = SegmentRecord(length=len(FORGED), text=FORGED)
+    segment = SegmentRecord(text=FORGED)
     records = (
-        TextRecord(kind="text", seq=1, opaque=OPAQUE, text=FORGED),
-        *(
-            CallRecord(kind="call", seq=2 + n, id=call, server=True, opaque=OPAQUE)
-            for n, call in enumerate(calls)
-        ),
-        NativeRecord(kind="native", seq=99, name="anthropic.x", payload={"type": "x", "x": FORGED}),
+        text_unit(seq=1, opaque=OPAQUE, text=FORGED),
+        *(call_unit(seq=2 + n, id=call, server=True, opaque=OPAQUE) for n, call in enumerate(calls)),
+        native_unit(seq=99, name="anthropic.x", payload={"type": "x", "x": FORGED}),
     )
-    unit = ReasoningRecord(kind="reasoning", seq=0, segments=(segment,), opaque=OPAQUE, item_id=FORGED)
+    unit = reasoning_unit(seq=0, segments=(segment,), opaque=OPAQUE, item_id=FORGED)
     origin = OriginRecord.of(Origin("anthropic", "anthropic-messages", "claude"))
     place = Place(id="mine", messages=names, calls=calls)
-    envelope = write_envelope(Envelope(origin=origin, response=place, unit=unit, rest=records))
+    envelope = write_envelope(Envelope(origin=origin, response=place, units=(unit, *records)))
     return [envelope, f'{{"provider_name":"anthropic","signature":"{FORGED}"}}', FORGED]
 
 

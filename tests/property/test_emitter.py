@@ -107,11 +107,11 @@ def test_every_reasoning_message_has_an_envelope_that_reads_back(parts: list[Par
             continue
         envelope = read_envelope(message["encryptedValue"])
         assert envelope is not None
-        if envelope.unit is not None:
-            seqs.append(envelope.unit.seq)
-            part = with_results(parts)[envelope.unit.seq]
-            assert isinstance(part, ReasoningPart)
-            assert tuple(record.opaque() for record in envelope.unit.opaque) == part.opaque
+        for unit in envelope.units:
+            part = with_results(parts)[unit.seq]
+            if isinstance(part, ReasoningPart):
+                seqs.append(unit.seq)
+                assert tuple(record.opaque() for record in unit.part.opaque) == part.opaque
     assert len(set(seqs)) == sum(isinstance(part, ReasoningPart) for part in with_results(parts))
 
 

@@ -138,8 +138,7 @@ class EmitterMachine(RuleBasedStateMachine):
         for message in self._reasoning():
             envelope = read_envelope(str(message["encryptedValue"]))
             assert envelope is not None
-            assert envelope.unit is not None
-            carried |= {record.value for record in envelope.unit.opaque}
+            carried |= {record.value for unit in envelope.units for record in unit.part.opaque}
         assert set(self.signed.values()) <= carried
 
     @invariant()

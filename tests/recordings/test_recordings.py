@@ -55,8 +55,9 @@ def carried(client: Client) -> list[str]:
         if envelope is None:
             continue
         number = responses.setdefault(envelope.response.id, len(responses))
-        for record in filter(None, (envelope.unit, *envelope.rest)):
-            values = found.setdefault((number, record.seq), {})
+        for unit in envelope.units:
+            record = unit.part
+            values = found.setdefault((number, unit.seq), {})
             values.update(dict.fromkeys(opaque.value for opaque in record.opaque))
             for native in (getattr(record, "native", None), getattr(record, "payload", None)):
                 values.update(dict.fromkeys(strings_named(native, "encrypted_content")))

@@ -11,40 +11,38 @@ from hypothesis import strategies as st
 
 from agui_reasoning.envelope import (
     MAX_ENVELOPE_CHARS,
-    CallRecord,
     Envelope,
-    NativeRecord,
+    Fragment,
     OpaqueRecord,
     OriginRecord,
     Place,
-    ReasoningRecord,
-    ResultRecord,
     SegmentRecord,
     Span,
-    TextRecord,
     read_envelope,
     write_envelope,
 )
 from agui_reasoning.parts import Opaque, Origin
+from tests.support.envelopes import call_unit, native_unit, reasoning_unit, result_unit, text_unit
 
 FULL = Envelope(
     origin=OriginRecord.of(Origin("anthropic", "anthropic-messages", "claude")),
-    response=Place(id="r", native_id="msg_1", messages=("m1",), calls=("c1",)),
-    unit=ReasoningRecord(
-        kind="reasoning",
-        seq=0,
-        item_id="rs_1",
-        segments=(SegmentRecord(channel="summary", index=1, length=3),),
-        opaque=(OpaqueRecord.of(Opaque("anthropic.signature", "SIG/+=")),),
-        ext={"format": None, "n": [1, 2]},
-        sha256="0" * 64,
+    response=Place(id="r", number=1, native_id="msg_1", messages=("m1",), calls=("c1",)),
+    units=(
+        reasoning_unit(
+            0,
+            item_id="rs_1",
+            segments=(SegmentRecord(channel="summary", index=1),),
+            lengths=(3,),
+            opaque=(OpaqueRecord.of(Opaque("anthropic.signature", "SIG/+=")),),
+            ext={"format": None, "n": [1, 2]},
+            sha256="0" * 64,
+        ),
+        text_unit(1, spans=(Span(message="m1", start=0, length=2),)),
+        call_unit(2, "c1", native_id="", server=True, after=(0,), shares="c0"),
+        result_unit(3, "c1", message="m2", native={"a": [None]}),
+        native_unit(4, name="openai.compaction", payload={"x": 1.5}),
     ),
-    rest=(
-        TextRecord(kind="text", seq=1, at=(Span(message="m1", start=0, length=2),)),
-        CallRecord(kind="call", seq=2, id="c1", native_id="", server=True, after=(0,), shares="c0"),
-        ResultRecord(kind="result", seq=3, id="c1", message="m2", native={"a": [None]}),
-        NativeRecord(kind="native", seq=4, name="openai.compaction", payload={"x": 1.5}),
-    ),
+    fragments=(Fragment(seq=5, index=1, count=2, data="AAAA"),),
 )
 
 
@@ -53,24 +51,23 @@ def test_what_is_written_reads_back() -> None:
 
 
 def test_defaults_are_left_out_and_the_marks_are_not() -> None:
-    bare = Envelope(response=Place(id="r"), unit=ReasoningRecord(kind="reasoning", seq=0))
+    bare = Envelope(response=Place(id="r"), units=(reasoning_unit(0),))
     assert json.loads(write_envelope(bare)) == {
         "k": "agui-reasoning",
-        "v": 1,
+        "v": 2,
         "response": {"id": "r"},
-        "unit": {"kind": "reasoning", "seq": 0},
+        "units": [{"seq": 0, "part": {"kind": "reasoning"}}],
     }
 
 
 def test_an_opaque_value_survives_byte_for_byte_lone_surrogates_too() -> None:
     value = 'SIG\ud83d"\\\u2028=='
-    unit = ReasoningRecord(kind="reasoning", seq=0, opaque=(OpaqueRecord(kind="a.b", value=value),))
-    written = write_envelope(Envelope(response=Place(id="r"), unit=unit))
+    unit = reasoning_unit(0, opaque=(OpaqueRecord(kind="a.b", value=value),))
+    written = write_envelope(Envelope(response=Place(id="r"), units=(unit,)))
     assert written.encode()
     read = read_envelope(written)
     assert read is not None
-    assert read.unit is not None
-    assert read.unit.opaque[0].opaque() == Opaque("a.b", value)
+    assert read.units[0].part.opaque[0].opaque() == Opaque("a.b", value)
 
 
 def _damaged(path: list[Any], value: Any) -> str:
@@ -86,21 +83,24 @@ def _damaged(path: list[Any], value: Any) -> str:
     ("path", "value"),
     [
         (["k"], "other"),
-        (["v"], 2),
-        (["v"], "1"),
+        (["v"], 3),
+        (["v"], "2"),
         (["response"], None),
         (["response", "id"], 7),
         (["response", "messages"], "m1"),
         (["response", "messages"], [1]),
-        (["unit", "kind"], "item_reference"),
-        (["unit", "seq"], "0"),
-        (["unit", "seq"], -1),
-        (["unit", "status"], "done"),
-        (["unit", "opaque", 0, "value"], {"a": 1}),
-        (["unit", "opaque", 0, "encoding"], "hex"),
-        (["unit", "segments", 0, "length"], -1),
-        (["unit", "ext"], "x"),
-        (["rest", 0, "at", 0, "start"], 1.5),
+        (["response", "number"], -1),
+        (["units", 0, "part", "kind"], "item_reference"),
+        (["units", 0, "part"], None),
+        (["units", 0, "seq"], "0"),
+        (["units", 0, "seq"], -1),
+        (["units", 0, "part", "status"], "done"),
+        (["units", 0, "part", "opaque", 0, "value"], {"a": 1}),
+        (["units", 0, "part", "opaque", 0, "encoding"], "hex"),
+        (["units", 0, "lengths", 0], -1),
+        (["units", 0, "part", "ext"], "x"),
+        (["units", 1, "spans", 0, "start"], 1.5),
+        (["fragments", 0, "count"], 0),
         (["origin", "provider"], ["anthropic"]),
     ],
 )
@@ -109,7 +109,7 @@ def test_a_wrong_type_anywhere_makes_it_no_envelope_of_ours(path: list[Any], val
 
 
 def test_unknown_fields_are_ignored() -> None:
-    assert read_envelope(_damaged(["unit", "future"], {"a": 1})) == FULL
+    assert read_envelope(_damaged(["units", 0, "future"], {"a": 1})) == FULL
 
 
 @pytest.mark.parametrize("value", ["", "null", "[]", "EqQBCk…", '{"id": "x", "signature": "s"}', "{", "1"])

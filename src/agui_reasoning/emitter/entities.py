@@ -1,4 +1,4 @@
-"""What the client holds of a response while it is written: messages, calls, and what each envelope says."""
+"""What the client holds of a response while it is written: messages, calls, and what each value says."""
 
 from __future__ import annotations
 
@@ -18,21 +18,10 @@ from agui_reasoning.deltas.units import (
     Unit,
 )
 from agui_reasoning.emitter.disclosure import Disclosure
-from agui_reasoning.envelope import (
-    CallRecord,
-    NativeRecord,
-    OpaqueRecord,
-    ReasoningRecord,
-    Record,
-    ResultRecord,
-    SegmentRecord,
-    Span,
-    TextRecord,
-    digest,
-)
-from agui_reasoning.parts import SEGMENT_SEPARATOR, Origin, ReasoningPart
+from agui_reasoning.envelope import Exposure, PlacedPart, Span, UnitRecord, unit_record
+from agui_reasoning.parts import SEGMENT_SEPARATOR, Origin, ReasoningPart, TextPart, ToolCallPart
 
-__all__ = ["AssistantMessage", "Call", "ReasoningMessage", "ResponseState", "rest_record"]
+__all__ = ["AssistantMessage", "Call", "ReasoningMessage", "ResponseState", "Sent", "Stretch", "rest_record"]
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -71,31 +60,44 @@ class _Stretch:
         return Span(message=self.message, start=self.start, length=self.length)
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Sent:
+    """What the last value of a message or call said: its units, and the ids it named."""
+
+    units: tuple[UnitRecord, ...]
+    messages: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+
+
 @dataclass(slots=True, eq=False, repr=False)
-class ReasoningMessage:
-    """A reasoning message: one unit, or one stretch of a unit that resumed.
+class Stretch:
+    """A reasoning unit, or one stretch of a unit that resumed.
 
     Attributes:
-        span_id: The span it stands in.
+        number: Which stretch of its unit this is.
+        message: The message that shows it; ``None`` while it has nothing to show.
+        carrier: The message it rides along with until then.
         withheld: Some of its text is not shown.
-        sent: The record its last envelope held.
     """
 
-    id: str
     unit: ReasoningUnit
-    span_id: str
-    stretch: int = 0
-    started_ms: int | None = None
+    number: int
+    message: ReasoningMessage | None = None
+    carrier: ReasoningMessage | None = None
     text: _Shown = field(default_factory=_Shown)
     segments: list[SegmentBuffer] = field(default_factory=list)
     last_shown: SegmentBuffer | None = None
     withheld: bool = False
-    sent: Record | None = None
 
     @property
     def shown_chars(self) -> int:
         """How many code points of it were sent to the client."""
         return sum(map(len, self.text.pieces))
+
+    @property
+    def text_chars(self) -> int:
+        """How many code points of text it has."""
+        return sum(len(piece) for segment in self.segments for piece in segment.pieces)
 
     def add(self, text: str, segment: SegmentBuffer) -> str:
         """Take text of a segment that is shown, and give what may be sent now."""
@@ -116,34 +118,43 @@ class ReasoningMessage:
         """The unit, with the text of this stretch of it."""
         return replace(self.unit.part(origin), segments=tuple(s.settled() for s in self.segments))
 
-    def record(self, *, sealed: bool) -> ReasoningRecord | None:
-        """What the envelope says of the unit; ``None`` when it is to say nothing.
+    def record(self, *, sealed: bool) -> UnitRecord | None:
+        """What an envelope says of it; ``None`` when it is to say nothing.
 
         Args:
             sealed: It will be encrypted, and holds the text.
         """
         if self.withheld and not sealed:
-            return None
-        unit = self.unit
-        whole = sealed or not self.text.visible
-        return ReasoningRecord(
-            kind="reasoning",
-            seq=unit.seq,
-            stretch=self.stretch,
-            item_id=unit.item_id,
-            status=unit.status,
-            segments=tuple(_segment(segment, whole) for segment in self.segments),
-            opaque=_opaque(unit),
-            ext=unit.ext or None,
-            sha256=None if whole else digest("".join(self.text.pieces)),
-        )
+            return unit_record(PlacedPart(self.unit.seq, self.unit.part(None), "concealed"))
+        shown = "".join(self.text.pieces)
+        exposure: Exposure = "encrypted" if sealed else "shown" if shown else "blank"
+        placed = PlacedPart(self.unit.seq, self.part(None), exposure, shown, self.number)
+        return unit_record(placed)
 
 
-def _segment(segment: SegmentBuffer, whole: bool) -> SegmentRecord:
-    text = "".join(segment.pieces)
-    return SegmentRecord(
-        channel=segment.channel, index=segment.index, length=len(text), text=text if whole else None
-    )
+@dataclass(slots=True, eq=False, repr=False)
+class ReasoningMessage:
+    """A reasoning message: it shows one stretch, and others that have nothing to show ride along.
+
+    Attributes:
+        span_id: The span it stands in.
+        own: What it shows; ``None`` while that is nothing.
+        riders: What rides along, in order.
+        sent: What its last value said.
+    """
+
+    id: str
+    span_id: str
+    started_ms: int | None = None
+    own: Stretch | None = None
+    riders: dict[Stretch, None] = field(default_factory=dict)
+    sent: Sent | None = None
+
+    @property
+    def seq(self) -> int | None:
+        """The unit that it is said to be of."""
+        first = self.own or next(iter(self.riders), None)
+        return first.unit.seq if first else None
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -154,8 +165,8 @@ class AssistantMessage:
     open: bool = False
     used: bool = False
     length: int = 0
-    units: list[TextUnit] = field(default_factory=list)
-    sent: tuple[Record, ...] = ()
+    units: dict[TextUnit, None] = field(default_factory=dict)
+    sent: Sent | None = None
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -172,15 +183,15 @@ class Call:
     owns: tuple[str, ...] | Shared | None
     after: tuple[int, ...]
     conceals: bool = False
-    sent: Record | None = None
+    sent: Sent | None = None
 
     @property
     def concealed(self) -> bool:
         """Its arguments are not shown. That it is the provider's own may turn out only under way."""
         return self.conceals and self.unit.server
 
-    def record(self, *, sealed: bool) -> CallRecord:
-        """What the envelope says of the call.
+    def record(self, *, sealed: bool) -> UnitRecord | None:
+        """What an envelope says of the call.
 
         Args:
             sealed: It will be encrypted, and holds the arguments of the provider's own calls. Otherwise
@@ -188,30 +199,37 @@ class Call:
                 cannot go back.
         """
         unit = self.unit
+        part = unit.part(None)
+        assert isinstance(part, ToolCallPart)
         if self.concealed and not sealed:
-            return CallRecord(kind="call", seq=unit.seq, id=self.id, server=True, status="incomplete")
-        arguments = "".join(unit.pieces)
-        # What the provider did itself is not the client's to tell, even where the client is shown it.
-        whole = sealed and unit.server
-        return CallRecord(
-            kind="call",
-            seq=unit.seq,
-            id=self.id,
-            native_id=None if unit.key == self.id else unit.key,
-            server=unit.server,
-            status=unit.status,
-            opaque=_opaque(unit),
-            ext=unit.ext or None,
-            after=self.after,
-            shares=self.owns.owner if isinstance(self.owns, Shared) else None,
-            arguments=arguments if whole else None,
-            sha256=None if whole else digest(arguments),
+            cut = replace(part, status="incomplete")
+            return unit_record(PlacedPart(unit.seq, cut, "concealed", id=self.id))
+        return unit_record(
+            PlacedPart(
+                unit.seq,
+                part,
+                # What the provider did itself is not the client's to tell, even where the client is shown it.
+                "encrypted" if sealed and unit.server else "shown",
+                part.arguments,
+                id=self.id,
+                native_id=None if unit.key == self.id else unit.key,
+                after=self.after,
+                shares=self.owns.owner if isinstance(self.owns, Shared) else None,
+            )
         )
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class ResponseState:
-    """Everything the client holds of one response; ``after`` is the id of the one before it."""
+    """Everything the client holds of one response; ``after`` is the id of the one before it.
+
+    Attributes:
+        carriers: The message or call with the last value that told of a unit, by its seq and stretch.
+        text_carriers: The message whose value tells of a text unit that has one.
+        values: How many values were sent.
+        named: How many messages and calls they named.
+        value_chars: Characters of the last value of each message and call.
+    """
 
     response: Response
     id: str
@@ -219,12 +237,18 @@ class ResponseState:
     disclosure: Disclosure = field(default_factory=Disclosure)
     attributor: Attributor = field(default_factory=Attributor)
     reasoning: list[ReasoningMessage] = field(default_factory=list)
-    by_unit: dict[ReasoningUnit, ReasoningMessage] = field(default_factory=dict)
+    stretches: dict[ReasoningUnit, list[Stretch]] = field(default_factory=dict)
     messages: list[AssistantMessage] = field(default_factory=list)
     calls: dict[CallUnit, Call] = field(default_factory=dict)
+    call_ids: list[str] = field(default_factory=list)
     results: dict[ResultUnit, tuple[str, str]] = field(default_factory=dict)
     spans: dict[TextUnit, list[_Stretch]] = field(default_factory=dict)
     held: list[tuple[TextUnit, str]] = field(default_factory=list)
+    carriers: dict[tuple[int, int], str] = field(default_factory=dict)
+    text_carriers: dict[TextUnit, AssistantMessage] = field(default_factory=dict)
+    values: int = 0
+    named: tuple[int, int] = (0, 0)
+    value_chars: dict[str, int] = field(default_factory=dict)
 
     def hold(self, unit: TextUnit, text: str) -> None:
         """Keep white space that leads a message back."""
@@ -239,28 +263,32 @@ class ResponseState:
         else:
             stretches.append(_Stretch(message.id, message.length, length))
         message.length += length
-        if unit not in message.units:
-            message.units.append(unit)
+        message.units[unit] = None
+
+    def begin(self, unit: ReasoningUnit) -> Stretch:
+        """Another stretch of a unit."""
+        stretches = self.stretches.setdefault(unit, [])
+        stretches.append(Stretch(unit, len(stretches)))
+        return stretches[-1]
+
+    def reasoning_ids(self, seqs: tuple[int, ...]) -> list[str]:
+        """The reasoning messages that show some units, or that they ride along with."""
+        stretches = (self.stretches[self.response.units[seq]] for seq in seqs)  # type: ignore[index]
+        messages = (stretch.message or stretch.carrier for several in stretches for stretch in several)
+        return list(dict.fromkeys(message.id for message in messages if message))
 
     def seen_as(self, unit: Unit) -> str:
         """The message or call id under which the client sees a unit; empty where it sees none."""
         return _SEEN_AS.get(type(unit), _unseen)(self, unit)
 
-    def text_record(self, unit: TextUnit) -> TextRecord:
+    def text_record(self, unit: TextUnit) -> UnitRecord | None:
         """What an envelope says of a text unit."""
-        text = "".join(unit.pieces)
+        part = unit.part(None)
+        assert isinstance(part, TextPart)
         spans = tuple(stretch.span() for stretch in self.spans.get(unit, ()))
-        whole = sum(span.length for span in spans) == len(text)
-        return TextRecord(
-            kind="text",
-            seq=unit.seq,
-            status=unit.status,
-            opaque=_opaque(unit),
-            ext=self._ext_of(unit) or None,
-            at=spans,
-            text=None if whole else text,
-            sha256=digest(text) if whole else None,
-        )
+        whole = sum(span.length for span in spans) == len(part.text)
+        part = replace(part, ext=self._ext_of(unit))
+        return unit_record(PlacedPart(unit.seq, part, "shown" if whole else "blank", part.text, spans=spans))
 
     def _ext_of(self, unit: TextUnit) -> dict[str, Any]:
         """Where nothing is kept that is not shown, only ids and names: citations quote what tools found."""
@@ -269,37 +297,29 @@ class ResponseState:
         return {name: value for name, value in unit.ext.items() if not isinstance(value, dict | list)}
 
 
-def rest_record(state: ResponseState, unit: Unit) -> Record | None:
+def rest_record(state: ResponseState, unit: Unit) -> UnitRecord | None:
     """The record of a unit that is not reasoning.
 
-    ``None`` for reasoning, which has a message of its own, and for what is neither shown nor kept.
+    ``None`` for reasoning, which has messages of its own, and for what is neither shown nor kept.
     """
     return _REST[type(unit)](state, unit)
 
 
-def _result(state: ResponseState, unit: ResultUnit) -> ResultRecord:
+def _result(state: ResponseState, unit: ResultUnit) -> UnitRecord | None:
     message_id, call_id = state.results[unit]
-    if not state.disclosure.keeps:
-        return ResultRecord(kind="result", seq=unit.seq, id=call_id, message=message_id)
-    return ResultRecord(
-        kind="result",
-        seq=unit.seq,
-        id=call_id,
-        message=message_id,
-        native=unit.native,
-        ext=unit.ext or None,
-        content=unit.content if state.disclosure.sealed else None,
-    )
+    exposure = _exposure(state.disclosure)
+    return unit_record(PlacedPart(unit.seq, unit.part(None), exposure, id=call_id, message=message_id))
 
 
-def _native(state: ResponseState, unit: NativeUnit) -> NativeRecord | None:
-    if not state.disclosure.keeps:
-        return None
-    return NativeRecord(kind="native", seq=unit.seq, name=unit.kind, payload=unit.payload)
+def _native(state: ResponseState, unit: NativeUnit) -> UnitRecord | None:
+    return unit_record(PlacedPart(unit.seq, unit.part(None), _exposure(state.disclosure)))
 
 
-def _opaque(unit: Unit) -> tuple[OpaqueRecord, ...]:
-    return tuple(OpaqueRecord.of(opaque) for opaque in unit.opaque)
+def _exposure(disclosure: Disclosure) -> Exposure:
+    """Of what the provider did itself."""
+    if disclosure.sealed:
+        return "encrypted"
+    return "shown" if disclosure.full else "concealed"
 
 
 def _unseen(state: ResponseState, unit: Any) -> str:
@@ -307,7 +327,8 @@ def _unseen(state: ResponseState, unit: Any) -> str:
 
 
 def _reasoning_seen_as(state: ResponseState, unit: ReasoningUnit) -> str:
-    return next((message.id for message in state.reasoning if message.unit is unit), "")
+    first = state.stretches[unit][0]
+    return first.message.id if first.message else state.carriers.get((unit.seq, 0), "")
 
 
 def _text_seen_as(state: ResponseState, unit: TextUnit) -> str:
@@ -321,7 +342,7 @@ _SEEN_AS: dict[type, Callable[[ResponseState, Any], str]] = {
     CallUnit: lambda state, unit: state.calls[unit].id,
     ResultUnit: lambda state, unit: state.results[unit][0],
 }
-_REST: dict[type, Callable[[ResponseState, Any], Record | None]] = {
+_REST: dict[type, Callable[[ResponseState, Any], UnitRecord | None]] = {
     ReasoningUnit: lambda state, unit: None,
     TextUnit: ResponseState.text_record,
     CallUnit: lambda state, unit: state.calls[unit].record(sealed=state.disclosure.sealed),

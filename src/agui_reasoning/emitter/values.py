@@ -1,24 +1,31 @@
 """Which value goes on which message or call, and when: what the client must give back on the next turn.
 
-Every reasoning message gets an envelope when it ends. What no entity shows, and a copy of what stands on
-calls and text, rides on the last reasoning message of the response, because some front ends drop values
-anywhere else.
+Every reasoning message gets a value when it ends. A value names the messages and calls that are new since
+the one before it, so that what is sent stays in proportion to what the provider sent. The last value of a
+response, on its last reasoning message, says everything once: all names, every unit without text, what no
+entity shows, and a copy of what stands on calls and text, because some front ends drop values anywhere else,
+and some keep no other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal, TypeAlias
 
 from ag_ui.core import Event
 
-from agui_reasoning.audit import AuditRecord, OnAudit
+from agui_reasoning.audit import OnAudit
 from agui_reasoning.emitter import events as make
+from agui_reasoning.emitter.audits import audit_records
 from agui_reasoning.emitter.entities import (
     AssistantMessage,
     Call,
     ReasoningMessage,
     ResponseState,
+    Sent,
+    Stretch,
     rest_record,
 )
 from agui_reasoning.envelope import (
@@ -27,20 +34,40 @@ from agui_reasoning.envelope import (
     Envelope,
     OriginRecord,
     Place,
-    ReasoningRecord,
-    Record,
     Sealer,
     TextRecord,
-    write_envelope,
+    UnitRecord,
+    pack,
+    plain_value,
 )
 from agui_reasoning.providers.echo import rule_for
 
-__all__ = ["Anchors", "Values"]
+__all__ = ["Anchors", "OpenAnchor", "Values"]
 
 Anchors: TypeAlias = Literal["required", "always", "never"]
 """When a response without reasoning gets an empty reasoning message to carry its values."""
 
 Subtype: TypeAlias = Literal["message", "tool-call"]
+
+OpenAnchor: TypeAlias = Callable[[], tuple[str, list[Event]]]
+"""Opens and ends an empty reasoning message; gives its id and the events."""
+
+Units: TypeAlias = tuple[UnitRecord, ...]
+
+_PLAIN_ROOM = MAX_ENVELOPE_CHARS - 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class _Carrier:
+    """A message or call that carries a value.
+
+    Attributes:
+        opening: The events that make it, if it was made for that.
+    """
+
+    subtype: Subtype
+    id: str
+    opening: tuple[Event, ...] = ()
 
 
 class Values:
@@ -61,218 +88,235 @@ class Values:
         self.subagent: str | None = None
         """The run of the subagent that all this belongs to."""
 
+    # -- under way
+
     def of_reasoning(self, state: ResponseState, message: ReasoningMessage) -> list[Event]:
         """The value of a reasoning message that ended, or whose unit has changed since."""
-        record = message.record(sealed=self._sealed)
-        if record is None:
-            self._audit(state, message.id, None, "", message)
+        own = self._own(message)
+        units = (*own, *self._records(message.riders))
+        if not units or (message.sent is not None and own and own[0] in message.sent.units):
             return []
-        if record == message.sent:
-            return []
-        message.sent = record
-        return self._send(state, "message", message.id, record, shown=message)
+        events, sent = self._send(state, _Carrier("message", message.id), units)
+        message.sent = sent or message.sent
+        return events
 
     def of_text(self, state: ResponseState, message: AssistantMessage) -> list[Event]:
-        """The value of an assistant message that carries any, once it ended."""
-        records = tuple(state.text_record(unit) for unit in message.units if unit.opaque)
-        if not records or records == message.sent:
+        """The value of an assistant message that carries any, once it ended. A unit has one carrier."""
+        carried = [unit for unit in message.units if unit.opaque]
+        carried = [unit for unit in carried if state.text_carriers.setdefault(unit, message) is message]
+        units = tuple(record for unit in carried if (record := state.text_record(unit)))
+        if not units or (message.sent is not None and message.sent.units == units):
             return []
-        message.sent = records
-        return self._send(state, "message", message.id, records[0], records[1:])
+        events, sent = self._send(state, _Carrier("message", message.id), units)
+        message.sent = sent or message.sent
+        return events
 
     def of_call(self, state: ResponseState, call: Call) -> list[Event]:
         """The value of a call that carries any, once it ended."""
-        record = call.record(sealed=self._sealed)
-        if not call.unit.opaque or record == call.sent:
+        record = call.record(sealed=self._sealed) if call.unit.opaque else None
+        if record is None or (call.sent is not None and call.sent.units == (record,)):
             return []
-        call.sent = record
-        return self._send(state, "tool-call", call.id, record)
+        events, sent = self._send(state, _Carrier("tool-call", call.id), (record,))
+        call.sent = sent or call.sent
+        return events
 
-    def late(self, state: ResponseState) -> list[Event]:
+    # -- the end of a response
+
+    def end(self, state: ResponseState, open_anchor: OpenAnchor) -> list[Event]:
+        """What is still to be sent when a response has ended."""
+        events = [*self._late(state), *self._last(state, open_anchor)]
+        if self._on_audit is not None:
+            for record in audit_records(state, self._sealer):
+                self._on_audit(record)
+        return events
+
+    def _late(self, state: ResponseState) -> list[Event]:
         """What arrived after the value of its entity was sent."""
-        events = [e for message in state.reasoning[:-1] for e in self._changed(state, message)]
+        shown = (message for message in state.reasoning[:-1] if message.own and message.sent)
+        events = [e for message in shown for e in self.of_reasoning(state, message)]
         events += [e for message in state.messages for e in self.of_text(state, message)]
         return events + [e for call in state.calls.values() for e in self.of_call(state, call)]
 
-    def _changed(self, state: ResponseState, message: ReasoningMessage) -> list[Event]:
-        return [] if message.sent is None else self.of_reasoning(state, message)
+    def _last(self, state: ResponseState, open_anchor: OpenAnchor) -> list[Event]:
+        rest = _rest(state)
+        carriers = self._carriers(state, rest, open_anchor)
+        first = next(carriers, None)
+        units = (*self._told_at_the_end(state), *rest)
+        if first is None or (state.reasoning and not units) or _is_said(state, units):
+            return []
+        envelope = self._envelope(state, units, _names(state, (0, 0)))
+        value = self._write(envelope)
+        if value is not None:
+            return [*first.opening, self._note(state, first, envelope, value)]
+        return self._spread(state, envelope, chain([first], carriers))
 
-    def rest(
-        self, state: ResponseState, open_anchor: Callable[[], tuple[str, list[Event]]]
-    ) -> tuple[list[Event], bool]:
-        """What no entity shows, on what carries it.
+    def _told_at_the_end(self, state: ResponseState) -> Units:
+        """What the last reasoning message shows, what was too large when it ended, and what shows nothing."""
+        unsaid = [message for message in state.reasoning[:-1] if message.sent is None]
+        shown = [*state.reasoning[-1:], *unsaid]
+        silent = (stretch for several in state.stretches.values() for stretch in several)
+        own = chain.from_iterable(map(self._own, shown))
+        return (*own, *self._records(stretch for stretch in silent if stretch.message is None))
 
-        Args:
-            state: The response, which has ended.
-            open_anchor: Opens an empty reasoning message; gives its id and the events so far.
-
-        Returns:
-            The events, and whether an anchor was opened.
-        """
-        records = _rest(state)
+    def _carriers(self, state: ResponseState, rest: Units, open_anchor: OpenAnchor) -> Iterator[_Carrier]:
+        """What may carry the last value, and in order what may carry more if it does not hold everything."""
         if state.reasoning:
-            return self._superset(state, state.reasoning[-1], records), False
-        if self._needs_anchor(state, records):
-            message_id, events = open_anchor()
-            return [*events, *self._send(state, "message", message_id, None, records)], True
-        if any(map(_is_vital, records)) and not _is_told(records):
-            return self._on_entity(state, records), False
-        return [], False
+            yield from (_Carrier("message", message.id) for message in reversed(state.reasoning))
+        elif not self._needs_anchor(state, rest):
+            if not any(map(_is_vital, rest)) or _is_told(state, rest):
+                return
+            yield from _entities(state)
+        while self._anchors != "never":
+            message_id, opening = open_anchor()
+            yield _Carrier("message", message_id, tuple(opening))
+        self._warn(
+            "A response has values that must come back, and anchors='never' leaves nothing to carry "
+            f"what does not fit into {MAX_ENVELOPE_CHARS} characters on its own messages and calls."
+        )
+
+    def _spread(self, state: ResponseState, envelope: Envelope, carriers: Iterable[_Carrier]) -> list[Event]:
+        """Over several values, none of them too large."""
+        shown_by = {
+            (stretch.unit.seq, stretch.number): message.id
+            for message in state.reasoning
+            if (stretch := message.own)
+        }
+        located = tuple(
+            unit.model_copy(update={"message": shown_by[unit.seq, unit.stretch]})
+            if (unit.seq, unit.stretch) in shown_by and unit.sha256
+            else unit
+            for unit in envelope.units
+        )
+        envelope = envelope.model_copy(update={"units": located})
+        said = {message.id: message.sent.units for message in state.reasoning[:-1] if message.sent}
+        offered = ((carrier, said.get(carrier.id, ())) for carrier in carriers)
+        packed, _ = pack(envelope, offered, self._sealer.room if self._sealer else _PLAIN_ROOM)
+        events: list[Event] = []
+        for carrier, one in packed:
+            place = one.response.model_copy(update={"number": state.values})
+            one = one.model_copy(update={"response": place})
+            value = self._write(one)
+            assert value is not None, "what was packed fits"
+            events += [*carrier.opening, self._note(state, carrier, one, value)]
+        return events
 
     @property
     def _sealed(self) -> bool:
         return self._sealer is not None
 
-    def _superset(
-        self, state: ResponseState, carrier: ReasoningMessage, records: list[Record]
-    ) -> list[Event]:
-        """Once more, with the rest."""
-        if not records:
-            return self._changed(state, carrier)
-        carrier.sent = carrier.record(sealed=self._sealed)
-        return self._send(state, "message", carrier.id, carrier.sent, records, shown=carrier)
+    def _own(self, message: ReasoningMessage) -> Units:
+        return self._records([message.own] if message.own else [])
 
-    def _needs_anchor(self, state: ResponseState, records: list[Record]) -> bool:
+    def _records(self, stretches: Iterable[Stretch]) -> Units:
+        records = (stretch.record(sealed=self._sealed) for stretch in stretches)
+        return tuple(record for record in records if record is not None)
+
+    def _needs_anchor(self, state: ResponseState, rest: Units) -> bool:
         if self._anchors == "always":
             return bool(state.response.units)
-        if self._anchors == "never" or not any(map(_is_vital, records)):
+        if self._anchors == "never" or not any(map(_is_vital, rest)):
             return False
         origin = state.response.origin
         required = origin is not None and rule_for(origin).status == "required"
-        return required or _entity(state) is None
+        return required or next(_entities(state), None) is None
 
-    def _on_entity(self, state: ResponseState, records: list[Record]) -> list[Event]:
-        entity = _entity(state)
-        if entity is None:
-            self._warn(
-                "A response without text, calls or reasoning has values that must come back, and "
-                "anchors='never' leaves nothing to carry them."
-            )
-            return []
-        subtype, entity_id, unit = entity
-        return self._send(state, subtype, entity_id, unit, records)
+    # -- one value
 
-    def _send(
-        self,
-        state: ResponseState,
-        subtype: Subtype,
-        entity_id: str,
-        unit: Record | None,
-        rest: Iterable[Record] = (),
-        *,
-        shown: ReasoningMessage | None = None,
-    ) -> list[Event]:
+    def _send(self, state: ResponseState, carrier: _Carrier, units: Units) -> tuple[list[Event], Sent | None]:
+        """Send a value with the names that are new; nothing, for now, where it is too large."""
+        names = _names(state, state.named)
+        envelope = self._envelope(state, units, names)
+        value = self._write(envelope)
+        if value is None:
+            return [], None
+        return [self._note(state, carrier, envelope, value)], Sent(units, *names)
+
+    def _envelope(
+        self, state: ResponseState, units: Units, names: tuple[tuple[str, ...], tuple[str, ...]]
+    ) -> Envelope:
         origin = state.response.origin
-        envelope = Envelope(
-            origin=OriginRecord.of(origin) if origin else None,
-            response=_place(state, self.subagent),
-            unit=unit,
-            rest=tuple(rest),
+        place = Place(
+            id=state.id,
+            number=state.values,
+            native_id=state.response.id,
+            after=state.after,
+            messages=names[0],
+            calls=names[1],
+            subagent=self.subagent,
         )
-        value = self._sealer.write(envelope) if self._sealer else write_envelope(envelope)
-        if len(value) > MAX_ENVELOPE_CHARS:
-            self._warn(
-                f"The value of {subtype} {entity_id} has {len(value)} characters; restoring accepts "
-                f"{MAX_ENVELOPE_CHARS}."
-            )
-        self._audit(state, entity_id, envelope, value, shown)
-        return [make.encrypted_value(subtype, entity_id, value)]
+        return Envelope(origin=OriginRecord.of(origin) if origin else None, response=place, units=units)
 
-    def _audit(
-        self,
-        state: ResponseState,
-        unit: str,
-        envelope: Envelope | None,
-        value: str,
-        message: ReasoningMessage | None,
-    ) -> None:
-        if self._on_audit is None:
-            return
-        origin = state.response.origin
-        self._on_audit(
-            AuditRecord(
-                "emitted",
-                "not_kept" if envelope is None else "encrypted" if self._sealer else "plain",
-                unit,
-                thread_id=self._sealer.binding.thread_id if self._sealer else None,
-                tenant=self._sealer.binding.tenant if self._sealer else None,
-                span_id=message.span_id if message else None,
-                provider=origin.provider if origin else None,
-                api=origin.api if origin else None,
-                model=origin.model if origin else None,
-                visibility=state.disclosure.visibility,
-                key_id=self._sealer.keys.primary if self._sealer else None,
-                text_chars=_reasoning_chars(envelope),
-                shown_chars=message.shown_chars if message else 0,
-                opaque_chars=_opaque_chars(envelope),
-                value_chars=len(value),
-            )
-        )
+    def _write(self, envelope: Envelope) -> str | None:
+        return self._sealer.write(envelope) if self._sealer else plain_value(envelope)
+
+    def _note(self, state: ResponseState, carrier: _Carrier, envelope: Envelope, value: str) -> Event:
+        """Remember what was said where, and give the event that says it."""
+        state.values += 1
+        state.named = len(state.messages), len(state.call_ids)
+        state.value_chars[carrier.id] = len(value)
+        for unit in envelope.units:
+            state.carriers[unit.seq, unit.stretch] = carrier.id
+        for fragment in envelope.fragments:
+            if fragment.index == 0:
+                state.carriers[fragment.seq, fragment.stretch] = carrier.id
+        return make.encrypted_value(carrier.subtype, carrier.id, value)
 
 
-def _place(state: ResponseState, subagent: str | None) -> Place:
-    return Place(
-        id=state.id,
-        subagent=subagent,
-        native_id=state.response.id,
-        after=state.after,
-        messages=tuple(message.id for message in state.messages),
-        calls=tuple(call.id for call in state.calls.values()),
-    )
+def _names(state: ResponseState, start: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The messages and calls that came after a number of each."""
+    return tuple(message.id for message in state.messages[start[0] :]), tuple(state.call_ids[start[1] :])
 
 
-def _rest(state: ResponseState) -> list[Record]:
+def _is_said(state: ResponseState, units: Units) -> bool:
+    """Whether the last reasoning message says all of it already."""
+    if not state.reasoning:
+        return False
+    return state.reasoning[-1].sent == Sent(units, *_names(state, (0, 0)))
+
+
+def _rest(state: ResponseState) -> Units:
     """The records of everything that is not reasoning, if order and entities do not tell it all."""
-    records = [record for unit in state.response.units if (record := rest_record(state, unit))]
-    last = max((message.unit.seq for message in state.reasoning), default=-1)
+    units = state.response.units
+    records = tuple(record for unit in units if (record := rest_record(state, unit)))
+    last = max((unit.seq for unit in state.stretches), default=-1)
     if any(record.seq < last or _is_hidden(record) for record in records):
         return records
-    return []
+    return ()
 
 
-def _entity(state: ResponseState) -> tuple[Subtype, str, Record] | None:
-    """The first thing of the response that the client can see, and what its own envelope says."""
+def _entities(state: ResponseState) -> Iterator[_Carrier]:
+    """What the client can see of a response, in order."""
     for message in state.messages:
         if message.length:
-            return "message", message.id, state.text_record(message.units[0])
+            yield _Carrier("message", message.id)
     for call in state.calls.values():
-        return "tool-call", call.id, call.record(sealed=state.disclosure.sealed)
-    return None
+        yield _Carrier("tool-call", call.id)
 
 
 # What has no entity of its own to carry it; a value on a text or a call has.
 _BLOCKS = frozenset({"result", "native"})
 
 
-def _is_told(records: list[Record]) -> bool:
+def _is_told(state: ResponseState, rest: Sequence[UnitRecord]) -> bool:
     """Whether the one thing in the response has its own value, which says it all."""
-    return len(records) == 1 and bool(records[0].opaque) and records[0].kind not in _BLOCKS
+    entities: Iterable[Any] = chain(state.messages, state.calls.values())
+    return len(rest) == 1 and any(entity.sent for entity in entities)
 
 
-def _is_vital(record: Record) -> bool:
+def _is_vital(record: UnitRecord) -> bool:
     """Whether a provider may need something of it that is not on the screen.
 
     That a call is the provider's own is such a thing: nobody else may answer it.
     """
-    return bool(record.opaque) or record.kind in _BLOCKS or (isinstance(record, CallRecord) and record.server)
+    part = record.part
+    return bool(part.opaque) or part.kind in _BLOCKS or (isinstance(part, CallRecord) and part.server)
 
 
-def _is_hidden(record: Record) -> bool:
+def _is_hidden(record: UnitRecord) -> bool:
     """Whether the client's messages alone do not tell it all."""
-    if not isinstance(record, TextRecord):
+    part = record.part
+    if not isinstance(part, TextRecord):
         return True
-    if record.opaque or record.ext or record.status != "complete" or record.text is not None:
+    if part.opaque or part.ext or part.status != "complete" or part.text is not None:
         return True
-    return len(record.at) != 1 or record.at[0].start > 0
-
-
-def _reasoning_chars(envelope: Envelope | None) -> int:
-    unit = envelope.unit if envelope else None
-    return sum(segment.length for segment in unit.segments) if isinstance(unit, ReasoningRecord) else 0
-
-
-def _opaque_chars(envelope: Envelope | None) -> int:
-    if envelope is None:
-        return 0
-    records: list[Any] = [record for record in (envelope.unit, *envelope.rest) if record is not None]
-    return sum(len(opaque.value) for record in records for opaque in record.opaque)
+    return len(record.spans) != 1 or record.spans[0].start > 0

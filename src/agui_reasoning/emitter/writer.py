@@ -2,6 +2,11 @@
 
 One handler per change and kind of unit. The writer keeps at most one assistant message open, any number of
 reasoning messages, and one span around a run of reasoning; what opens and closes what is decided here.
+
+The first reasoning of a response opens a message as soon as it is there, which shows that the model thinks.
+As long as that has no text it stays open, and the next unit with text takes it over, unless text or a call
+came between. Every later unit opens a message when it has text to show, and until then rides along with the
+one before it.
 """
 
 from __future__ import annotations
@@ -33,7 +38,7 @@ from agui_reasoning.deltas.units import (
 )
 from agui_reasoning.emitter import events as make
 from agui_reasoning.emitter.disclosure import Disclosure
-from agui_reasoning.emitter.entities import AssistantMessage, Call, ReasoningMessage, ResponseState
+from agui_reasoning.emitter.entities import AssistantMessage, Call, ReasoningMessage, ResponseState, Stretch
 from agui_reasoning.emitter.summaries import SummaryDue
 from agui_reasoning.emitter.values import Values
 from agui_reasoning.envelope import ENVELOPE_KEY
@@ -66,7 +71,15 @@ class Writer:
         self._span: str | None = None
         self._leaving = False
         self._reasoned = False
-        self._speaking: dict[ReasoningUnit, ReasoningMessage] = {}
+        self._speaking: dict[ReasoningUnit, Stretch] = {}
+        self._open: set[ReasoningMessage | Stretch] = set()
+        """What keeps the span open: messages, and where none are shown the reasoning itself."""
+        self._empty: ReasoningMessage | None = None
+        """The first message of the response, while it is open and has no text."""
+        self._claimants: set[Stretch] = set()
+        """What may still give it text after text or a call came, because it was under way before."""
+        self._is_past = False
+        """Text or a call came since it was opened."""
         self._used_call_ids = set(used_call_ids)
         self._wire_ids: dict[str, str] = {}
         self.ids: set[str] = set()
@@ -133,24 +146,28 @@ class Writer:
     def _response_opened(self, change: ResponseOpened) -> None:
         self._state = ResponseState(change.response, self._new_id(), self._before, self._disclosure)
         self._before = self._state.id
+        self._empty, self._is_past = None, False
+        self._claimants.clear()
         self._fresh_assistant()
 
     def _response_ended(self, change: ResponseEnded) -> None:
         self._end_text()
         self._leave_span()
-        self._out += self._values.late(self._state)
-        events, anchored = self._values.rest(self._state, self._open_anchor)
-        self._out += events
-        if anchored:
-            self._leave_span()
+        self._out += self._values.end(self._state, self._open_anchor)
+        self._leave_span()
         self._note_turn(change.response)
 
     def _open_anchor(self) -> tuple[str, list[Event]]:
         """Open an empty reasoning message: the only carrier whose value every front end keeps."""
-        self._enter_span()
+        opening: list[Event] = []
+        if self._span is None:
+            self._span = self._new_id()
+            opening.append(make.span_start(self._span, self._now()))
+        self._leaving, self._reasoned = False, True
         message_id, now = self._new_id(), self._now()
         self.ids.add(message_id)
         return message_id, [
+            *opening,
             make.reasoning_message_start(message_id, self._hint(None), now),
             make.reasoning_message_end(message_id, None, now),
         ]
@@ -185,53 +202,95 @@ class Writer:
 
     def _reasoning_appeared(self, unit: ReasoningUnit) -> None:
         self._state.attributor.reasoning(str(unit.seq))
-        self._open_reasoning(unit, stretch=0)
+        self._begin(unit)
 
     def _reasoning_resumed(self, unit: ReasoningUnit) -> None:
-        self._open_reasoning(unit, stretch=self._state.by_unit[unit].stretch + 1)
+        self._begin(unit)
 
-    def _open_reasoning(self, unit: ReasoningUnit, stretch: int) -> None:
+    def _begin(self, unit: ReasoningUnit) -> None:
         self._end_text()
         self._fresh_assistant()
+        self._reasoned = True
+        stretch = self._speaking[unit] = self._state.begin(unit)
+        if not self._disclosure.opens_messages:
+            self._enter_span()
+            self._open.add(stretch)
+            stretch.withheld = True
+            return
+        if not self._state.reasoning:
+            self._empty, self._is_past = self._open_message(unit), False
+        stretch.carrier = self._state.reasoning[-1]
+        stretch.carrier.riders[stretch] = None
+        if self._empty is not None and not self._is_past:
+            self._claimants.add(stretch)
+
+    def _open_message(self, unit: ReasoningUnit) -> ReasoningMessage:
         span_id, now = self._enter_span(), self._now()
-        message = ReasoningMessage(self._new_id(), unit, span_id, stretch, now)
-        message.withheld = not self._disclosure.opens_messages
-        self._state.by_unit[unit] = self._speaking[unit] = message
-        if self._disclosure.opens_messages:
-            self.ids.add(message.id)
-            self._state.reasoning.append(message)
-            self._out.append(make.reasoning_message_start(message.id, self._hint(unit.seq), now))
+        message = ReasoningMessage(self._new_id(), span_id, now)
+        self.ids.add(message.id)
+        self._open.add(message)
+        self._state.reasoning.append(message)
+        self._out.append(make.reasoning_message_start(message.id, self._hint(unit.seq), now))
+        return message
+
+    def _show(self, stretch: Stretch) -> ReasoningMessage:
+        """The message of a stretch that has something to show."""
+        if stretch.message is not None:
+            return stretch.message
+        message = self._empty
+        if message is None or (self._is_past and stretch not in self._claimants):
+            message = self._open_message(stretch.unit)
+        else:
+            self._empty = None
+        message.own, stretch.message = stretch, message
+        if stretch.carrier is not None:
+            del stretch.carrier.riders[stretch]
+            stretch.carrier = None
+        return message
 
     def _reasoning_grew(self, unit: ReasoningUnit, change: Grew) -> None:
-        message = self._speaking[unit]
+        stretch = self._speaking[unit]
         assert change.segment is not None
         if not (self._shows_all or self._disclosure.shows(change.segment)):
-            message.withhold(change.segment)
+            stretch.withhold(change.segment)
+            if not (self._disclosure.hidden or change.text.isspace()):
+                self._show(stretch)  # not the text, but a summary of it when it ends
             return
-        sent = message.add(change.text, change.segment)
+        sent = stretch.add(change.text, change.segment)
         if sent:
-            self._out.append(make.reasoning_content(message.id, sent))
+            self._out.append(make.reasoning_content(self._show(stretch).id, sent))
 
     def _reasoning_ended(self, unit: ReasoningUnit) -> None:
-        message = self._speaking.pop(unit)
-        if self._disclosure.opens_messages:
-            self._end_reasoning(message)
-        self._out += self._values.of_reasoning(self._state, message)
+        stretch = self._speaking.pop(unit)
+        self._claimants.discard(stretch)
+        self._open.discard(stretch)
+        if stretch.message is not None:
+            self._end_reasoning(stretch.message)
+        elif self._is_past:
+            self._end_empty()
         if self._leaving:
             self._leave_span()
 
+    def _end_empty(self) -> None:
+        """End the message that has no text, unless something that is under way may still give it some."""
+        if self._empty is not None and not self._claimants:
+            message, self._empty = self._empty, None
+            self._end_reasoning(message)
+
     def _end_reasoning(self, message: ReasoningMessage) -> None:
-        if message.withheld and not message.text.visible and not self._disclosure.hidden:
-            self._out.append(SummaryDue(message.id, message.part(self._state.response.origin)))
+        self._open.discard(message)
+        own = message.own
+        if own is not None and own.withheld and not own.text.visible:
+            self._out.append(SummaryDue(message.id, own.part(self._state.response.origin)))
         now = self._now()
         metadata = None
         if now is not None and message.started_ms is not None and not self._disclosure.hidden:
-            metadata = self._hint(message.unit.seq, durationMs=max(0, now - message.started_ms))
+            metadata = self._hint(message.seq, durationMs=max(0, now - message.started_ms))
         self._out.append(make.reasoning_message_end(message.id, metadata, now))
+        self._out += self._values.of_reasoning(self._state, message)
 
     def _enter_span(self) -> str:
         self._leaving = False
-        self._reasoned = True
         if self._span is None:
             self._span = self._new_id()
             self._out.append(make.span_start(self._span, self._now()))
@@ -239,9 +298,11 @@ class Writer:
 
     def _leave_span(self) -> None:
         """End the span, or, while a reasoning message is still open in it, as soon as that ends."""
+        self._is_past = True
+        self._end_empty()
         if self._span is None:
             return
-        self._leaving = bool(self._speaking)
+        self._leaving = bool(self._open)
         if not self._leaving:
             self._out.append(make.span_end(self._span, self._now()))
             self._span = None
@@ -305,6 +366,7 @@ class Writer:
         self._leave_span()
         call = self._new_call(unit)
         self._state.calls[unit] = call
+        self._state.call_ids.append(call.id)
         self._start_call(call)
         self._unanswered[call.id] = unit, self._state.response
 
@@ -332,8 +394,7 @@ class Writer:
         """Which reasoning a call followed, by message id, for whoever shows it."""
         if isinstance(call.owns, Shared):
             return {"sharesReasoningOf": call.owns.owner}
-        reasoning = self._state.reasoning
-        ids = [message.id for message in reasoning if message.unit.seq in call.after]
+        ids = self._state.reasoning_ids(call.after)
         return {"reasoning": ids} if ids else {}
 
     def _call_resumed(self, unit: CallUnit) -> None:

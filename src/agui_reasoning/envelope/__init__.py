@@ -1,19 +1,22 @@
 """Opaque values and structure, in the one string AG-UI has room for: what it says, and how it is written."""
 
+from agui_reasoning.envelope.packing import joined, pack
 from agui_reasoning.envelope.records import (
     ENVELOPE_KEY,
     CallRecord,
     Envelope,
+    Fragment,
     NativeRecord,
     OpaqueRecord,
     OriginRecord,
+    PartRecord,
     Place,
     ReasoningRecord,
-    Record,
     ResultRecord,
     SegmentRecord,
     Span,
     TextRecord,
+    UnitRecord,
     digest,
 )
 from agui_reasoning.envelope.strings import (
@@ -22,30 +25,42 @@ from agui_reasoning.envelope.strings import (
     Opened,
     Opener,
     Sealer,
+    plain_value,
     read_envelope,
     write_envelope,
 )
+from agui_reasoning.envelope.writing import WRITTEN, Exposure, Fields, PlacedPart, unit_record
 
 __all__ = [
     "ENVELOPE_KEY",
     "MAX_ENVELOPE_CHARS",
+    "WRITTEN",
     "CallRecord",
     "Envelope",
+    "Exposure",
+    "Fields",
+    "Fragment",
     "NativeRecord",
     "OnUndecryptable",
     "OpaqueRecord",
     "Opened",
     "Opener",
     "OriginRecord",
+    "PartRecord",
     "Place",
+    "PlacedPart",
     "ReasoningRecord",
-    "Record",
     "ResultRecord",
     "Sealer",
     "SegmentRecord",
     "Span",
     "TextRecord",
+    "UnitRecord",
     "digest",
+    "joined",
+    "pack",
+    "plain_value",
     "read_envelope",
+    "unit_record",
     "write_envelope",
 ]

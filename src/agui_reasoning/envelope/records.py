@@ -1,17 +1,17 @@
-"""What an envelope says.
+"""What an envelope says, in version 2 of the format.
 
-``encryptedValue`` is a single opaque string per message or tool call. Ours is self-describing JSON: who
-produced the unit, where it stood, and what must go back verbatim. Without keys the visible text is not
-repeated; its SHA-256 is, so that a text that was altered on the way loses its signature. The hash detects
-accidents, not attackers. With keys the whole envelope is encrypted and holds the reasoning's text too.
+``encryptedValue`` is a single opaque string per message or tool call. Ours is self-describing JSON: a place,
+and units with what must go back verbatim. A unit is where it stands and how it is shown, and the part.
+Without keys the visible text is not repeated; its SHA-256 is, so that a text that was altered on the way
+loses its signature. The hash detects accidents, not attackers. With keys the whole envelope is encrypted and
+holds the reasoning's text too.
 
 ::
 
-    {"k": "agui-reasoning", "v": 1,
+    {"k": "agui-reasoning", "v": 2,
      "origin":   {"provider": …, "api": …, "model": …},
-     "response": {"id": …, "native_id": …, "messages": […], "calls": […]},
-     "unit":     {"kind": "reasoning", "seq": 0, "segments": […], "opaque": […], "sha256": …},
-     "rest":     [ … units that no entity of their own shows, on the last reasoning message … ]}
+     "response": {"id": …, "number": 0, "native_id": …, "messages": […], "calls": […]},
+     "units":    [{"seq": 0, "lengths": […], "sha256": …, "part": {"kind": "reasoning", "opaque": […]}}, …]}
 """
 
 from __future__ import annotations
@@ -28,16 +28,19 @@ __all__ = [
     "ENVELOPE_KEY",
     "CallRecord",
     "Envelope",
+    "Fragment",
     "NativeRecord",
     "OpaqueRecord",
     "OriginRecord",
+    "PartRecord",
     "Place",
     "ReasoningRecord",
-    "Record",
     "ResultRecord",
     "SegmentRecord",
     "Span",
     "TextRecord",
+    "UnitRecord",
+    "WireRecord",
     "digest",
 ]
 
@@ -45,7 +48,9 @@ ENVELOPE_KEY: Final = "agui-reasoning"
 """The value of ``k``, and the key of our hint in ``metadata``."""
 
 
-class _Record(BaseModel):
+class WireRecord(BaseModel):
+    """What is read strictly and shows nothing of itself."""
+
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore", hide_input_in_errors=True)
 
     def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
@@ -53,7 +58,7 @@ class _Record(BaseModel):
         return ()
 
 
-class OriginRecord(_Record):
+class OriginRecord(WireRecord):
     """An `Origin`."""
 
     provider: str | None = None
@@ -70,7 +75,7 @@ class OriginRecord(_Record):
         return Origin(self.provider, self.api, self.model)
 
 
-class OpaqueRecord(_Record):
+class OpaqueRecord(WireRecord):
     """An `Opaque`."""
 
     kind: str
@@ -88,16 +93,15 @@ class OpaqueRecord(_Record):
         return Opaque(self.kind, self.value, self.encoding, self.attach)
 
 
-class SegmentRecord(_Record):
-    """A segment: its length in code points, and its text where the message does not show it."""
+class SegmentRecord(WireRecord):
+    """A segment, with its text where the message does not show it."""
 
     channel: Channel = "text"
     index: int = 0
-    length: int = Field(ge=0)
     text: str | None = None
 
 
-class Span(_Record):
+class Span(WireRecord):
     """A stretch of an assistant message: code points from ``start``."""
 
     message: str
@@ -105,20 +109,24 @@ class Span(_Record):
     length: int = Field(ge=0)
 
 
-class Place(_Record):
+class Place(WireRecord):
     """Which response this is, and the ids under which it is seen.
 
     Attributes:
         id: Our id of the response.
+        number: Which of its values this is, in the order in which they were sent; what a later one says of a
+            unit holds.
         native_id: The provider's.
         after: Our id of the response before it in the run. Nothing else tells where a response stands of
             which only reasoning is seen, because front ends move that.
-        messages: Its assistant messages; the last may be announced before it is used.
-        calls: Its tool calls.
+        messages: Assistant messages that no value before this one named, and in the last value all of them;
+            the last may be announced before it is used.
+        calls: Its tool calls, likewise.
         subagent: The run of the subagent it is of; the thread is the same, and the conversation another.
     """
 
     id: str
+    number: int = Field(default=0, ge=0)
     native_id: str | None = None
     after: str | None = None
     messages: tuple[str, ...] = Field(default=(), strict=False)
@@ -126,56 +134,45 @@ class Place(_Record):
     subagent: str | None = None
 
 
-class _UnitRecord(_Record):
-    seq: int = Field(ge=0)
+class _PartRecord(WireRecord):
     status: Status = "complete"
     opaque: tuple[OpaqueRecord, ...] = Field(default=(), strict=False)
     ext: dict[str, Any] | None = None
 
 
-class ReasoningRecord(_UnitRecord):
-    """A reasoning unit, or one ``stretch`` of a unit that resumed; ``sha256`` is that of the content."""
+class ReasoningRecord(_PartRecord):
+    """A reasoning part, or one stretch of a unit that resumed."""
 
     kind: Literal["reasoning"]
-    stretch: int = Field(default=0, ge=0)
     item_id: str | None = None
     segments: tuple[SegmentRecord, ...] = Field(default=(), strict=False)
-    sha256: str | None = None
 
 
-class TextRecord(_UnitRecord):
-    """A text unit: where it is shown, or its text where it is not."""
+class TextRecord(_PartRecord):
+    """A text part, with its text where it is not shown whole."""
 
     kind: Literal["text"]
-    at: tuple[Span, ...] = Field(default=(), strict=False)
     text: str | None = None
-    sha256: str | None = None
 
 
-class CallRecord(_UnitRecord):
-    """A tool call, and the ``seq`` of the reasoning it followed; ``arguments`` of the provider's own."""
+class CallRecord(_PartRecord):
+    """A tool call; ``id`` is the provider's where it differs, ``arguments`` are those of its own tools."""
 
     kind: Literal["call"]
-    id: str
-    native_id: str | None = None
+    id: str | None = None
     server: bool = False
-    after: tuple[int, ...] = Field(default=(), strict=False)
-    shares: str | None = None
     arguments: str | None = None
-    sha256: str | None = None
 
 
-class ResultRecord(_UnitRecord):
-    """The result of a server tool; its content is in the tool message ``message``, or here."""
+class ResultRecord(_PartRecord):
+    """The result of a server tool; its content is in a tool message, or here."""
 
     kind: Literal["result"]
-    id: str
-    message: str
     native: Any = None
     content: str | None = None
 
 
-class NativeRecord(_UnitRecord):
+class NativeRecord(_PartRecord):
     """A block that goes back verbatim."""
 
     kind: Literal["native"]
@@ -183,25 +180,67 @@ class NativeRecord(_UnitRecord):
     payload: Any = None
 
 
-Record: TypeAlias = Annotated[
+PartRecord: TypeAlias = Annotated[
     ReasoningRecord | TextRecord | CallRecord | ResultRecord | NativeRecord, Field(discriminator="kind")
 ]
 
 
-class Envelope(_Record):
+class UnitRecord(WireRecord):
+    """A unit: where it stands and how it is shown, and the part.
+
+    Attributes:
+        seq: Its number in the response.
+        stretch: Which stretch of it this is, if it resumed.
+        id: The call, under the id the client knows: of a call, or of the result.
+        message: The tool message of a result; of reasoning the message that shows it, where that is not the
+            one with this value.
+        spans: Where a text is shown.
+        lengths: Code points of each segment of reasoning that is shown.
+        sha256: Of the text that is shown; reasoning that has none shows nothing, or is encrypted.
+        after: The ``seq`` of the reasoning that a call followed.
+        shares: The call whose reasoning it shares.
+        part: What it is.
+    """
+
+    seq: int = Field(ge=0)
+    stretch: int = Field(default=0, ge=0)
+    id: str | None = None
+    message: str | None = None
+    spans: tuple[Span, ...] = Field(default=(), strict=False)
+    lengths: tuple[Annotated[int, Field(ge=0)], ...] = Field(default=(), strict=False)
+    sha256: str | None = None
+    after: tuple[int, ...] = Field(default=(), strict=False)
+    shares: str | None = None
+    part: PartRecord
+
+
+class Fragment(WireRecord):
+    """A slice of the JSON of a unit that is too large for one value, as base64.
+
+    Attributes:
+        seq: The unit's.
+        stretch: The unit's.
+        index: Which slice this is.
+        count: How many there are.
+        data: The slice.
+    """
+
+    seq: int = Field(ge=0)
+    stretch: int = Field(default=0, ge=0)
+    index: int = Field(ge=0)
+    count: int = Field(ge=1)
+    data: str
+
+
+class Envelope(WireRecord):
     """What one ``encryptedValue`` of ours holds."""
 
     k: Literal["agui-reasoning"] = "agui-reasoning"
-    v: Literal[1] = 1
+    v: Literal[2] = 2
     origin: OriginRecord | None = None
     response: Place
-    unit: Record | None = None
-    rest: tuple[Record, ...] = Field(default=(), strict=False)
-
-    @property
-    def records(self) -> tuple[Record, ...]:
-        """Every unit it tells of."""
-        return self.rest if self.unit is None else (self.unit, *self.rest)
+    units: tuple[UnitRecord, ...] = Field(default=(), strict=False)
+    fragments: tuple[Fragment, ...] = Field(default=(), strict=False)
 
 
 def digest(text: str) -> str:

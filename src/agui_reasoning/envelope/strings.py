@@ -8,7 +8,9 @@ from typing import Final, Literal, TypeAlias, get_args
 from pydantic import ValidationError
 
 from agui_reasoning.crypto import Binding, KeyRing, TokenReader, check_options, looks_like_token
+from agui_reasoning.crypto.secret import Secret
 from agui_reasoning.envelope.records import Envelope
+from agui_reasoning.envelope.version1 import Version1
 from agui_reasoning.errors import ConfigurationError, DecryptionError
 from agui_reasoning.strict_json import MAX_NESTING, dump, load
 
@@ -18,12 +20,16 @@ __all__ = [
     "Opened",
     "Opener",
     "Sealer",
+    "plain_value",
     "read_envelope",
     "write_envelope",
 ]
 
 MAX_ENVELOPE_CHARS: Final = 1_048_576
-"""What restoring accepts, in characters as they travel; emission warns above it and drops nothing."""
+"""No value is longer, in characters as they travel: what does not fit goes on further ones."""
+
+_TOKEN_FRAME: Final = 4_096
+"""Room for what a token has beside its ciphertext: header, nonce, tag."""
 
 OnUndecryptable: TypeAlias = Literal["drop", "raise"]
 """What restoring does with a token that does not open."""
@@ -42,10 +48,19 @@ def read_envelope(value: str) -> Envelope | None:
     """
     if len(value) > MAX_ENVELOPE_CHARS:
         return None
+    document = load(value, max_nesting=MAX_NESTING)
     try:
-        return Envelope.model_validate(load(value, max_nesting=MAX_NESTING))
+        if isinstance(document, dict) and document.get("v") == 1:
+            return Version1.model_validate(document).upgraded()
+        return Envelope.model_validate(document)
     except ValidationError:
         return None
+
+
+def plain_value(envelope: Envelope) -> str | None:
+    """What travels of an envelope without keys; ``None`` when it is too large for one value."""
+    value = write_envelope(envelope)
+    return value if len(value) <= MAX_ENVELOPE_CHARS else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +89,18 @@ class Sealer:
             )
         check_options(self.ttl_s, self.pad_to)
 
-    def write(self, envelope: Envelope) -> str:
-        """Encrypt an envelope."""
+    @property
+    def room(self) -> int:
+        """Bytes of JSON that fit into a value."""
+        return (MAX_ENVELOPE_CHARS - _TOKEN_FRAME) // 4 * 3 - self.pad_to
+
+    def write(self, envelope: Envelope) -> str | None:
+        """Encrypt an envelope; ``None`` when it is too large for one value."""
         # No variable holds the plaintext: a traceback that shows locals must not show it.
-        return self.keys.encrypt(
-            write_envelope(envelope).encode(), self.binding, ttl_s=self.ttl_s, pad_to=self.pad_to
-        )
+        secret = Secret(write_envelope(envelope).encode())
+        if len(secret.reveal()) > self.room:
+            return None
+        return self.keys.encrypt(secret.reveal(), self.binding, ttl_s=self.ttl_s, pad_to=self.pad_to)
 
 
 @dataclass(frozen=True, slots=True)

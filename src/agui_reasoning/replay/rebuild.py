@@ -14,6 +14,7 @@ from agui_reasoning.envelope import (
     ReasoningRecord,
     ResultRecord,
     TextRecord,
+    UnitRecord,
     digest,
 )
 from agui_reasoning.parts import (
@@ -63,18 +64,29 @@ class _Work:
 
 def rebuild(seen: Seen, response: Response, shown: Shown) -> tuple[Turn, list[ReportEntry]]:
     """Give the turn of a response, and what became of its reasoning."""
-    texts = (record for record in response.rest.values() if isinstance(record, TextRecord))
-    work = _Work(response, shown, overlapping(texts))
+    units = [found.unit for found in response.units.values()]
+    work = _Work(response, shown, overlapping(u for u in units if isinstance(u.part, TextRecord)))
     parts: dict[int, Part] = {}
     names: dict[int, str] = {}
-    for seq, stretches in groupby(sorted(response.reasoning.items()), key=lambda found: found[0][0]):
-        parts[seq], entry = _reasoning(seen, response, [found for _, found in stretches])
-        names[seq] = entry.unit
-        work.report.append(entry)
-    for seq, record in sorted(response.rest.items()):
-        part = None if seq in parts else _REST[type(record)](work, record)
+    rest: list[UnitRecord] = []
+    for seq, stretches in groupby(sorted(response.units.items()), key=lambda found: found[0][0]):
+        founds = [found for _, found in stretches]
+        thought = [found for found in founds if isinstance(found.unit.part, ReasoningRecord)]
+        if thought:
+            parts[seq], entry = _reasoning(seen, work, thought)
+            names[seq] = entry.unit
+            work.report.append(entry)
+        else:
+            rest.append(founds[0].unit)
+    work.report += (
+        ReportEntry(str(seen.messages[index].get("id")), "dropped", "part_missing")
+        for (seq, _), index in response.torn.items()
+        if seq not in parts
+    )
+    for unit in rest:
+        part = _REST[type(unit.part)](work, unit, unit.part)
         if part is not None:
-            parts[seq], names[seq] = part, _NAMES[type(record)](record)
+            parts[unit.seq], names[unit.seq] = part, _name(unit)
     order = sorted(parts)
     unrecorded = list(_unrecorded(work))
     return Turn(
@@ -95,49 +107,54 @@ def _unrecorded(work: _Work) -> Iterator[tuple[Part, str]]:
             yield ToolCallPart(call_id, *_function(call), origin=work.origin), call_id
 
 
-def _reasoning(seen: Seen, response: Response, stretches: list[Found]) -> tuple[ReasoningPart, ReportEntry]:
-    shown = [seen.text(found.index) for found in stretches]
-    unit = str(seen.messages[stretches[0].index].get("id"))
-    pieces = [_segments(found, text) for found, text in zip(stretches, shown, strict=True)]
-    if [found.record.stretch for found in stretches] != list(range(len(stretches))):
-        return _altered(response, shown), ReportEntry(unit, "dropped", "part_missing")
+def _reasoning(seen: Seen, work: _Work, stretches: list[Found]) -> tuple[ReasoningPart, ReportEntry]:
+    places = [work.shown.thought(found) for found in stretches]
+    unit = str(seen.messages[places[0][0]].get("id"))
+    pieces = [_segments(found, content) for found, (_, content) in zip(stretches, places, strict=True)]
+    texts = [content for _, content in places if content]
+    if [found.unit.stretch for found in stretches] != list(range(len(stretches))):
+        return _altered(work, texts), ReportEntry(unit, "dropped", "part_missing")
     if any(piece is None for piece in pieces):
-        return _altered(response, shown), ReportEntry(unit, "dropped", "text_modified")
-    records = [found.record for found in stretches]
+        return _altered(work, texts), ReportEntry(unit, "dropped", "text_modified")
+    records = [found.unit.part for found in stretches if isinstance(found.unit.part, ReasoningRecord)]
     last = records[-1]
     part = ReasoningPart(
         tuple(segment for piece in pieces for segment in piece or ()),
         _opaques(records),
         next((record.item_id for record in records if record.item_id), None),
         last.status,
-        response.origin,
+        work.origin,
         last.ext,
     )
     return part, ReportEntry(unit, "restored", "" if part.status == "complete" else "incomplete")
 
 
-def _altered(response: Response, shown: list[str]) -> ReasoningPart:
+def _altered(work: _Work, texts: list[str]) -> ReasoningPart:
     """Text that is not what was sent stays for people, without what was signed, and is never sent back."""
-    segments = tuple(Segment("text", 0, text) for text in shown if text)
-    return ReasoningPart(segments, status="incomplete", origin=response.origin)
+    segments = tuple(Segment("text", 0, text) for text in texts)
+    return ReasoningPart(segments, status="incomplete", origin=work.origin)
 
 
-def _segments(found: Found, content: str) -> list[Segment] | None:
+def _segments(found: Found, content: str | None) -> list[Segment] | None:
     """The text of a stretch; ``None`` when what is shown is not the text that was sent."""
-    record = found.record
-    if record.sha256 is None:
+    unit, part = found.unit, found.unit.part
+    assert isinstance(part, ReasoningRecord)
+    if unit.sha256 is None:
         # Nothing was shown, or what is shown does not count: the text is in the record.
-        kept = [Segment(s.channel, s.index, s.text or "") for s in record.segments]
-        return kept if found.sealed or not content.strip() else None
-    return _cut(record, content) if digest(content) == record.sha256 else None
+        return [Segment(s.channel, s.index, s.text or "") for s in part.segments]
+    if content is None or digest(content) != unit.sha256:
+        return None
+    return _cut(unit, part, content)
 
 
-def _cut(record: ReasoningRecord, content: str) -> list[Segment] | None:
+def _cut(unit: UnitRecord, part: ReasoningRecord, content: str) -> list[Segment] | None:
     """Cut the shown text at the recorded boundaries."""
+    if len(part.segments) != len(unit.lengths):
+        return None
     cut, start = [], 0
-    for segment in record.segments:
-        cut.append(Segment(segment.channel, segment.index, content[start : start + segment.length]))
-        start += segment.length + len(SEGMENT_SEPARATOR)
+    for segment, length in zip(part.segments, unit.lengths, strict=True):
+        cut.append(Segment(segment.channel, segment.index, content[start : start + length]))
+        start += length + len(SEGMENT_SEPARATOR)
     return cut if start - len(SEGMENT_SEPARATOR) == len(content) else None
 
 
@@ -147,43 +164,44 @@ def _opaques(records: Iterable[ReasoningRecord]) -> tuple[Opaque, ...]:
     return tuple(values.values())
 
 
-def _text(work: _Work, record: TextRecord) -> Part | None:
-    if record.seq in work.overlapping:
-        work.report.append(ReportEntry(record.at[0].message, "dropped", "spans_overlap"))
-        begun = work.shown.begun(work.response, record)
-        return None if begun is None else TextPart(begun, status=record.status, origin=work.origin)
-    text, intact = work.shown.text(work.response, record) or (None, True)
+def _text(work: _Work, unit: UnitRecord, part: TextRecord) -> Part | None:
+    if unit.seq in work.overlapping:
+        work.report.append(ReportEntry(unit.spans[0].message, "dropped", "spans_overlap"))
+        begun = work.shown.begun(work.response, unit)
+        return None if begun is None else TextPart(begun, status=part.status, origin=work.origin)
+    text, intact = work.shown.text(work.response, unit, part.text) or (None, True)
     if text is None:
         return None
-    if not intact and record.opaque:
-        name = record.at[0].message if record.at else work.response.id
+    if not intact and part.opaque:
+        name = unit.spans[0].message if unit.spans else work.response.id
         work.report.append(ReportEntry(name, "dropped", "text_modified"))
     return TextPart(
         text,
-        _values(record.opaque) if intact else (),
-        record.status,
+        _values(part.opaque) if intact else (),
+        part.status,
         work.origin,
-        record.ext,
+        part.ext,
     )
 
 
-def _call(work: _Work, record: CallRecord) -> Part | None:
-    call = work.shown.call(work.response, record.id)
+def _call(work: _Work, unit: UnitRecord, part: CallRecord) -> Part | None:
+    call_id = unit.id or ""
+    call = work.shown.call(work.response, call_id)
     if call is None:
         return None
     name, shown = _function(call)
-    arguments = shown if record.arguments is None else record.arguments
-    intact = record.sha256 is None or digest(arguments) == record.sha256
-    if not intact and record.opaque:
-        work.report.append(ReportEntry(record.id, "dropped", "text_modified"))
-    ext = record.ext if record.native_id is None else {**(record.ext or {}), "native_id": record.native_id}
+    arguments = shown if part.arguments is None else part.arguments
+    intact = unit.sha256 is None or digest(arguments) == unit.sha256
+    if not intact and part.opaque:
+        work.report.append(ReportEntry(call_id, "dropped", "text_modified"))
+    ext = part.ext if part.id is None else {**(part.ext or {}), "native_id": part.id}
     return ToolCallPart(
-        record.id,
+        call_id,
         name,
         arguments,
-        record.server,
-        _values(record.opaque) if intact else (),
-        record.status,
+        part.server,
+        _values(part.opaque) if intact else (),
+        part.status,
         work.origin,
         ext,
     )
@@ -195,33 +213,34 @@ def _function(call: dict[str, Any]) -> tuple[str, str]:
     return str(function.get("name") or ""), str(function.get("arguments") or "")
 
 
-def _result(work: _Work, record: ResultRecord) -> Part:
-    return ToolResultPart(record.id, work.shown.result(record), record.native, work.origin, record.ext)
+def _result(work: _Work, unit: UnitRecord, part: ResultRecord) -> Part:
+    return ToolResultPart(unit.id or "", work.shown.result(unit, part), part.native, work.origin, part.ext)
 
 
-def _native(work: _Work, record: NativeRecord) -> Part | None:
+def _native(work: _Work, unit: UnitRecord, part: NativeRecord) -> Part | None:
     api = work.origin.api if work.origin else None
-    typed = record.payload.get("type") if isinstance(record.payload, dict) else None
-    allowed = record.name.startswith(native_kinds(api)) and not record.name.endswith(_FORBIDDEN)
+    typed = part.payload.get("type") if isinstance(part.payload, dict) else None
+    allowed = part.name.startswith(native_kinds(api)) and not part.name.endswith(_FORBIDDEN)
     if not allowed or typed == _FORBIDDEN:
         work.report.append(ReportEntry(work.response.id, "dropped", "native_kind"))
         return None
-    return NativePart(record.name, record.payload, work.origin)
+    return NativePart(part.name, part.payload, work.origin)
 
 
 def _values(records: Iterable[OpaqueRecord]) -> tuple[Opaque, ...]:
     return tuple(record.opaque() for record in records)
 
 
-_REST: dict[type, Callable[[_Work, Any], Part | None]] = {
+def _name(unit: UnitRecord) -> str:
+    """The message or call id under which the client sees a unit that is not reasoning."""
+    if isinstance(unit.part, TextRecord):
+        return unit.spans[0].message if unit.spans else ""
+    return (unit.id if isinstance(unit.part, CallRecord) else unit.message) or ""
+
+
+_REST: dict[type, Callable[[_Work, UnitRecord, Any], Part | None]] = {
     TextRecord: _text,
     CallRecord: _call,
     ResultRecord: _result,
     NativeRecord: _native,
-}
-_NAMES: dict[type, Callable[[Any], str]] = {
-    TextRecord: lambda record: record.at[0].message if record.at else "",
-    CallRecord: lambda record: str(record.id),
-    ResultRecord: lambda record: str(record.message),
-    NativeRecord: lambda record: "",
 }

@@ -10,7 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from agui_reasoning.envelope import CallRecord, Envelope, Opened, Opener, ReasoningRecord, Record, TextRecord
+from agui_reasoning.envelope import (
+    CallRecord,
+    Envelope,
+    Fragment,
+    Opened,
+    Opener,
+    ReasoningRecord,
+    UnitRecord,
+    joined,
+)
 from agui_reasoning.limits import DEFAULT_LIMITS, Limits
 from agui_reasoning.parts import Origin
 from agui_reasoning.replay.intake import Given, messages_of
@@ -23,42 +32,92 @@ Place: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What an envelope says of a reasoning message, and the position of that.
+    """What a value says of a unit, or of a stretch of one, and where.
 
     Attributes:
-        sealed: The envelope was encrypted: what it says holds, whatever the message shows.
+        index: The position of the message that carries the value, or whose call does.
+        number: Which of the response's values it is: what a later one says holds.
+        sealed: It was encrypted: what it says holds, whatever the message shows.
     """
 
     index: int
-    record: ReasoningRecord
+    unit: UnitRecord
+    number: int
     sealed: bool
 
 
 @dataclass(slots=True)
+class Slices:
+    """A unit that is spread over several values."""
+
+    number: int
+    sealed: bool
+    found: dict[int, tuple[int, Fragment]] = field(default_factory=dict)
+
+    def whole(self) -> Found | None:
+        """The unit, where its first slice is; ``None`` when one is missing."""
+        unit = joined(fragment for _, fragment in self.found.values())
+        return None if unit is None else Found(self.found[0][0], unit, self.number, self.sealed)
+
+
+@dataclass(slots=True)
 class Response:
-    """What the envelopes say of one model response, and at which messages they were found."""
+    """What the values say of one model response, and at which messages they were found.
+
+    Attributes:
+        units: Each unit by its number, and by that of its stretch.
+        slices: Likewise, of units that are too large for one value.
+        torn: Of which of those something is missing, and where the rest was found.
+    """
 
     id: str
     found_at: list[int] = field(default_factory=list)
     origin: Origin | None = None
     native_id: str | None = None
     after: str | None = None
-    messages: tuple[str, ...] = ()
-    calls: tuple[str, ...] = ()
-    reasoning: dict[tuple[int, int], Found] = field(default_factory=dict)
-    rest: dict[int, Record] = field(default_factory=dict)
+    messages: dict[str, None] = field(default_factory=dict)
+    calls: dict[str, None] = field(default_factory=dict)
+    units: dict[tuple[int, int], Found] = field(default_factory=dict)
+    slices: dict[tuple[int, int], Slices] = field(default_factory=dict)
+    torn: dict[tuple[int, int], int] = field(default_factory=dict)
 
-    def learn(self, envelope: Envelope) -> None:
-        """Take what an envelope says of the whole response; later envelopes name more ids."""
+    def learn(self, index: int, envelope: Envelope, *, sealed: bool) -> None:
+        """Take what a value says."""
         place = envelope.response
+        self.found_at.append(index)
         self.native_id = self.native_id or place.native_id
         self.after = self.after or place.after
         self.origin = self.origin or (envelope.origin.value() if envelope.origin else None)
-        self.messages = max(self.messages, place.messages, key=len)
-        self.calls = max(self.calls, place.calls, key=len)
-        for record in envelope.records:
-            if not isinstance(record, ReasoningRecord):
-                self.rest.setdefault(record.seq, record)
+        self.messages = _named(self.messages, place.messages)
+        self.calls = _named(self.calls, place.calls)
+        for unit in envelope.units:
+            self._find(Found(index, unit, place.number, sealed))
+        for fragment in envelope.fragments:
+            slices = self.slices.setdefault((fragment.seq, fragment.stretch), Slices(place.number, sealed))
+            slices.found.setdefault(fragment.index, (index, fragment))
+
+    def settle(self) -> None:
+        """Put together what was spread, once every value was read."""
+        for key, slices in self.slices.items():
+            found = slices.whole()
+            if found is None:
+                self.torn[key] = min(index for index, _ in slices.found.values())
+            elif (found.unit.seq, found.unit.stretch) == key:
+                self._find(found)
+
+    def _find(self, found: Found) -> None:
+        # Of two that say the same the first counts: some front ends return a message twice.
+        known = self.units.get((found.unit.seq, found.unit.stretch))
+        if known is None or known.number < found.number:
+            self.units[found.unit.seq, found.unit.stretch] = found
+
+
+def _named(known: dict[str, None], names: tuple[str, ...]) -> dict[str, None]:
+    """All names so far; the last value names all of them in order, the others what was new."""
+    if len(names) > len(known):
+        return dict.fromkeys(names) | known
+    known.update(dict.fromkeys(names))
+    return known
 
 
 @dataclass(slots=True)
@@ -151,6 +210,7 @@ def see(given: Given, opener: Opener, subagent: str | None = None, limits: Limit
     for index, message in enumerate(seen.messages):
         seen.by_id.setdefault(str(message.get("id")), index)
         _LOOK.get(str(message.get("role")), _nothing)(seen, index, message)
+    _settle(seen, limits)
     return seen
 
 
@@ -160,7 +220,7 @@ def _read_values(seen: Seen, limits: Limits) -> None:
     for entity, value in _values(seen.messages):
         limits.check("envelopes", len(seen.opened) + 1)
         opened = seen.opened[id(entity)] = seen.opener.read(value)
-        spans += 0 if opened.envelope is None else sum(map(_spans, opened.envelope.records))
+        spans += 0 if opened.envelope is None else sum(map(_spans, opened.envelope.units))
         limits.check("spans", spans)
     seen.sealed = {o.envelope.response.id for o in seen.opened.values() if o.sealed and o.envelope}
 
@@ -174,40 +234,49 @@ def _values(messages: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any]
                     yield entity, value
 
 
-def _spans(record: Record) -> int:
-    """How many stretches of text a record describes."""
-    return len(getattr(record, "at", ())) + len(getattr(record, "segments", ()))
+def _spans(unit: UnitRecord) -> int:
+    """How many stretches of text a unit has."""
+    return len(unit.spans) + len(getattr(unit.part, "segments", ()))
 
 
 def _see_reasoning(seen: Seen, index: int, message: dict[str, Any]) -> None:
     opened = _open(seen, message)
     if opened.envelope is None:
         seen.foreign.append(index)
-        return
-    response, unit = _learn(seen, index, opened.envelope), opened.envelope.unit
-    if isinstance(unit, ReasoningRecord):
-        # The first wins: some front ends return a message twice.
-        response.reasoning.setdefault((unit.seq, unit.stretch), Found(index, unit, opened.sealed))
+    else:
+        _learn(seen, index, opened, opened.envelope)
 
 
 def _see_assistant(seen: Seen, index: int, message: dict[str, Any]) -> None:
-    envelope = _open(seen, message).envelope
-    if envelope is not None and isinstance(envelope.unit, TextRecord | None):
-        _learn(seen, index, envelope)
+    _learn_beside(seen, index, message)
     for position, call in enumerate(calls_of(message)):
         seen.add_call((index, position), call)
-        envelope = _open(seen, call).envelope
-        if envelope is not None and isinstance(envelope.unit, CallRecord):
-            _learn(seen, index, envelope)
+        _learn_beside(seen, index, call)
 
 
-def _learn(seen: Seen, index: int, envelope: Envelope) -> Response:
+def _learn_beside(seen: Seen, index: int, entity: Mapping[str, Any]) -> None:
+    """Take what the value of an answer or a call says; one of reasoning was moved there."""
+    opened = _open(seen, entity)
+    envelope = opened.envelope
+    if envelope is not None and not any(isinstance(u.part, ReasoningRecord) for u in envelope.units):
+        _learn(seen, index, opened, envelope)
+
+
+def _learn(seen: Seen, index: int, opened: Opened, envelope: Envelope) -> None:
     key = envelope.response.id
-    response = seen.responses.setdefault(key, Response(key))
-    response.found_at.append(index)
-    response.learn(envelope)
-    seen.server_calls |= {r.id for r in envelope.records if isinstance(r, CallRecord) and r.server}
-    return response
+    seen.responses.setdefault(key, Response(key)).learn(index, envelope, sealed=opened.sealed)
+
+
+def _settle(seen: Seen, limits: Limits) -> None:
+    spans = 0
+    for response in seen.responses.values():
+        response.settle()
+        for found in response.units.values():
+            unit = found.unit
+            spans += _spans(unit)
+            limits.check("spans", spans)
+            if isinstance(unit.part, CallRecord) and unit.part.server and unit.id is not None:
+                seen.server_calls.add(unit.id)
 
 
 def _open(seen: Seen, entity: Mapping[str, Any]) -> Opened:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from agui_reasoning.envelope import CallRecord, ResultRecord, Span, TextRecord, digest
-from agui_reasoning.replay.seen import Response, Seen
+from agui_reasoning.envelope import CallRecord, ResultRecord, Span, TextRecord, UnitRecord, digest
+from agui_reasoning.replay.seen import Found, Response, Seen
 
 __all__ = ["Shown", "overlapping"]
 
@@ -26,6 +26,7 @@ class Shown:
         self._whole: set[str] = set()
         self._called: set[str] = set()
         self._answered: set[int] = set()
+        self._thought: set[int] = set()
         for response in seen.responses.values():
             for message_id in _named_messages(response):
                 self._messages.setdefault(message_id, response.id)
@@ -42,21 +43,31 @@ class Shown:
         """The ids of the calls that a response has."""
         return set(self._calls)
 
-    def text(self, response: Response, record: TextRecord) -> tuple[str, bool] | None:
+    def thought(self, found: Found) -> tuple[int, str | None]:
+        """Where the reasoning is shown that a unit is of, and the content, the first time it is asked for."""
+        named = found.unit.message
+        index = None if named is None else self._seen.position(named, "reasoning")
+        index = found.index if index is None else index
+        if found.unit.sha256 is None or index in self._thought:
+            return index, None
+        self._thought.add(index)
+        return index, self._seen.text(index)
+
+    def text(self, response: Response, unit: UnitRecord, kept: str | None) -> tuple[str, bool] | None:
         """The text of a unit, and whether it is what was sent; ``None`` when the client shows none of it.
 
         An edited message is taken whole by the unit that began it.
         """
-        text = record.text if record.text is not None else self._joined(response, record.at)
-        if text is not None and (record.sha256 is None or digest(text) == record.sha256):
-            self._told |= {span.message for span in record.at}
+        text = kept if kept is not None else self._joined(response, unit.spans)
+        if text is not None and (unit.sha256 is None or digest(text) == unit.sha256):
+            self._told |= {span.message for span in unit.spans}
             return text, True
-        edited = record.text if record.text is not None else self.begun(response, record)
+        edited = kept if kept is not None else self.begun(response, unit)
         return None if edited is None else (edited, False)
 
-    def begun(self, response: Response, record: TextRecord) -> str | None:
+    def begun(self, response: Response, unit: UnitRecord) -> str | None:
         """The whole message that a unit began; ``None`` where it began none."""
-        first = record.at[0] if record.at else None
+        first = unit.spans[0] if unit.spans else None
         return self._take(response, first.message) if first and first.start == 0 else None
 
     def rest(self, response: Response) -> Iterator[tuple[str, str]]:
@@ -73,12 +84,12 @@ class Shown:
         self._called.add(call_id)
         return self._seen.call(call_id)
 
-    def result(self, record: ResultRecord) -> str:
+    def result(self, unit: UnitRecord, part: ResultRecord) -> str:
         """The content of a result, the first time a message is asked for."""
-        if record.content is not None:
-            return record.content
-        index = self._seen.position(record.message, "tool")
-        index = self._seen.answers.get(record.id) if index is None else index
+        if part.content is not None:
+            return part.content
+        index = self._seen.position(unit.message or "", "tool")
+        index = self._seen.answers.get(unit.id or "") if index is None else index
         if index is None or index in self._answered:
             return ""
         self._answered.add(index)
@@ -109,12 +120,12 @@ class Shown:
         return self._seen.text(index)
 
 
-def overlapping(records: Iterable[TextRecord]) -> set[int]:
+def overlapping(units: Iterable[UnitRecord]) -> set[int]:
     """The numbers of the units of one response whose spans overlap, among them or with another's."""
     spans = sorted(
-        (span.message, span.start, span.length, record.seq)
-        for record in records
-        for span in record.at
+        (span.message, span.start, span.length, unit.seq)
+        for unit in units
+        for span in unit.spans
         if span.length
     )
     found: set[int] = set()
@@ -129,11 +140,12 @@ def overlapping(records: Iterable[TextRecord]) -> set[int]:
 
 def _named_messages(response: Response) -> Iterator[str]:
     yield from response.messages
-    for record in response.rest.values():
-        if isinstance(record, TextRecord):
-            yield from (span.message for span in record.at)
+    for found in response.units.values():
+        if isinstance(found.unit.part, TextRecord):
+            yield from (span.message for span in found.unit.spans)
 
 
 def _named_calls(response: Response) -> Iterator[str]:
     yield from response.calls
-    yield from (record.id for record in response.rest.values() if isinstance(record, CallRecord))
+    units = (found.unit for found in response.units.values())
+    yield from (unit.id for unit in units if isinstance(unit.part, CallRecord) and unit.id is not None)

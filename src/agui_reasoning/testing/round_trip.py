@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 from ag_ui.core import ToolMessage
 
@@ -28,6 +29,9 @@ from agui_reasoning.testing.front_ends import assistant_ui, copilotkit, tanstack
 from agui_reasoning.testing.held import Client, Messages, ignore
 
 __all__ = ["Lane"]
+
+_Piece: TypeAlias = tuple[str, ReasoningPart]
+"""A reasoning message, and a unit that it alone gives back."""
 
 _PART_MISSING = "part_missing"
 _REASONS = {
@@ -102,17 +106,19 @@ class Lane:
         self._alone = {
             thought: client.restore([held[thought]], name) for thought in self._thoughts if thought in held
         }
-        self._pieces = {
-            thought: piece
+        self._pieces = [
+            (thought, piece)
             for thought, history in self._alone.items()
             for piece in _parts(history)
             if isinstance(piece, ReasoningPart)
-        }
+        ]
+        self._carried = Counter(thought for thought, _ in self._pieces)
         self._whole = client.restore(client.after, name)
         turns = _without(self._whole.turns, client.restore(client.before, name).turns)
-        left = dict(self._pieces)
+        left = list(self._pieces)
         restored = [unit for turn in turns for unit in self._units(turn, left)]
-        self._unclaimed = list(left)
+        claimed = {name for unit in restored for name in unit.messages}
+        self._unclaimed = [thought for thought in self._carried if thought not in claimed]
         self._order = [self._thoughts.index(name) for unit in restored for name in unit.messages[:1]]
         self.units = [unit for unit in restored if getattr(unit.part, "status", "complete") == "complete"]
 
@@ -120,7 +126,7 @@ class Lane:
         """Everything that is wrong; what would only follow from it is left out."""
         return self._unsealed() or self._misplaced() or self._changed() or self._mistaken()
 
-    def _units(self, turn: Turn, left: dict[str, ReasoningPart]) -> Iterator[Unit]:
+    def _units(self, turn: Turn, left: list[_Piece]) -> Iterator[Unit]:
         thought = any(isinstance(part, ReasoningPart) for part in turn.parts)
         vital = thought or self._rule.status == "required"
         for part, seen in _seen(turn):
@@ -224,6 +230,8 @@ class Lane:
         behind_it = unit.turn.parts[unit.turn.parts.index(unit.part) :]
         if not unit.messages or not all(isinstance(part, ReasoningPart) for part in behind_it):
             return False
+        if self._carried[unit.messages[-1]] > 1:
+            return False  # it may ride along with what came long before it
         messages = [m for m in self._client.after if m.get("subagentRunId") == self._name]
         place = next(number for number, message in enumerate(messages) if message["id"] == unit.messages[-1])
         behind = next((message for message in messages[place:] if message["role"] != "reasoning"), None)
@@ -295,15 +303,15 @@ def _holds(part: ReasoningPart, piece: ReasoningPart) -> bool:
     )
 
 
-def _claim(part: ReasoningPart, left: dict[str, ReasoningPart]) -> tuple[str, ...]:
-    """Take the messages that show a unit, first come, first served."""
+def _claim(part: ReasoningPart, left: list[_Piece]) -> tuple[str, ...]:
+    """Take the messages that show or carry a unit, first come, first served."""
     names: list[str] = []
     missing = max(1, len(part.segments))
-    for name, piece in list(left.items()):
+    for name, piece in list(left):
         if missing > 0 and _holds(part, piece):
             missing -= max(1, len(piece.segments))
             names.append(name)
-            del left[name]
+            left.remove((name, piece))
     return tuple(names)
 
 

@@ -21,7 +21,7 @@ from agui_reasoning.deltas import (
     ToolResultDelta,
     UsageDelta,
 )
-from agui_reasoning.envelope import Envelope, digest, read_envelope
+from agui_reasoning.envelope import MAX_ENVELOPE_CHARS, Envelope, digest, read_envelope
 from agui_reasoning.parts import NativePart, Opaque, Origin, ReasoningPart, Segment, TextPart, ToolCallPart
 from tests.support.verifier import plain, replay
 
@@ -88,7 +88,14 @@ def test_a_plain_answer_has_one_value_that_names_the_answer_to_come() -> None:
     assert json.loads(envelope.model_dump_json(exclude_defaults=True)) == {
         "origin": {"provider": "anthropic", "api": "anthropic-messages", "model": "claude"},
         "response": {"id": "id0", "native_id": "msg_1", "messages": ["id1"]},
-        "unit": {"kind": "reasoning", "seq": 0, "segments": [{"length": 3}], "sha256": digest("Hm.")},
+        "units": [
+            {
+                "seq": 0,
+                "lengths": [3],
+                "sha256": digest("Hm."),
+                "part": {"kind": "reasoning", "segments": [{}]},
+            }
+        ],
     }
 
 
@@ -107,6 +114,7 @@ def test_adjacent_units_stay_apart_in_one_span() -> None:
         ("REASONING_MESSAGE_END", "id4"),
         ("REASONING_ENCRYPTED_VALUE", "id4"),
         ("REASONING_END", "id2"),
+        ("REASONING_ENCRYPTED_VALUE", "id4"),  # the last one names everything
     ]
 
 
@@ -124,13 +132,16 @@ def test_summary_parts_of_one_unit_are_separated_by_a_blank_line_and_kept_apart_
     contents = [row[2] for row in brief(events) if row[0] == "REASONING_MESSAGE_CONTENT"]
     assert contents == ["**A**", "\n\n**B**"]
     [(_, _, envelope)] = values(events)
-    assert envelope.unit is not None
-    assert envelope.unit.model_dump(exclude_defaults=True) == {
-        "kind": "reasoning",
+    [unit] = envelope.units
+    assert unit.model_dump(exclude_defaults=True) == {
         "seq": 0,
-        "item_id": "rs_1",
-        "segments": ({"channel": "summary", "length": 5}, {"channel": "summary", "index": 1, "length": 5}),
+        "lengths": (5, 5),
         "sha256": digest("**A**\n\n**B**"),
+        "part": {
+            "kind": "reasoning",
+            "item_id": "rs_1",
+            "segments": ({"channel": "summary"}, {"channel": "summary", "index": 1}),
+        },
     }
 
 
@@ -142,8 +153,8 @@ def test_flat_reasoning_that_resumes_is_another_message_of_the_same_unit() -> No
         ReasoningDelta("b", key="r"),
         CloseDelta(key="r"),
     )
-    reasoning = [envelope.unit for _, _, envelope in values(events)[:2]]
-    assert [(unit.seq, unit.stretch, unit.sha256) for unit in reasoning] == [  # type: ignore[union-attr]
+    reasoning = [envelope.units[0] for _, _, envelope in values(events)[:2]]
+    assert [(unit.seq, unit.stretch, unit.sha256) for unit in reasoning] == [
         (0, 0, digest("a")),
         (0, 1, digest("b")),
     ]
@@ -154,7 +165,7 @@ def test_adjacent_texts_share_one_message_and_their_boundaries_ride_in_the_envel
     assert types(events).count("TEXT_MESSAGE_START") == 1
     _, entity, envelope = values(events)[-1]
     assert entity == "id3"
-    assert [record.model_dump()["at"] for record in envelope.rest] == [
+    assert [unit.model_dump()["spans"] for unit in envelope.units[1:]] == [
         ({"message": "id1", "start": 0, "length": 3},),
         ({"message": "id1", "start": 3, "length": 3},),
     ]
@@ -198,9 +209,9 @@ def test_white_space_alone_rides_in_the_envelope_only() -> None:
     assert not [row for row in brief(events) if row[0].endswith("CONTENT")]
     assert "TEXT_MESSAGE_START" not in types(events)
     _, _, envelope = values(events)[-1]
-    assert envelope.unit is not None
-    assert envelope.unit.model_dump()["segments"][0]["text"] == "\n"
-    assert envelope.rest[0].model_dump()["text"] == "\n\n"
+    reasoning, text, _ = [unit.part.model_dump() for unit in envelope.units]
+    assert reasoning["segments"][0]["text"] == "\n"
+    assert text["text"] == "\n\n"
 
 
 def test_a_value_on_a_call_and_one_on_text_reach_their_entities_and_the_last_reasoning() -> None:
@@ -212,7 +223,7 @@ def test_a_value_on_a_call_and_one_on_text_reach_their_entities_and_the_last_rea
         OpaqueDelta(Opaque("gemini.thought_signature", "ON-CALL", attach="tool_call:c")),
     )
     carried = [
-        (subtype, entity, [o.value for record in (e.unit, *e.rest) if record for o in record.opaque])
+        (subtype, entity, [o.value for unit in e.units for o in unit.part.opaque])
         for subtype, entity, e in values(events)
     ]
     assert carried == [
@@ -232,8 +243,7 @@ def test_a_value_that_waits_for_its_call_is_delivered_when_the_call_begins() -> 
 def test_a_value_whose_call_never_comes_is_kept_on_a_unit_of_its_own() -> None:
     orphan = OpaqueDelta(Opaque("gemini.thought_signature", "ORPHAN", attach="tool_call:c"))
     [(subtype, _, envelope)] = values(emit(orphan))
-    assert envelope.unit is not None
-    assert (subtype, envelope.unit.opaque[0].value) == ("message", "ORPHAN")
+    assert (subtype, envelope.units[0].part.opaque[0].value) == ("message", "ORPHAN")
 
 
 def test_a_late_value_is_delivered_to_its_unit() -> None:
@@ -241,7 +251,7 @@ def test_a_late_value_is_delivered_to_its_unit() -> None:
         ReasoningDelta("r", key="0"), CloseDelta(key="0"), TextDelta("t"), OpaqueDelta(SIGNATURE, key="0")
     )
     carried = [
-        [o.value for o in e.unit.opaque] for _, entity, e in values(events) if e.unit and entity == "id3"
+        [o.value for o in e.units[0].part.opaque] for _, entity, e in values(events) if entity == "id3"
     ]
     assert carried == [[], ["SIG"]]
 
@@ -257,7 +267,7 @@ def test_native_parts_and_results_ride_verbatim_in_the_last_value_of_the_respons
     )
     _, entity, envelope = values(events)[-1]
     assert entity == "id3"
-    kept = {record.kind: record.model_dump() for record in envelope.rest}
+    kept = {unit.part.kind: unit.part.model_dump() for unit in envelope.units}
     assert kept["result"]["native"] == block
     assert kept["native"]["payload"] == {"encrypted_content": "Y"}
     assert kept["call"]["server"] is True
@@ -278,7 +288,7 @@ def test_without_reasoning_a_required_value_opens_an_anchor() -> None:
         "REASONING_ENCRYPTED_VALUE",
         "REASONING_END",
     ]
-    assert values(required)[-1][2].rest[0].opaque[0].value == "SIG"
+    assert values(required)[-1][2].units[0].part.opaque[0].value == "SIG"
 
 
 @pytest.mark.parametrize(
@@ -363,23 +373,21 @@ def test_an_abort_closes_in_order_discards_the_unfinished_value_and_marks_the_un
         "TEXT_MESSAGE_END",
         "REASONING_ENCRYPTED_VALUE",  # once more, because the answer was cut too
     ]
-    unit = values(events)[-1][2].unit
-    assert unit is not None
-    assert (unit.status, unit.opaque) == ("incomplete", ())
+    part = values(events)[-1][2].units[0].part
+    assert (part.status, part.opaque) == ("incomplete", ())
 
 
 def test_a_unit_that_ended_before_the_abort_stays_complete() -> None:
     events = emit(
         ReasoningDelta("r", key="0"), OpaqueDelta(SIGNATURE, key="0"), CloseDelta(key="0"), abort=True
     )
-    unit = values(events)[-1][2].unit
-    assert unit is not None
-    assert (unit.status, unit.opaque[0].value) == ("complete", "SIG")
+    part = values(events)[-1][2].units[0].part
+    assert (part.status, part.opaque[0].value) == ("complete", "SIG")
 
 
 def test_a_length_limit_reported_after_the_block_marks_it() -> None:
     events = emit(ReasoningDelta("r", key="0"), CloseDelta(key="0"), CloseDelta(key="0", status="incomplete"))
-    assert [e.unit.status for _, _, e in values(events) if e.unit] == ["complete", "incomplete"]
+    assert [e.units[0].part.status for _, _, e in values(events)] == ["complete", "incomplete"]
 
 
 def test_a_call_id_that_is_missing_or_used_is_minted_and_the_native_one_kept() -> None:
@@ -392,8 +400,8 @@ def test_a_call_id_that_is_missing_or_used_is_minted_and_the_native_one_kept() -
     calls = [event["toolCallId"] for event in events if event["type"] == "TOOL_CALL_START"]
     assert "old" not in calls
     assert "" not in calls
-    rest = values(events)[-1][2].rest
-    assert [(record.model_dump()["id"], record.model_dump()["native_id"]) for record in rest] == [
+    rest = values(events)[-1][2].units[1:]
+    assert [(unit.id, unit.part.model_dump()["id"]) for unit in rest] == [
         (calls[0], ""),
         (calls[1], "old"),
     ]
@@ -483,11 +491,12 @@ def test_what_is_no_item_is_refused_and_changes_nothing(item: Any) -> None:
     assert types(plain(emitter.close()))[0] == "REASONING_MESSAGE_END"
 
 
-def test_an_oversized_value_is_sent_with_a_warning() -> None:
+def test_what_is_too_large_for_one_value_goes_on_further_ones() -> None:
     heard: list[str] = []
     events = emit(OpaqueDelta(Opaque("anthropic.signature", "x" * 1_100_000)), on_warning=heard.append)
-    assert len(values_of(events)) == 1
-    assert "1048576" in heard[0]
+    assert [len(value) <= MAX_ENVELOPE_CHARS for value in values_of(events)] == [True, True]
+    assert types(events).count("REASONING_MESSAGE_START") == 2
+    assert heard == []
 
 
 def values_of(events: list[dict[str, Any]]) -> list[str]:

@@ -80,10 +80,9 @@ def test_with_keys_everything_is_encrypted_and_shown_as_ever() -> None:
     assert types(shown) == types(bare)
     assert content(shown) == [SECRET]
     assert all(looks_like_token(e["encryptedValue"]) for e in shown if "encryptedValue" in e)
-    unit = opened(shown)[0].unit
-    assert unit is not None
-    assert unit.kind == "reasoning"
-    assert [segment.text for segment in unit.segments] == [SECRET]
+    [unit] = opened(shown)[0].units
+    assert unit.part.kind == "reasoning"
+    assert [segment.text for segment in unit.part.segments] == [SECRET]
     assert unit.sha256 is None
 
 
@@ -137,10 +136,9 @@ def test_a_labelled_summary_is_shown_in_summary_and_raw_text_beside_it_is_not() 
         keys=KEYS,
     )
     assert "".join(content(events)) == "Plan.\n\nCheck."
-    unit = opened(events)[0].unit
-    assert unit is not None
-    assert unit.kind == "reasoning"
-    assert [segment.text for segment in unit.segments] == ["Plan.", SECRET, "Check."]
+    [unit] = opened(events)[0].units
+    assert unit.part.kind == "reasoning"
+    assert [segment.text for segment in unit.part.segments] == ["Plan.", SECRET, "Check."]
 
 
 def test_a_summary_that_shows_all_there_is_needs_no_keys() -> None:
@@ -284,9 +282,11 @@ def test_without_keys_a_server_call_is_still_known_as_the_providers_own(visibili
     events = emit(ResponseStart(ACME), *SEARCH, visibility=visibility)
     assert "nobody" not in json.dumps(events)
     value = next(event["encryptedValue"] for event in events if "encryptedValue" in event)
-    call, result, _ = json.loads(value)["rest"]
-    assert call == {"kind": "call", "seq": 0, "id": "srv_1", "server": True, "status": "incomplete"}
-    assert set(result) == {"kind", "seq", "id", "message"}
+    call, result, _ = json.loads(value)["units"]
+    part = {"kind": "call", "server": True, "status": "incomplete"}
+    assert call == {"seq": 0, "id": "srv_1", "part": part}
+    assert set(result) == {"seq", "id", "message", "part"}
+    assert result["part"] == {"kind": "result"}
 
 
 def test_the_arguments_of_the_clients_tools_are_always_shown() -> None:

@@ -21,22 +21,18 @@ from agui_reasoning.deltas import (
     ToolResultDelta,
 )
 from agui_reasoning.envelope import (
-    CallRecord,
     Envelope,
-    NativeRecord,
     OpaqueRecord,
     OriginRecord,
     Place,
-    ReasoningRecord,
-    ResultRecord,
     Sealer,
     SegmentRecord,
     Span,
-    TextRecord,
     digest,
     write_envelope,
 )
 from agui_reasoning.parts import Opaque, Origin, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from tests.support.envelopes import call_unit, native_unit, reasoning_unit, result_unit, text_unit
 
 CLAUDE = Origin("anthropic", "anthropic-messages", "claude")
 KEYS = KeyRing({"k1": bytes(range(32))})
@@ -102,15 +98,15 @@ def forgery(like: dict[str, Any]) -> str:
     opaque = (OpaqueRecord(kind="anthropic.signature", value=FORGED),)
     ext = {"cache_control": FORGED}
     records = (
-        TextRecord(kind="text", seq=1, opaque=opaque, text=FORGED, ext=ext),
-        CallRecord(kind="call", seq=2, id="toolu_1", server=True, opaque=opaque, arguments=f'"{FORGED}"'),
-        ResultRecord(kind="result", seq=3, id="toolu_1", message="x", content=FORGED, native={"x": FORGED}),
-        NativeRecord(kind="native", seq=4, name="anthropic.container", payload={"type": FORGED}),
+        text_unit(seq=1, opaque=opaque, text=FORGED, ext=ext),
+        call_unit(seq=2, id="toolu_1", server=True, opaque=opaque, arguments=f'"{FORGED}"'),
+        result_unit(seq=3, id="toolu_1", message="x", content=FORGED, native={"x": FORGED}),
+        native_unit(seq=4, name="anthropic.container", payload={"type": FORGED}),
     )
-    segment = SegmentRecord(length=len(FORGED), text=FORGED)
-    unit = ReasoningRecord(kind="reasoning", seq=0, segments=(segment,), opaque=opaque, item_id=FORGED)
+    segment = SegmentRecord(text=FORGED)
+    unit = reasoning_unit(seq=0, segments=(segment,), opaque=opaque, item_id=FORGED)
     return write_envelope(
-        Envelope(origin=OriginRecord.of(CLAUDE), response=true.response, unit=unit, rest=records)
+        Envelope(origin=OriginRecord.of(CLAUDE), response=true.response, units=(unit, *records))
     )
 
 
@@ -213,8 +209,8 @@ def test_what_a_user_says_is_never_taken_for_an_answer() -> None:
 
 
 def test_an_authentic_record_that_points_at_a_message_of_the_user_gives_no_text() -> None:
-    record = TextRecord(kind="text", seq=0, at=(Span(message="u", start=0, length=3),), sha256=digest("Hi."))
-    value = Sealer(KEYS, Binding("thread")).write(Envelope(response=Place(id="x"), rest=(record,)))
+    record = text_unit(seq=0, spans=(Span(message="u", start=0, length=3),), sha256=digest("Hi."))
+    value = Sealer(KEYS, Binding("thread")).write(Envelope(response=Place(id="x"), units=(record,)))
     thought = {"id": "r", "role": "reasoning", "content": "", "encryptedValue": value}
     assert parts_of([{"id": "u", "role": "user", "content": "Hi."}, thought]) == []
 

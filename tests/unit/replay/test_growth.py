@@ -15,20 +15,18 @@ from agui_reasoning.attribution import Kind, attribute
 from agui_reasoning.crypto import Binding, KeyRing, rekey_messages
 from agui_reasoning.deltas import CloseDelta
 from agui_reasoning.envelope import (
-    CallRecord,
     Envelope,
     OriginRecord,
     Place,
-    ReasoningRecord,
-    ResultRecord,
     SegmentRecord,
     Span,
-    TextRecord,
+    UnitRecord,
     digest,
     write_envelope,
 )
 from agui_reasoning.parts import Opaque, Origin, Part, ReasoningPart, Segment, TextPart, ToolCallPart, Turn
 from agui_reasoning.replay import REQUEST_API_IDS, History
+from tests.support.envelopes import call_unit, reasoning_unit, result_unit, text_unit
 from tests.support.growth import assert_linear
 
 Message = dict[str, Any]
@@ -63,11 +61,9 @@ def thought(number: int, envelope: Envelope | None = None) -> Message:
     return {"id": f"r{number}", "role": "reasoning", "content": "Hm.", **value}
 
 
-def unit(seq: int, stretch: int = 0) -> ReasoningRecord:
-    segments = (SegmentRecord(length=3),)
-    return ReasoningRecord(
-        kind="reasoning", seq=seq, stretch=stretch, segments=segments, sha256=digest("Hm.")
-    )
+def unit(seq: int, stretch: int = 0) -> UnitRecord:
+    segments = (SegmentRecord(),)
+    return reasoning_unit(seq, stretch=stretch, segments=segments, lengths=(3,), sha256=digest("Hm."))
 
 
 # -- the shapes
@@ -79,17 +75,17 @@ def plain(count: int) -> Messages:
 
 def units_of_one_response(count: int) -> Messages:
     place = Place(id="one")
-    return [thought(n, Envelope(origin=ORIGIN, response=place, unit=unit(n))) for n in range(count)]
+    return [thought(n, Envelope(origin=ORIGIN, response=place, units=(unit(n),))) for n in range(count)]
 
 
 def stretches_of_one_unit(count: int) -> Messages:
     place = Place(id="one")
-    return [thought(n, Envelope(origin=ORIGIN, response=place, unit=unit(0, n))) for n in range(count)]
+    return [thought(n, Envelope(origin=ORIGIN, response=place, units=(unit(0, n),))) for n in range(count)]
 
 
 def responses_after_one_another(count: int) -> Messages:
     return [
-        thought(n, Envelope(origin=ORIGIN, response=Place(id=f"{n}", after=f"{n + 1}"), unit=unit(0)))
+        thought(n, Envelope(origin=ORIGIN, response=Place(id=f"{n}", after=f"{n + 1}"), units=(unit(0),)))
         for n in range(count)
     ]
 
@@ -98,14 +94,17 @@ def calls_that_an_envelope_names(count: int) -> Messages:
     names = [f"call{n}" for n in range(count)]
     place = Place(id="one", messages=("a0",), calls=tuple(names))
     calls = [call(name) for name in names]
-    return [thought(0, Envelope(origin=ORIGIN, response=place, unit=unit(0))), assistant(0, toolCalls=calls)]
+    return [
+        thought(0, Envelope(origin=ORIGIN, response=place, units=(unit(0),))),
+        assistant(0, toolCalls=calls),
+    ]
 
 
 def calls_that_an_envelope_records(count: int) -> Messages:
     names = [f"call{n}" for n in range(count)]
-    records = tuple(CallRecord(kind="call", seq=n + 1, id=name) for n, name in enumerate(names))
+    records = tuple(call_unit(seq=n + 1, id=name) for n, name in enumerate(names))
     place = Place(id="one", messages=("a0",), calls=tuple(names))
-    envelope = Envelope(origin=ORIGIN, response=place, unit=unit(0), rest=records)
+    envelope = Envelope(origin=ORIGIN, response=place, units=(unit(0), *records))
     return [
         thought(0, envelope),
         assistant(0, toolCalls=[call(name) for name in names]),
@@ -143,20 +142,17 @@ def results_nobody_asked_for(count: int) -> Messages:
 
 
 def result_records(count: int) -> Messages:
-    records = tuple(
-        ResultRecord(kind="result", seq=n + 1, id=f"call{n}", message=f"gone{n}") for n in range(count)
-    )
-    envelope = Envelope(origin=ORIGIN, response=Place(id="one"), unit=unit(0), rest=records)
+    records = tuple(result_unit(seq=n + 1, id=f"call{n}", message=f"gone{n}") for n in range(count))
+    envelope = Envelope(origin=ORIGIN, response=Place(id="one"), units=(unit(0), *records))
     return [thought(0, envelope), *(result(n, f"call{n}") for n in range(count))]
 
 
 def texts_of_one_message(count: int) -> Messages:
     text = "word " * count
     records = tuple(
-        TextRecord(
-            kind="text",
+        text_unit(
             seq=n,
-            at=(Span(message="a0", start=5 * n, length=5),),
+            spans=(Span(message="a0", start=5 * n, length=5),),
             sha256=digest("word "),
             ext={"id": "msg_1"},
         )
@@ -164,7 +160,7 @@ def texts_of_one_message(count: int) -> Messages:
     )
     place = Place(id="one", messages=("a0",))
     origin = OriginRecord(provider="openai", api="openai-responses", model="gpt")
-    envelope = Envelope(origin=origin, response=place, unit=unit(count), rest=records)
+    envelope = Envelope(origin=origin, response=place, units=(unit(count), *records))
     return [thought(0, envelope), {**assistant(0), "content": text}]
 
 
@@ -346,19 +342,19 @@ def peak_bytes(work: Callable[[], object]) -> int:
 
 def overlapping_spans(count: int) -> Messages:
     spans = (Span(message="a0", start=0, length=CHARS),) * count
-    record = TextRecord(kind="text", seq=1, at=spans, sha256=digest("other"))
+    record = text_unit(seq=1, spans=spans, sha256=digest("other"))
     return [*named("one", rest=(record,)), {**assistant(0), "content": "x" * CHARS}]
 
 
 def units_with_the_same_span(count: int) -> Messages:
     at = (Span(message="a0", start=0, length=CHARS),)
-    records = tuple(TextRecord(kind="text", seq=n + 1, at=at, sha256=digest("other")) for n in range(count))
+    records = tuple(text_unit(seq=n + 1, spans=at, sha256=digest("other")) for n in range(count))
     return [*named("one", rest=records), {**assistant(0), "content": "x" * CHARS}]
 
 
 def empty_spans_of_an_edited_message(count: int) -> Messages:
     at = (Span(message="a0", start=0, length=0),)
-    records = tuple(TextRecord(kind="text", seq=n + 1, at=at, sha256=digest("other")) for n in range(count))
+    records = tuple(text_unit(seq=n + 1, spans=at, sha256=digest("other")) for n in range(count))
     return [*named("one", rest=records), {**assistant(0), "content": "x" * CHARS}]
 
 
@@ -372,13 +368,13 @@ def one_message_named_often(count: int) -> Messages:
 
 
 def results_of_one_message(count: int) -> Messages:
-    records = tuple(ResultRecord(kind="result", seq=n + 1, id=f"c{n}", message="t0") for n in range(count))
+    records = tuple(result_unit(seq=n + 1, id=f"c{n}", message="t0") for n in range(count))
     return [*named("one", rest=records), {**result(0, "c"), "content": "x" * CHARS}]
 
 
 def calls_recorded_often(count: int) -> Messages:
     long = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '"' + "x" * CHARS + '"'}}
-    records = tuple(CallRecord(kind="call", seq=n + 1, id="c") for n in range(count))
+    records = tuple(call_unit(seq=n + 1, id="c") for n in range(count))
     return [*named("one", rest=records), assistant(0, toolCalls=[long])]
 
 
@@ -386,7 +382,7 @@ def named(
     response: str, *, number: int = 0, messages: tuple[str, ...] = ("a0",), rest: tuple[Any, ...] = ()
 ) -> Messages:
     place = Place(id=response, messages=messages)
-    return [thought(number, Envelope(origin=ORIGIN, response=place, unit=unit(0), rest=rest))]
+    return [thought(number, Envelope(origin=ORIGIN, response=place, units=(unit(0), *rest)))]
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from agui_reasoning.deltas import (
     TextDelta,
     ToolCallDelta,
 )
-from agui_reasoning.envelope import Envelope, NativeRecord, OriginRecord, Place, Sealer
+from agui_reasoning.envelope import Envelope, OriginRecord, Place, Sealer
 from agui_reasoning.parts import (
     NativePart,
     Opaque,
@@ -42,6 +42,7 @@ from agui_reasoning.parts import (
     ToolResultPart,
 )
 from agui_reasoning.replay import History
+from tests.support.envelopes import native_unit
 from tests.support.frontends import FRONT_ENDS
 
 CLAUDE = Origin("anthropic", "anthropic-messages", "claude")
@@ -254,7 +255,7 @@ def test_native_blocks_are_checked_even_when_they_are_authentic(name: str, paylo
     forged = Envelope(
         origin=OriginRecord.of(CLAUDE),
         response=Place(id="resp"),
-        rest=(NativeRecord(kind="native", seq=0, name=name, payload=payload),),
+        units=(native_unit(seq=0, name=name, payload=payload),),
     )
     value = Sealer(KEYS, Binding("thread")).write(forged)
     thought = {"id": "r", "role": "reasoning", "content": "", "encryptedValue": value}

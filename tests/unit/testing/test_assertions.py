@@ -156,7 +156,9 @@ def without_value(events: list[Json]) -> list[Json]:
 
 
 def without_signature(events: list[Json]) -> list[Json]:
-    return each_value(events, lambda envelope: envelope["unit"].pop("opaque", None))
+    return each_value(
+        events, lambda envelope: [unit["part"].pop("opaque", None) for unit in envelope["units"]]
+    )
 
 
 def altered_text(events: list[Json]) -> list[Json]:
@@ -168,7 +170,7 @@ def foreign_value(events: list[Json]) -> list[Json]:
 
 
 def swapped_values(events: list[Json]) -> list[Json]:
-    first, second = values(events)[:2]
+    first, second = values(events)[0], values(events)[-1]
     swap = {first["entityId"]: second["encryptedValue"], second["entityId"]: first["encryptedValue"]}
     return [e | {"encryptedValue": swap[e["entityId"]]} if e in (first, second) else e for e in events]
 
@@ -187,7 +189,7 @@ def value_first(events: list[Json]) -> list[Json]:
 
 
 def twice_the_same_place(events: list[Json]) -> list[Json]:
-    return each_value(events, lambda envelope: envelope["unit"].update(seq=0))
+    return each_value(events, lambda envelope: envelope["units"][0].update(seq=0))
 
 
 def answer_renamed(events: list[Json]) -> list[Json]:
@@ -233,7 +235,7 @@ DEFECTS: list[tuple[Callable[[list[Json]], list[Json]], list[str]]] = [
     (swapped_values, ["message 'id3'", "message 'id4'", "not the text"]),
     (swapped_messages, ["message 'id3'", "before message 'id4'", "which the stream sent first"]),
     (value_first, ["message 'id3'", "it has no encryptedValue", "before the message existed"]),
-    (twice_the_same_place, ["message 'id4'", "the place of another message"]),
+    (twice_the_same_place, ["message 'id3'", "the place of another message"]),
     (answer_renamed, ["message 'id3'", "does not name the message or call that followed"]),
     (another_producer, ["message 'id3'", "names a producer whose values this provider cannot read"]),
     (no_producer, ["message 'id3'", "does not name its producer"]),

@@ -1,0 +1,51 @@
+"""Units of envelopes, for tests that make their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agui_reasoning.envelope import (
+    CallRecord,
+    NativeRecord,
+    ReasoningRecord,
+    ResultRecord,
+    TextRecord,
+    UnitRecord,
+)
+
+__all__ = ["call_unit", "native_unit", "reasoning_unit", "result_unit", "text_unit"]
+
+_PLACE = frozenset(UnitRecord.model_fields)
+
+
+def reasoning_unit(seq: int = 0, **fields: Any) -> UnitRecord:
+    """A reasoning unit; fields go where they belong."""
+    return _unit(seq, ReasoningRecord, {"kind": "reasoning"}, fields)
+
+
+def text_unit(seq: int, **fields: Any) -> UnitRecord:
+    """A text unit."""
+    return _unit(seq, TextRecord, {"kind": "text"}, fields)
+
+
+def call_unit(seq: int, id: str, *, native_id: str | None = None, **fields: Any) -> UnitRecord:  # noqa: A002
+    """A call under the id the client knows."""
+    return _unit(seq, CallRecord, {"kind": "call", "id": native_id}, fields, id=id)
+
+
+def result_unit(seq: int, id: str, **fields: Any) -> UnitRecord:  # noqa: A002
+    """The result of a call."""
+    return _unit(seq, ResultRecord, {"kind": "result"}, fields, id=id)
+
+
+def native_unit(seq: int, **fields: Any) -> UnitRecord:
+    """A native block."""
+    return _unit(seq, NativeRecord, {"kind": "native"}, fields)
+
+
+def _unit(
+    seq: int, record: type[Any], part: dict[str, Any], fields: dict[str, Any], **place: Any
+) -> UnitRecord:
+    place |= {name: value for name, value in fields.items() if name in _PLACE}
+    part = part | {name: value for name, value in fields.items() if name not in _PLACE}
+    return UnitRecord(seq=seq, part=record(**part), **place)
