@@ -1,4 +1,4 @@
-"""``check``: what is wrong with an AG-UI stream, and what is valid in it and still gets lost."""
+"""``check``: what is wrong with an AG-UI stream, and valid constructs that real clients mishandle."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def check(
     strict: Annotated[bool, typer.Option("--strict", help="Fail on warnings too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Verify an AG-UI stream, and lint what is valid in it and still loses data in real clients.
+    """Verify an AG-UI stream, and report valid constructs that real clients mishandle.
 
     FILE holds the events as server-sent events, JSON lines or a JSON array. Each finding has a page in the
-    documentation, under its code; of several with one code the first is shown, --json has all. Ends with 1
-    when the stream breaks the protocol or is cut, and with 2 when it cannot be read to its end.
+    documentation, under its code; findings of one code with the same message are shown once, --json has all.
+    Exits with 1 when the stream breaks the protocol or is cut, and with 2 when it cannot be read to its end.
     """
     stream = read_stream(file)
-    events, findings = len(stream.events), _findings(stream)
+    findings = _findings(stream)
     counts: Counter[str] = Counter(finding.severity for finding in findings)
     if as_json:
-        print(json.dumps(_report(events, counts, findings, readable=stream.error is None), indent=2))
+        print(json.dumps(_report(stream, counts, findings), indent=2))
     else:
-        _show(events, counts, findings)
+        _show(stream, counts, findings)
         if _is_old(stream.events):
             _show_way_out(file)
     if stream.error is not None:
@@ -66,30 +66,46 @@ def _is_old(events: Iterable[Mapping[str, Any]]) -> bool:
     return any(event["type"].startswith("THINKING_") for event in events)
 
 
-def _report(
-    events: int, counts: Counter[str], findings: Sequence[Finding], *, readable: bool
-) -> dict[str, object]:
+def _report(stream: Stream, counts: Counter[str], findings: Sequence[Finding]) -> dict[str, object]:
     return {
-        "ok": readable and not findings,
-        "events": events,
+        "ok": stream.error is None and not findings,
+        "events": len(stream.events),
         "errors": counts["error"],
         "warnings": counts["warning"],
-        "findings": [asdict(finding) for finding in findings],
+        "findings": [{**asdict(finding), "line": _line(stream, finding)} for finding in findings],
     }
 
 
-def _show(events: int, counts: Counter[str], findings: Sequence[Finding]) -> None:
+def _show(stream: Stream, counts: Counter[str], findings: Sequence[Finding]) -> None:
     console = stdout_console()
-    alike = Counter(_kind(finding) for finding in findings)
-    for finding in _firsts(findings):
-        where = "the end" if finding.index == events else f"event {finding.index}"
-        head = (f"{finding.severity:<8}", _STYLES[finding.severity])
-        console.print(Text.assemble(head, (f" {where}  ", "dim"), (finding.code, "bold")))
-        console.print(Text(f"         {finding.message}"), soft_wrap=True)
-        console.print(Text(f"         {finding.remedy}", "dim"), soft_wrap=True)
-        if more := alike[_kind(finding)] - 1:
-            console.print(Text(f"         and {more} more.", "dim"))
-    console.print(Text(f"{_count(events, 'event')}: {_verdict(counts)}"))
+    for alike in _by_code(findings):
+        first = alike[0]
+        head = (f"{first.severity:<8}", _STYLES[first.severity])
+        console.print(Text.assemble(head, (f" {_place(stream, first)}  ", "dim"), (first.code, "bold")))
+        console.print(Text(f"         {first.message}"), soft_wrap=True)
+        messages = Counter(finding.message for finding in alike)
+        _show_more(messages[first.message] - 1)
+        for finding in _firsts(alike)[1:]:
+            place = (f"         {_place(stream, finding)}  ", "dim")
+            console.print(Text.assemble(place, finding.message), soft_wrap=True)
+            _show_more(messages[finding.message] - 1)
+        for remedy in dict.fromkeys(finding.remedy for finding in alike):
+            console.print(Text(f"         {remedy}", "dim"), soft_wrap=True)
+    console.print(Text(f"{_count(len(stream.events), 'event')}: {_verdict(counts)}"))
+
+
+def _show_more(number: int) -> None:
+    if number:
+        stdout_console().print(Text(f"         and {number} more.", "dim"))
+
+
+def _place(stream: Stream, finding: Finding) -> str:
+    line = _line(stream, finding)
+    return "the end" if line is None else f"event {finding.index + 1}, line {line}"
+
+
+def _line(stream: Stream, finding: Finding) -> int | None:
+    return stream.lines[finding.index] if finding.index < len(stream.lines) else None
 
 
 def _show_way_out(file: str) -> None:
@@ -98,21 +114,25 @@ def _show_way_out(file: str) -> None:
     stdout_console().print(Text(words), soft_wrap=True)
 
 
-def _firsts(findings: Iterable[Finding]) -> Iterable[Finding]:
-    """The first finding of each kind."""
-    firsts: dict[tuple[str, str], Finding] = {}
+def _by_code(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
+    """The findings of each code and severity, by where the first of them is."""
+    alike: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
-        firsts.setdefault(_kind(finding), finding)
-    return firsts.values()
+        alike.setdefault((finding.code, finding.severity), []).append(finding)
+    return alike.values()
 
 
-def _kind(finding: Finding) -> tuple[str, str]:
-    return finding.code, finding.severity
+def _firsts(findings: Iterable[Finding]) -> list[Finding]:
+    """The first finding with each message."""
+    firsts: dict[str, Finding] = {}
+    for finding in findings:
+        firsts.setdefault(finding.message, finding)
+    return list(firsts.values())
 
 
 def _verdict(counts: Counter[str]) -> str:
     found = [_count(counts[severity], severity) for severity in ("error", "warning") if counts[severity]]
-    return f"{', '.join(found)}." if found else "nothing to find fault with."
+    return f"{', '.join(found)}." if found else "no problems found."
 
 
 def _count(number: int, noun: str) -> str:

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from agui_reasoning.cli.source import read_file
 from agui_reasoning.errors import RemoteProtocolError
-from agui_reasoning.wire import SSEDecoder, iter_events
+from agui_reasoning.wire import SSEDecoder
+from agui_reasoning.wire.read import iter_numbered_events
 
 __all__ = ["Stream", "read_stream"]
 
@@ -22,11 +23,13 @@ class Stream:
 
     Attributes:
         events: The events, in order.
+        lines: The line that each begins on, from 1.
         cut: The file ends in the middle of an event, or of the array around them.
         error: Why the rest cannot be read; ``None`` where there is no rest, or where it was cut off.
     """
 
     events: list[dict[str, Any]]
+    lines: list[int]
     cut: bool = False
     error: RemoteProtocolError | None = None
 
@@ -40,14 +43,16 @@ def read_stream(name: str) -> Stream:
     """
     data = read_file(name)
     events: list[dict[str, Any]] = []
+    lines: list[int] = []
     try:
-        for event in iter_events(data):
-            events.append(event)  # noqa: PERF402 -- keep those before an error
+        for line, event in iter_numbered_events(data):
+            events.append(event)
+            lines.append(line)
     except RemoteProtocolError as error:
         if not events:
             raise
-        return Stream(events, cut=True) if _is_cut(data) else Stream(events, error=error)
-    return Stream(events)
+        return Stream(events, lines, cut=True) if _is_cut(data) else Stream(events, lines, error=error)
+    return Stream(events, lines)
 
 
 def _is_cut(data: bytes) -> bool:

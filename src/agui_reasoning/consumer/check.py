@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import re
+import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from itertools import count
+from typing import Any, Final, Literal, TypeAlias
 
 from ag_ui.core import Event
 from pydantic import BaseModel
 
 from agui_reasoning.consumer import faults
+from agui_reasoning.consumer.leaks import leaks
 from agui_reasoning.consumer.lints import Lints
 from agui_reasoning.consumer.models import plain
 from agui_reasoning.consumer.notices import Notice
 from agui_reasoning.consumer.pipeline import Pipeline
+from agui_reasoning.consumer.recovery import Recovery
 from agui_reasoning.consumer.reduce import Reducer
 from agui_reasoning.consumer.verify import Phase
 from agui_reasoning.errors import RemoteProtocolError
 
 __all__ = ["Finding", "check_events"]
 
+JSONObject: TypeAlias = dict[str, Any]
+
 # Told better by the lints, which know what comes later.
-_LEFT_TO_LINTS = frozenset({"unknown_entity"})
+_LEFT_TO_LINTS: Final = frozenset({"unknown_entity"})
+
+# By an event that may have been put in, about those before it.
+_TOLD_AT_THE_END: Final = frozenset({"raw_beside_hidden"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +57,8 @@ class Finding:
 def check_events(events: Iterable[Event | BaseModel | Mapping[str, Any]]) -> list[Finding]:
     """Verify a stream, and lint what is valid.
 
-    After a violation the rest of that run is skipped: what follows would only be its consequence.
+    After a violation it reads on, as if the producer had done what it most likely meant; what only follows
+    from a violation is not told.
 
     Args:
         events: The whole stream, in order.
@@ -73,52 +84,93 @@ class _Checker:
     def __init__(self) -> None:
         self._findings: list[Finding] = []
         self._index = 0
-        self._skipping = False
-        self._chunk = False
-        self._pipeline = Pipeline(self._notice)
+        self._muted = False
+        self._kind: tuple[str, str] | None = None
+        self._invented = _Invented()
+        self._pipeline = Pipeline(self._notice, new_id=self._invented.new_id)
         self._reducer = Reducer(self._notice, {})
-        self._lints = Lints(self._reducer, self._found)
+        self._lints = Lints(self._reducer, self._lint)
+        self._recovery = Recovery(self._take_quietly, self._take)
 
     def receive(self, event: object) -> None:
         """Take the next event."""
-        kind = (plain(event) or {}).get("type")
-        starts, self._chunk = kind == "RUN_STARTED", isinstance(kind, str) and kind.endswith("_CHUNK")
-        if starts or not self._skipping:
-            code = self._take(event)
-            if starts and code == "run_order":  # refused for the run it came in, not for itself
-                self._take(event)
+        came = plain(event) or {}
+        upgraded = self._upgrade(event, came)
+        for notice in leaks(came):
+            self._found(self._index, notice)
+        self._recovery.prepare(upgraded)
+        error = self._take(upgraded)
+        if error is None:
+            self._recovery.passed(upgraded)
+        elif self._recovery.mend(upgraded, error):
+            self._error(error)
         self._index += 1
 
     def close(self) -> list[Finding]:
         """Say that the stream ended."""
-        begun = self._pipeline.phase is Phase.OPEN
-        if not self._pipeline.close():
+        begun, self._kind = self._pipeline.phase is Phase.OPEN, None
+        if not self._pipeline.close() and not self._recovery.implied:
             self._error(faults.truncated(begun))
         self._lints.close()
         return sorted(self._findings, key=lambda finding: finding.index)
 
-    def _take(self, event: object) -> str | None:
-        """Take an event, and give the code of what it was refused for."""
+    def _upgrade(self, event: object, came: Mapping[str, Any]) -> JSONObject:
+        upgraded = dict(self._pipeline.upgrade(event))
+        names = came.get("type"), upgraded.get("type")
+        self._kind = names if names[0] != names[1] else None  # type: ignore[assignment]
+        return upgraded
+
+    def _take(self, event: JSONObject) -> RemoteProtocolError | None:
+        """Take an event, and give its violation."""
         try:
-            delivered = self._pipeline.receive(event)
+            delivered = self._pipeline.stages(event)
         except RemoteProtocolError as error:
-            if not self._skipping:
-                self._error(error)
-            self._skipping = True
-            return error.code
-        self._skipping = False
+            return error
+        is_chunk = str(event.get("type")).endswith("_CHUNK")
         for one in delivered:
-            self._lints.look(one, self._index, chunk=self._chunk)
+            self._lints.look(one, self._index, chunk=is_chunk)
             self._reducer.apply(one)
         return None
 
+    def _take_quietly(self, event: JSONObject) -> RemoteProtocolError | None:
+        """Take an event that is not in the stream, or not as it stands there."""
+        self._muted = True
+        try:
+            return self._take(event)
+        finally:
+            self._muted = False
+
     def _error(self, error: RemoteProtocolError) -> None:
-        finding = Finding(error.code, "error", self._index, str(error.args[0]), error.hint)
-        self._findings.append(finding)
+        message = self._invented.left_out(str(error.args[0]), self._kind)
+        self._findings.append(Finding(error.code, "error", self._index, message, error.hint))
 
     def _notice(self, notice: Notice) -> None:
-        if notice.code not in _LEFT_TO_LINTS:
+        is_made_up = notice.code == "run_identity" and self._recovery.implied
+        if not (self._muted or is_made_up or notice.code in _LEFT_TO_LINTS):
             self._found(self._index, notice)
 
+    def _lint(self, index: int, notice: Notice) -> None:
+        if not self._muted or notice.code in _TOLD_AT_THE_END:
+            self._found(index, notice)
+
     def _found(self, index: int, notice: Notice) -> None:
-        self._findings.append(Finding(notice.code, "warning", index, notice.message, notice.remedy))
+        message = self._invented.left_out(notice.message, self._kind)
+        self._findings.append(Finding(notice.code, "warning", index, message, notice.remedy))
+
+
+class _Invented:
+    """Ids that the stream does not have: THINKING_* events had none."""
+
+    def __init__(self) -> None:
+        self._mark = f"unnamed-{uuid.uuid4().hex}-"
+        self._numbers = count(1)
+        self._pattern = re.compile(rf" '{self._mark}\d+'")
+
+    def new_id(self) -> str:
+        """Make one."""
+        return f"{self._mark}{next(self._numbers)}"
+
+    def left_out(self, message: str, kind: tuple[str, str] | None) -> str:
+        """A message without them, and with the type that the event has in the stream."""
+        message = self._pattern.sub("", message)
+        return message if kind is None else message.replace(f"{kind[1]}:", f"{kind[0]}:", 1)

@@ -20,6 +20,7 @@ Report: TypeAlias = Callable[[int, Notice], None]
 
 _JSON_MARK = '{"k":"agui-reasoning"'
 _NAMED: Final = 10
+_OWN_VERSION: Final = "Set `protocolVersion` to the version you emit."
 _TOKEN_TYPE = "agui-reasoning+jwe"  # noqa: S105 -- a media type
 
 
@@ -81,7 +82,7 @@ class Lints:
         self._end_run()
         if "protocolVersion" not in event:
             message = "RUN_STARTED does not say which protocol version the producer speaks."
-            self.report(index, Notice("missing_version", message, "Put your own protocolVersion on it."))
+            self.report(index, Notice("missing_version", message, _OWN_VERSION))
         for message in event.get("input", {}).get("messages", ()):
             self._arrived_message(message)
 

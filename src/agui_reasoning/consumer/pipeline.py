@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from agui_reasoning.consumer.boundary import Boundary
@@ -51,16 +51,23 @@ class Pipeline:
                 only RUN_STARTED may follow.
             LocalProtocolError: It is no event at all (``not_an_event``); nothing has changed.
         """
-        members = plain(event)
-        if members is None:
-            raise _not_an_event(event)
         try:
-            delivered = self._stages(members)
+            return self.stages(self.upgrade(event))
         except RemoteProtocolError:
             self._verifier.fail()
             self._expander.close()
             raise
-        return delivered
+
+    def upgrade(self, event: object) -> Mapping[str, Any]:
+        """Give an event in today's form.
+
+        Raises:
+            LocalProtocolError: It is no event at all (``not_an_event``).
+        """
+        members = plain(event)
+        if members is None:
+            raise _not_an_event(event)
+        return self._boundary.receive(members)
 
     def close(self) -> bool:
         """Say that the stream ended.
@@ -74,8 +81,13 @@ class Pipeline:
         self._verifier.close()
         return whole
 
-    def _stages(self, members: Any) -> list[JSONObject]:
-        known = enforce(self._boundary.receive(members), self._warn, self._verifier.state)
+    def stages(self, members: Mapping[str, Any]) -> list[JSONObject]:
+        """Take an event in today's form; after a violation go on as if it had not come.
+
+        Raises:
+            RemoteProtocolError: It breaks the protocol.
+        """
+        known = enforce(members, self._warn, self._verifier.state)
         if known is None:
             return []
         events = self._expander.receive(known, self._verifier.state)

@@ -42,7 +42,7 @@ def assert_valid(events: Events, *, lints: bool = True) -> None:
     found = [finding for finding in check_events(events) if lints or finding.severity == "error"]
     _raise(
         "The stream is not valid:",
-        [f"event {f.index}: {f.severity} {f.code}: {f.message} {f.remedy}" for f in found],
+        [f"event {f.index + 1}: {f.severity} {f.code}: {f.message} {f.remedy}" for f in found],
     )
 
 

@@ -12,7 +12,7 @@ from agui_reasoning.wire._faults import bad_json, bad_utf8
 from agui_reasoning.wire.decode import SSEDecoder, check_event
 from agui_reasoning.wire.frames import SSEFrames
 
-__all__ = ["iter_events", "iter_payloads", "read_events", "read_payloads"]
+__all__ = ["iter_events", "iter_numbered_events", "iter_payloads", "read_events", "read_payloads"]
 
 _DONE = "[DONE]"
 _SSE = re.compile(rb"[\r\n]*(?:data|event|id|retry)?:")
@@ -29,13 +29,36 @@ def iter_events(data: bytes) -> Iterator[dict[str, Any]]:
     Raises:
         RemoteProtocolError: ``bad_json``, ``bad_frame`` or ``bad_utf8``.
     """
-    if _is_sse(data):
-        decoder = SSEDecoder(max_frame_bytes=len(data))  # it is all in memory already
-        yield from decoder.feed(data)
-        yield from decoder.close()
-        return
-    for number, value in enumerate(_json_values(data), 1):
-        yield check_event(value, f"Item {number}")
+    for _, event in iter_numbered_events(data):
+        yield event
+
+
+def iter_numbered_events(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield events as `iter_events` does, each with the line that it begins on, from 1."""
+    yield from _numbered_frames(data) if _is_sse(data) else _numbered_items(data)
+
+
+def _numbered_frames(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
+    decoder = SSEDecoder(max_frame_bytes=len(data))  # it is all in memory already
+    begun: int | None = None
+    number = 0
+    for number, line in enumerate(data.removeprefix(BOM_UTF8).splitlines(keepends=True), 1):
+        if begun is None and line.startswith(b"data"):
+            begun = number
+        for event in decoder.feed(line):
+            yield begun or number, event
+        if not line.strip(b"\r\n"):
+            begun = None
+    for event in decoder.close():
+        yield begun or number, event
+
+
+def _numbered_items(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
+    line, counted = 1, 0
+    text, _ = _decode(data.removeprefix(BOM_UTF8))
+    for number, (start, value) in enumerate(_json_values(data), 1):
+        line, counted = line + text.count("\n", counted, start), start
+        yield line, check_event(value, f"Item {number}")
 
 
 def read_events(data: bytes) -> list[dict[str, Any]]:
@@ -71,7 +94,7 @@ def iter_payloads(data: bytes) -> Iterator[Any]:
         RemoteProtocolError: ``bad_json`` or ``bad_utf8``. One class for the whole room: at this level
             nothing is known about the provider.
     """
-    yield from _sse_values(data) if _is_sse(data) else _json_values(data)
+    yield from _sse_values(data) if _is_sse(data) else (value for _, value in _json_values(data))
 
 
 def read_payloads(data: bytes) -> list[Any]:
@@ -105,14 +128,15 @@ def _sse_texts(data: bytes) -> Iterator[str]:
     yield from frames.close()
 
 
-def _json_values(data: bytes) -> Iterator[Any]:
+def _json_values(data: bytes) -> Iterator[tuple[int, Any]]:
+    """Yield values, each with where it begins."""
     text, bad_byte = _decode(data.removeprefix(BOM_UTF8))
-    for number, value in enumerate(_scan_all(text), 1):
+    for number, (start, value) in enumerate(_scan_all(text), 1):
         if isinstance(value, Malformed):
             if bad_byte is not None:  # the text was cut there, so the parser's complaint means nothing
                 break
             raise bad_json(f"Item {number}", value.position)
-        yield value
+        yield start, value
     if bad_byte is not None:
         raise bad_utf8("The recording", bad_byte)
 
@@ -125,28 +149,28 @@ def _decode(data: bytes) -> tuple[str, int | None]:
         return data[: error.start].decode(), error.start
 
 
-def _scan_all(text: str) -> Iterator[Any]:
+def _scan_all(text: str) -> Iterator[tuple[int, Any]]:
     """Yield values until the text ends; the caller stops at the first `Malformed`."""
     start = skip_blank(text, 0)
     return _scan_array(text, start) if text.startswith("[", start) else _scan_sequence(text, start)
 
 
-def _scan_sequence(text: str, at: int) -> Iterator[Any]:
+def _scan_sequence(text: str, at: int) -> Iterator[tuple[int, Any]]:
     while at < len(text):
         value, end = scan(text, at)
-        yield value
+        yield at, value
         at = skip_blank(text, end)
 
 
-def _scan_array(text: str, at: int) -> Iterator[Any]:
+def _scan_array(text: str, at: int) -> Iterator[tuple[int, Any]]:
     """Yield the elements of the array at ``at``, one by one: a cut array still gives its beginning."""
     at = skip_blank(text, at + 1)
     more = not text.startswith("]", at)
     while more:
         value, end = scan(text, at)
-        yield value
+        yield at, value
         at = skip_blank(text, end)
         if more := text.startswith(",", at):
             at = skip_blank(text, at + 1)
     if not text.startswith("]", at) or (at := skip_blank(text, at + 1)) < len(text):
-        yield Malformed(at)
+        yield at, Malformed(at)

@@ -41,7 +41,7 @@ def test_a_script_passes(name, tmp_path, cli):
     path.write_bytes(b"".join(map(SSEEncoder().encode, exchanged(scripted.load(name)))))
     result = cli("check", path, "--strict")
     assert (result.status, result.stderr) == (0, "")
-    assert result.stdout.endswith("nothing to find fault with.\n")
+    assert result.stdout.endswith("no problems found.\n")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_the_status_tells(events, strict, status, file, cli):
 
 def test_a_finding_says_where_what_and_what_to_do(file, cli):
     assert cli("check", file(BROKEN)).stdout.splitlines() == [
-        "error    event 4  not_open",
+        "error    event 5, line 1  not_open",
         "         TEXT_MESSAGE_CONTENT: no text message 'm1' is open.",
         "         Send TEXT_MESSAGE_START for it first, and nothing after its end.",
         "6 events: 1 error.",
@@ -83,13 +83,14 @@ def test_json_is_one_object(file, cli):
         "code": "value_before_entity",
         "severity": "warning",
         "index": 1,
+        "line": 1,
         "message": "",
         "remedy": "",
     }
     assert json.loads(cli("check", file(GOOD), "--json").stdout)["ok"] is True
 
 
-def test_findings_of_one_code_are_shown_once_and_all_of_them_in_json(file, cli):
+def test_each_message_of_a_code_is_shown_once_and_all_findings_in_json(file, cli):
     old = [ev("THINKING_TEXT_MESSAGE_CONTENT", delta="x")] * 25
     path = file(
         [
@@ -107,10 +108,35 @@ def test_findings_of_one_code_are_shown_once_and_all_of_them_in_json(file, cli):
         "unknown_event",
     ]
     assert shown.count(" more.") == 1
-    assert "         and 26 more.\n" in shown
+    assert "         and 24 more.\n" in shown
+    assert "         event 3, line 1  THINKING_TEXT_MESSAGE_CONTENT left the protocol" in shown
+    assert "         event 28, line 1  THINKING_TEXT_MESSAGE_END left the protocol" in shown
     assert f"agui-reasoning upgrade {path} " in shown
     assert "30 events: 28 warnings.\n" in shown
     assert len(json.loads(cli("check", path, "--json").stdout)["findings"]) == 28
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        ("".join(f"data: {json.dumps(event)}\n\n" for event in BROKEN), 9),
+        (": hello\r\n" + "".join(f"id: 1\r\ndata: {json.dumps(event)}\r\n\r\n" for event in BROKEN), 15),
+        ("\ufeff" + "".join(f"{json.dumps(event)}\n" for event in BROKEN), 5),
+        ("\n\n" + "".join(f"{json.dumps(event)}\n\n" for event in BROKEN), 11),
+        ("[\n" + ",\n".join(map(json.dumps, BROKEN)) + "\n]", 6),
+        (json.dumps(BROKEN), 1),
+    ],
+)
+def test_a_finding_names_the_line_that_its_event_begins_on(data, line, tmp_path, cli):
+    path = tmp_path / "events"
+    path.write_bytes(data.encode())
+    assert cli("check", path).stdout.startswith(f"error    event 5, line {line}  not_open\n")
+    assert json.loads(cli("check", path, "--json").stdout)["findings"][0]["line"] == line
+
+
+def test_the_end_has_no_line(file, cli):
+    [finding] = json.loads(cli("check", file(GOOD[:1]), "--json").stdout)["findings"]
+    assert (finding["index"], finding["line"]) == (1, None)
 
 
 # -- streams that end too early

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,9 @@ UNVERSIONED = {"type": "RUN_STARTED", **RUN}
 SPAN = [ev("REASONING_START", messageId="sp"), ev("REASONING_END", messageId="sp")]
 HIDDEN = [*thought("r"), value("r")]
 ECHOED = {**STARTED, "input": {**RUN, "messages": [{"id": "m", "role": "assistant", "content": ""}]}}
-S1 = {"subagentRunId": "s1"}
+S1, S2 = {"subagentRunId": "s1"}, {"subagentRunId": "s2"}
+ORPHAN = ev("SUBAGENT_STARTED", name="n", parentSubagentRunId="p", **S1)
+CHUNK = ev("TEXT_MESSAGE_CHUNK", messageId="m", delta="x")
 MADE = ev("ACTIVITY_SNAPSHOT", messageId="a", activityType="t", content={})
 CALL = call("c", parentMessageId="m")
 RESULT = ev("TOOL_CALL_RESULT", messageId="t", toolCallId="c", content="")
@@ -113,6 +116,8 @@ WARNINGS: list[tuple[str, list[Json], int]] = [
     ("unknown_target", run(ev("ACTIVITY_DELTA", messageId="a", activityType="t", patch=[])), 1),
     ("patch_failed", run(ev("STATE_DELTA", delta=[{"op": "remove", "path": "/x"}])), 1),
     ("parent_not_assistant", run(*thought("r"), *call("c", parentMessageId="r")), 3),
+    ("credential_in_event", run(ev("RAW", event={"headers": ["Bearer sk-live-1234"]})), 1),
+    ("reasoning_in_raw", run(ev("RAW", event={"delta": {"reasoning_content": "Hm."}})), 1),
     ("call_renamed", run(*CALL, *call("c", parentMessageId="m", toolCallName="put")), 3),
 ]  # fmt: skip
 GOOD: list[list[Json]] = [
@@ -180,12 +185,194 @@ def raised(source: Path) -> list[str]:
     return found
 
 
-def test_a_violation_ends_its_run_and_the_next_one_is_checked_again() -> None:
+def test_what_follows_from_a_violation_is_not_told_and_the_next_run_is_checked_again() -> None:
     bad = text("m", "x")[1]
     events = [STARTED, bad, bad, FINISHED, FAILED, STARTED, *text("n"), bad, FINISHED]
     assert found(events) == [("not_open", "error", 1), ("not_open", "error", 8)]
     assert found([bad, bad, STARTED, FINISHED]) == [("run_order", "error", 0)]
     assert found([STARTED, STARTED, FINISHED]) == [("run_order", "error", 1)]
+
+
+def test_every_fault_of_a_stream_is_found() -> None:
+    events = [
+        STARTED,
+        *text("m1", "x")[1:],  # 1, 2: no start
+        {**thought("r1", "x")[0], "role": "assistant"},  # 3: malformed
+        *thought("r1", "x")[1:],
+        value("nobody"),  # 6
+        text("m2")[0],
+        text("m2")[0],  # 8: open already
+        text("m2")[-1],
+        ev("STEP_FINISHED", stepName="s"),  # 10: not open
+        {**call("c1", "{}")[0], "toolCallName": 7, "parentMessageId": "m2"},  # 11: malformed
+        *call("c1", "{}")[1:],
+        ev("FUTURE_EVENT"),  # 14
+        ev("REASONING_MESSAGE_CHUNK", delta="x"),  # 15: no id
+        ev("REASONING_MESSAGE_CHUNK", delta="y"),
+        text("m3")[0],  # never ended
+        ev("SUBAGENT_FINISHED", **S1),  # 18
+        {**FINISHED, "runId": "other"},  # 19: left open, told before it is told that it is another run
+        *text("m4"),  # 20: after the run
+        STARTED,
+        text("m5", "x")[1],  # 23: not open
+        FINISHED,
+    ]
+    assert found(events) == [
+        ("not_open", "error", 1),
+        ("malformed_event", "error", 3),
+        ("unknown_entity", "warning", 6),
+        ("already_open", "error", 8),
+        ("not_open", "error", 10),
+        ("malformed_event", "error", 11),
+        ("unknown_event", "warning", 14),
+        ("chunk_without_id", "error", 15),
+        ("subagent_order", "error", 18),
+        ("left_open", "error", 19),
+        ("run_order", "error", 20),
+        ("not_open", "error", 23),
+    ]
+    [left] = [finding for finding in check_events(events) if finding.code == "left_open"]
+    assert left.message == "RUN_FINISHED while these are still open: text message 'm3'."
+
+
+FOLLOWED: list[tuple[list[Json], list[tuple[str, int]]]] = [
+    (run(*text("m", "a", "b", "c")[1:]), [("not_open", 1)]),
+    (run(*text("m", "a"), *text("m", "b", "c")[1:-1]), [("not_open", 4)]),
+    (run(text("m", "a")[1], *text("m", "b")), [("not_open", 1)]),
+    (run(*text("m"), text("m")[-1], *text("n", "a")[1:]), [("not_open", 3), ("not_open", 4)]),
+    (run(text("m")[0], *text("m"), text("m")[-1]), [("already_open", 2)]),
+    (run({**text("m", "a")[0], "messageId": None}, *text("m", "a")[1:]), [("malformed_event", 1)]),
+    (run(*text("m", "a")[:2], {**text("m")[-1], "timestamp": "now"}), [("malformed_event", 3)]),
+    (run(*thought("r", "a")[1:], value("r")), [("not_open", 1)]),
+    (run(*call("c", "a")[1:], value("c", subtype="tool-call")), [("not_open", 1)]),
+    (run(SPAN[1], *thought("r")), [("not_open", 1)]),
+    ([{**STARTED, "runId": 7}, *text("m"), FINISHED], [("malformed_event", 0)]),
+    ([STARTED, text("m")[0], {**FINISHED, "runId": 7}, *run()], [("malformed_event", 2)]),
+    ([*text("m"), *thought("r"), FINISHED], [("run_order", 0)]),
+    ([*run(), FINISHED, *run()], [("run_order", 2)]),
+    ([STARTED, text("m")[0], *run(*text("n"))], [("run_order", 2)]),
+    (run(text("m", **S1)[0], *[{**one, **S2} for one in text("m", "a")[1:]]), [("owner_mismatch", 2)]),
+    (run(ORPHAN, ev("SUBAGENT_FINISHED", **S1)), [("subagent_order", 1)]),
+    (run(CHUNK, *[{**CHUNK, "role": "user"}] * 2), [("chunk_conflict", 2)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("events", "errors"), FOLLOWED)
+def test_what_follows_from_a_violation_is_not_told(events: list[Json], errors: list[tuple[str, int]]) -> None:
+    assert [(finding.code, finding.index) for finding in check_events(events)] == errors
+
+
+def test_only_ids_of_the_stream_are_named_and_twice_the_same_is_said() -> None:
+    events = [
+        STARTED,
+        ev("THINKING_TEXT_MESSAGE_CONTENT", delta="x"),
+        ev("THINKING_END"),
+        ev("THINKING_START"),
+        FINISHED,
+    ]
+    findings = check_events(events)
+    assert findings == check_events(events)
+    assert [finding.message for finding in findings if finding.severity == "error"] == [
+        "THINKING_TEXT_MESSAGE_CONTENT: no reasoning message is open.",
+        "THINKING_END: no reasoning span is open.",
+        "RUN_FINISHED while these are still open: reasoning span.",
+    ]
+    assert not any("unnamed" in finding.message for finding in findings)
+
+
+# -- what should not be in a stream
+
+KEY = "0123456789abcdefABCD"
+SECRETS: list[Any] = [
+    "Bearer sk-live-abc",
+    f"curl -H 'Authorization: Bearer {KEY}'",
+    f"sk-{KEY}",
+    f"sk-ant-{KEY}",
+    "AKIAIOSFODNN7EXAMPLE",
+    f"AIza{KEY}{KEY}",
+    f"ghp_{KEY}{KEY}",
+    "-----BEGIN RSA PRIVATE KEY-----",
+    f"api_key={KEY}",
+    {"api_key": "hunter22"},
+    {"X-Api-Key": "hunter22"},
+    {"headers": [{"authorization": "Basic aHVudGVyMg=="}]},
+    {"aws_secret_access_key": "wJalrXUtnFEMI/K7MDENG"},
+]
+HARMLESS: list[Any] = [
+    "Bearer authentication is what the header is for",
+    "sk-learn and task-management",
+    "desk-0123456789abcdefgh",
+    {"api_key": "***"},
+    {"api_key": ""},
+    {"api_key": None},
+    {"authorization": "[REDACTED]"},
+    {"properties": {"api_key": {"type": "string"}}},
+    {"usage": {"input_tokens": 1}},
+]
+REASONING: list[Any] = [
+    {"type": "content_block_delta", "delta": {"type": "thinking_delta", "thinking": "Hm."}},
+    {"delta": {"type": "signature_delta", "signature": "SEAL"}},
+    {"type": "redacted_thinking", "data": "SEAL"},
+    {"type": "response.reasoning_summary_text.delta", "delta": "Hm."},
+    {"item": {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]}},
+    {"item": {"encrypted_content": "SEAL"}},
+    {"choices": [{"delta": {"reasoning_content": "Hm."}}]},
+    {"choices": [{"delta": {"reasoning": "Hm."}}]},
+    {"parts": [{"text": "Hm.", "thought": True}]},
+    {"parts": [{"thoughtSignature": "SEAL"}]},
+]
+NO_REASONING: list[Any] = [
+    {"reasoning": {"effort": "high"}, "thinking": {"type": "enabled", "budget_tokens": 1024}},
+    {"delta": {"reasoning_content": "", "content": "Hi", "reasoning": None}},
+    {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "Hi"}},
+    {"usage": {"reasoning_tokens": 7}},
+]
+
+
+def places(secret: Any) -> list[Json]:
+    return [
+        ev("RAW", event={"a": [secret]}),
+        {**ev("CUSTOM", name="n", value=1), "rawEvent": {"a": secret}},
+        ev("CUSTOM", name="n", value={"a": secret}),
+        ev("STATE_SNAPSHOT", snapshot={"a": secret}),
+        ev("STATE_DELTA", delta=[{"op": "add", "path": "/a", "value": secret}]),
+        {**FAILED, "futureMember": secret},
+    ]
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_credentials_are_found_wherever_they_are(secret: Any) -> None:
+    for event in places(secret):
+        [finding] = [one for one in check_events(run(event)) if one.code == "credential_in_event"]
+        assert (finding.index, finding.severity) == (1, "warning")
+        assert not any(word in finding.message for word in ("hunter22", KEY, "AKIA", "sk-"))
+
+
+@pytest.mark.parametrize("value", HARMLESS)
+def test_what_is_no_credential_is_not_taken_for_one(value: Any) -> None:
+    assert not any(
+        one.code == "credential_in_event" for event in places(value) for one in check_events(run(event))
+    )
+
+
+@pytest.mark.parametrize("raw", REASONING)
+def test_reasoning_in_raw_data_is_found(raw: Any) -> None:
+    for event in places(raw)[:2]:
+        [finding] = check_events(run(event))
+        assert (finding.code, finding.index) == ("reasoning_in_raw", 1)
+        assert "Hm." not in finding.message
+
+
+@pytest.mark.parametrize("raw", NO_REASONING)
+def test_settings_and_answers_are_not_reasoning(raw: Any) -> None:
+    assert (
+        check_events(run(ev("RAW", event=raw), {**ev("CUSTOM", name="n", value={"reasoning": "why"})})) == []
+    )
+
+
+def test_values_where_they_belong_are_no_finding() -> None:
+    sealed = f"sk-{KEY}{KEY}"
+    assert check_events(run(*thought("r", "x"), value("r", sealed))) == []
 
 
 def test_a_finding_says_what_and_what_to_do() -> None:
