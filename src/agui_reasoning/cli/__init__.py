@@ -1,15 +1,16 @@
-"""The command ``agui-reasoning``: a module per subcommand, and `main`, its entry point."""
+"""The command ``agui-reasoning``: a module per subcommand, and `main`, its entry point.
+
+Nothing is imported before `main` runs: what is interrupted meanwhile would end in a traceback.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agui_reasoning.cli.report import complain
-from agui_reasoning.errors import MissingExtraError
-
 __all__ = ["main"]
 
 _EXTRA = frozenset({"typer", "rich", "click"})
+_INTERRUPTED = 130
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -22,6 +23,13 @@ def main(args: Sequence[str] | None = None) -> int:
         The exit status: 0 fine, 1 the input breaks the protocol, 2 unreadable input or wrong usage.
     """
     try:
+        return _run(args)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+
+
+def _run(args: Sequence[str] | None) -> int:
+    try:
         from agui_reasoning.cli.app import run
 
         return run(args)
@@ -29,4 +37,7 @@ def main(args: Sequence[str] | None = None) -> int:
         module = (error.name or "").partition(".")[0]
         if module not in _EXTRA:
             raise
+        from agui_reasoning.cli.report import complain
+        from agui_reasoning.errors import MissingExtraError
+
         return complain(MissingExtraError("The command line", "cli"))

@@ -17,6 +17,7 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from agui_reasoning.cli.report import complain, line
+from agui_reasoning.cli.signals import ends_cleanly
 from agui_reasoning.errors import AGUIReasoningError
 
 __all__ = ["app", "run"]
@@ -63,8 +64,9 @@ def run(args: Sequence[str] | None = None) -> int:
         line("error", f"{_NO_OUTPUT}: standard output is closed. {_OUTPUT_HINT}")
         return 2
     try:
-        status = app(args=None if args is None else list(args), prog_name=_NAME, standalone_mode=False)
-        sys.stdout.flush()
+        with ends_cleanly():
+            status = app(args=None if args is None else list(args), prog_name=_NAME, standalone_mode=False)
+            sys.stdout.flush()
     except BrokenPipeError:  # that of the flush too: a command that ends early has not written all
         return _reader_left()
     except SystemExit as end:

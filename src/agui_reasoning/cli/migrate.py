@@ -5,11 +5,8 @@ from __future__ import annotations
 import difflib
 import json
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,7 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from agui_reasoning.cli.reading import opened
 from agui_reasoning.cli.report import complain, line
+from agui_reasoning.cli.rewrite import Rewrite
 from agui_reasoning.cli.screen import stdout_console
 from agui_reasoning.cli.source import read_file
 from agui_reasoning.cli.upgrade import KeepTitle
@@ -112,25 +111,13 @@ def _write(changed: Sequence[Migration]) -> list[str]:
     failed = []
     for migration in changed:
         try:
-            _replace(Path(migration.path).resolve(), migration.after)
-        except OSError as error:
+            with opened(migration.path) as source, Rewrite(migration.path, source) as file:
+                file.change(migration.after)
+                file.commit()
+        except ConfigurationError as error:
             failed.append(migration.path)
-            line("error", f"{migration.path} cannot be written: {error.strerror}. [unwritable_file]")
+            complain(error)
     return failed
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Put new contents in the place of a file in one step; its mode stays."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        shutil.copymode(path, name)
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
 
 
 # -- what is said

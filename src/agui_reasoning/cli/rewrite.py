@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 import tempfile
@@ -13,9 +14,15 @@ from typing import IO, Final, Self
 
 from agui_reasoning.errors import ConfigurationError
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 __all__ = ["Rewrite", "Sink", "Standard"]
 
 _PIECE: Final = 1 << 20
+_PARTIAL: Final = ".partial"
 
 
 class Sink:
@@ -74,6 +81,7 @@ class Rewrite(Sink):
         self._file: IO[bytes] | None = None
         if not stat.S_ISREG(self._before.st_mode):
             raise self._unwritable("it is not a regular file")
+        _remove_stale(self._path)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -110,9 +118,7 @@ class Rewrite(Sink):
     def _begun(self) -> IO[bytes]:
         try:
             # In the same folder: a file can only be renamed within one file system.
-            file = tempfile.NamedTemporaryFile(  # noqa: SIM115 - closed by __exit__ or commit
-                dir=self._path.parent, prefix=f".{self._path.name[:32]}.", suffix=".partial", delete=False
-            )
+            file = _locked_partial(self._path)
         except OSError as error:
             raise self._failed(error) from None
         self._file = file
@@ -164,6 +170,45 @@ class Rewrite(Sink):
             code="unwritable_file",
             hint="Make room or give permission, and run the command again.",
         )
+
+
+def _prefix(path: Path) -> str:
+    return f".{path.name[:32]}."
+
+
+def _locked_partial(path: Path) -> IO[bytes]:
+    """Make the file that takes the place of another; it is locked for as long as it is open."""
+    while True:
+        file = tempfile.NamedTemporaryFile(  # noqa: SIM115 - closed by __exit__ or commit
+            dir=path.parent, prefix=_prefix(path), suffix=_PARTIAL, delete=False
+        )
+        # Another process may have taken it for a stale one before it was locked.
+        if _lock(file) and os.fstat(file.fileno()).st_nlink:
+            return file
+        file.close()
+
+
+def _lock(file: IO[bytes]) -> bool:
+    """Lock a file if nobody has: whoever dies lets go. Where there are no such locks, nothing is stale."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _remove_stale(path: Path) -> None:
+    """Remove what a process that was killed has left behind while it rewrote the file."""
+    if fcntl is None:
+        return
+    name = re.compile(re.escape(_prefix(path)) + r"[a-z0-9_]{8}" + re.escape(_PARTIAL))
+    with suppress(OSError):
+        for left in [one for one in path.parent.iterdir() if name.fullmatch(one.name)]:
+            with suppress(OSError), left.open("rb") as file:
+                if _lock(file):
+                    left.unlink()
 
 
 def _identity(status: os.stat_result) -> tuple[int, ...]:

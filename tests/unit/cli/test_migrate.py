@@ -177,7 +177,7 @@ def test_a_file_that_cannot_be_replaced_is_listed_and_the_others_go_on(tree, cli
     monkeypatch.setattr(os, "replace", refuse)
     result = cli("migrate", ".", "--write")
     assert (result.status, result.stdout) == (2, "good.py: 7 changes\n")
-    assert "error: bad.py cannot be written: Permission denied. [unwritable_file]\n" in result.stderr
+    assert "error: bad.py cannot be rewritten: Permission denied. It is as it was. " in result.stderr
     assert (folder / "bad.py").read_text(encoding="utf-8") == GOOD
     assert sorted(path.name for path in folder.iterdir()) == ["bad.py", "good.py"]
 
