@@ -72,7 +72,7 @@ def leaks(event: Mapping[str, Any]) -> Iterator[Notice]:
 
 def _reasoning(event: Mapping[str, Any]) -> str | None:
     raw = ("rawEvent", "event") if event.get("type") == "RAW" else ("rawEvent",)
-    fields = _OPEN_FIELDS if event.get("type") in _OPEN_EVENTS else ()
+    fields = _OPEN_FIELDS if faults.type_of(event) in _OPEN_EVENTS else ()
     places = [
         *(_first(event.get(field), f"/{field}", _is_raw_reasoning) for field in raw),
         *(_first(event.get(field), f"/{field}", _is_reasoning) for field in fields),

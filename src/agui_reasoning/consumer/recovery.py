@@ -122,7 +122,7 @@ class Recovery:
             self._told.add(("order", key))
 
     def _not_open(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
-        if verb not in _ENDS:
+        if verb not in _ENDS and key[0] in _FAMILIES:
             self._open(event, family, key)
             self._take(event)
 
@@ -153,7 +153,9 @@ class Recovery:
             self._told.discard(("order", key))
 
     def _imply_run(self) -> None:
-        self._take({"type": "RUN_STARTED", **_RUN, "protocolVersion": "1.0"})
+        started = {"type": "RUN_STARTED", **_RUN, "protocolVersion": "1.0"}
+        if self._take(started) is not None:  # it ended what a chunk outside a run had opened
+            self._take(started)
         self._forget()
         self.implied = True
 
@@ -165,7 +167,7 @@ class Recovery:
         elif event["type"] not in _TERMINAL:
             self._imply_run()
             error = self._retry(event)
-            if error is not None:
+            if error is not None and error.code != "run_order":
                 self.mend(event, error)
 
     def _left_open(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agui_reasoning import Finding, LocalProtocolError, check_events
 from agui_reasoning.consumer.lints import is_ours
@@ -260,6 +262,40 @@ FOLLOWED: list[tuple[list[Json], list[tuple[str, int]]]] = [
 @pytest.mark.parametrize(("events", "errors"), FOLLOWED)
 def test_what_follows_from_a_violation_is_not_told(events: list[Json], errors: list[tuple[str, int]]) -> None:
     assert [(finding.code, finding.index) for finding in check_events(events)] == errors
+
+
+EVENTS: list[Json] = [
+    *[
+        STARTED,
+        FINISHED,
+        FAILED,
+        ORPHAN,
+        CHUNK,
+        {**CHUNK, **S2},
+        *SPAN,
+        *text("m", "a"),
+        *text("m", "a", **S1),
+    ],
+    *[
+        *thought("r", "a"),
+        *CALL,
+        value("r"),
+        snapshot({"id": "m", "role": "assistant", **S2}),
+        ev("THINKING_END"),
+    ],
+    *[ev("STEP_STARTED", stepName="s"), ev("STEP_FINISHED", stepName="s"), ev("SUBAGENT_FINISHED", **S1), {}],
+    *[
+        ev("REASONING_MESSAGE_CHUNK", messageId="r", delta="x"),
+        ev("REASONING_MESSAGE_CHUNK", delta="x", **S1),
+    ],
+    *[{"type": {}}, {"type": 7}, ev("X_END", messageId="m"), ev("THINKING_TEXT_MESSAGE_CONTENT", delta="x")],
+]
+
+
+@given(st.lists(st.sampled_from(EVENTS), max_size=12))
+def test_whatever_comes_is_checked_to_its_end(events: list[Json]) -> None:
+    last = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "late", "delta": 7}
+    assert ("malformed_event", "error", len(events)) in found([*events, last])
 
 
 def test_only_ids_of_the_stream_are_named_and_twice_the_same_is_said() -> None:
