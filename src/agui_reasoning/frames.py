@@ -22,6 +22,7 @@ from ag_ui.core import (
     TokenUsage,
 )
 
+from agui_reasoning.envelope import ENVELOPE_KEY
 from agui_reasoning.protocol import PROTOCOL_VERSION
 
 __all__ = ["Ending", "Frame", "RunFrame", "SubagentFrame"]
@@ -39,6 +40,12 @@ class Ending:
     interrupts: Sequence[Interrupt] = ()
     pending: Sequence[str] = ()
     result: Any = None
+    finish_reason: str | None = None
+
+    @property
+    def metadata(self) -> dict[str, Any] | None:
+        """What the last event says of the last response."""
+        return {ENVELOPE_KEY: {"finishReason": self.finish_reason}} if self.finish_reason else None
 
 
 class Frame(Protocol):
@@ -96,6 +103,7 @@ class RunFrame:
             outcome=outcome,
             result=end.result,
             usage=end.usage,
+            metadata=end.metadata,
             timestamp=end.now,
         )
 

@@ -171,6 +171,14 @@ class Run:
         return self._emitter.pending_calls
 
     @property
+    def finish_reason(self) -> str | None:
+        """Why the last response ended, in the provider's own word; ``None`` while it has not said.
+
+        Clients find it in the metadata of RUN_FINISHED, but for those from whom all reasoning is hidden.
+        """
+        return self._emitter.finish_reason
+
+    @property
     def summaries(self) -> Summaries:
         """Who makes the summaries; for shells that await them."""
         return self._emitter.summaries
@@ -361,7 +369,8 @@ class Run:
         return self._now_ms() if self._now_ms else None
 
     def _ending(self, **more: Any) -> Ending:
-        return Ending(self._now(), _usage(self._counts()), **more)
+        reason = None if self.visibility == "hidden" else self.finish_reason
+        return Ending(self._now(), _usage(self._counts()), finish_reason=reason, **more)
 
     def _counts(self) -> list[UsageDelta]:
         """The token counts of the run and its subagents."""

@@ -381,3 +381,41 @@ def test_the_result_of_a_subagents_tool_is_no_result_of_its_parents() -> None:
     assert [event.type.value for event in events].count("TEXT_MESSAGE_START") == 1
     assert parent.history.messages == []
     assert [message.role for message in child.history.messages] == ["tool"]
+
+
+# -- why the last response ended
+
+
+@pytest.mark.parametrize("visibility", ["full", "summary"])
+def test_the_word_for_why_the_model_stopped_reaches_the_user(visibility: Any) -> None:
+    run, _ = started(visibility=visibility)
+    assert run.finish_reason is None
+    run.receive(TextDelta("It is"))
+    run.receive(FinishDelta("max_tokens"))
+    assert run.finish_reason == "max_tokens"
+    assert last(run.finish())["metadata"] == {"agui-reasoning": {"finishReason": "max_tokens"}}
+
+
+def test_where_reasoning_is_hidden_only_the_agent_is_told() -> None:
+    run, _ = started(visibility="hidden")
+    run.receive(FinishDelta("max_tokens"))
+    assert run.finish_reason == "max_tokens"
+    assert "metadata" not in last(run.finish())
+
+
+def test_the_word_is_that_of_the_last_response() -> None:
+    run, _ = started(MODERN)
+    for item in (ToolCallDelta("c", "f"), FinishDelta("tool_use"), ToolResultDelta("c", "ok")):
+        run.receive(item)
+    assert run.finish_reason == "tool_use"
+    run.receive(TextDelta("Cold"))
+    assert run.finish_reason is None
+    run.receive(UsageDelta(output_tokens=1))
+    assert "metadata" not in last(run.finish())
+
+
+def test_an_interrupted_run_says_the_word_too() -> None:
+    run, _ = started(MODERN)
+    run.receive(FinishDelta("tool_use"))
+    end = last(run.finish(interrupts=[Interrupt(id="i", reason="confirm")]))
+    assert end["metadata"] == {"agui-reasoning": {"finishReason": "tool_use"}}

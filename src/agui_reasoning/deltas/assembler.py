@@ -66,11 +66,17 @@ class Assembler:
         self.response: Response | None = None
         self.usages: list[UsageDelta] = []
         """The token counts of each response so far that reported any."""
+        self._last: Response | None = None
         self._usage_open = False
         self._begun = False
         self._origin = origin
         self._server_calls: set[str] = set()
         self._client_calls: set[str] = set()
+
+    @property
+    def finish_reason(self) -> str | None:
+        """Why the last response ended, in the provider's own word; ``None`` while it has not said."""
+        return self._last.finish_reason if self._last else None
 
     def receive(self, delta: Delta) -> list[Change]:
         """Apply one delta."""
@@ -98,7 +104,7 @@ class Assembler:
         self._open_response(Response(delta.origin, delta.id), changes)
 
     def _open_response(self, response: Response, changes: list[Change]) -> Response:
-        self.response = response
+        self.response = self._last = response
         # Counts that come before anything else are those of the first response.
         self._usage_open = self._usage_open and not self._begun
         self._begun = True

@@ -153,6 +153,11 @@ class Emitter:
         return tuple(self._assembler.usages)
 
     @property
+    def finish_reason(self) -> str | None:
+        """Why the last response ended, in the provider's own word."""
+        return self._assembler.finish_reason
+
+    @property
     def produced(self) -> tuple[Turn | Message, ...]:
         """The turns that have ended, and the results of the client's and the agent's tools, in order."""
         return tuple(self._writer.produced)

@@ -14,6 +14,10 @@ from pydantic import BaseModel
 
 from agui_reasoning.consumer import check_events
 from agui_reasoning.crypto import KeyRing
+from agui_reasoning.errors import did_you_mean
+from agui_reasoning.parts import Origin
+from agui_reasoning.policy import matches_any
+from agui_reasoning.providers.echo import rules
 from agui_reasoning.testing.held import Client
 from agui_reasoning.testing.round_trip import Lane
 
@@ -39,6 +43,7 @@ def assert_valid(events: Events, *, lints: bool = True) -> None:
         ...     [{"type": "RUN_STARTED", "protocolVersion": "1.0", **run}, {"type": "RUN_FINISHED", **run}]
         ... )
     """
+    __tracebackhide__ = True
     found = [finding for finding in check_events(events) if lints or finding.severity == "error"]
     _raise(
         "The stream is not valid:",
@@ -74,11 +79,14 @@ def assert_round_trip(
 
     Raises:
         AssertionError: It names each message that is lost, the front end and the reason. Also when the
-            stream breaks the protocol, is cut, or holds no reasoning that could be tested.
+            stream breaks the protocol, is cut, or holds no reasoning that could be tested, and when no row
+            of the echo policy is about the provider and its name is nearly that of another.
         RemoteProtocolError: The run input is malformed (``bad_input``).
         LocalProtocolError: Something in the stream is no event at all (``not_an_event``).
         ConfigurationError: The stream holds encrypted values, and there are no keys (``keys_missing``).
     """
+    __tracebackhide__ = True
+    _raise("Nothing would be sent back:", _misspelt(Origin(provider, api, model)))
     client = Client(run_input, events, keys=keys, tenant=tenant)
     lanes = [Lane(client, name, api=api, provider=provider, model=model) for name in client.lanes]
     faults = [fault for lane in lanes for fault in lane.faults()]
@@ -88,6 +96,17 @@ def assert_round_trip(
         _raise("Nothing was tested:", cut or ["the stream holds no reasoning"])
 
 
+def _misspelt(target: Origin) -> list[str]:
+    """A provider that no row is about may be one of the user's own, or a slip."""
+    known = {name for rule in rules() if rule.api == target.api for name in rule.provider}
+    if target.provider is None or matches_any(known, [target.provider.lower()]):
+        return []
+    meant = did_you_mean(target.provider, sorted(known))
+    row = f"No row of the echo policy is about the provider {target.provider!r} of {target.api}."
+    return [f"{row} {meant.strip()}"] if meant else []
+
+
 def _raise(headline: str, lines: Sequence[str]) -> None:
+    __tracebackhide__ = True
     if lines:
         raise AssertionError("\n".join([headline, *(f"- {line}" for line in lines)]))

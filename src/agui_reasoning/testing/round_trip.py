@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from ag_ui.core import ToolMessage
 
 from agui_reasoning.envelope import ENVELOPE_KEY
+from agui_reasoning.errors import did_you_mean
 from agui_reasoning.parts import (
     NativePart,
     Origin,
@@ -21,7 +22,7 @@ from agui_reasoning.parts import (
     ToolResultPart,
     Turn,
 )
-from agui_reasoning.providers.echo import rule_for
+from agui_reasoning.providers.echo import groups, rule_for
 from agui_reasoning.providers.encoding import is_readable
 from agui_reasoning.providers.registry import vendor_of
 from agui_reasoning.replay import History, ReportEntry, build_request
@@ -46,7 +47,7 @@ _REASONS = {
     "misplaced": "its encryptedValue was written for another subagent",
     "incomplete": "it was cut, so it is shown and never sent back",
     "foreign_origin": "its encryptedValue names a producer whose values this provider cannot read",
-    "unknown_origin": "its encryptedValue does not name its producer",
+    "unknown_origin": "its encryptedValue does not name its producer: pass api=, provider=, model= to Run",
     "missing_signature": "its encryptedValue holds no signature, and this provider refuses it without",
     "missing_encrypted": "its encryptedValue holds no encrypted content, and this provider needs it",
     "orphan": "its encryptedValue does not name the message or call that followed it",
@@ -212,7 +213,7 @@ class Lane:
             if entry.outcome == "echoed":
                 sent += [value.value for value in getattr(part, "opaque", ()) if value.value]
             elif not self._is_settled(unit, entry):
-                faults.append(f"{unit.name}: {_why(entry.reason)}")
+                faults.append(f"{unit.name}: {_why(entry.reason)}{_misnamed(part, entry.reason)}")
         if not faults and not _is_subsequence(dict.fromkeys(sent), _strings(request.body)):
             faults.append("the values in the request are not those of the stream, in the order of the stream")
         return faults
@@ -335,6 +336,17 @@ def _without(turns: Iterable[Turn], known: Iterable[Turn]) -> list[Turn]:
 
 def _why(reason: str) -> str:
     return _REASONS.get(reason, f"it was dropped ({reason})")
+
+
+def _misnamed(part: Part, reason: str) -> str:
+    """The kinds of its values that should perhaps be another, where the value that is needed is missing."""
+    if reason not in ("missing_signature", "missing_encrypted"):
+        return ""
+    known = sorted({kind for group in groups() for kind in group.kinds})
+    kinds = [value.kind for value in getattr(part, "opaque", ()) if value.kind not in known]
+    return "".join(
+        f"; it holds one of the kind {kind!r}. {did_you_mean(kind, known)}".rstrip() for kind in kinds
+    )
 
 
 def _response_of(message: Mapping[str, Any]) -> str | None:

@@ -238,7 +238,7 @@ DEFECTS: list[tuple[Callable[[list[Json]], list[Json]], list[str]]] = [
     (twice_the_same_place, ["message 'id3'", "the place of another message"]),
     (answer_renamed, ["message 'id3'", "does not name the message or call that followed"]),
     (another_producer, ["message 'id3'", "names a producer whose values this provider cannot read"]),
-    (no_producer, ["message 'id3'", "does not name its producer"]),
+    (no_producer, ["message 'id3'", "does not name its producer: pass api=, provider=, model= to Run"]),
     (snapshot_without, ["message 'id3'", "a snapshot left it out"]),
     (without_end, ["breaks the protocol", "left_open", "reasoning message 'id3'"]),
     (truncated, ["breaks the protocol", "truncated_run"]),
@@ -257,6 +257,40 @@ def test_a_defect_is_named_and_nothing_is_told(
     assert [word for word in words if word not in told] == [], told
     assert [secret for secret in SECRETS if secret in told] == []
     assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    ("api", "provider", "meant"),
+    [
+        ("anthropic-messages", "antropic", "anthropic"),
+        ("openai-chat", "DeepSeak", "deepseek"),
+        ("openai-responses", "opena", "openai"),
+    ],
+)
+def test_a_misspelt_provider_is_told_with_the_nearest_name(api: str, provider: str, meant: str) -> None:
+    with pytest.raises(AssertionError) as caught:
+        assert_round_trip(INPUT, emitted(THOUGHT), api=api, provider=provider, model="m")
+    assert str(caught.value).splitlines() == [
+        "Nothing would be sent back:",
+        f"- No row of the echo policy is about the provider {provider!r} of {api}. Did you mean {meant!r}?",
+    ]
+
+
+@pytest.mark.parametrize("provider", ["acme", "MoonshotAI"])
+def test_a_provider_of_the_users_own_is_no_slip(provider: str) -> None:
+    origin = Origin(provider, "openai-chat", "m")
+    items = [ResponseStart(origin), ReasoningDelta("Hm."), TextDelta("Yes.")]
+    assert_round_trip(INPUT, emitted(items), api="openai-chat", provider=provider, model="m")
+
+
+def test_a_value_of_an_unknown_kind_is_told_with_the_nearest_name() -> None:
+    claude = Origin("anthropic", "anthropic-messages", "claude-sonnet-5")
+    items = [ResponseStart(claude), ReasoningDelta("Hm."), OpaqueDelta(Opaque("signature", "SIG-1"))]
+    with pytest.raises(AssertionError) as caught:
+        assert_round_trip(INPUT, emitted([*items, TextDelta("Yes.")]), **TARGET)
+    told = str(caught.value)
+    assert "it holds one of the kind 'signature'. Did you mean 'anthropic.signature'?" in told
+    assert "SIG-1" not in told
 
 
 def test_reasoning_that_was_cut_is_not_taken_for_a_test() -> None:
