@@ -140,7 +140,7 @@ def test_the_client_accepts_every_visibility_and_holds_every_token(
     if Chunks not in stages:
         assert_agreed(verdict, events)
     thoughts = [message for message in verdict.messages if message["role"] == "reasoning"]
-    assert len(thoughts) == 3
+    assert len(thoughts) == 2
     assert all(message["encryptedValue"].count(".") == 4 for message in thoughts)
     assert ("Oslo" in thoughts[0]["content"]) is (visibility == "full")
 
@@ -160,12 +160,11 @@ def test_the_client_holds_what_was_said_and_every_value(judge: Judge, version: V
     verdict = judge.run(encoded(events), version=version)
     assert_agreed(verdict, events)
     roles = [message["role"] for message in verdict.messages]
-    assert roles == ["reasoning", "reasoning", "assistant", "tool", "tool", "reasoning", "assistant"]
-    first, redacted, asking = verdict.messages[:3]
-    assert (first["content"], redacted["content"]) == ("Where is Oslo?", "")
-    assert "SIG-1" in first["encryptedValue"]
-    assert "DATA-1" in redacted["encryptedValue"]
-    assert "SIG-2" in redacted["encryptedValue"]
+    assert roles == ["reasoning", "assistant", "tool", "tool", "reasoning", "assistant"]
+    first, asking = verdict.messages[:2]
+    assert first["content"] == "Where is Oslo?"
+    for value in ("SIG-1", "DATA-1", "SIG-2"):
+        assert value in first["encryptedValue"]
     assert "SIG-2" in asking["toolCalls"][0]["encryptedValue"]
     assert "encryptedValue" not in asking["toolCalls"][1]
 

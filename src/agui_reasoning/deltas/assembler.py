@@ -259,22 +259,30 @@ class Assembler:
 
     def _value(self, delta: OpaqueDelta, changes: list[Change]) -> None:
         response = self._current(changes)
-        unit = self._target(response, delta)
+        unit = self._target(response, delta, changes)
         if unit is None:
             response.waiting.append(delta)
             return
         self._add_value(unit, delta, changes)
 
-    def _target(self, response: Response, delta: OpaqueDelta) -> Unit | None:
+    def _target(self, response: Response, delta: OpaqueDelta, changes: list[Change]) -> Unit | None:
         if delta.key is not None:
             named = _named(response, delta.key)
             return named[-1] if named else self._open_reasoning(response, delta.key)
         attach = delta.opaque.attach
         if attach == "self":
-            return response.reasoning.get(None) or self._open_reasoning(response, None)
+            return self._bare_reasoning(response, delta, changes)
         if attach.startswith("tool_call:"):
             return response.calls.get(attach.removeprefix("tool_call:"))
         return next((u for u in reversed(response.units) if isinstance(u, TextUnit)), None)
+
+    def _bare_reasoning(self, response: Response, delta: OpaqueDelta, changes: list[Change]) -> ReasoningUnit:
+        """The unit of a value without a key."""
+        unit = response.reasoning.get(None)
+        if unit is not None and _begins_another(unit, delta):
+            self._end(unit, "complete", changes)
+            unit = None
+        return unit or self._open_reasoning(response, None)
 
     def _add_value(self, unit: Unit, delta: OpaqueDelta, changes: list[Change]) -> None:
         opaque = delta.opaque
@@ -429,6 +437,14 @@ def _is_another(unit: ReasoningUnit, delta: ReasoningDelta) -> bool:
     if delta.item_id and unit.item_id and delta.item_id != unit.item_id:
         return True
     return bool(delta.text) and any(value.whole for value in unit.values.values())
+
+
+def _begins_another(unit: ReasoningUnit, delta: OpaqueDelta) -> bool:
+    """Whether a value without a key is of another unit: a redacted block has one value and no other."""
+    if delta.append and (delta.opaque.kind, delta.opaque.attach) in unit.values:
+        return False
+    whole = [value.opaque for value in unit.values.values() if value.whole]
+    return any(opaque.redacts for opaque in whole) or (delta.opaque.redacts and bool(whole))
 
 
 def _mend(unit: Unit, text: str) -> str:

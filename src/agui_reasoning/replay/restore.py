@@ -8,7 +8,8 @@ else does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +20,7 @@ from agui_reasoning.crypto import Binding, KeyRing, token_key_id
 from agui_reasoning.envelope import OnUndecryptable, Opener
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.limits import DEFAULT_LIMITS, Limits
-from agui_reasoning.parts import CUT_CALL_RESULT, Part, ReasoningPart, ToolCallPart, Turn
+from agui_reasoning.parts import CUT_CALL_RESULT, Opaque, Part, ReasoningPart, ToolCallPart, Turn
 from agui_reasoning.replay.fallback import fallback_turns
 from agui_reasoning.replay.history import History, ReportEntry
 from agui_reasoning.replay.intake import Given, thread_of
@@ -58,7 +59,8 @@ def restore(
             and goes on; ``"raise"`` raises.
         subagent: The id of a subagent's run, to restore its conversation and nothing else; otherwise the
             messages of subagents are left out.
-        on_audit: Called with a content-free record for each entry of the report.
+        on_audit: Called with a content-free record for each entry of the report, and for each text and call
+            whose value came back.
         limits: How large the history may be.
 
     Returns:
@@ -83,14 +85,27 @@ def restore(
     placed += fallback_turns(seen, shown.messages, shown.calls, assume_provider, report)
     report += _refused_elsewhere(seen)
     if on_audit is not None:
-        parts = {name: part for turn in turns.values() for part, name in _seen_parts(turn)}
-        for entry in report:
-            on_audit(_audit_record(entry, opener, seen.value(entry.unit), parts.get(entry.unit)))
+        for entry, part in _audited(report, turns.values()):
+            on_audit(_audit_record(entry, opener, seen.value(entry.unit), part))
     return History(tuple(_in_order(seen, placed)), tuple(report))
 
 
-def _seen_parts(turn: Turn) -> Iterator[tuple[Part, str]]:
-    return zip(turn.parts, turn.seen, strict=True)
+def _audited(
+    report: Iterable[ReportEntry], turns: Iterable[Turn]
+) -> Iterator[tuple[ReportEntry, Part | None]]:
+    """What an auditor hears of: the report, with the part of each entry, and texts and calls with a value."""
+    carried = [seen for turn in turns for seen in zip(turn.parts, turn.seen, strict=True)]
+    reasoning: dict[str, deque[Part]] = {}
+    for part, name in carried:
+        if isinstance(part, ReasoningPart):
+            reasoning.setdefault(name, deque()).append(part)
+    for entry in report:
+        same = reasoning.get(entry.unit)
+        yield entry, same.popleft() if same else None
+    for part, name in carried:
+        opaque: tuple[Opaque, ...] = getattr(part, "opaque", ())
+        if opaque and not isinstance(part, ReasoningPart):
+            yield ReportEntry(name, "restored"), part
 
 
 def _audit_record(entry: ReportEntry, opener: Opener, value: str, part: Part | None) -> AuditRecord:
@@ -106,7 +121,7 @@ def _audit_record(entry: ReportEntry, opener: Opener, value: str, part: Part | N
         api=origin.api if origin else None,
         model=origin.model if origin else None,
         key_id=token_key_id(value),
-        text_chars=len(part.text) if isinstance(part, ReasoningPart) else 0,
+        text_chars=sum(len(s.text) for s in part.segments) if isinstance(part, ReasoningPart) else 0,
         opaque_chars=sum(len(opaque.value) for opaque in getattr(part, "opaque", ())),
         value_chars=len(value),
     )

@@ -325,7 +325,8 @@ def test_an_auditor_hears_of_every_unit_and_of_no_word() -> None:
     assert sent.span_id
     del heard[:]
     _ = Run(run_input(first), keys=KEYS, tenant="acme", on_audit=heard.append).history
-    (back,) = heard
+    back, call = heard
+    assert call.opaque_chars > 0
     assert (back.action, back.outcome, back.unit, back.run_id) == ("restored", "restored", sent.unit, "run")
     assert (back.tenant, back.key_id, back.provider) == (sent.tenant, "k1", "anthropic")
     assert (back.text_chars, back.opaque_chars) == (sent.text_chars, 4)
