@@ -24,7 +24,18 @@ from agui_reasoning.envelope import (
     digest,
     write_envelope,
 )
-from agui_reasoning.parts import Opaque, Origin, Part, ReasoningPart, Segment, TextPart, ToolCallPart, Turn
+from agui_reasoning.parts import (
+    CUT_CALL_RESULT,
+    NativePart,
+    Opaque,
+    Origin,
+    Part,
+    ReasoningPart,
+    Segment,
+    TextPart,
+    ToolCallPart,
+    Turn,
+)
 from agui_reasoning.replay import REQUEST_API_IDS, History
 from tests.support.envelopes import call_unit, reasoning_unit, result_unit, text_unit
 from tests.support.growth import assert_linear
@@ -173,7 +184,26 @@ def thoughts_without_values(count: int) -> Messages:
     return [thought(n) for n in range(count)]
 
 
+def _cut_call(name: str) -> Message:
+    return {"id": name, "type": "function", "function": {"name": "look", "arguments": '{"pla'}}
+
+
+def calls_that_were_cut(count: int) -> Messages:
+    """Each in an answer of its own, every other answered by its run."""
+    messages = [assistant(n, toolCalls=[_cut_call(f"c{n}")]) for n in range(count)]
+    answers = [result(n, f"c{n}") | {"content": CUT_CALL_RESULT} for n in range(0, count, 2)]
+    return [*messages, *answers]
+
+
+def cut_calls_of_one_id_in_one_message(count: int) -> Messages:
+    pieces = [{"type": "text", "text": piece} for piece in CUT_CALL_RESULT]
+    calls = [_cut_call("c") for _ in range(count)]
+    return [assistant(0, toolCalls=calls), *(result(n, "c") | {"content": pieces} for n in range(count))]
+
+
 SHAPES = [
+    calls_that_were_cut,
+    cut_calls_of_one_id_in_one_message,
     plain,
     units_of_one_response,
     stretches_of_one_unit,
@@ -247,8 +277,24 @@ def many_details(count: int) -> list[Part]:
     return [ReasoningPart(segments, ext=ext), TextPart("So.")]
 
 
+def blocks_that_cannot_go(count: int) -> list[Part]:
+    return [NativePart(f"acme.block_{n}", {}) for n in range(count)]
+
+
+def reasoning_of_one_id(count: int) -> list[Part]:
+    return [part for _ in range(count) for part in (ReasoningPart(item_id="rs"), TextPart("So."))]
+
+
 @pytest.mark.parametrize(
-    "parts", [runs_of_reasoning, one_run_of_reasoning, calls_and_reasoning, many_details]
+    "parts",
+    [
+        runs_of_reasoning,
+        one_run_of_reasoning,
+        calls_and_reasoning,
+        many_details,
+        blocks_that_cannot_go,
+        reasoning_of_one_id,
+    ],
 )
 @pytest.mark.parametrize("api", REQUEST_API_IDS)
 def test_encoding_grows_with_the_parts_of_a_turn(api: str, parts: Callable[[int], list[Part]]) -> None:
