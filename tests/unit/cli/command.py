@@ -31,5 +31,11 @@ class Result:
         return [event["type"] for event in self.events]
 
 
+def touched(path):
+    """What changes when a file is written or replaced, but not when it is read."""
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
 def environment(**more: str) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in _COLOUR} | more

@@ -9,6 +9,7 @@ import pytest
 
 from agui_reasoning.cli.stored import Record, records, replaced
 from agui_reasoning.crypto import Binding, KeyRing
+from tests.unit.cli.command import touched
 from tests.unit.crypto.tokens import BOTH, NEW, OLD, header_of
 
 PLAIN = '{"k":"agui-reasoning","v":1}'
@@ -51,12 +52,6 @@ def history(thread="t", *values):
 
 def lines(*values, end="\n"):
     return "".join(json.dumps(value) + end for value in values).encode()
-
-
-def touched(path):
-    """What changes when a file is written or replaced."""
-    status = path.stat()
-    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def kids(path):

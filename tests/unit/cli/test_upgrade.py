@@ -13,7 +13,7 @@ import pytest
 from agui_reasoning.gateway import local_server
 from agui_reasoning.wire import read_events
 from tests.support.play import FINISHED, STARTED, ev, thought
-from tests.unit.cli.command import environment
+from tests.unit.cli.command import environment, touched
 from tests.unit.compat.test_downgrade import old, phase
 from tests.unit.gateway.http_client import call
 from tests.unit.gateway.test_proxy import TYPES, agent
@@ -146,9 +146,9 @@ def test_a_file_in_which_something_is_wrong_stays_as_it_was(cli, file, form):
 
 def test_a_file_in_which_nothing_changes_is_not_written(cli, file, form):
     path = file(FORMS[form](NEW))
-    before = path.stat()
+    before = touched(path)
     assert cli("upgrade", path, "--in-place").status == 0
-    assert path.stat() == before
+    assert touched(path) == before
 
 
 def test_standard_input_has_no_place(cli):

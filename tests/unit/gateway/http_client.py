@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from agui_reasoning.wire import read_events
 
-TIMEOUT = 10
+TIMEOUT = 60
 INPUT = {
     "threadId": "t1",
     "runId": "r1",

@@ -42,7 +42,7 @@ class Connection:
         if not self.hang_up and len(self.sent) == self.leave_after:
             self._left.set()
 
-    async def get(self, response: AGUIResponse, within: float = 5.0) -> bytes:
+    async def get(self, response: AGUIResponse, within: float = 60.0) -> bytes:
         with anyio.fail_after(within):
             await response({"type": "http", "method": "POST"}, self.receive, self.send)
         return b"".join(message.get("body", b"") for message in self.sent)
