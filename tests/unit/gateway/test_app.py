@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 import anyio
 import pytest
 
-from agui_reasoning import MissingExtraError, Run
+from agui_reasoning import Limits, MissingExtraError, Run
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import ReasoningDelta, TextDelta
 from agui_reasoning.driver import FAILED
@@ -286,6 +286,13 @@ def test_a_file_at_the_provider_is_asked_for_only_where_that_is_allowed(kind: st
     assert "somebody" not in answer.body.decode()
     with local_server(create_app(Fake(TextDelta("Yes.")), allow_file_ids=True)) as url:
         run(call(f"{url}/agent", body))
+
+
+def test_a_history_that_is_larger_than_its_limits_is_413() -> None:
+    with local_server(create_app(limits=Limits(messages=1))) as url:
+        answer = call(f"{url}/agent", INPUT | {"messages": INPUT["messages"] * 2})
+        run(call(f"{url}/agent"))
+    assert (answer.status, answer.error["code"]) == (413, "too_large")
 
 
 def test_a_body_as_large_as_the_limit_is_read(url: str) -> None:
