@@ -184,7 +184,7 @@ def _parameters(given: Mapping[str, Any], ours: frozenset[str]) -> JSONObject:
         raise ConfigurationError(
             f"The parameter {refused[0]!r} cannot be set.",
             code="bad_parameter",
-            hint="Model and instructions have options of their own; the conversation comes with each request.",
+            hint="Model and instructions have options of their own; the conversation comes with every run.",
         )
     try:
         dump(given)

@@ -227,7 +227,7 @@ def test_a_name_is_answered_to_when_it_is_allowed():
         (
             [*PROVIDER, "--parameters", '{"stream": false}'],
             "The parameter 'stream' cannot be set. Model and instructions have options of their own; the "
-            "conversation comes with each request. [bad_parameter]",
+            "conversation comes with every run. [bad_parameter]",
         ),
         (
             [*PROVIDER, "--allow-origin", "localhost:3000"],
