@@ -68,7 +68,7 @@ def run(answer: Answer) -> Client:
 def test_a_question_is_answered_with_a_call_that_is_pending(url: str) -> None:
     answer = call(f"{url}/agent")
     assert answer.headers["content-type"].startswith("text/event-stream")
-    assert [message["role"] for message in run(answer).messages] == ["reasoning", "reasoning", "assistant"]
+    assert [message["role"] for message in run(answer).messages] == ["reasoning", "assistant"]
     (called,) = (event["toolCallId"] for event in answer.events if event["type"] == "TOOL_CALL_START")
     assert called.startswith("toolu_demo_01BergenForecast_")
     assert answer.events[-1]["outcome"] == {"type": "success", "pendingToolCallIds": [called]}
@@ -153,10 +153,15 @@ def test_a_failure_is_a_fixed_sentence_and_a_line_in_the_log(
 
 
 def test_warnings_of_a_run_go_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    huge = ReasoningDelta("Hm", ext={"huge": "x" * 1_100_000})
-    with local_server(create_app(Fake(huge, TextDelta("Yes.")))) as url:
+    def summarise(part: Any) -> str:
+        raise ValueError
+
+    upstream = Fake(ReasoningDelta("Hm"), TextDelta("Yes."))
+    app = create_app(upstream, visibility="summary", keys=KeyRing.generate(), summarise=summarise)
+    with local_server(app) as url:
         run(call(f"{url}/agent"))
     assert [record.name for record in caplog.records] == ["agui_reasoning"]
+    assert caplog.records[0].levelname == "WARNING"
 
 
 # -- one client does not hold up another
