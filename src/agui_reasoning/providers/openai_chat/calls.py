@@ -126,6 +126,7 @@ class Calls:
     provider: str | None
     first: str | None = None
     ids: set[str] = field(default_factory=set)
+    _begun: list[str] = field(default_factory=list)
     _by_index: dict[int, _Call] = field(default_factory=dict)
     _by_id: dict[str, _Call] = field(default_factory=dict)
     _last: _Call | None = None
@@ -144,6 +145,11 @@ class Calls:
             call_id = self._last.id if self._last else ""
             deltas.append(OpaqueDelta(Opaque(kind, piece.signature, attach=f"tool_call:{call_id}")))
         return deltas
+
+    def begun(self) -> list[str]:
+        """The calls that began since this was last asked."""
+        begun, self._begun = self._begun, []
+        return begun
 
     def settle(self) -> list[Delta]:
         """No call gets more fragments: the free text of custom tools becomes JSON only when it is whole."""
@@ -193,6 +199,7 @@ class Calls:
         if self.first is None:
             self.first = call.id
         self.ids.add(call.id)
+        self._begun.append(call.id)
 
     def _continue(self, call: _Call, piece: CallPiece) -> list[Delta]:
         deltas = self.units.call(call.id)

@@ -5,8 +5,10 @@ OpenRouter's shape, also spoken by Vercel's gateway, MiniMax, Novita, Snowflake 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
+from itertools import chain
 
 from agui_reasoning.deltas import Delta, NativeDelta, OpaqueDelta, ReasoningDelta, ToolCallDelta
 from agui_reasoning.parts import Channel, Opaque
@@ -25,6 +27,9 @@ _DATA = "reasoning.encrypted"
 
 _CHANNELS: dict[str, tuple[str, Channel]] = {_TEXT: ("text", "text"), _SUMMARY: ("summary", "summary")}
 """Type of an entry to the field its text is in, and what that text is."""
+
+PROMPT_CHANGES = 8
+"""So many changes of a unit's fields are told at once; later ones at every power of two, and at the end."""
 
 _CONTENT = ("text", "summary", "data", "signature")
 """What the unit itself holds; all other fields are the skeleton that ``ext["details"]`` keeps."""
@@ -74,16 +79,47 @@ class _Unit:
     key: str
     item_id: str = ""
     entries: list[_Entry] = field(default_factory=list)
+    numbers: Counter[str] = field(default_factory=Counter)
     fields: dict[str, object] = field(default_factory=dict)
+    changes: int = 0
 
     def takes(self, detail: Detail) -> bool:
         """A unit holds one value of a kind; of summaries, which have none, it may hold several."""
         if detail.id and self.item_id and detail.id != self.item_id:
             return False
-        return detail.type == _SUMMARY or all(entry.type != detail.type for entry in self.entries)
+        return detail.type == _SUMMARY or not self.numbers[detail.type]
+
+    def add(self, entry: _Entry) -> None:
+        self.entries.append(entry)
+        self.numbers[entry.type] += 1
 
     def ext(self) -> dict[str, object]:
         return {**self.fields, "details": [dict(entry.skeleton) for entry in self.entries]}
+
+    def is_due(self) -> bool:
+        """Whether to tell a change of the fields now: the more there were, the longer it waits.
+
+        All entries are told each time, so telling each change would take time square to their number.
+        """
+        self.changes += 1
+        return self.changes <= PROMPT_CHANGES or self.changes & (self.changes - 1) == 0
+
+
+@dataclass(slots=True)
+class _Named:
+    """The units of one id, and per type of entry the first one that has none of it yet."""
+
+    units: list[_Unit] = field(default_factory=list)
+    first: Counter[str] = field(default_factory=Counter)
+
+    def free(self, detail: Detail) -> _Unit | None:
+        """The first unit that takes an entry. One that does not will not later, so it is asked once."""
+        while self.first[detail.type] < len(self.units):
+            unit = self.units[self.first[detail.type]]
+            if unit.takes(detail):
+                return unit
+            self.first[detail.type] += 1
+        return None
 
 
 @dataclass(slots=True, eq=False)
@@ -121,7 +157,11 @@ class Details:
         self._entries: dict[tuple[str, int | None], _Entry] = {}
         self._units: dict[str, _Unit] = {}
         self._by_index: dict[int, _Unit] = {}
-        self._for_calls: list[tuple[Detail, list[str]]] = []
+        self._by_id: dict[str, _Named] = {}
+        self._keys: Counter[str] = Counter()
+        self._untold: dict[str, _Unit] = {}
+        self._for_calls: dict[str, dict[int | None, tuple[Detail, list[str]]]] = {}
+        self._asked: dict[str, None] = {}
 
     def receive(
         self, details: Iterable[Detail], texts: Iterable[str], *, mirror: str | None, flat: bool, whole: bool
@@ -147,27 +187,29 @@ class Details:
                 deltas += self._grow(entry, detail, text, mirror)
         return deltas
 
-    def release(self, calls: Iterable[str]) -> list[Delta]:
-        """Hand out the values of calls that have begun by now."""
-        if not self._for_calls:
-            return []
-        held, self._for_calls = self._for_calls, []
+    def release(self, calls: Set[str], begun: Iterable[str]) -> list[Delta]:
+        """Hand out the values of calls that have begun by now.
+
+        Args:
+            calls: Every call that has begun.
+            begun: Those that began since the last time.
+        """
+        asked, self._asked = self._asked, {}
         deltas: list[Delta] = []
-        known = set(calls)
-        for detail, data in held:
-            if detail.id not in known:
-                self._for_calls.append((detail, data))
-                continue
-            value = Opaque(ENCRYPTED, "".join(data), attach=f"tool_call:{detail.id}")
-            deltas.append(ToolCallDelta(detail.id, ext={"details": [detail.skeleton]}))
-            deltas.append(OpaqueDelta(value))
+        for call in dict.fromkeys((*asked, *begun)):
+            held = self._for_calls.pop(call, {}) if call in calls else {}
+            for detail, data in held.values():
+                value = Opaque(ENCRYPTED, "".join(data), attach=f"tool_call:{detail.id}")
+                deltas.append(ToolCallDelta(detail.id, ext={"details": [detail.skeleton]}))
+                deltas.append(OpaqueDelta(value))
         return deltas
 
     def end(self) -> list[Delta]:
-        """Values whose call never came get a unit of their own."""
-        held, self._for_calls = self._for_calls, []
-        deltas: list[Delta] = []
-        for detail, data in held:
+        """Values whose call never came get a unit of their own; fields that were not told yet are."""
+        held, self._for_calls = self._for_calls, {}
+        untold, self._untold = self._untold, {}
+        deltas: list[Delta] = [ReasoningDelta(key=unit.key, ext=unit.ext()) for unit in untold.values()]
+        for detail, data in chain.from_iterable(by_index.values() for by_index in held.values()):
             unit = self._new_unit(detail)
             value = Opaque(ENCRYPTED, "".join(data), attach=f"tool_call:{detail.id}")
             deltas += self._track.reasoning(unit.key)
@@ -176,11 +218,9 @@ class Details:
         return deltas
 
     def _hold(self, detail: Detail) -> None:
-        for known, data in self._for_calls:
-            if (known.id, known.index) == (detail.id, detail.index):
-                data.append(detail.data)
-                return
-        self._for_calls.append((detail, [detail.data]))
+        self._asked[detail.id] = None
+        by_index = self._for_calls.setdefault(detail.id, {})
+        by_index.setdefault(detail.index, (detail, []))[1].append(detail.data)
 
     def _entry(self, detail: Detail, *, flat: bool, whole: bool) -> _Entry:
         slot = (detail.type, detail.index)
@@ -192,14 +232,15 @@ class Details:
             return known
         unit = self._unit(detail, flat=flat)
         channel: Channel = _CHANNELS[detail.type][1] if detail.type in _CHANNELS else "text"
-        number = sum(entry.type == detail.type for entry in unit.entries)
+        number = unit.numbers[detail.type]
         entry = _Entry(unit, detail.type, detail.id, channel, number, dict(detail.skeleton))
-        unit.entries.append(entry)
+        unit.add(entry)
         self._entries[slot] = entry
         return entry
 
     def _unit(self, detail: Detail, *, flat: bool) -> _Unit:
-        candidates = [unit for unit in self._units.values() if detail.id and unit.item_id == detail.id]
+        named = self._by_id[detail.id].free(detail) if detail.id in self._by_id else None
+        candidates = [] if named is None else [named]
         if detail.index in self._by_index:
             candidates.append(self._by_index[detail.index])
         if flat:
@@ -211,21 +252,22 @@ class Details:
 
     def _new_unit(self, detail: Detail) -> _Unit:
         key = name = "detail" if detail.index is None else f"detail:{detail.index}"
-        number = 1
-        while key in self._units:
-            number += 1
-            key = f"{name}/{number}"
+        self._keys[name] += 1
+        if self._keys[name] > 1:
+            key = f"{name}/{self._keys[name]}"
         unit = self._units[key] = _Unit(key)
         return unit
 
     def _grow(self, entry: _Entry, detail: Detail, text: str, mirror: str | None) -> list[Delta]:
         unit = entry.unit
         named = bool(detail.id) and not unit.item_id
-        unit.item_id = unit.item_id or detail.id
+        if named:
+            unit.item_id = detail.id
+            self._by_id.setdefault(detail.id, _Named()).units.append(unit)
         if text and mirror and "field" not in unit.fields:
             unit.fields["field"] = mirror
             entry.shown = False
-        ext = None if entry.shown else unit.ext()
+        ext = None if entry.shown else self._told(unit)
         entry.shown = True
         values = self._values(entry, detail)
         deltas: list[Delta] = []
@@ -239,6 +281,13 @@ class Details:
                 )
             )
         return deltas + values
+
+    def _told(self, unit: _Unit) -> dict[str, object] | None:
+        if unit.is_due():
+            self._untold.pop(unit.key, None)
+            return unit.ext()
+        self._untold[unit.key] = unit
+        return None
 
     def _values(self, entry: _Entry, detail: Detail) -> list[Delta]:
         deltas: list[Delta] = []

@@ -75,7 +75,7 @@ class Response:
         deltas += self._say(piece)
         if piece.calls:
             deltas += self._call(piece)
-        deltas += self._details.release(self._calls.ids)
+        deltas += self._details.release(self._calls.ids, self._calls.begun())
         return deltas + self._sign(piece.signatures)
 
     def flush(self, *, cut: bool = True) -> list[Delta]:

@@ -35,6 +35,7 @@ class Units:
         self.text_key = TEXT
         self._stretches = 1
         self._open: dict[str, Literal["reasoning", "text"]] = {}
+        self._open_texts: dict[str, None] = {}
         self._known: set[str] = set()
 
     def reasoning(self, key: str, *, grows: bool = True) -> list[Delta]:
@@ -43,7 +44,7 @@ class Units:
         if key in self._open or (key in self._known and not grows):
             return []
         # Other reasoning stays open: the entries of one list may come interleaved.
-        closes = self._close([name for name, kind in self._open.items() if kind == "text"])
+        closes = self._close(list(self._open_texts))
         self._known.add(key)
         self._open[key] = "reasoning"
         return closes
@@ -56,6 +57,7 @@ class Units:
         closes = self._close([name for name in self._open if name != key])
         self._known.add(key)
         self._open[key] = "text"
+        self._open_texts[key] = None
         return closes
 
     def break_text(self) -> None:
@@ -76,4 +78,5 @@ class Units:
     def _close(self, keys: list[str]) -> list[Delta]:
         for key in keys:
             del self._open[key]
+            self._open_texts.pop(key, None)
         return [CloseDelta(key=key) for key in keys]
