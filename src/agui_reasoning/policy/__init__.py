@@ -45,12 +45,14 @@ Field: TypeAlias = Literal[
     "content_tags",
     "content_blocks",
     "thinking_blocks",
+    "signed_blocks",
+    "reasoning_items",
     "tool_calls",
 ]
 """Where reasoning is written: content blocks, input items, or a place in a chat message.
 
 ``received`` is the string field it came in, ``content_tags`` the tags it came in, ``tool_calls`` where a
-thought signature sits.
+thought signature sits, ``signed_blocks`` the blocks of ``thinking_blocks`` that are not redacted.
 """
 
 Kinship: TypeAlias = Literal["same", "group", "foreign", "unknown"]

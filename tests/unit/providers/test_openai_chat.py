@@ -556,6 +556,55 @@ def test_litellms_reasoning_items_keep_id_summary_and_ciphertext() -> None:
     ]
 
 
+def test_litellms_bridge_numbers_summaries_by_choice_and_repeats_the_items_at_the_end() -> None:
+    def summary(number: int, text: str) -> dict[str, Any]:
+        made = chunk(reasoning_content=text)
+        made["choices"][0]["index"] = number
+        return made
+
+    items = [
+        {
+            "type": "reasoning",
+            "id": f"rs_{number}",
+            "encrypted_content": f"enc-{number}",
+            "summary": [{"type": "summary_text", "text": text} for text in texts],
+        }
+        for number, texts in enumerate((["Weigh both.", "Check it."], ["Done."]))
+    ]
+    payloads = [
+        chunk(content=""),
+        summary(0, "Weigh "),
+        summary(0, "both."),
+        summary(1, "Check it."),
+        summary(0, "Done."),
+        chunk(tool_calls=[call(0, id="c1", name="f", arguments="{}")]),
+        chunk("tool_calls", content="", reasoning_items=items),
+    ]
+    made = decoder("openai-chat", provider="litellm", model="openai/responses/gpt-5")
+    flat, tool, rest = fold([delta for payload in payloads for delta in made.receive(payload)] + made.close())
+    assert isinstance(flat, ReasoningPart)
+    assert isinstance(rest, ReasoningPart)
+    assert flat.segments == (
+        Segment("text", 0, "Weigh both."),
+        Segment("text", 1, "Check it."),
+        Segment("text", 2, "Done."),
+    )
+    assert (flat.item_id, flat.opaque) == ("rs_0", (Opaque("openai.encrypted_content", "enc-0"),))
+    assert isinstance(tool, ToolCallPart)
+    assert (rest.item_id, rest.text) == ("rs_1", "")
+    assert rest.opaque == (Opaque("openai.encrypted_content", "enc-1"),)
+
+
+def test_another_choice_is_no_summary_of_litellms() -> None:
+    other = chunk(reasoning_content="Other.", content="Other.")
+    other["choices"][0]["index"] = 1
+    for provider in ("litellm", "openrouter"):
+        made = decoder("openai-chat", provider=provider)
+        assert made.receive(other) == []
+    other["choices"][0]["delta"]["content"] = None
+    assert decoder("openai-chat", provider="openrouter").receive(other) == []
+
+
 def test_redacted_blocks_and_empty_ones_do_not_join_the_flat_text() -> None:
     blocks = [{"type": "redacted_thinking", "data": "red-1"}, {"type": "thinking", "thinking": ""}]
     assert parts(

@@ -1100,3 +1100,41 @@ def test_the_fields_that_the_sdks_stream_helper_adds_repeat_nothing() -> None:
 
     for payload, more in zip(EXCHANGE, helped, strict=True):
         assert machine.receive(more) == plain.receive(payload)
+
+
+def late(identity: str, done: str = "", completed: str = "late") -> list[Any]:
+    """Decode a stream whose response holds the value of an item, as LiteLLM's before Claude."""
+    item: dict[str, Any] = {
+        "id": "rs_1",
+        "type": "reasoning",
+        "summary": [],
+        "encrypted_content": done or None,
+    }
+    final = {**item, "id": identity, "encrypted_content": completed}
+    made = decoder("openai-responses", provider="litellm")
+    payloads = [
+        {"type": "response.created", "response": {"id": "r", "model": "m"}},
+        {"type": "response.output_item.added", "output_index": 0, "item": item},
+        {
+            "type": "response.reasoning_summary_text.delta",
+            "output_index": 0,
+            "item_id": "rs_1",
+            "delta": "Hm.",
+        },
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": {"id": "r", "status": "completed", "output": [final]}},
+    ]
+    return fold([delta for payload in payloads for delta in made.receive(payload)] + made.close())
+
+
+def test_a_value_that_only_the_response_holds_is_taken() -> None:
+    value = Opaque("openai.encrypted_content", "late")
+    (part,) = late("rs_1")
+    assert (part.opaque, part.item_id, part.status) == ((value,), "rs_1", "complete")
+
+
+def test_the_value_of_the_items_final_form_stays_and_that_of_another_id_is_not_taken() -> None:
+    (part,) = late("rs_1", done="early")
+    assert part.opaque == (Opaque("openai.encrypted_content", "early"),)
+    (part,) = late("rs_2")
+    assert part.opaque == ()

@@ -292,10 +292,94 @@ def test_gemini_gets_its_sentinel_on_calls_of_others() -> None:
 )
 def test_a_gateway_gets_a_signature_where_it_had_it(ext: dict[str, Any], place: dict[str, Any]) -> None:
     value = Opaque("gemini.openai_compat_signature", "c2ln", attach="tool_call:call_1")
-    step = turn("litellm", "gemini-3", call(opaque=(value,), ext=ext))
-    made = build("litellm", "gemini-3", user(), step, told())
+    step = turn("portkey", "gemini-3", call(opaque=(value,), ext=ext))
+    made = build("portkey", "gemini-3", user(), step, told())
     assert message(made)["tool_calls"] == [{**CALLS[0], **place}]
     assert made.report[0].unit == "call_1"
+    # LiteLLM reads one place only.
+    step = turn("litellm", "gemini-3", call(opaque=(value,), ext=ext))
+    made = build("litellm", "gemini-3", user(), step, told())
+    only = {"provider_specific_fields": {"thought_signature": "c2ln"}}
+    assert message(made)["tool_calls"] == [{**CALLS[0], **only}]
+
+
+def test_litellm_gets_the_signature_of_a_text_in_its_list() -> None:
+    value = Opaque("gemini.openai_compat_signature", "c2ln", attach="text")
+    answer = turn("litellm", "gemini/gemini-3", TextPart("Hi.", (value,)))
+    made = build("litellm", "gemini/gemini-3", user(), answer, user("And?"))
+    assert message(made) == {
+        "role": "assistant",
+        "content": "Hi.",
+        "provider_specific_fields": {"thought_signatures": ["c2ln"]},
+    }
+    assert reasons(made) == [("echoed", "")]
+
+
+CLAUDE_THOUGHT = thinking(opaque=(Opaque("anthropic.signature", "EqQB"),))
+REDACTED = ReasoningPart((), (Opaque("anthropic.redacted_thinking", "EmwK"),))
+ITEM = ReasoningPart(
+    (Segment("text", 0, "Weigh."), Segment("text", 1, "Check.")),
+    (Opaque("openai.encrypted_content", "gAAA"),),
+    "rs_1",
+    ext={"field": "reasoning_content"},
+)
+BLOCK = {"type": "thinking", "thinking": "Need the tool.", "signature": "EqQB"}
+WRITTEN_ITEM = {
+    "type": "reasoning",
+    "id": "rs_1",
+    "summary": [{"type": "summary_text", "text": "Weigh."}, {"type": "summary_text", "text": "Check."}],
+    "encrypted_content": "gAAA",
+}
+DETAIL = ReasoningPart(
+    (Segment("text", 0, "Need the tool."),),
+    (Opaque("openrouter.signature", "EqQB"),),
+    ext={"details": [{"type": "reasoning.text", "format": "anthropic-claude-v1", "index": 0}]},
+)
+WRITTEN_DETAIL = {
+    "type": "reasoning.text",
+    "format": "anthropic-claude-v1",
+    "index": 0,
+    "text": "Need the tool.",
+    "signature": "EqQB",
+}
+
+
+@pytest.mark.parametrize(
+    ("model", "parts", "fields", "told_of"),
+    [
+        ("anthropic/claude-opus-5", [CLAUDE_THOUGHT], {"thinking_blocks": [BLOCK]}, ["echoed"]),
+        (
+            "bedrock/anthropic.claude-x",
+            [CLAUDE_THOUGHT, REDACTED],
+            {"thinking_blocks": [BLOCK]},
+            ["echoed", "dropped"],
+        ),
+        ("openai/responses/gpt-5", [ITEM], {"reasoning_items": [WRITTEN_ITEM]}, ["echoed"]),
+        ("responses/gpt-5", [ITEM], {"reasoning_items": [WRITTEN_ITEM]}, ["echoed"]),
+        ("responses/gpt-5", [thinking()], {}, ["dropped"]),
+        ("openrouter/anthropic/claude-x", [DETAIL], {"reasoning_details": [WRITTEN_DETAIL]}, ["echoed"]),
+        ("openrouter/openai/gpt-5", [DETAIL], {}, ["dropped"]),
+        ("deepseek/deepseek-v4", [thinking()], {"reasoning_content": "Need the tool."}, ["echoed"]),
+        ("deepseek/deepseek-v4", [TextPart("Hi.")], {"reasoning_content": ""}, []),
+        ("moonshot/kimi-k3", [TextPart("Hi.")], {"reasoning_content": " "}, []),
+        ("groq/qwen3", [thinking()], {"reasoning": "Need the tool."}, ["echoed"]),
+        ("mistral/magistral", [thinking()], {}, ["dropped"]),
+        ("openai/gpt-5", [ITEM], {}, ["dropped"]),
+        (
+            "my-alias",
+            [ITEM],
+            {"reasoning_items": [WRITTEN_ITEM], "reasoning_content": "Weigh.\n\nCheck."},
+            ["echoed"],
+        ),
+    ],
+)
+def test_the_prefix_of_the_model_tells_what_litellm_reads(
+    model: str, parts: list[Part], fields: dict[str, Any], told_of: list[str]
+) -> None:
+    made = build("litellm", model, *loop("litellm", model, *parts))
+    written = message(made)
+    assert {key: written[key] for key in written if key not in ("role", "content", "tool_calls")} == fields
+    assert [outcome for outcome, _ in reasons(made)] == told_of
 
 
 def test_litellm_and_portkey_get_blocks() -> None:
@@ -307,7 +391,7 @@ def test_litellm_and_portkey_get_blocks() -> None:
     ]
     made = build("litellm", "claude", *loop("litellm", "claude", signed, redacted))
     assert message(made)["thinking_blocks"] == blocks
-    assert message(made)["reasoning_content"] == "Need the tool."
+    assert "reasoning_content" not in message(made)
     made = build("portkey", "claude", *loop("portkey", "claude", signed, redacted, TextPart("Hi.")))
     assert message(made)["content_blocks"] == [*blocks, {"type": "text", "text": "Hi."}]
 

@@ -27,7 +27,7 @@ from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.openai_chat.fields import Piece, read_message
 from agui_reasoning.providers.openai_chat.response import Response
 from agui_reasoning.providers.openai_chat.usage import read_usage
-from agui_reasoning.providers.payload import JSONObject, array, compact, obj, reject, string
+from agui_reasoning.providers.payload import JSONObject, array, compact, integer, obj, reject, string
 
 __all__ = ["OpenAIChatDecoder"]
 
@@ -103,7 +103,7 @@ class OpenAIChatDecoder(Decoder):
     # -- reading: nothing of the decoder changes before a payload is known to be good
 
     def _parse(self, data: JSONObject, field: str) -> _Chunk:
-        choice = next((c for c in array(data, "choices") if c.get("index") in (0, None)), None)
+        choice = self._choice(array(data, "choices"), field)
         piece = None if choice is None else self._read_piece(choice, field)
         response_id = string(data, "id")
         start = ResponseStart(self._origin(data), id=response_id or None)
@@ -117,12 +117,22 @@ class OpenAIChatDecoder(Decoder):
             _read_error(data, choice or {}),
         )
 
+    def _choice(self, choices: list[JSONObject], field: str) -> JSONObject | None:
+        """The first choice; LiteLLM's bridge to Responses writes the number of a summary as its index."""
+        first = next((choice for choice in choices if choice.get("index") in (0, None)), None)
+        if first is None and self.provider == "litellm" and field == "delta" and len(choices) == 1:
+            delta = obj(choices[0], field, "/choices/0")
+            first = choices[0] if delta.get("reasoning_content") and not delta.get("content") else None
+        return first
+
     def _read_piece(self, choice: JSONObject, field: str) -> Piece:
         whole = field == "message"
         if not whole and choice.get(field) is None and self._response is None:
             # Some gateways answer a streaming request with one chunk that holds a message.
             field, whole = "message", choice.get("message") is not None
-        return read_message(obj(choice, field, "/choices/0"), f"/choices/0/{field}", whole=whole)
+        piece = read_message(obj(choice, field, "/choices/0"), f"/choices/0/{field}", whole=whole)
+        piece.part = integer(choice, "index", "/choices/0") or 0
+        return piece
 
     # -- applying
 

@@ -34,6 +34,7 @@ from agui_reasoning.providers.encoding import (
     values,
 )
 from agui_reasoning.providers.openai_chat.blocks import ANTHROPIC_SIGNATURE, REDACTED
+from agui_reasoning.providers.openai_chat.blocks import ENCRYPTED as ITEM
 from agui_reasoning.providers.openai_chat.details import ENCRYPTED, SIGNATURE
 from agui_reasoning.providers.openai_chat.signatures import DEFAULT_KIND, FIELD, KINDS
 from agui_reasoning.providers.payload import JSONObject
@@ -281,7 +282,8 @@ def _refusal(entry: JSONObject, draft: _Draft) -> str:
     kind = entry.get("type")
     form = entry.get("format")
     known = format_of(form) if isinstance(form, str) else None
-    if known is not None and draft.how.model and "/" in draft.how.model and not known.fits(draft.how.model):
+    model = (draft.how.model or "").removeprefix("openrouter/")
+    if known is not None and "/" in model and not known.fits(model):
         return "foreign_origin"
     if kind == _TEXT_TYPE and known is not None and known.signed and not entry.get("signature"):
         return "missing_signature"
@@ -305,6 +307,41 @@ def _write_thinking_blocks(draft: _Draft, name: str) -> None:
             draft.place(unit)
     if blocks:
         draft.fields[name] = blocks
+
+
+def _write_signed_blocks(draft: _Draft, name: str) -> None:
+    """Blocks of thinking for an upstream that does not get the redacted ones."""
+    blocks = []
+    for unit in reasoning_units(draft.step):
+        block = _thinking_block(unit)
+        if block is not None and block["type"] == "redacted_thinking":
+            draft.how.ledger.drop(unit, "policy")
+        elif block is not None:
+            blocks.append(block)
+            draft.place(unit)
+    if blocks:
+        draft.fields["thinking_blocks"] = blocks
+
+
+def _write_items(draft: _Draft, name: str) -> None:
+    """Items of the Responses API, which LiteLLM puts before the message."""
+    items = []
+    for unit in reasoning_units(draft.step):
+        item = _item(unit)
+        if item is not None:
+            items.append(item)
+            draft.place(unit)
+    if items:
+        draft.fields[name] = items
+
+
+def _item(unit: Unit) -> JSONObject | None:
+    part, encrypted = unit.part, values(unit, ITEM)
+    if not isinstance(part, ReasoningPart) or not encrypted:
+        return None
+    named = {"id": part.item_id} if part.item_id else {}
+    summary = [{"type": "summary_text", "text": segment.text} for segment in part.segments]
+    return {"type": "reasoning", **named, "summary": summary, "encrypted_content": encrypted[0].value}
 
 
 def _write_content_blocks(draft: _Draft, name: str) -> None:
@@ -343,6 +380,8 @@ _WRITERS: dict[str, Callable[[_Draft, str], None]] = {
     "content_tags": _write_tags,
     "content_blocks": _write_content_blocks,
     "thinking_blocks": _write_thinking_blocks,
+    "signed_blocks": _write_signed_blocks,
+    "reasoning_items": _write_items,
     "tool_calls": _write_calls,
 }
 
@@ -354,22 +393,29 @@ def _sign(target: JSONObject, draft: _Draft, unit: Unit) -> None:
     """Put a thought signature where it was found."""
     found = values(unit, DEFAULT_KIND, *KINDS.values())
     if found:
-        _put(target, _signature_path(_ext(unit)), found[0].value)
+        _put(target, *_signature_place(unit, draft.how.provider), found[0].value)
         draft.place(unit)
 
 
-def _signature_path(ext: Mapping[str, Any]) -> Sequence[str]:
+def _signature_place(unit: Unit, provider: str | None) -> tuple[Sequence[str], bool]:
+    """The path to a signature, and whether a list of them stands there."""
+    if provider == "litellm":
+        # It reads no other place, wherever it wrote the signature.
+        listed = isinstance(unit.part, TextPart)
+        return ("provider_specific_fields", f"{FIELD}s" if listed else FIELD), listed
+    ext = _ext(unit)
     place, namespace = ext.get("signature_field"), ext.get("extra_content")
     if isinstance(namespace, str):
-        return ("extra_content", namespace, FIELD)
-    known = (FIELD, f"function.{FIELD}", f"provider_specific_fields.{FIELD}")
-    return place.split(".") if place in known else ("extra_content", "google", FIELD)
+        return ("extra_content", namespace, FIELD), False
+    if place in (FIELD, f"function.{FIELD}", f"provider_specific_fields.{FIELD}"):
+        return str(place).split("."), False
+    return ("extra_content", "google", FIELD), False
 
 
-def _put(target: JSONObject, path: Sequence[str], value: str) -> None:
+def _put(target: JSONObject, path: Sequence[str], listed: bool, value: str) -> None:
     for name in path[:-1]:
         target = target.setdefault(name, {})
-    target[path[-1]] = value
+    target[path[-1]] = [value] if listed else value
 
 
 # -- placeholders
@@ -393,7 +439,7 @@ def _stand_in_on_call(draft: _Draft, calls: list[JSONObject], placeholder: str) 
     if not calls or any(answer.unit.key in draft.placed for answer in draft.step.answers):
         return False
     namespace = "vertex" if draft.how.provider == "google-vertex" else "google"
-    _put(calls[0], ("extra_content", namespace, FIELD), placeholder)
+    _put(calls[0], ("extra_content", namespace, FIELD), False, placeholder)
     return True
 
 

@@ -58,6 +58,7 @@ class Piece:
         signatures: Values of the message, with where they stood.
         empty: Fields that are there and empty, which some providers mean.
         spoken: The reasoning text, by field.
+        part: The number of the summary that the text belongs to.
     """
 
     whole: bool = False
@@ -74,6 +75,7 @@ class Piece:
     signatures: list[tuple[str, Ext]] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
     spoken: dict[str, str] = field(default_factory=dict)
+    part: int = 0
 
     @property
     def carries(self) -> bool:

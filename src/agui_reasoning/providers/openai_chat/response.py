@@ -55,6 +55,7 @@ class Response:
         self._source: str | None = None
         self._flat = False
         self._field_noted = False
+        self._part = self._number = 0
         self._annotations: list[object] = []
         self._empty: list[str] = []
         self._held: list[tuple[str, Ext]] = []
@@ -117,7 +118,7 @@ class Response:
     def _reason(self, piece: Piece, speaker: str | None, fresh: str) -> list[Delta]:
         deltas: list[Delta] = []
         if speaker in piece.flat and fresh:
-            deltas += self._flatly(fresh, speaker)
+            deltas += self._flatly(fresh, speaker, piece.part)
         for opaque in piece.opaque:
             deltas += [*self._units.reasoning(FLAT, grows=False), OpaqueDelta(opaque, key=FLAT)]
         if piece.details:
@@ -130,11 +131,14 @@ class Response:
             deltas += self._block(source, blocks, fresh if speaker == source else None, piece.whole)
         return deltas
 
-    def _flatly(self, text: str, field: str | None) -> list[Delta]:
+    def _flatly(self, text: str, field: str | None, part: int) -> list[Delta]:
+        # The parts of another item are numbered from 0 again, but all make one unit here.
+        self._number += part != self._part
+        self._part = part
         # The field is noted so that the text can be sent back under the same name.
         ext = None if self._field_noted else {"field": field}
         self._flat = self._field_noted = True
-        return [*self._units.reasoning(FLAT), ReasoningDelta(text, key=FLAT, ext=ext)]
+        return [*self._units.reasoning(FLAT), ReasoningDelta(text, key=FLAT, index=self._number, ext=ext)]
 
     def _block(self, source: str, blocks: list[Block], fresh: str | None, whole: bool) -> list[Delta]:
         deltas: list[Delta] = []

@@ -13,7 +13,15 @@ from typing import ClassVar
 from agui_reasoning.deltas import CloseDelta, Delta, FinishDelta, ResponseStart, UsageDelta
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.providers.base import Decoder
-from agui_reasoning.providers.openai_responses.items import MESSAGE, REASONING, Item, announce, grow, settle
+from agui_reasoning.providers.openai_responses.items import (
+    MESSAGE,
+    REASONING,
+    Item,
+    announce,
+    grow,
+    late_values,
+    settle,
+)
 from agui_reasoning.providers.payload import JSONObject, array, integer, obj, shown, string
 
 __all__ = ["OpenAIResponsesDecoder"]
@@ -117,11 +125,19 @@ class OpenAIResponsesDecoder(Decoder):
             kind = string(source, "type", place)
             item = self._match(unfinished, index, kind)
             if item is None:
+                deltas += self._late_values(index, source, place)
                 continue
             more = settle(item, source, place)
             deltas += more
             last = _tail(more)
         return deltas, last
+
+    def _late_values(self, index: int, source: JSONObject, place: str) -> list[Delta]:
+        """Values that only the response's own list has; an id that differs may be another item's."""
+        item = self._items.get((index, REASONING))
+        if item is None or item.id != string(source, "id", place) or source.get("type") != REASONING:
+            return []
+        return late_values(item, source, place)
 
     def _match(self, unfinished: list[Item], index: int, kind: str) -> Item | None:
         item = self._items.get((index, kind))

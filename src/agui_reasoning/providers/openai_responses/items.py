@@ -24,7 +24,7 @@ from agui_reasoning.deltas import (
 from agui_reasoning.parts import Channel, Opaque, Status
 from agui_reasoning.providers.payload import JSONObject, array, compact, obj, rest, shown, string
 
-__all__ = ["MESSAGE", "REASONING", "Item", "announce", "grow", "settle"]
+__all__ = ["MESSAGE", "REASONING", "Item", "announce", "grow", "late_values", "settle"]
 
 REASONING, MESSAGE, FUNCTION, CUSTOM = "reasoning", "message", "function_call", "custom_tool_call"
 SIGNATURE = "openrouter.signature"
@@ -66,6 +66,7 @@ class Item:
         streamed: A fragment of it came.
         heard: The numbers of its parts whose text came, in fragments or at once.
         settled: Its final form came.
+        encrypted: Its values came.
         tail: The key of what a length limit cuts when this item is the last.
     """
 
@@ -78,6 +79,7 @@ class Item:
     streamed: bool = False
     heard: set[int] = field(default_factory=set)
     settled: bool = False
+    encrypted: bool = False
     tail: str | None = None
 
 
@@ -219,7 +221,7 @@ def _settle_reasoning(item: Item, source: JSONObject, path: str) -> list[Delta]:
     if identity or ext:
         deltas.append(ReasoningDelta(key=item.key, item_id=identity or None, ext=ext or None))
     deltas += [] if item.heard else segments
-    deltas += _values(item, source, path)
+    deltas += late_values(item, source, path)
     return [*deltas, CloseDelta(key=item.key, status=_status(source))]
 
 
@@ -239,6 +241,13 @@ def _trailing(source: JSONObject) -> JSONObject:
         for name in _CHANNELS
         if (parts := source.get(name)) and not parts[-1].get("text")
     }
+
+
+def late_values(item: Item, source: JSONObject, path: str) -> list[Delta]:
+    """Give the values of an item of reasoning, if none came yet."""
+    found = [] if item.encrypted else _values(item, source, path)
+    item.encrypted = item.encrypted or bool(found)
+    return found
 
 
 def _values(item: Item, source: JSONObject, path: str) -> list[Delta]:
