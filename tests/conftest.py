@@ -5,6 +5,8 @@ out.
 """
 
 import os
+from collections.abc import Generator
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -35,3 +37,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     slow = [item for item in items if item.get_closest_marker("slow")]
     config.hook.pytest_deselected(items=slow)
     items[:] = [item for item in items if item not in set(slow)]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Generator[None, Any, Any]:
+    """Escape half characters in what a failed test says: xdist cannot send them, and would end the run."""
+    return _encodable((yield))
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {key: _encodable(inner) for key, inner in value.items()}
+    return type(value)(map(_encodable, value)) if isinstance(value, list | tuple) else value
