@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ import agui_reasoning
 from agui_reasoning import ConfigurationError, Limits, RemoteProtocolError, Run, aio, build_request, restore
 from agui_reasoning.envelope import Envelope, Place, Span, TextRecord, write_envelope
 
+_ROW = re.compile(r"^\| `(messages|calls|bytes|envelopes|spans|nesting)` \| [^|]+ \| ([\d,]+)", re.MULTILINE)
 NAMES = ("messages", "calls", "bytes", "envelopes", "spans", "nesting")
 
 
@@ -141,3 +144,10 @@ def test_a_subagent_has_the_limits_of_its_run() -> None:
 async def no_agent(run: Run) -> AsyncIterator[Any]:
     return
     yield
+
+
+def test_the_defaults_are_those_of_the_page() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
+    told = {name: int(number.replace(",", "")) for name, number in _ROW.findall(page)}
+    told["bytes"] *= 1024 * 1024
+    assert told == {field.name: field.default for field in fields(Limits)}
