@@ -28,6 +28,7 @@ __all__ = [
     "Header",
     "Token",
     "claims_type",
+    "header_of",
     "read_header",
     "read_token",
     "seal",
@@ -117,9 +118,14 @@ def read_header(segment: str) -> Header | None:
 
 def claims_type(text: str) -> bool:
     """Whether a text begins with a protected header of our type, whatever else it says."""
-    end = text.find(".", 0, _MAX_HEADER_CHARS + 1)
-    members = _members(text[:end]) if end > 0 else None
+    members = _members(header_of(text))
     return members is not None and members.get("typ") == _TYPE
+
+
+def header_of(text: str) -> str:
+    """The first segment of what may be a token, without a copy of the rest; empty when it is none."""
+    end = text.find(".", 0, _MAX_HEADER_CHARS + 1)
+    return text[: max(end, 0)]
 
 
 def read_token(text: str) -> Token | None:

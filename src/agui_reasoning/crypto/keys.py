@@ -26,6 +26,7 @@ from agui_reasoning.crypto.jwe import (
     NONCE_BYTES,
     Header,
     claims_type,
+    header_of,
     read_header,
     read_token,
     seal,
@@ -55,7 +56,7 @@ def looks_like_token(value: str) -> bool:
 
 def token_key_id(value: str) -> str | None:
     """The id of the key that a token names; ``None`` for what is no token of ours. Its header is believed."""
-    header = read_header(value.partition(".")[0])
+    header = read_header(header_of(value))
     return header.kid if header else None
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import binascii
 from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
-
-from pydantic import ValidationError
 
 from agui_reasoning.envelope.records import Envelope, Fragment, Place, UnitRecord
 from agui_reasoning.strict_json import MAX_NESTING, dump, load
@@ -76,7 +73,7 @@ def joined(fragments: Iterable[Fragment]) -> UnitRecord | None:
     try:
         data = b"".join(b64decode(slices[index].data, validate=True) for index in range(len(slices)))
         return UnitRecord.model_validate(load(data.decode(), max_nesting=MAX_NESTING))
-    except (binascii.Error, UnicodeDecodeError, ValidationError):
+    except ValueError:  # no base64, no UTF-8, or no unit
         return None
 
 

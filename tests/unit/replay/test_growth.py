@@ -89,6 +89,11 @@ def units_of_one_response(count: int) -> Messages:
     return [thought(n, Envelope(origin=ORIGIN, response=place, units=(unit(n),))) for n in range(count)]
 
 
+def units_that_share_a_value(count: int) -> Messages:
+    units = tuple(reasoning_unit(n, segments=(SegmentRecord(text="Hm."),)) for n in range(count))
+    return [thought(0, Envelope(origin=ORIGIN, response=Place(id="one"), units=units))]
+
+
 def stretches_of_one_unit(count: int) -> Messages:
     place = Place(id="one")
     return [thought(n, Envelope(origin=ORIGIN, response=place, units=(unit(0, n),))) for n in range(count)]
@@ -206,6 +211,7 @@ SHAPES = [
     cut_calls_of_one_id_in_one_message,
     plain,
     units_of_one_response,
+    units_that_share_a_value,
     stretches_of_one_unit,
     responses_after_one_another,
     calls_that_an_envelope_names,
@@ -326,9 +332,10 @@ def test_attribution_grows_with_the_items() -> None:
     assert_linear(lambda count: [("reasoning", f"r{n}") for n in range(count)], attribute, 10_000)
 
 
-def test_auditing_grows_with_the_report() -> None:
+@pytest.mark.parametrize("shape", [units_of_one_response, units_that_share_a_value])
+def test_auditing_grows_with_the_report(shape: Callable[[int], Messages]) -> None:
     restored = partial(restore, on_audit=lambda _: None)
-    assert_linear(units_of_one_response, restored, 500)
+    assert_linear(shape, restored, 500)
 
 
 # -- keys: the id of a thread is the client's choice, and may be long
