@@ -260,13 +260,13 @@ def test_what_a_client_forwards_does_not_reach_the_request() -> None:
     assert request_of("anthropic-messages", forwarded) == request_of("anthropic-messages")
 
 
-def test_a_lone_surrogate_goes_out_as_json() -> None:
+def test_half_a_character_goes_out_as_a_replacement() -> None:
     words = [{"id": "u1", "role": "user", "content": "?"}]
     body = json.dumps(INPUT | {"messages": words}).replace("?", "\\ud83d").encode()
     api = "openai-chat"
     with gateway(api, Reply(frames(answer(api)))) as (url, provider):
         assert call(url, body).events[-1]["type"] == "RUN_FINISHED"
-    assert provider.asked[0].body["messages"][-1]["content"] == "\ud83d"
+    assert provider.asked[0].body["messages"][-1]["content"] == "\ufffd"
 
 
 # -- what cannot work is said at once
@@ -289,7 +289,7 @@ def test_a_lone_surrogate_goes_out_as_json() -> None:
         ({"parameters": {"tools": "web_search"}}, "bad_parameter"),
         ({"parameters": {"stream": False}}, "bad_parameter"),
         ({"parameters": {"messages": []}}, "bad_parameter"),
-        ({"parameters": {"previous_response_id": "resp_1"}}, "bad_parameter"),
+        ({"api": "openai-responses", "parameters": {"previous_response_id": "resp_1"}}, "bad_parameter"),
         ({"parameters": {"extra_body": {}}}, "bad_parameter"),
         ({"parameters": {"temperature": float("nan")}}, "bad_parameter"),
         ({"parameters": {"stop": object()}}, "bad_parameter"),
