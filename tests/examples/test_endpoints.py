@@ -39,6 +39,9 @@ class Endpoint:
     base: str
 
 
+for _module in ("anthropic", "openai", "fastapi"):
+    pytest.importorskip(_module, reason=f"the examples need {_module}, which is not installed")
+
 ENDPOINTS = {
     "fastapi_agent.py": Endpoint("anthropic-weather", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", ""),
     "starlette_agent.py": Endpoint("openai-weather", "OPENAI_API_KEY", "OPENAI_BASE_URL", "/v1"),

@@ -7,9 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import anthropic
 import anyio
-import openai
 import pytest
 
 from agui_reasoning import aio, stream_run
@@ -20,6 +18,9 @@ from agui_reasoning.scripted import load
 from tests.support.recordings import load as load_recording
 from tests.support.recordings import recordings
 from tests.support.verifier import Client, plain
+
+anthropic: Any = pytest.importorskip("anthropic", reason="Anthropic's SDK is not installed")
+openai: Any = pytest.importorskip("openai", reason="OpenAI's SDK is not installed")
 
 # Under trio both SDKs leave generators of their own behind when they stop reading at `[DONE]` or are closed
 # early; they are nested in their streams, where nobody else can close them. Ours are not forgiven.
