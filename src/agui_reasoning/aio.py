@@ -11,13 +11,11 @@ import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 import anyio.to_thread
 from ag_ui.core import Event, Interrupt, RunAgentInput, Tool
 
-from agui_reasoning.audit import OnAudit
-from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import CloseDelta, Delta
 from agui_reasoning.driver import (
     Item,
@@ -29,17 +27,13 @@ from agui_reasoning.driver import (
     failure,
     last_events,
     left_over,
-    now_in_ms,
     report,
+    run_of,
     show,
 )
-from agui_reasoning.emitter.disclosure import Visibility
-from agui_reasoning.emitter.stages import Stage
-from agui_reasoning.emitter.summaries import Summarise, SummaryDue
-from agui_reasoning.emitter.values import Anchors
-from agui_reasoning.envelope import OnUndecryptable
+from agui_reasoning.emitter.summaries import SummaryDue
 from agui_reasoning.errors import AGUIReasoningError
-from agui_reasoning.limits import DEFAULT_LIMITS, Limits
+from agui_reasoning.options import RunOptions, StreamRunOptions
 from agui_reasoning.replay import ProviderRequest
 from agui_reasoning.run import Run
 from agui_reasoning.sources import Whole, discard, open_source
@@ -78,24 +72,7 @@ def run_agent(
     agent: Agent,
     *,
     on_error: OnError | None = None,
-    api: str | None = None,
-    provider: str | None = None,
-    model: str | None = None,
-    visibility: Visibility = "full",
-    keys: KeyRing | None = None,
-    tenant: str = "",
-    ttl_s: int | None = None,
-    pad_to: int = 0,
-    summarise: Summarise | None = None,
-    accept_plain: bool | None = None,
-    on_undecryptable: OnUndecryptable = "drop",
-    limits: Limits = DEFAULT_LIMITS,
-    anchors: Anchors = "required",
-    stages: Sequence[Stage] = (),
-    new_id: Callable[[], str] | None = None,
-    now_ms: Callable[[], int] | None = now_in_ms,
-    on_warning: Callable[[str], None] | None = None,
-    on_audit: OnAudit | None = None,
+    **options: Unpack[RunOptions],
 ) -> EventStream:
     """Run an agent and give its events, from RUN_STARTED to the terminal event.
 
@@ -105,53 +82,13 @@ def run_agent(
             application's own, and ``Interrupt``.
         on_error: Chooses the sentence a user reads when the run fails. The exception itself goes to the
             logger ``agui_reasoning``.
-        api: See `Run`, as all that follow.
-        provider: Provider id.
-        model: The model's name.
-        visibility: How much of the reasoning is shown; see `Run`, as all that follow.
-        keys: Encrypt every value, and open what comes back.
-        tenant: Whose conversation it is, by your authentication.
-        ttl_s: Seconds after which encrypted values no longer open.
-        pad_to: Pads what is encrypted to a multiple of so many bytes.
-        summarise: Makes summaries; may be asynchronous.
-        accept_plain: See `restore`.
-        on_undecryptable: See `restore`.
-        limits: How large the input may be.
-        anchors: See `Emitter`.
-        stages: See `Emitter`.
-        new_id: Makes ids.
-        now_ms: Unix time in milliseconds; default is the clock.
-        on_warning: Called with each warning.
-        on_audit: Called with content-free records.
+        **options: The options of `Run`. ``now_ms`` defaults to the clock.
 
     Raises:
         RemoteProtocolError: The input is malformed (``bad_input``) or larger than the limits (``too_large``):
             answer with an HTTP error, no stream.
     """
-    run = run_input
-    if not isinstance(run, Run):
-        run = Run(
-            run,
-            api=api,
-            provider=provider,
-            model=model,
-            visibility=visibility,
-            keys=keys,
-            tenant=tenant,
-            ttl_s=ttl_s,
-            pad_to=pad_to,
-            summarise=summarise,
-            accept_plain=accept_plain,
-            on_undecryptable=on_undecryptable,
-            limits=limits,
-            anchors=anchors,
-            stages=stages,
-            new_id=new_id,
-            now_ms=now_ms,
-            on_warning=on_warning,
-            on_audit=on_audit,
-        )
-    return agent_events(run, agent, on_error)
+    return agent_events(run_of(run_input, options), agent, on_error)
 
 
 def agent_events(run: Run, agent: Agent, on_error: OnError | None, report: Report = report) -> EventStream:
@@ -184,50 +121,16 @@ def stream_run(
     run_input: RunAgentInput | Mapping[str, Any],
     source: Any,
     *,
-    api: str,
-    provider: str | None = None,
-    model: str | None = None,
     on_error: OnError | None = None,
-    visibility: Visibility = "full",
-    keys: KeyRing | None = None,
-    tenant: str = "",
-    ttl_s: int | None = None,
-    pad_to: int = 0,
-    summarise: Summarise | None = None,
-    accept_plain: bool | None = None,
-    on_undecryptable: OnUndecryptable = "drop",
-    limits: Limits = DEFAULT_LIMITS,
-    anchors: Anchors = "required",
-    stages: Sequence[Stage] = (),
-    new_id: Callable[[], str] | None = None,
-    now_ms: Callable[[], int] | None = now_in_ms,
-    on_warning: Callable[[str], None] | None = None,
-    on_audit: OnAudit | None = None,
+    **options: Unpack[StreamRunOptions],
 ) -> EventStream:
     """Run a single model response: the shortest way from an SDK's stream to AG-UI events.
 
     Args:
         run_input: What the client sent.
         source: See `ModelStream`.
-        api: The API id of the stream.
-        provider: Provider id.
-        model: The model's name.
-        on_error: See `run_agent`, as all that follow.
-        visibility: How much of the reasoning is shown; see `Run`, as all that follow.
-        keys: Encrypt every value, and open what comes back.
-        tenant: Whose conversation it is, by your authentication.
-        ttl_s: Seconds after which encrypted values no longer open.
-        pad_to: Pads what is encrypted to a multiple of so many bytes.
-        summarise: Makes summaries; may be asynchronous.
-        accept_plain: See `restore`.
-        on_undecryptable: See `restore`.
-        limits: How large the input may be.
-        anchors: See `Emitter`.
-        stages: See `Emitter`.
-        new_id: Makes ids.
-        now_ms: Unix time in milliseconds; default is the clock.
-        on_warning: Called with each warning.
-        on_audit: Called with content-free records.
+        on_error: See `run_agent`.
+        **options: The options of `Run`; ``api`` is required.
 
     Raises:
         ConfigurationError: The API id is unknown (``unknown_api``).
@@ -235,28 +138,8 @@ def stream_run(
             answer with an HTTP error, no stream.
     """
     try:
-        run = Run(
-            run_input,
-            api=api,
-            provider=provider,
-            model=model,
-            visibility=visibility,
-            keys=keys,
-            tenant=tenant,
-            ttl_s=ttl_s,
-            pad_to=pad_to,
-            summarise=summarise,
-            accept_plain=accept_plain,
-            on_undecryptable=on_undecryptable,
-            limits=limits,
-            anchors=anchors,
-            stages=stages,
-            new_id=new_id,
-            now_ms=now_ms,
-            on_warning=on_warning,
-            on_audit=on_audit,
-        )
-    except AGUIReasoningError:
+        run = run_of(run_input, options)
+    except (AGUIReasoningError, TypeError):
         discard(source)
         raise
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
-from ag_ui.core import BaseEvent, Event, Interrupt
+from ag_ui.core import BaseEvent, Event, Interrupt, RunAgentInput
 
 from agui_reasoning.deltas import Delta
 from agui_reasoning.errors import AGUIReasoningError, ConfigurationError, DecodeError, ProviderError
@@ -36,6 +36,7 @@ __all__ = [
     "now_in_ms",
     "report",
     "report_line",
+    "run_of",
     "show",
 ]
 
@@ -140,6 +141,24 @@ def last_events(run: Run, interrupts: list[Interrupt], *, ended: bool) -> list[E
     if run.terminal is None:
         return run.finish(interrupts=interrupts)
     return [] if ended else [run.terminal]
+
+
+def run_of(run_input: RunAgentInput | Mapping[str, Any] | Run, options: Mapping[str, Any]) -> Run:
+    """The run that a shell drives: the caller's own, or one made with these options and the clock.
+
+    Raises:
+        ConfigurationError: There are options beside a run that is made already (``wrong_option``).
+        TypeError: There is no such option.
+    """
+    if not isinstance(run_input, Run):
+        return Run(run_input, **{"now_ms": now_in_ms, **options})
+    if options:
+        raise ConfigurationError(
+            f"Options came with a run that is already made: {', '.join(sorted(options))}.",
+            code="wrong_option",
+            hint="Pass them to Run.",
+        )
+    return run_input
 
 
 def now_in_ms() -> int:

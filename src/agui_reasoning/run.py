@@ -16,14 +16,14 @@ from agui_reasoning.emitter import Emitter
 from agui_reasoning.emitter.disclosure import Visibility
 from agui_reasoning.emitter.machine import new_uuid
 from agui_reasoning.emitter.stages import Stage
-from agui_reasoning.emitter.summaries import Summaries, Summarise, SummaryDue
+from agui_reasoning.emitter.summaries import Summaries, Summarize, SummaryDue
 from agui_reasoning.emitter.values import Anchors
-from agui_reasoning.envelope import OnUndecryptable, Opener
+from agui_reasoning.envelope import OnUndecryptable
 from agui_reasoning.errors import ConfigurationError, LocalProtocolError, RemoteProtocolError
 from agui_reasoning.frames import Ending, Frame, RunFrame, SubagentFrame
 from agui_reasoning.limits import DEFAULT_LIMITS, Limits
+from agui_reasoning.options import RunOptions, check_options
 from agui_reasoning.parts import Part, ToolCallPart
-from agui_reasoning.providers import provider_api
 from agui_reasoning.replay import History, ProviderRequest, build_request, restore
 
 __all__ = ["Run"]
@@ -36,6 +36,11 @@ _COUNTS = (
     "cached_input_tokens",
     "cache_write_input_tokens",
 )
+
+_RESTORING = frozenset({"accept_plain", "on_undecryptable", "limits"})
+"""The options that only matter when what the client sent is restored."""
+
+_READING = (*_RESTORING, "keys", "thread_id", "tenant", "on_audit")
 
 _MAX_COUNT = 2**53 - 1
 """The largest count that AG-UI takes; negative ones count nothing."""
@@ -60,7 +65,8 @@ class Run:
         tenant: str = "",
         ttl_s: int | None = None,
         pad_to: int = 0,
-        summarise: Summarise | None = None,
+        summarize: Summarize | None = None,
+        summarise: Summarize | None = None,
         accept_plain: bool | None = None,
         on_undecryptable: OnUndecryptable = "drop",
         limits: Limits = DEFAULT_LIMITS,
@@ -84,8 +90,9 @@ class Run:
             tenant: Whose conversation it is, by your authentication and never by what the client sent.
             ttl_s: Seconds after which encrypted values no longer open; default is never.
             pad_to: Pads what is encrypted to a multiple of so many bytes.
-            summarise: In ``"summary"``, makes the text for a unit that has no summary of its own; it may be
+            summarize: In ``"summary"``, makes the text for a unit that has no summary of its own; it may be
                 asynchronous under `agui_reasoning.aio`.
+            summarise: The same, spelled as before; it goes in the next version.
             accept_plain: See `restore`.
             on_undecryptable: See `restore`.
             limits: How large the input may be.
@@ -102,8 +109,9 @@ class Run:
             ConfigurationError: There is no such API (``unknown_api``) or visibility
                 (``unknown_visibility``).
         """
-        if api is not None:
-            provider_api(api)  # an unknown one is told here
+        options = {name: value for name, value in locals().items() if name in RunOptions.__optional_keys__}
+        check_options(**options)
+        options["summarize"] = options.pop("summarise") or summarize
         self.input = _parse(run_input, limits)
         self.api, self.provider, self.model = api, provider, model
         self._frame: Frame = RunFrame(
@@ -112,55 +120,17 @@ class Run:
         self._subagent_id: str | None = None
         self._subagents: list[Run] = []
         self._opened: History | Exception | None = None
-        self._options: dict[str, Any] = {
-            "visibility": visibility,
-            "keys": keys,
-            "tenant": tenant,
-            "ttl_s": ttl_s,
-            "pad_to": pad_to,
-            "summarise": summarise,
-            "accept_plain": accept_plain,
-            "on_undecryptable": on_undecryptable,
-            "limits": limits,
-            "anchors": anchors,
-            "new_id": new_id,
-            "now_ms": now_ms,
-            "on_warning": on_warning,
-            "on_audit": on_audit,
-        }
-        self._reading: dict[str, Any] = {
-            "keys": keys,
-            "thread_id": self.input.thread_id,
-            "tenant": tenant,
-            "accept_plain": accept_plain,
-            "on_undecryptable": on_undecryptable,
-            "limits": limits,
-            "on_audit": self._audited(on_audit),
-        }
+        self._options = options
+        audited = options | {"thread_id": self.input.thread_id, "on_audit": self._audited(on_audit)}
+        self._reading = {name: audited[name] for name in _READING}
         self.visibility = visibility
-        Opener(on_undecryptable=on_undecryptable)  # what means nothing is told now
         self._new_id = new_id or new_uuid
         self._on_warning = on_warning
         self._now_ms = now_ms
         self._state: Literal["new", "running", "ended"] = "new"
         self._terminal: Event | None = None
         self._emitter = Emitter(
-            api=api,
-            provider=provider,
-            model=model,
-            thread_id=self.input.thread_id,
-            visibility=visibility,
-            keys=keys,
-            tenant=tenant,
-            ttl_s=ttl_s,
-            pad_to=pad_to,
-            summarise=summarise,
-            anchors=anchors,
-            stages=stages,
-            new_id=new_id,
-            now_ms=now_ms,
-            on_warning=on_warning,
-            on_audit=self._audited(on_audit),
+            **{name: value for name, value in audited.items() if name not in _RESTORING},
             used_call_ids=_call_ids(self.input),
             known_messages=self.input.messages,
         )
@@ -256,13 +226,7 @@ class Run:
             name: The subagent's name.
             id: The id of its run; default is a new one.
         """
-        child = Run(
-            self.input,
-            api=self.api,
-            provider=self.provider,
-            model=self.model,
-            **self._options,
-        )
+        child = Run(self.input, **(self._options | {"stages": ()}))
         child._subagent_id = id or self._new_id()
         child._frame = SubagentFrame(child._subagent_id, name, self._subagent_id)
         self._subagents.append(child)

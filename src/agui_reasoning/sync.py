@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 from ag_ui.core import Event, Interrupt, RunAgentInput
 
-from agui_reasoning.audit import OnAudit
-from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import Delta
 from agui_reasoning.driver import (
     Item,
@@ -20,16 +18,11 @@ from agui_reasoning.driver import (
     failure,
     last_events,
     left_over,
-    now_in_ms,
     report,
+    run_of,
     show,
 )
-from agui_reasoning.emitter.disclosure import Visibility
-from agui_reasoning.emitter.stages import Stage
-from agui_reasoning.emitter.summaries import Summarise
-from agui_reasoning.emitter.values import Anchors
-from agui_reasoning.envelope import OnUndecryptable
-from agui_reasoning.limits import DEFAULT_LIMITS, Limits
+from agui_reasoning.options import RunOptions, StreamRunOptions
 from agui_reasoning.run import Run
 from agui_reasoning.sources import Whole, discard, open_source_sync
 
@@ -44,102 +37,25 @@ def run_agent(
     agent: Agent,
     *,
     on_error: OnError | None = None,
-    api: str | None = None,
-    provider: str | None = None,
-    model: str | None = None,
-    visibility: Visibility = "full",
-    keys: KeyRing | None = None,
-    tenant: str = "",
-    ttl_s: int | None = None,
-    pad_to: int = 0,
-    summarise: Summarise | None = None,
-    accept_plain: bool | None = None,
-    on_undecryptable: OnUndecryptable = "drop",
-    limits: Limits = DEFAULT_LIMITS,
-    anchors: Anchors = "required",
-    stages: Sequence[Stage] = (),
-    new_id: Callable[[], str] | None = None,
-    now_ms: Callable[[], int] | None = now_in_ms,
-    on_warning: Callable[[str], None] | None = None,
-    on_audit: OnAudit | None = None,
+    **options: Unpack[RunOptions],
 ) -> Generator[Event, None, None]:
     """Run a synchronous agent and give its events, from RUN_STARTED to the terminal event.
 
     Arguments and errors are those of `agui_reasoning.aio.run_agent`; the agent is a generator and its model
     streams are synchronous.
     """
-    run = run_input
-    if not isinstance(run, Run):
-        run = Run(
-            run,
-            api=api,
-            provider=provider,
-            model=model,
-            visibility=visibility,
-            keys=keys,
-            tenant=tenant,
-            ttl_s=ttl_s,
-            pad_to=pad_to,
-            summarise=summarise,
-            accept_plain=accept_plain,
-            on_undecryptable=on_undecryptable,
-            limits=limits,
-            anchors=anchors,
-            stages=stages,
-            new_id=new_id,
-            now_ms=now_ms,
-            on_warning=on_warning,
-            on_audit=on_audit,
-        )
-    return _drive(run, agent, on_error)
+    return _drive(run_of(run_input, options), agent, on_error)
 
 
 def stream_run(
     run_input: RunAgentInput | Mapping[str, Any],
     source: Any,
     *,
-    api: str,
-    provider: str | None = None,
-    model: str | None = None,
     on_error: OnError | None = None,
-    visibility: Visibility = "full",
-    keys: KeyRing | None = None,
-    tenant: str = "",
-    ttl_s: int | None = None,
-    pad_to: int = 0,
-    summarise: Summarise | None = None,
-    accept_plain: bool | None = None,
-    on_undecryptable: OnUndecryptable = "drop",
-    limits: Limits = DEFAULT_LIMITS,
-    anchors: Anchors = "required",
-    stages: Sequence[Stage] = (),
-    new_id: Callable[[], str] | None = None,
-    now_ms: Callable[[], int] | None = now_in_ms,
-    on_warning: Callable[[str], None] | None = None,
-    on_audit: OnAudit | None = None,
+    **options: Unpack[StreamRunOptions],
 ) -> Generator[Event, None, None]:
     """Run a single model response; arguments and errors are those of `agui_reasoning.aio.stream_run`."""
-    run = Run(
-        run_input,
-        api=api,
-        provider=provider,
-        model=model,
-        visibility=visibility,
-        keys=keys,
-        tenant=tenant,
-        ttl_s=ttl_s,
-        pad_to=pad_to,
-        summarise=summarise,
-        accept_plain=accept_plain,
-        on_undecryptable=on_undecryptable,
-        limits=limits,
-        anchors=anchors,
-        stages=stages,
-        new_id=new_id,
-        now_ms=now_ms,
-        on_warning=on_warning,
-        on_audit=on_audit,
-    )
+    run = run_of(run_input, options)
 
     def agent(run: Run) -> Iterator[Item]:
         yield ModelStream(source)

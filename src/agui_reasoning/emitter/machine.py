@@ -28,7 +28,7 @@ from agui_reasoning.deltas.operations import DELTA_TYPES
 from agui_reasoning.emitter.disclosure import Disclosure, Visibility
 from agui_reasoning.emitter.foreign import Foreign
 from agui_reasoning.emitter.stages import Stage, run_stages
-from agui_reasoning.emitter.summaries import Summaries, Summarise, SummaryDue
+from agui_reasoning.emitter.summaries import Summaries, Summarize, SummaryDue
 from agui_reasoning.emitter.values import Anchors, Values
 from agui_reasoning.emitter.veil import Audience, veiled
 from agui_reasoning.emitter.writer import Writer
@@ -81,7 +81,7 @@ class Emitter:
         tenant: str = "",
         ttl_s: int | None = None,
         pad_to: int = 0,
-        summarise: Summarise | None = None,
+        summarize: Summarize | None = None,
         anchors: Anchors = "required",
         stages: Sequence[Stage] = (),
         new_id: Callable[[], str] | None = None,
@@ -103,7 +103,7 @@ class Emitter:
             tenant: Whose conversation it is, by your authentication; encrypted values are bound to it.
             ttl_s: Seconds after which encrypted values no longer open; default is never.
             pad_to: Pads what is encrypted to a multiple of so many bytes, so that lengths tell less.
-            summarise: In ``"summary"``, makes the text shown for a unit that has no summary of its own.
+            summarize: In ``"summary"``, makes the text shown for a unit that has no summary of its own.
             anchors: When a response without reasoning gets an empty reasoning message to carry its values:
                 where the provider requires them back, ``"always"`` or ``"never"``.
             stages: Event-to-event steps behind the emitter, in order.
@@ -133,8 +133,8 @@ class Emitter:
             used_call_ids=used_call_ids,
         )
         self._nested: list[Emitter] = []
-        self._summarises = visibility == "summary"
-        self.summaries = Summaries(summarise, self._warn)
+        self._summarizes = visibility == "summary"
+        self.summaries = Summaries(summarize, self._warn)
         self._stages = tuple(stages)
         self._foreign = Foreign(new_id or new_uuid)
         self._known = {message.id: message for message in known_messages}
@@ -174,11 +174,11 @@ class Emitter:
             LocalProtocolError: The emitter is closed (``closed``), the item is not one (``not_an_item``), or
                 it is an event of the run frame (``frame_event``). Nothing has changed.
             ConfigurationError: What the visibility hides would be lost, and the provider requires it back
-                (``visibility_without_keys``): nothing has changed. Or ``summarise`` is asynchronous
-                (``async_summarise``).
+                (``visibility_without_keys``): nothing has changed. Or ``summarize`` is asynchronous
+                (``async_summarize``).
         """
         events: list[Any] = self.prepare(item)
-        if self._summarises:
+        if self._summarizes:
             events = [self.summaries.settle(event) for event in events]
         return self.release(events)
 
@@ -205,7 +205,7 @@ class Emitter:
     def release(self, events: Iterable[Event | None]) -> list[Event]:
         """The second half of `receive`: send events through the stages; ``None`` is an empty summary."""
         told: list[Any] = list(events)
-        if self._summarises:
+        if self._summarizes:
             told = [event for event in told if event is not None]
         return run_stages(self._stages, told) if self._stages else told
 

@@ -13,12 +13,12 @@ from agui_reasoning.emitter.events import reasoning_content
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.parts import ReasoningPart
 
-__all__ = ["PLACEHOLDER", "Summaries", "Summarise", "SummaryDue"]
+__all__ = ["PLACEHOLDER", "Summaries", "Summarize", "SummaryDue"]
 
 PLACEHOLDER: Final = "The reasoning is not shown."
 """What a client reads of reasoning that has no summary."""
 
-Summarise: TypeAlias = Callable[[ReasoningPart], str | Awaitable[str]]
+Summarize: TypeAlias = Callable[[ReasoningPart], str | Awaitable[str]]
 """Makes the summary of a unit that ended; the asynchronous shells await it."""
 
 
@@ -33,34 +33,34 @@ class SummaryDue:
 class Summaries:
     """Asks for summaries, and puts a placeholder where there is none."""
 
-    def __init__(self, summarise: Summarise | None, warn: Callable[[str], None]) -> None:
-        self._summarise = summarise
+    def __init__(self, summarize: Summarize | None, warn: Callable[[str], None]) -> None:
+        self._summarize = summarize
         self._warn = warn
 
     @property
     def wanted(self) -> bool:
         """Whether there is anybody to ask."""
-        return self._summarise is not None
+        return self._summarize is not None
 
     def ask(self, part: ReasoningPart) -> Any:
         """The summary of a unit, or an awaitable of it; one that was cut is not worth asking for."""
-        if self._summarise is None or part.status == "incomplete":
+        if self._summarize is None or part.status == "incomplete":
             return PLACEHOLDER
         try:
-            return self._summarise(part)
+            return self._summarize(part)
         except Exception as error:
             return self.failed(error)
 
     def failed(self, error: Exception) -> str:
-        """Tell that a summariser failed, and not how: its error may quote what it was given."""
-        self._warn(f"`summarise` raised {type(error).__name__}; a placeholder is shown.")
+        """Tell that a summarizer failed, and not how: its error may quote what it was given."""
+        self._warn(f"`summarize` raised {type(error).__name__}; a placeholder is shown.")
         return PLACEHOLDER
 
     def settle(self, event: Event | SummaryDue) -> Event | None:
         """An event as it is, or the content of a message; ``None`` for an empty summary.
 
         Raises:
-            ConfigurationError: The summary is awaitable, and nobody here can await it (``async_summarise``).
+            ConfigurationError: The summary is awaitable, and nobody here can await it (``async_summarize``).
         """
         if not isinstance(event, SummaryDue):
             return event
@@ -69,8 +69,8 @@ class Summaries:
             if inspect.iscoroutine(made):
                 made.close()
             raise ConfigurationError(
-                "`summarise` is asynchronous, and this run is not.",
-                code="async_summarise",
+                "`summarize` is asynchronous, and this run is not.",
+                code="async_summarize",
                 hint="Use agui_reasoning.aio, or a function that returns the summary.",
             )
         return self.content(event, made)

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from inspect import isawaitable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, Unpack
 
 import anyio.to_thread
 from ag_ui.core import AgentCapabilities, Message, RunAgentInput
@@ -23,13 +23,8 @@ from starlette.routing import Route
 
 from agui_reasoning.aio import agent_events
 from agui_reasoning.asgi import AGUIResponse
-from agui_reasoning.audit import OnAudit
-from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.driver import OnError, now_in_ms, report_line
-from agui_reasoning.emitter.disclosure import Disclosure, Visibility
-from agui_reasoning.emitter.stages import Stage
-from agui_reasoning.emitter.summaries import Summarise
-from agui_reasoning.envelope import OnUndecryptable, Opener, Sealer
+from agui_reasoning.emitter.disclosure import Disclosure
 from agui_reasoning.errors import ConfigurationError, RemoteProtocolError, did_you_mean
 from agui_reasoning.gateway.body import BODY_TIMEOUT_S, read_body
 from agui_reasoning.gateway.capabilities import capabilities
@@ -37,7 +32,7 @@ from agui_reasoning.gateway.guard import middleware, refusal
 from agui_reasoning.gateway.page import ICON, render, render_hint
 from agui_reasoning.gateway.replay import ReplayUpstream
 from agui_reasoning.gateway.upstream import Upstream
-from agui_reasoning.limits import DEFAULT_LIMITS, Limits
+from agui_reasoning.options import ApplicationOptions, check_options
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import NO_RULE
 from agui_reasoning.providers.echo import known_providers, rule_for
@@ -74,20 +69,10 @@ def create_app(
     max_body_bytes: int = MAX_BODY_BYTES,
     body_timeout_s: float = BODY_TIMEOUT_S,
     allow_file_ids: bool = False,
-    stages: Sequence[Stage] = (),
-    new_id: Callable[[], str] | None = None,
-    visibility: Visibility = "full",
-    keys: KeyRing | None = None,
     tenant: Tenant | None = None,
-    ttl_s: int | None = None,
-    pad_to: int = 0,
-    summarise: Summarise | None = None,
-    accept_plain: bool | None = None,
-    on_undecryptable: OnUndecryptable = "drop",
-    limits: Limits = DEFAULT_LIMITS,
-    on_audit: OnAudit | None = None,
     allowed_hosts: Sequence[str] = (),
     allowed_origins: Sequence[str] = (),
+    **options: Unpack[ApplicationOptions],
 ) -> Starlette:
     """Make the application of a gateway.
 
@@ -100,23 +85,14 @@ def create_app(
         body_timeout_s: How long the body of a request may take to come, in seconds.
         allow_file_ids: Let messages name files that are stored at the provider: they are asked for with your
             key, whoever they belong to.
-        stages: See `Emitter`; each run gets copies.
-        new_id: Makes the ids of messages; default is a random UUID.
-        visibility: How much of the reasoning is shown; see `Run`, as all that follow to ``on_audit``.
-        keys: Encrypt every value, and open what comes back.
         tenant: Gives the tenant of a request from your authentication, or raises Starlette's
             ``HTTPException``; an empty one is refused with status 401. Without this function everyone who
             knows a thread's id is the same to the keys.
-        ttl_s: Seconds after which encrypted values no longer open.
-        pad_to: Pads what is encrypted to a multiple of so many bytes.
-        summarise: Makes summaries; may be asynchronous.
-        accept_plain: See `restore`.
-        on_undecryptable: See `restore`.
-        limits: How large the input may be.
-        on_audit: Called with content-free records.
         allowed_hosts: Names the gateway answers to, besides those of this machine and the address it is
             reached at; ``*.example.com`` and ``*`` are patterns.
         allowed_origins: Origins whose pages may use the gateway, besides its own; ``*`` is every page.
+        **options: The options of `agui_reasoning.Run` that are the same for all runs; each run gets a copy of
+            ``stages``.
 
     Raises:
         ConfigurationError: An origin is none (``bad_origin``), there is no such visibility
@@ -124,22 +100,11 @@ def create_app(
             option cannot be used (``bad_keys``, ``bad_ttl``, ``bad_padding``, ``wrong_option``).
     """
     chosen = upstream or ReplayUpstream()
-    _check_options(chosen, visibility, keys, tenant, ttl_s, pad_to, on_undecryptable)
+    _check_options(chosen, tenant, options)
+    visibility, keys = options.get("visibility", "full"), options.get("keys")
     told = capabilities(chosen, visibility=visibility, encrypted=keys is not None)
-    options = {
-        "new_id": new_id,
-        "visibility": visibility,
-        "keys": keys,
-        "ttl_s": ttl_s,
-        "pad_to": pad_to,
-        "summarise": summarise,
-        "accept_plain": accept_plain,
-        "on_undecryptable": on_undecryptable,
-        "limits": limits,
-        "on_audit": on_audit,
-    }
     reading = _Reading(max_body_bytes, body_timeout_s, allow_file_ids)
-    endpoint = _Endpoint(chosen, keep_alive_s, on_error, reading, tenant, tuple(stages), options, told)
+    endpoint = _Endpoint(chosen, keep_alive_s, on_error, reading, tenant, dict(options), told)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -195,8 +160,7 @@ class _Endpoint:
     on_error: OnError | None
     reading: _Reading
     tenant: Tenant | None
-    stages: tuple[Stage, ...]
-    options: Mapping[str, Any]
+    options: dict[str, Any]
     told: AgentCapabilities
 
     async def answer(self, request: Request) -> Response:
@@ -245,8 +209,7 @@ class _Endpoint:
             provider=self.upstream.provider,
             model=self.upstream.model,
             tenant=tenant,
-            stages=deepcopy(self.stages),
-            **self.options,
+            **(self.options | {"stages": deepcopy(self.options.get("stages", ()))}),
             now_ms=now_in_ms,
             on_warning=_log.warning,
         )
@@ -254,24 +217,14 @@ class _Endpoint:
         return run
 
 
-def _check_options(
-    upstream: Upstream,
-    visibility: Visibility,
-    keys: KeyRing | None,
-    tenant: Tenant | None,
-    ttl_s: int | None,
-    pad_to: int,
-    on_undecryptable: OnUndecryptable,
-) -> None:
+def _check_options(upstream: Upstream, tenant: Tenant | None, options: ApplicationOptions) -> None:
     """Tell now, and not in every run, what cannot work."""
-    disclosure = Disclosure(visibility, keys is not None)
+    check_options(api=upstream.api, **options)
     if upstream.live:
         _check_provider(upstream)
     if upstream.api is not None:
+        disclosure = Disclosure(options.get("visibility", "full"), options.get("keys") is not None)
         disclosure.check(Origin(upstream.provider, upstream.api, upstream.model))
-    Opener(on_undecryptable=on_undecryptable)
-    if keys is not None:
-        Sealer(keys, Binding(""), ttl_s, pad_to)
     if tenant is not None and not callable(tenant):
         raise ConfigurationError(
             f"The tenant is {type(tenant).__name__}, not a function of the request.",

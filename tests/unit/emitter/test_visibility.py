@@ -175,32 +175,32 @@ def test_a_unit_that_has_no_text_gets_no_placeholder() -> None:
     assert content(emit(ResponseStart(CLAUDE), redacted, keys=KEYS, visibility="summary")) == []
 
 
-def test_a_summariser_gets_the_unit_and_its_words_are_shown() -> None:
+def test_a_summarizer_gets_the_unit_and_its_words_are_shown() -> None:
     asked: list[ReasoningPart] = []
 
-    def summarise(part: ReasoningPart) -> str:
+    def summarize(part: ReasoningPart) -> str:
         asked.append(part)
         return "Considered it."
 
-    events = emit(*THOUGHT, keys=KEYS, visibility="summary", summarise=summarise)
+    events = emit(*THOUGHT, keys=KEYS, visibility="summary", summarize=summarize)
     assert content(events) == ["Considered it."]
     assert [(part.text, part.origin) for part in asked] == [(SECRET, CLAUDE)]
 
 
-def test_a_summariser_is_not_asked_where_everything_or_nothing_is_shown() -> None:
+def test_a_summarizer_is_not_asked_where_everything_or_nothing_is_shown() -> None:
     def refuse(part: ReasoningPart) -> str:
         raise AssertionError
 
-    emit(*THOUGHT, keys=KEYS, visibility="full", summarise=refuse)
-    emit(*THOUGHT, keys=KEYS, visibility="hidden", summarise=refuse)
+    emit(*THOUGHT, keys=KEYS, visibility="full", summarize=refuse)
+    emit(*THOUGHT, keys=KEYS, visibility="hidden", summarize=refuse)
 
 
-def test_a_summariser_that_fails_leaves_a_placeholder_and_says_nothing_of_why() -> None:
+def test_a_summarizer_that_fails_leaves_a_placeholder_and_says_nothing_of_why() -> None:
     def fail(part: ReasoningPart) -> str:
         raise ValueError(part.text)
 
     heard: list[str] = []
-    events = emit(*THOUGHT, keys=KEYS, visibility="summary", summarise=fail, on_warning=heard.append)
+    events = emit(*THOUGHT, keys=KEYS, visibility="summary", summarize=fail, on_warning=heard.append)
     assert content(events) == [PLACEHOLDER]
     assert len(heard) == 1
     assert "ValueError" in heard[0]
@@ -209,20 +209,20 @@ def test_a_summariser_that_fails_leaves_a_placeholder_and_says_nothing_of_why() 
 
 @pytest.mark.parametrize(("made", "shown"), [("", []), (None, [PLACEHOLDER]), ("\ud800!", ["?!"])])
 def test_what_is_no_text_does_not_go_out(made: Any, shown: list[str]) -> None:
-    assert content(emit(*THOUGHT, keys=KEYS, visibility="summary", summarise=lambda part: made)) == shown
+    assert content(emit(*THOUGHT, keys=KEYS, visibility="summary", summarize=lambda part: made)) == shown
 
 
-def test_an_asynchronous_summariser_is_refused_where_nobody_can_wait() -> None:
-    async def summarise(part: ReasoningPart) -> str:
+def test_an_asynchronous_summarizer_is_refused_where_nobody_can_wait() -> None:
+    async def summarize(part: ReasoningPart) -> str:
         raise AssertionError
 
     with pytest.raises(ConfigurationError) as caught:
-        emit(*THOUGHT, keys=KEYS, visibility="summary", summarise=summarise)
-    assert caught.value.code == "async_summarise"
+        emit(*THOUGHT, keys=KEYS, visibility="summary", summarize=summarize)
+    assert caught.value.code == "async_summarize"
 
 
 def test_a_unit_that_was_cut_is_not_summarised() -> None:
-    emitter = Emitter(visibility="summary", keys=KEYS, thread_id="t", summarise=lambda part: part.text)
+    emitter = Emitter(visibility="summary", keys=KEYS, thread_id="t", summarize=lambda part: part.text)
     events = emitter.receive(ReasoningDelta(SECRET)) + emitter.abort()
     assert content(plain(events)) == [PLACEHOLDER]
 

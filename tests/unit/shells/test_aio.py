@@ -15,11 +15,13 @@ import pytest
 from ag_ui.core import CustomEvent, Interrupt
 from sniffio import current_async_library
 
+import agui_reasoning
 from agui_reasoning import ConfigurationError, Conversation, ProviderError, RemoteProtocolError, Run, aio
 from agui_reasoning.aio import ModelStream, run_agent, stream_run
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import ReasoningDelta, TextDelta
 from agui_reasoning.driver import FAILED, Reading
+from agui_reasoning.gateway import create_app
 from agui_reasoning.parts import ToolResultPart
 from agui_reasoning.scripted import load
 from agui_reasoning.sources import Whole, open_source, open_source_sync
@@ -449,7 +451,7 @@ async def test_an_agent_loops_over_model_and_tools() -> None:
                 yield CustomEvent(name="progress", value={"tool": call.name})
                 yield ToolResultPart(call.id, f"result of {call.name} {sorted(call.args)}")
 
-    events = await collect(run_agent(INPUT, agent))
+    events = await collect(run_agent(asked(), agent))
     client = verified(events)
     assert [m["role"] for m in client.messages] == [
         "reasoning",
@@ -471,7 +473,7 @@ async def test_an_agent_may_yield_deltas_parts_events_and_interrupts() -> None:
         yield TextDelta("Shall I?")
         yield Interrupt(id="i", reason="confirm")
 
-    events = await collect(run_agent(INPUT, agent))
+    events = await collect(run_agent(asked(), agent))
     verified(events)
     assert events[-1]["outcome"]["interrupts"][0]["id"] == "i"
 
@@ -503,7 +505,7 @@ async def test_what_an_agent_cannot_mean_ends_the_run_with_a_code(item: Any, cod
         yield TextDelta("before")
         yield item
 
-    events = await collect(run_agent(INPUT, agent))
+    events = await collect(run_agent(asked(), agent))
     verified(events)
     assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", code)
 
@@ -513,7 +515,7 @@ async def test_an_agent_that_is_no_generator_is_told_so() -> None:
         return None
 
     seen: list[BaseException] = []
-    events = await collect(run_agent(INPUT, agent, on_error=seen.append))
+    events = await collect(run_agent(asked(), agent, on_error=seen.append))
     assert events[-1]["code"] == "bad_agent"
     assert str(seen[0]) == (
         "The agent returned a coroutine. Write it as an async generator: `async def agent(run): … yield …`."
@@ -539,7 +541,7 @@ async def test_what_was_probably_meant_is_suggested(item: Any, hint: str) -> Non
         yield item
 
     seen: list[Any] = []
-    await collect(run_agent(INPUT, agent, on_error=seen.append))
+    await collect(run_agent(asked(), agent, on_error=seen.append))
     assert seen[0].hint == hint
 
 
@@ -553,7 +555,7 @@ async def test_the_agent_is_closed_when_the_reader_leaves() -> None:
         finally:
             closed.append("agent")
 
-    async with aclosing(run_agent(INPUT, agent)) as events:
+    async with aclosing(run_agent(asked(), agent)) as events:
         async for event in events:
             if event.type.value == "TEXT_MESSAGE_CONTENT":
                 break
@@ -605,7 +607,7 @@ async def test_an_agent_may_end_the_run_itself(passes_on: bool) -> None:
         for event in events if passes_on else events[:-1]:
             yield event
 
-    events = await collect(run_agent(INPUT, agent))
+    events = await collect(run_agent(asked(), agent))
     verified(events)
     assert events[-1]["outcome"] == {"type": "cancelled"}
 
@@ -624,10 +626,26 @@ async def test_events_are_stamped_by_the_clock() -> None:
     assert events[0]["timestamp"] > 1_700_000_000_000
 
 
-def test_the_signatures_spell_their_options_out() -> None:
-    for function in (run_agent, stream_run):
-        kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
-        assert inspect.Parameter.VAR_KEYWORD not in kinds
+@pytest.mark.parametrize("options", [{"visibilty": "full"}, {"keys": None, "key": None}])
+def test_a_misspelt_option_is_a_type_error_at_the_call(options: dict[str, Any]) -> None:
+    async def agent(run: Run) -> AsyncIterator[Any]:
+        yield ModelStream(PAYLOADS)
+
+    for call in (
+        lambda: run_agent(asked(), agent, api="anthropic-messages", **options),
+        lambda: stream_run(INPUT, PAYLOADS, api="anthropic-messages", **options),
+        lambda: agui_reasoning.run_agent(asked(), lambda run: iter(()), **options),
+        lambda: agui_reasoning.stream_run(INPUT, PAYLOADS, api="anthropic-messages", **options),
+        lambda: create_app(**options),
+    ):
+        with pytest.raises(TypeError, match=next(iter(reversed(options)))):
+            call()
+
+
+def test_options_beside_a_run_that_is_made_already_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="visibility") as caught:
+        run_agent(Run(INPUT), lambda run: None, visibility="full")  # type: ignore[arg-type, return-value]
+    assert caught.value.code == "wrong_option"
 
 
 @pytest.fixture(autouse=True)

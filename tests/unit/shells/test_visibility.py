@@ -41,12 +41,12 @@ async def think(run: Run) -> AsyncIterator[Item]:
     yield TextDelta("Yes.")
 
 
-async def summarise(part: ReasoningPart) -> str:
+async def summarize(part: ReasoningPart) -> str:
     await anyio.lowlevel.checkpoint()
     return f"{len(part.text)} characters of thought."
 
 
-SUMMARY: dict[str, Any] = {"visibility": "summary", "keys": KEYS, "summarise": summarise}
+SUMMARY: dict[str, Any] = {"visibility": "summary", "keys": KEYS, "summarize": summarize}
 
 
 async def test_an_asynchronous_summary_is_awaited_and_stands_in_its_place() -> None:
@@ -57,7 +57,7 @@ async def test_an_asynchronous_summary_is_awaited_and_stands_in_its_place() -> N
     assert types[start + 1 : start + 3] == ["REASONING_MESSAGE_CONTENT", "REASONING_MESSAGE_END"]
 
 
-async def test_a_model_stream_is_summarised_too() -> None:
+async def test_a_model_stream_is_summarized_too() -> None:
     script = load("anthropic-weather-2")
     events = await collected(
         stream_run(INPUT, list(payloads(script)), api="anthropic-messages", provider="anthropic", **SUMMARY)
@@ -66,7 +66,7 @@ async def test_a_model_stream_is_summarised_too() -> None:
     assert all(text.endswith("characters of thought.") for text in shown(events))
 
 
-async def test_reasoning_that_the_end_of_the_run_ends_is_summarised() -> None:
+async def test_reasoning_that_the_end_of_the_run_ends_is_summarized() -> None:
     async def agent(run: Run) -> AsyncIterator[Item]:
         yield ReasoningDelta(SECRET)
 
@@ -79,10 +79,10 @@ async def test_a_summary_that_fails_leaves_a_placeholder() -> None:
 
     heard: list[str] = []
     events = await collected(
-        run_agent(INPUT, think, **(SUMMARY | {"summarise": fail}), on_warning=heard.append)
+        run_agent(INPUT, think, **(SUMMARY | {"summarize": fail}), on_warning=heard.append)
     )
     assert shown(events) == [PLACEHOLDER]
-    assert heard == ["`summarise` raised ValueError; a placeholder is shown."]
+    assert heard == ["`summarize` raised ValueError; a placeholder is shown."]
 
 
 async def test_a_run_that_is_cancelled_while_a_summary_is_made_ends_without_it() -> None:
@@ -93,7 +93,7 @@ async def test_a_run_that_is_cancelled_while_a_summary_is_made_ends_without_it()
         await anyio.sleep_forever()
         raise AssertionError
 
-    events = run_agent(INPUT, think, **(SUMMARY | {"summarise": wait}))
+    events = run_agent(INPUT, think, **(SUMMARY | {"summarize": wait}))
     seen: list[str] = []
     with scope:
         seen.extend([event.type.value async for event in _noting(events, seen)])
@@ -120,7 +120,7 @@ def test_synchronous_code_has_synchronous_summaries(caplog: pytest.LogCaptureFix
         yield ReasoningDelta(SECRET)
         yield TextDelta("Yes.")
 
-    made = {"visibility": "summary", "keys": KEYS, "summarise": lambda part: "Short."}
+    made = {"visibility": "summary", "keys": KEYS, "summarize": lambda part: "Short."}
     events = [
         e.model_dump(mode="json", by_alias=True) for e in agui_reasoning.run_agent(INPUT, agent, **made)
     ]
@@ -128,7 +128,7 @@ def test_synchronous_code_has_synchronous_summaries(caplog: pytest.LogCaptureFix
     events = [
         e.model_dump(mode="json", by_alias=True) for e in agui_reasoning.run_agent(INPUT, agent, **SUMMARY)
     ]
-    assert events[-1]["code"] == "async_summarise"
+    assert events[-1]["code"] == "async_summarize"
 
 
 async def failing(run: Run) -> AsyncIterator[Item]:

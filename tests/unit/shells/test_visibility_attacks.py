@@ -113,8 +113,8 @@ async def test_a_clock_that_breaks_does_not_carry_the_words_of_the_failure_along
 
 
 @pytest.mark.anyio
-async def test_what_an_error_still_gives_is_summarised_like_the_rest() -> None:
-    async def summarise(part: ReasoningPart) -> str:
+async def test_what_an_error_still_gives_is_summarized_like_the_rest() -> None:
+    async def summarize(part: ReasoningPart) -> str:
         await anyio.lowlevel.checkpoint()
         return f"{len(part.text)} characters."
 
@@ -122,7 +122,7 @@ async def test_what_an_error_still_gives_is_summarised_like_the_rest() -> None:
         yield ReasoningDelta(SECRET)
         raise ProviderError(provider_type="overloaded_error", deltas=[TextDelta("Yes.")])
 
-    events = await collected(run_agent(INPUT, refused, visibility="summary", keys=KEYS, summarise=summarise))
+    events = await collected(run_agent(INPUT, refused, visibility="summary", keys=KEYS, summarize=summarize))
     deltas = [event["delta"] for event in events if "delta" in event]
     assert deltas == ["33 characters.", "Yes."]
     assert types(events)[-1] == "RUN_ERROR"
