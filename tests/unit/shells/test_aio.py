@@ -451,7 +451,7 @@ async def test_an_agent_loops_over_model_and_tools() -> None:
                 yield CustomEvent(name="progress", value={"tool": call.name})
                 yield ToolResultPart(call.id, f"result of {call.name} {sorted(call.args)}")
 
-    events = await collect(run_agent(asked(), agent))
+    events = await collect(run_agent(INPUT, agent))
     client = verified(events)
     assert [m["role"] for m in client.messages] == [
         "reasoning",
@@ -473,7 +473,7 @@ async def test_an_agent_may_yield_deltas_parts_events_and_interrupts() -> None:
         yield TextDelta("Shall I?")
         yield Interrupt(id="i", reason="confirm")
 
-    events = await collect(run_agent(asked(), agent))
+    events = await collect(run_agent(INPUT, agent))
     verified(events)
     assert events[-1]["outcome"]["interrupts"][0]["id"] == "i"
 
@@ -505,7 +505,7 @@ async def test_what_an_agent_cannot_mean_ends_the_run_with_a_code(item: Any, cod
         yield TextDelta("before")
         yield item
 
-    events = await collect(run_agent(asked(), agent))
+    events = await collect(run_agent(INPUT, agent))
     verified(events)
     assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", code)
 
@@ -515,7 +515,7 @@ async def test_an_agent_that_is_no_generator_is_told_so() -> None:
         return None
 
     seen: list[BaseException] = []
-    events = await collect(run_agent(asked(), agent, on_error=seen.append))
+    events = await collect(run_agent(INPUT, agent, on_error=seen.append))
     assert events[-1]["code"] == "bad_agent"
     assert str(seen[0]) == (
         "The agent returned a coroutine. Write it as an async generator: `async def agent(run): … yield …`."
@@ -541,7 +541,7 @@ async def test_what_was_probably_meant_is_suggested(item: Any, hint: str) -> Non
         yield item
 
     seen: list[Any] = []
-    await collect(run_agent(asked(), agent, on_error=seen.append))
+    await collect(run_agent(INPUT, agent, on_error=seen.append))
     assert seen[0].hint == hint
 
 
@@ -555,7 +555,7 @@ async def test_the_agent_is_closed_when_the_reader_leaves() -> None:
         finally:
             closed.append("agent")
 
-    async with aclosing(run_agent(asked(), agent)) as events:
+    async with aclosing(run_agent(INPUT, agent)) as events:
         async for event in events:
             if event.type.value == "TEXT_MESSAGE_CONTENT":
                 break
@@ -607,7 +607,7 @@ async def test_an_agent_may_end_the_run_itself(passes_on: bool) -> None:
         for event in events if passes_on else events[:-1]:
             yield event
 
-    events = await collect(run_agent(asked(), agent))
+    events = await collect(run_agent(INPUT, agent))
     verified(events)
     assert events[-1]["outcome"] == {"type": "cancelled"}
 
@@ -632,9 +632,9 @@ def test_a_misspelt_option_is_a_type_error_at_the_call(options: dict[str, Any]) 
         yield ModelStream(PAYLOADS)
 
     for call in (
-        lambda: run_agent(asked(), agent, api="anthropic-messages", **options),
+        lambda: run_agent(INPUT, agent, api="anthropic-messages", **options),
         lambda: stream_run(INPUT, PAYLOADS, api="anthropic-messages", **options),
-        lambda: agui_reasoning.run_agent(asked(), lambda run: iter(()), **options),
+        lambda: agui_reasoning.run_agent(INPUT, lambda run: iter(()), **options),
         lambda: agui_reasoning.stream_run(INPUT, PAYLOADS, api="anthropic-messages", **options),
         lambda: create_app(**options),
     ):
