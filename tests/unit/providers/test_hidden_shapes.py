@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agui_reasoning import Run
+from agui_reasoning import Conversation, Run
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import Delta, fold
 from agui_reasoning.parts import Part, ReasoningPart, TextPart
@@ -361,3 +361,27 @@ def test_nothing_is_held_before_a_call() -> None:
     assert made.receive(chunk("Let me look.", "qwq-32b"))[1:] == []
     told = made.receive(chunk(None, "qwq-32b", tool_calls=calls))
     assert [type(delta).__name__ for delta in told] == ["TextDelta", "CloseDelta", "ToolCallDelta"]
+
+
+@pytest.mark.parametrize("visibility", ["full", "summary", "hidden"])
+def test_minimax_gets_its_string_back_byte_for_byte(visibility: Any) -> None:
+    model = "MiniMax-M2"
+    content = f"\ufeff< Think >\n{SECRET}\n</THINK> \n\nHm. <think a='b'>{SECRET}</think>It is noon."
+    run = Run(INPUT, api="openai-chat", provider="minimax", model=model, visibility=visibility, keys=KEYS)
+    made = decoder("openai-chat", provider="minimax", model=model)
+    payloads = streamed(*(chunk(character, model) for character in content))
+    deltas = [delta for payload in payloads for delta in made.receive(payload)] + made.close()
+    events = run.start() + [event for delta in deltas for event in run.receive(delta)] + run.finish()
+    conversation = Conversation("thread")
+    for event in plain(events):
+        conversation.receive(event)
+    follow = Run(
+        conversation.run_input("And now?").model_dump(by_alias=True, exclude_none=True),
+        api="openai-chat",
+        provider="minimax",
+        model=model,
+        keys=KEYS,
+    )
+    made_request = follow.request()
+    assert made_request.body["messages"][0] == {"role": "assistant", "content": content}
+    assert {entry.outcome for entry in made_request.report} == {"echoed"}
