@@ -595,6 +595,40 @@ def test_litellms_bridge_numbers_summaries_by_choice_and_repeats_the_items_at_th
     assert rest.opaque == (Opaque("openai.encrypted_content", "enc-1"),)
 
 
+def test_litellms_filler_is_no_signature() -> None:
+    block = {"type": "thinking", "thinking": "Hm", "signature": "mistral"}
+    assert parts(chunk(thinking_blocks=[block]), chunk(thinking_blocks=[block])) == [
+        ReasoningPart(thought("HmHm"))
+    ]
+
+
+def test_litellm_embeds_a_signature_in_the_id_and_repeats_it_in_the_message() -> None:
+    function = {"name": "f", "arguments": "{}"}
+    value = (Opaque("gemini.openai_compat_signature", "c2ln", attach="tool_call:c1"),)
+    for fields in ({}, {"provider_specific_fields": {"thought_signature": "c2ln"}}):
+        made = whole(
+            message(
+                "tool_calls",
+                content="Let me look.",
+                tool_calls=[{"id": "c1__thought__c2ln", "type": "function", "function": function, **fields}],
+                provider_specific_fields={"thought_signatures": ["c2ln"]},
+            )
+        )
+        text, tool = made
+        assert isinstance(text, TextPart)
+        assert isinstance(tool, ToolCallPart)
+        assert (text.opaque, tool.id, tool.opaque) == ((), "c1", value)
+
+
+def test_litellm_hides_the_details_of_a_whole_response() -> None:
+    entry = detail("text", text="Hm", signature="sig", index=0)
+    hidden = message(
+        content="Hi", reasoning_content="Hm", provider_specific_fields={"reasoning_details": [entry]}
+    )
+    plain_one = message(content="Hi", reasoning_content="Hm", reasoning_details=[entry])
+    assert whole(hidden) == whole(plain_one)
+
+
 def test_another_choice_is_no_summary_of_litellms() -> None:
     other = chunk(reasoning_content="Other.", content="Other.")
     other["choices"][0]["index"] = 1
@@ -777,9 +811,9 @@ def test_other_places_of_a_calls_signature_are_noted(fields: dict[str, Any], pla
     kind = "perplexity.thought_signature"
     assert whole(message(tool_calls=[entry]), provider="perplexity") == [
         ToolCallPart(
-            "c1__thought__c2ln",
+            "c1",
             "f",
-            opaque=(Opaque(kind, "sig-1", attach="tool_call:c1__thought__c2ln"),),
+            opaque=(Opaque(kind, "sig-1", attach="tool_call:c1"),),
             ext={"signature_field": place},
         )
     ]

@@ -17,6 +17,8 @@ __all__ = ["Block", "read_block", "read_indexed_block"]
 
 ANTHROPIC_SIGNATURE = "anthropic.signature"
 MISTRAL_SIGNATURE = "mistral.signature"
+LITELLM_FILLER = "mistral"
+"""What LiteLLM puts as the signature of every fragment of Mistral's thinking."""
 REDACTED = "anthropic.redacted_thinking"
 ENCRYPTED = "openai.encrypted_content"
 
@@ -79,6 +81,8 @@ def _thinking(source: JSONObject, path: str, key: str | None) -> list[Block]:
         else string(source, "thinking", path)
     )
     signature = string(source, "signature", path)
+    if signature == LITELLM_FILLER:
+        signature = ""
     kind = MISTRAL_SIGNATURE if listed else ANTHROPIC_SIGNATURE
     block = Block(
         "reasoning",

@@ -13,6 +13,9 @@ from agui_reasoning.providers.payload import JSONObject, compact, integer, obj, 
 
 __all__ = ["CallPiece", "Calls", "ExecutedTool", "read_calls", "read_executed_tool"]
 
+LITELLM_MARK = "__thought__"
+"""What LiteLLM puts between the id of a call and Gemini's signature of it."""
+
 PLAIN_TYPES = ("", "function")
 CUSTOM = "custom"
 KNOWN = ("index", "id", "type", "function", "custom", "extra_content", "thought_signature")
@@ -61,10 +64,11 @@ def _read_call(entry: JSONObject, path: str, position: int | None) -> CallPiece:
     # Snowflake puts an empty `custom` beside every function.
     is_custom = kind == CUSTOM or (not function and bool(custom))
     index = integer(entry, "index", path)
-    signature, ext = read_call_signature(entry) or ("", None)
+    identity, _, embedded = string(entry, "id", path).partition(LITELLM_MARK)
+    signature, ext = read_call_signature(entry) or (embedded, None)
     return CallPiece(
         position if index is None else index,
-        string(entry, "id", path),
+        identity,
         string(custom if is_custom else function, "name", path),
         "" if is_custom else _arguments(function, path),
         string(custom, "input", path) if is_custom else None,

@@ -139,6 +139,13 @@ def _details(piece: Piece, message: JSONObject, name: str, path: str) -> None:
         piece.empty.append(DETAILS)
 
 
+def _specific(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+    """Where LiteLLM keeps the entries of a whole response; what else is in it stands elsewhere, too."""
+    fields = message[name]
+    if isinstance(fields, dict) and fields.get(DETAILS) is not None and message.get(DETAILS) is None:
+        _details(piece, fields, DETAILS, f"{path}/{name}")
+
+
 def _blocks(piece: Piece, message: JSONObject, name: str, path: str) -> None:
     entries = array(message, name, path)
     read = (read_block(entry, f"{path}/{name}/{number}") for number, entry in enumerate(entries))
@@ -212,6 +219,7 @@ def _is_thought(extra: Any, vendor: str) -> bool:
 
 _READERS: dict[str, _Reader] = {
     DETAILS: _details,
+    "provider_specific_fields": _specific,
     "content_blocks": _content_blocks,
     "thinking_blocks": _blocks,
     "reasoning_items": _blocks,

@@ -166,6 +166,10 @@ class Response:
 
     def _call(self, piece: Piece) -> list[Delta]:
         deltas = self._content.pause()
+        # LiteLLM repeats the values of calls in a list of the message.
+        repeated = {call.signature for call in piece.calls}
+        self._signatures |= repeated
+        self._held = [item for item in self._held if item[0] not in repeated]
         for call in piece.calls:
             deltas += self._calls.receive(call)
         return deltas
