@@ -23,6 +23,7 @@ SIGNS: Final[Mapping[str, tuple[_Sign, ...]]] = MappingProxyType(
             {"type": _ANTHROPIC_TYPES},
             {"type": re.compile("message"), "content": list},
             {"content": list, "stop_reason": object},
+            {"content": list, "role": re.compile("assistant")},
         ),
         "openai-responses": (
             {"type": re.compile(r"response\..*")},

@@ -35,6 +35,8 @@ NAMED: dict[str, list[Any]] = {
     "anthropic-messages": [
         {"type": "message_start", "message": {"id": "m", "model": "claude", "content": []}},
         {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Hi."}]},
+        {"role": "assistant", "content": [{"type": "text", "text": "Hi."}]},
+        {"content": [{"type": "text", "text": "Hi."}], "stop_reason": None},
     ],
     "openai-chat": [
         {"id": "c", "object": "chat.completion.chunk", "choices": []},
