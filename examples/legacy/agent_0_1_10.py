@@ -53,14 +53,10 @@ class ThinkingStream:
             yield ThinkingEndEvent(type=EventType.THINKING_END)
 
 
-def status(phase: str) -> dict[str, Any]:
-    """A thought of the agent's own, as a plain dict."""
-    return {"type": "THINKING_TEXT_MESSAGE_CONTENT", "delta": f"[{phase}]"}
-
-
 def announce(phase: str) -> Iterator[dict[str, Any]]:
+    """A thought of the agent's own, as plain dicts."""
     yield {"type": "THINKING_TEXT_MESSAGE_START"}
-    yield status(phase)
+    yield {"type": "THINKING_TEXT_MESSAGE_CONTENT", "delta": f"[{phase}]"}
     yield {"type": "THINKING_TEXT_MESSAGE_END"}
 
 

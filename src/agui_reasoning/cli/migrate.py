@@ -53,13 +53,14 @@ def migrate(
     findings = [finding for migration in migrations for finding in migration.findings]
     changed = [migration for migration in migrations if migration.changed]
     unwritten = _write(changed) if write else []
+    base = _base(changed)
     if as_json:
         written = {migration.path for migration in changed} - set(unwritten) if write else set()
-        print(json.dumps(_report(len(sources), changed, findings, written), indent=2))
+        print(json.dumps(_report(len(sources), changed, findings, written, base), indent=2))
     else:
-        _show(changed, unwritten, write=write)
+        _show(changed, unwritten, base, write=write)
         _list(findings)
-        _sum_up(len(sources), changed, findings, write=write)
+        _sum_up(len(sources), changed, findings, base, write=write)
     severities = {finding.severity for finding in findings}
     if unreadable or unwritten or "error" in severities:
         raise typer.Exit(2)
@@ -123,17 +124,25 @@ def _write(changed: Sequence[Migration]) -> list[str]:
 # -- what is said
 
 
-def _show(changed: Sequence[Migration], unwritten: Sequence[str], *, write: bool) -> None:
+def _show(changed: Sequence[Migration], unwritten: Sequence[str], base: str, *, write: bool) -> None:
     for migration in changed:
         if not write:
-            _show_diff(_diff(migration))
+            _show_diff(_diff(migration, base))
         elif migration.path not in unwritten:
             print(f"{migration.path}: {_count(migration.changes, 'change')}")
 
 
-def _diff(migration: Migration) -> bytes:
+def _base(changed: Sequence[Migration]) -> str:
+    """The folder that a diff's paths start from: this one, or the nearest that has all files in it.
+
+    No path may lead upwards: ``git apply`` refuses those.
+    """
+    return os.path.commonpath([os.getcwd(), *(os.path.abspath(migration.path) for migration in changed)])
+
+
+def _diff(migration: Migration, base: str) -> bytes:
     """A unified diff that `patch` and `git apply` take, whatever the encoding."""
-    path = os.fsencode(os.path.relpath(migration.path) if os.path.isabs(migration.path) else migration.path)
+    path = os.fsencode(os.path.relpath(migration.path, base))
     before, after = (data.splitlines(keepends=True) for data in (migration.before, migration.after))
     lines = difflib.diff_bytes(difflib.unified_diff, before, after, b"a/" + path, b"b/" + path)
     return b"".join(text if text.endswith((b"\n", b"\r")) else text + _NO_END for text in lines)
@@ -156,17 +165,20 @@ def _list(findings: Sequence[Finding]) -> None:
         line(finding.severity, f"{where} {finding.message} {finding.advice} [{finding.code}]")
 
 
-def _sum_up(read: int, changed: Sequence[Migration], findings: Sequence[Finding], *, write: bool) -> None:
+def _sum_up(
+    read: int, changed: Sequence[Migration], findings: Sequence[Finding], base: str, *, write: bool
+) -> None:
     changes = sum(migration.changes for migration in changed)
     where = f"{_count(changes, 'change')} in {_count(len(changed), 'file')} of {read}"
     left = sum(finding.severity == "decide" for finding in findings)
     todo = f"{left} left to decide by hand" if left else "nothing left to decide"
-    hint = "" if write or not changed else " Add --write to make them."
+    where_to = "" if base == os.getcwd() else f" The paths of the diff start from {base}: apply it there."
+    hint = "" if write or not changed else f"{where_to} Add --write to make them."
     line("summary", f"{where}, {todo}.{hint}")
 
 
 def _report(
-    read: int, changed: Sequence[Migration], findings: Sequence[Finding], written: set[str]
+    read: int, changed: Sequence[Migration], findings: Sequence[Finding], written: set[str], base: str
 ) -> dict[str, object]:
     return {
         "ok": all(finding.severity == "note" for finding in findings),
@@ -177,7 +189,7 @@ def _report(
                 "path": migration.path,
                 "changes": migration.changes,
                 "written": migration.path in written,
-                "diff": _diff(migration).decode("utf-8", "replace"),
+                "diff": _diff(migration, base).decode("utf-8", "replace"),
             }
             for migration in changed
         ],

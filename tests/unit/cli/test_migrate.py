@@ -54,7 +54,7 @@ def test_a_diff_is_printed_and_nothing_is_changed(tree, cli):
     assert result.stdout.splitlines()[:4] == [
         "--- a/app.py",
         "+++ b/app.py",
-        "@@ -1,6 +1,9 @@",
+        "@@ -1,6 +1,8 @@",
         "-from ag_ui.core import ThinkingEndEvent, ThinkingStartEvent",
     ]
     assert (
@@ -80,6 +80,22 @@ def test_the_diff_can_be_applied_whatever_the_bytes_are(tree, cli):
     assert cli("migrate", ".", "--write").status == 0
     assert applied == {path.name: path.read_bytes() for path in folder.glob("*.py")}
     assert b"Zo\xeb" in applied["latin.py"]
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+@pytest.mark.parametrize("absolute", [False, True])
+def test_the_diff_of_files_elsewhere_can_be_applied_where_it_says(absolute, tree, cli, monkeypatch):
+    folder = tree(app=GOOD, deep__er__other=GOOD)
+    monkeypatch.chdir(folder / "deep" / "er")
+    result = cli("migrate", str(folder / "app.py") if absolute else "../../app.py", "other.py")
+    assert [text for text in result.stdout.splitlines() if text.startswith("+++ ")] == [
+        "+++ b/app.py",
+        "+++ b/deep/er/other.py",
+    ]
+    assert f"The paths of the diff start from {folder}: apply it there." in result.stderr
+    diff = result.stdout.encode()
+    subprocess.run(["git", "apply", "-"], input=diff, check=True, capture_output=True, timeout=60, cwd=folder)
+    assert "Reasoning" in (folder / "app.py").read_text(encoding="utf-8")
 
 
 def test_write_changes_the_files_and_keeps_their_modes(tree, cli):

@@ -50,8 +50,9 @@ def whole(steps: str) -> bool:
 class Program:
     """A program that is being written."""
 
-    def __init__(self, draw: Any) -> None:
+    def __init__(self, draw: Any, *, helpers: bool) -> None:
         self.draw = draw
+        self.helpers = helpers
         self.functions: list[str] = []
         self.methods: list[str] = []
         self.count = 0
@@ -76,9 +77,9 @@ class Program:
             yield from self.statement(group, depth)
 
     def statement(self, group: list[str], depth: int) -> Iterator[str]:
-        shapes = ["each", "list", "small", "generator", "try", "if"]
-        if depth < 2:
-            shapes += ["helper", "asked", "method", "nested", "static"]
+        shapes = ["each", "list", "small", "try", "if"]
+        if depth < 2 and self.helpers:
+            shapes += ["generator", "helper", "asked", "method", "nested", "static"]
         if whole("".join(group)):
             shapes.append("loop")
         shape = self.draw(st.sampled_from(shapes))
@@ -160,8 +161,8 @@ ENDS = {
 
 
 @st.composite
-def programs(draw: Any) -> str:
-    program = Program(draw)
+def programs(draw: Any, *, helpers: bool = True) -> str:
+    program = Program(draw, helpers=helpers)
     body = "".join(f"    {line}\n" for line in program.lines(draw(streams)))
     methods = "".join("".join(f"    {line}\n" for line in method.splitlines()) for method in program.methods)
     end = ENDS[draw(st.sampled_from(sorted(ENDS)))]
@@ -188,22 +189,44 @@ def essence(events: list[dict[str, Any]]) -> list[tuple[str, str | None]]:
     return found
 
 
+LEFT = {"ids_cross_functions"}
+
+
 # The same programs each time: following state is a judgement, and chance should not fail the build.
 @settings(max_examples=examples(100), derandomize=True)
 @given(programs())
-def test_a_program_says_what_it_said_in_a_valid_stream(source: str) -> None:
+def test_a_program_is_left_as_it_is_or_says_what_it_said_in_a_valid_stream(source: str) -> None:
     [done] = migrate_sources({"program.py": source.encode()})
-    after = done.after.decode()
+    if not done.changed:
+        assert {found.code for found in done.findings} == LEFT
+        return
+    check(source, done.after.decode())
+    assert done.findings == ()
+
+
+@settings(max_examples=40, derandomize=True)
+@given(programs(helpers=False))
+def test_a_program_of_one_function_is_always_rewritten(source: str) -> None:
+    [done] = migrate_sources({"program.py": source.encode()})
+    assert (done.changed, done.findings) == (True, ())
+    check(source, done.after.decode())
+
+
+def check(source: str, after: str) -> None:
+    """The same stream, now with ids: each message and each span has one of its own, and nothing is left."""
     events = run(after)
     old = run(source.replace(IMPORT, IMPORT.replace("ag_ui.core", "agui_reasoning.compat")))
     assert essence(events) == essence(old)
     wrong = [found for found in check_events([STARTED, *events, FINISHED]) if found.severity == "error"]
     assert wrong == [], after
-    assert {found.severity for found in done.findings} <= {"note", "decide"}
-    [again] = migrate_sources({"program.py": done.after})
+    for kind in ("REASONING_START", "REASONING_MESSAGE_START"):
+        ids = [event["messageId"] for event in events if event["type"] == kind]
+        assert len(ids) == len(set(ids)), after
+    [again] = migrate_sources({"program.py": after.encode()})
     assert not again.changed
     assert "Thinking" not in after
     assert "THINKING_" not in after
+<<<<<<< HEAD
 
 
 @settings(max_examples=examples(50), derandomize=True)
@@ -215,3 +238,5 @@ def test_without_a_finding_every_message_is_a_message_of_its_own(source: str) ->
         for kind in ("REASONING_START", "REASONING_MESSAGE_START"):
             ids = [event["messageId"] for event in events if event["type"] == kind]
             assert len(ids) == len(set(ids)), done.after.decode()
+=======
+>>>>>>> 181315e (migrate: variables and attributes carry ids; a file whose ids cross functions stays, with advice; deep nesting never reaches the parser; diffs have no path upwards)

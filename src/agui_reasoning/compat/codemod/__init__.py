@@ -1,8 +1,7 @@
 """Rewrites Python source away from the THINKING_* events (extra ``migrate``).
 
-The steps for one file: resolve names (`facts`), find the events it makes (`sites`), decide where their ids
-live (`plan`), and write that down (`ids`, `references`, `imports`, `strings`). What cannot be decided is
-listed.
+The steps for one file: resolve names (`facts`), find the events it makes (`sites`), give them ids
+(`carriers`), and rename the rest (`imports`, `references`, `strings`). What cannot be decided is listed.
 """
 
 from __future__ import annotations

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import libcst as cst
 
 __all__ = [
     "Edits",
-    "add_parameter",
     "assignment",
     "before",
     "declare_on_class",
-    "declare_outer",
     "drop_argument",
     "drop_item",
     "insert_argument",
     "insert_item",
-    "replace_argument",
-    "replace_item",
-    "set_argument",
-    "without_repeats",
 ]
 
 Edit: TypeAlias = Callable[[Any], Any]
@@ -83,21 +77,6 @@ def _flat(node: Any) -> list[Any]:
     return list(node.nodes) if isinstance(node, cst.FlattenSentinel) else [node]
 
 
-def declare_outer(names: Sequence[str]) -> Edit:
-    """Begin a function with ``nonlocal``."""
-    declared = cst.Nonlocal([cst.NameItem(cst.Name(name)) for name in names])
-    return lambda node: _begin_function(node, [declared])
-
-
-def _begin_function(node: cst.FunctionDef, statements: Sequence[cst.BaseSmallStatement]) -> cst.FunctionDef:
-    body = node.body
-    if isinstance(body, cst.SimpleStatementSuite):
-        return node.with_changes(body=body.with_changes(body=[*statements, *body.body]))
-    skip = 1 if node.get_docstring() is not None else 0
-    lines = [cst.SimpleStatementLine([statement]) for statement in statements]
-    return node.with_deep_changes(body, body=[*body.body[:skip], *lines, *body.body[skip:]])
-
-
 def declare_on_class(names: Sequence[str]) -> Edit:
     """Give a class attributes that are empty strings, before its first method."""
 
@@ -131,20 +110,6 @@ def insert_argument(index: int | None, name: str, value: str) -> Edit:
     return edit
 
 
-def set_argument(name: str, value: str) -> Edit:
-    """Change the value of a keyword argument."""
-
-    def edit(node: cst.Call) -> cst.Call:
-        return node.with_changes(
-            args=[
-                arg.with_changes(value=cst.parse_expression(value)) if _keyword(arg) == name else arg
-                for arg in node.args
-            ]
-        )
-
-    return edit
-
-
 def drop_argument(name: str) -> Edit:
     """Remove a keyword argument from a call."""
 
@@ -172,66 +137,12 @@ def drop_item(key: str) -> Edit:
     )
 
 
-def replace_argument(name: str, new: str, value: str) -> Edit:
-    """Put another keyword argument in the place of one."""
-
-    def edit(node: cst.Call) -> cst.Call:
-        changes = {"keyword": cst.Name(new), "value": cst.parse_expression(value)}
-        args = [arg.with_changes(**changes) if _keyword(arg) == name else arg for arg in node.args]
-        return node.with_changes(args=args)
-
-    return edit
-
-
-def replace_item(key: str, new: str, value: str) -> Edit:
-    """Put another item in the place of one of a dict display."""
-    changes = {"key": cst.parse_expression(new), "value": cst.parse_expression(value)}
-
-    def edit(node: cst.Dict) -> cst.Dict:
-        elements = [
-            element.with_changes(**changes) if _has_key(element, key) else element
-            for element in node.elements
-        ]
-        return node.with_changes(elements=elements)
-
-    return edit
-
-
 def _has_key(element: cst.BaseDictElement, key: str) -> bool:
     return (
         isinstance(element, cst.DictElement)
         and isinstance(element.key, cst.SimpleString)
         and element.key.evaluated_value == key
     )
-
-
-def add_parameter(name: str) -> Edit:
-    """Give a function one more parameter, by keyword only."""
-
-    def edit(node: cst.FunctionDef) -> cst.FunctionDef:
-        params = node.params
-        new = cst.Param(cst.Name(name), cst.Annotation(cst.Name("str")))
-        if params.kwonly_params:
-            keyword_only = _inserted(params.kwonly_params, len(params.kwonly_params), new, _gap(node))
-            return node.with_changes(params=params.with_changes(kwonly_params=keyword_only))
-        changes: dict[str, Any] = {"kwonly_params": [new]}
-        if not isinstance(params.star_arg, cst.Param):
-            changes["star_arg"] = cst.ParamStar(cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))
-        field = "params" if params.params else "posonly_params"
-        last = getattr(params, field)[-1:] if params.star_kwarg is None else ()
-        if last and isinstance(last[0].comma, cst.Comma) and not isinstance(params.star_arg, cst.Param):
-            changes["kwonly_params"] = [new.with_changes(comma=last[0].comma)]
-            changes[field] = [
-                *getattr(params, field)[:-1],
-                last[0].with_changes(comma=_comma(_gap(node))),
-            ]
-        return node.with_changes(params=params.with_changes(**changes))
-
-    return edit
-
-
-def _gap(node: cst.FunctionDef) -> _Space:
-    return node.whitespace_before_params
 
 
 def _keyword(arg: cst.Arg) -> str | None:
@@ -286,29 +197,3 @@ def _reindented(space: _Space, gap: _Space) -> _Space:
     if isinstance(space, cst.ParenthesizedWhitespace) and isinstance(gap, cst.ParenthesizedWhitespace):
         return space.with_changes(indent=gap.indent, last_line=gap.last_line)
     return gap if isinstance(gap, cst.ParenthesizedWhitespace) else cst.SimpleWhitespace(" ")
-
-
-def without_repeats(module: cst.Module, new_names: Iterable[str]) -> Edit:
-    """Remove elements of a display or subscript that a rename has made equal to another."""
-    wanted = frozenset(new_names)
-
-    def edit(node: Any) -> Any:
-        field = "slice" if isinstance(node, cst.Subscript) else "elements"
-        items = list(getattr(node, field))
-        kept: list[Any] = []
-        seen: set[str] = set()
-        for item in items:
-            code = module.code_for_node(item.slice if isinstance(node, cst.Subscript) else item.value)
-            if code in seen and code.rpartition(".")[2].strip("\"'") in wanted:
-                continue
-            seen.add(code)
-            kept.append(item)
-        if len(kept) == len(items):
-            return node
-        tail = items[-1].comma
-        if isinstance(node, cst.Tuple) and len(kept) == 1:
-            tail = cst.Comma()
-        kept[-1] = kept[-1].with_changes(comma=tail)
-        return node.with_changes(**{field: kept})
-
-    return edit

@@ -18,24 +18,11 @@ from libcst.metadata import (
 from agui_reasoning.compat.codemod.names import BY_CLASS, BY_TYPE, Kind
 from agui_reasoning.compat.codemod.project import CORE, Project, module_of
 
-__all__ = ["Facts", "Model", "text_of"]
+__all__ = ["Facts", "text_of", "walk"]
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)
 _TYPE_NAMES = frozenset({"event_type", "eventType", "evt_type", "type_"})
 _ENUM = "EventType."
-
-
-class Model:
-    """A class that makes one of the events.
-
-    Attributes:
-        kind: Which.
-        own: It is not ag_ui's and has no ``message_id``: the id is passed under its name on the wire.
-    """
-
-    def __init__(self, kind: Kind, *, own: bool = False) -> None:
-        self.kind = kind
-        self.own = own
 
 
 class Facts:
@@ -50,7 +37,7 @@ class Facts:
         self.parents: dict[cst.CSTNode, cst.CSTNode] = dict(wrapper.resolve(ParentNodeProvider))
         self._positions: Any = wrapper.resolve(PositionProvider)
         self._qualified: Any = wrapper.resolve(QualifiedNameProvider)
-        self.nodes = list(_walk(self.module))
+        self.nodes = list(walk(self.module))
         self.names = {node.value for node in self.of_type(cst.Name)}
         self.has_star = any(
             isinstance(node.names, cst.ImportStar) and CORE.match(module_of(node)) is not None
@@ -124,15 +111,9 @@ class Facts:
             return BY_TYPE.get(text_of(node) or "")
         return self.member_kind(node)
 
-    def model(self, node: cst.CSTNode) -> Model | None:
-        """What an expression makes when it is called."""
-        kind = self.class_kind(node)
-        if kind is not None:
-            return Model(kind)
-        for name in self.qualified(node):
-            if name.name in self._own:
-                return Model(self._own[name.name], own=True)
-        return None
+    def own_model(self, node: cst.CSTNode) -> Kind | None:
+        """The event that a class of the module's own makes; its members have their names on the wire."""
+        return next((self._own[name.name] for name in self.qualified(node) if name.name in self._own), None)
 
     def is_type(self, node: cst.CSTNode) -> bool:
         """Whether an expression reads the type of an event: ``x.type``, ``x["type"]``, and what they gave."""
@@ -156,40 +137,28 @@ class Facts:
             case cst.Call(func=cst.Name(value="getattr"), args=[_, second, *_]):
                 return text_of(second.value) == "type"
             case cst.Name(value=name):
-                return name in _TYPE_NAMES or (self._function(node), name) in self._types
+                return name in _TYPE_NAMES or (self.above(node, cst.FunctionDef), name) in self._types
         return False
 
     # -- what the module itself names
 
-    def _function(self, node: cst.CSTNode) -> cst.CSTNode | None:
-        return self.above(node, cst.FunctionDef)
-
     def _names_of_types(self) -> set[tuple[cst.CSTNode | None, str]]:
         self._types = set()
-        for target, value in self.assignments():
-            if isinstance(target, cst.Name) and self.is_type(value):
-                self._types.add((self._function(target), target.value))
+        for node in self.nodes:
+            for target, value in _assigned(node):
+                if isinstance(target, cst.Name) and self.is_type(value):
+                    self._types.add((self.above(target, cst.FunctionDef), target.value))
         return self._types
 
-    def assignments(self) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
-        """Each target of an assignment, with the value."""
-        for node in self.nodes:
-            if isinstance(node, cst.Assign):
-                yield from ((target.target, node.value) for target in node.targets)
-            elif isinstance(node, cst.AnnAssign | cst.NamedExpr) and node.value is not None:
-                yield node.target, node.value
-
     def _read_aliases(self) -> None:
-        """Follow ``X = ThinkingStartEvent`` and ``class X(ThinkingStartEvent)`` until nothing is new."""
-        size = -1
-        while size != len(self._aliases):
-            size = len(self._aliases)
-            for target, value in self.assignments():
-                if isinstance(target, cst.Name) and isinstance(value, cst.Name | cst.Attribute):
-                    self._alias(target, value)
-            for node in self.of_type(cst.ClassDef):
+        """Follow ``X = ThinkingStartEvent`` and ``class X(ThinkingStartEvent)``, in the order they stand."""
+        for node in self.nodes:
+            if isinstance(node, cst.ClassDef):
                 for base in node.bases:
                     self._alias(node, base.value)
+            for target, value in _assigned(node):
+                if isinstance(target, cst.Name) and isinstance(value, cst.Name | cst.Attribute):
+                    self._alias(target, value)
         for node in self.of_type(cst.ClassDef):
             kind = self.own_kind(node)
             if kind is not None:
@@ -215,7 +184,7 @@ class Facts:
                 case cst.SimpleStatementLine(
                     body=[cst.AnnAssign(target=cst.Name(value="type"), annotation=note, value=value), *_]
                 ):
-                    found = [self.type_kind(inner) for inner in _walk(note.annotation)]
+                    found = [self.type_kind(inner) for inner in walk(note.annotation)]
                     found.append(None if value is None else self.type_kind(value))
                     return next((kind for kind in found if kind is not None), None)
         return None
@@ -248,7 +217,18 @@ def text_of(node: cst.CSTNode | None) -> str | None:
     return None
 
 
-def _walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    yield node
-    for child in node.children:
-        yield from _walk(child)
+def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """A node and all below it, in order."""
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(node.children)
+
+
+def _assigned(node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """Each target of an assignment, with the value."""
+    if isinstance(node, cst.Assign):
+        yield from ((target.target, node.value) for target in node.targets)
+    elif isinstance(node, cst.AnnAssign | cst.NamedExpr) and node.value is not None:
+        yield node.target, node.value

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import libcst as cst
+from libcst import parse_module
+from libcst.codemod import CodemodContext
+from libcst.codemod.visitors import AddImportsVisitor, ImportItem
 
+from agui_reasoning.compat.codemod.carriers import give_ids
 from agui_reasoning.compat.codemod.facts import Facts
-from agui_reasoning.compat.codemod.ids import give_ids
-from agui_reasoning.compat.codemod.imports import kept_names, rewrite_imports
-from agui_reasoning.compat.codemod.names import Family, Taint, mentions_anything
+from agui_reasoning.compat.codemod.imports import rewrite_imports
+from agui_reasoning.compat.codemod.names import mentions_anything
+from agui_reasoning.compat.codemod.nesting import too_deep
 from agui_reasoning.compat.codemod.project import Project
 from agui_reasoning.compat.codemod.references import rename_references
 from agui_reasoning.compat.codemod.report import ADVICE, Finding, Migration
 from agui_reasoning.compat.codemod.session import Session
 from agui_reasoning.compat.codemod.sites import find_sites
-from agui_reasoning.compat.codemod.state import tainted_by
 from agui_reasoning.compat.codemod.strings import rewrite_strings
 
 __all__ = ["migrate_sources"]
@@ -26,8 +29,9 @@ _DEEP = "Something in it is nested too deeply."
 def migrate_sources(sources: Mapping[str, bytes], *, keep_title: bool = False) -> list[Migration]:
     r"""Rewrite Python files that use THINKING_* so that they use REASONING_*.
 
-    The files are looked at together: one may pass the events on to another. Their encoding, line ends and
-    formatting stay; a file that has none of the events comes back as it is.
+    The files are looked at together: one may import the events from another. Their encoding, line ends and
+    formatting stay; a file that has none of the events comes back as it is, and so does one in which an id
+    would have to go from one function to another.
 
     Args:
         sources: The bytes of each file by its path.
@@ -44,53 +48,30 @@ def migrate_sources(sources: Mapping[str, bytes], *, keep_title: bool = False) -
         from ag_ui.core import ReasoningEndEvent as End
     """
     modules: dict[str, cst.Module] = {}
-    failures: dict[str, Finding] = {}
+    done: dict[str, Migration] = {}
     for path, source in sources.items():
-        if mentions_anything(source):
-            parsed = _parse(path, source)
-            if isinstance(parsed, Finding):
-                failures[path] = parsed
-            else:
-                modules[path] = parsed
-    done = _migrate_all(sources, modules, keep_title=keep_title)
-    return [
-        done.get(path) or Migration(path, source, source, 0, (failures[path],) if path in failures else ())
-        for path, source in sources.items()
-    ]
-
-
-def _migrate_all(
-    sources: Mapping[str, bytes], modules: Mapping[str, cst.Module], *, keep_title: bool
-) -> dict[str, Migration]:
-    """Rewrite until nothing new is found, in any file, that must share the fixed id of something else."""
+        parsed = _parse(path, source) if mentions_anything(source) else None
+        if isinstance(parsed, cst.Module):
+            modules[path] = parsed
+        else:
+            done[path] = Migration(path, source, source, 0, () if parsed is None else (parsed,))
     project = Project(modules)
-    tainted: dict[Family, Taint] = {"span": Taint(), "message": Taint()}
-    while True:
-        done: dict[str, Migration] = {}
-        before = dict(tainted)
-        for path, module in modules.items():
-            others = tuple(other for name, other in sources.items() if name != path)
-            try:
-                session = Session(Facts(module, path, project), others, before, keep_title)
-                for family, taint in _rewrite(session).items():
-                    tainted[family] |= taint
-                done[path] = _finished(session, sources[path])
-            except RecursionError:
-                source, finding = sources[path], _failure(path, "too_deep", 1, _DEEP)
-                done[path] = Migration(path, source, source, 0, (finding,))
-        for module in modules.values():
-            for family, taint in tainted.items():
-                tainted[family] |= Taint(tainted_by(module, taint.callees))
-        if tainted == before:
-            return done
+    for path, module in modules.items():
+        done[path] = _migrate(path, sources[path], module, project, keep_title=keep_title)
+    return [done[path] for path in sources]
 
 
 def _parse(path: str, source: bytes) -> cst.Module | Finding:
+    if line := too_deep(source):
+        return _failure(path, "too_deep", line, _DEEP)
+    if b"\0" in source:
+        line = source.count(b"\n", 0, source.index(b"\0")) + 1
+        return _failure(path, "does_not_parse", line, "There is a NUL byte in it.")
     try:
-        module = cst.parse_module(source)
+        module = parse_module(source)
     except cst.ParserSyntaxError as error:
         return _failure(path, "does_not_parse", error.raw_line, "This is not Python that can be parsed.")
-    except (UnicodeError, LookupError, SyntaxError):
+    except (ValueError, LookupError, SyntaxError):
         return _failure(path, "does_not_parse", 1, "The bytes do not fit the encoding.")
     try:
         if module.bytes != source:
@@ -105,17 +86,33 @@ def _failure(path: str, code: str, line: int, message: str) -> Finding:
     return Finding(path, line, 1, code, severity, message, advice)
 
 
-def _finished(session: Session, source: bytes) -> Migration:
-    edits = session.edits
-    after = session.facts.module.visit(edits).bytes if edits.count else source
-    return Migration(session.facts.path, source, after, edits.count, tuple(sorted(set(session.findings))))
+def _migrate(
+    path: str, source: bytes, module: cst.Module, project: Project, *, keep_title: bool
+) -> Migration:
+    """Rewrite one file; whatever goes wrong with it is a finding of its own."""
+    try:
+        session = Session(Facts(module, path, project), keep_title)
+        after = _rewritten(session, source)
+    except RecursionError:
+        return Migration(path, source, source, 0, (_failure(path, "too_deep", 1, _DEEP),))
+    except Exception as error:
+        problem = f"The rewriter failed ({type(error).__name__})."
+        return Migration(path, source, source, 0, (_failure(path, "not_rewritten", 1, problem),))
+    changes = 0 if after is source else session.edits.count
+    return Migration(path, source, after, changes, tuple(sorted(set(session.findings))))
 
 
-def _rewrite(session: Session) -> dict[Family, Taint]:
-    sites = find_sites(session.facts)
+def _rewritten(session: Session, source: bytes) -> bytes:
+    sites = find_sites(session)
+    if sites is None or not give_ids(session, sites) or (old := rewrite_imports(session)) is None:
+        return source
     made: set[cst.CSTNode] = {site.node for site in sites}
-    kept = kept_names(session)
-    old = rewrite_imports(session, kept)
-    rename_references(session, kept, old, made)
+    rename_references(session, old, made)
     rewrite_strings(session, made)
-    return give_ids(session, sites)
+    if not session.edits.count:
+        return source
+    module = session.facts.module.visit(session.edits)
+    if name := session.imports_uuid4:
+        added = ImportItem("uuid", "uuid4", alias=name if name != "uuid4" else None)
+        module = AddImportsVisitor(CodemodContext(), [added]).transform_module(module)
+    return module.bytes

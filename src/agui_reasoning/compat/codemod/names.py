@@ -15,7 +15,6 @@ __all__ = [
     "Family",
     "Kind",
     "Step",
-    "Taint",
     "mentions_anything",
 ]
 
@@ -34,22 +33,6 @@ class Kind:
     new_type: str
     family: Family
     step: Step
-
-
-@dataclass(frozen=True, slots=True)
-class Taint:
-    """What must use the fixed id of a family, because a function that nothing passes an id to uses it.
-
-    Attributes:
-        callees: Such functions, by name, and all that mention them: who calls them must use it too.
-        mentioned: All names in such functions: what only makes a part, and is called there, must use it too.
-    """
-
-    callees: frozenset[str] = frozenset()
-    mentioned: frozenset[str] = frozenset()
-
-    def __or__(self, other: Taint) -> Taint:
-        return Taint(self.callees | other.callees, self.mentioned | other.mentioned)
 
 
 KINDS = (

@@ -4,48 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import takewhile
 from typing import TypeAlias
 
 import libcst as cst
 
-from agui_reasoning.compat.codemod.facts import Facts
-from agui_reasoning.compat.codemod.names import Family, Step
+from agui_reasoning.compat.codemod.facts import Facts, walk
 
-__all__ = ["Anchor", "Guard", "Place", "Places", "Scope", "Use"]
+__all__ = ["Anchor", "Guard", "Place", "Places", "Scope", "covers"]
 
-ScopeNode: TypeAlias = cst.FunctionDef | cst.Lambda | cst.Module
+Scope: TypeAlias = cst.FunctionDef | cst.Lambda | cst.Module
 Anchor: TypeAlias = cst.BaseSmallStatement | cst.BaseCompoundStatement
 _COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
-_HEADERS = (cst.For, cst.While, cst.If, cst.With, cst.Match)
-
-
-@dataclass(eq=False)
-class Scope:
-    """A function, a lambda, or the module itself.
-
-    Attributes:
-        node: It.
-        parent: The scope around it.
-        owner: The class whose method it is.
-        receiver: What a method calls its object, ``None`` for static methods and all else.
-    """
-
-    node: ScopeNode
-    parent: Scope | None = None
-    owner: cst.ClassDef | None = None
-    receiver: str | None = None
-
-    def up(self) -> Iterator[Scope]:
-        """This scope and those around it, from the inside."""
-        scope: Scope | None = self
-        while scope is not None:
-            yield scope
-            scope = scope.parent
-
-    @property
-    def method(self) -> Scope | None:
-        """The nearest method that this is or is inside of."""
-        return next((scope for scope in self.up() if scope.receiver is not None), None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,45 +26,45 @@ class Guard:
     Attributes:
         node: The branch, loop, handler or case.
         tests: Its condition, split at ``and``, as source.
-        exprs: The nodes of the condition.
+        reads: The names, attributes and items that the condition reads, as source.
         loop: It repeats; a place in it may follow one that is behind it.
         inline: It is inside an expression.
     """
 
     node: cst.CSTNode
     tests: frozenset[str] = frozenset()
-    exprs: tuple[cst.CSTNode, ...] = ()
+    reads: frozenset[str] = frozenset()
     loop: bool = False
     inline: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Place:
-    """Where a site is.
+    """Where an event is made.
 
     Attributes:
-        scope: The innermost function around it.
         line: Line and column.
-        guards: The conditions between scope and site, from the inside.
+        scope: The innermost function around it.
+        guards: The conditions between scope and event, from the inside.
         anchor: What an assignment goes before; ``None`` where it would not run in time.
         top: The statement of the scope's own block that it is in.
         fixed: It runs when the definition around it does: a class body, a default, a decorator.
         compared: It is part of a comparison or an ``assert``.
+        iterable: It is what a comprehension goes over, where ``:=`` cannot stand.
         rescue: The ``try`` statements in whose handlers or ``finally`` it is.
         attempts: The ``try`` statements in whose body it is.
-        iterable: It is what a comprehension goes over, where ``:=`` cannot stand.
     """
 
-    scope: Scope
     line: tuple[int, int]
-    guards: tuple[Guard, ...]
-    anchor: Anchor | None
+    scope: Scope
     top: cst.CSTNode
+    guards: list[Guard] = field(default_factory=list)
+    anchor: Anchor | None = None
     fixed: bool = False
     compared: bool = False
-    rescue: frozenset[cst.CSTNode] = frozenset()
-    attempts: frozenset[cst.CSTNode] = frozenset()
     iterable: bool = False
+    rescue: set[cst.CSTNode] = field(default_factory=set)
+    attempts: set[cst.CSTNode] = field(default_factory=set)
 
     @property
     def inline(self) -> bool:
@@ -105,159 +76,134 @@ class Place:
         return {guard.node for guard in self.guards} <= {guard.node for guard in other.guards}
 
 
-@dataclass(eq=False, slots=True)
-class _Climb:
-    """What is collected on the way up from a site to its scope."""
-
-    guards: list[Guard] = field(default_factory=list)
-    anchor: Anchor | None = None
-    found: bool = False
-    fixed: bool = False
-    compared: bool = False
-    rescue: set[cst.CSTNode] = field(default_factory=set)
-    attempts: set[cst.CSTNode] = field(default_factory=set)
-    iterable: bool = False
-
-
 class Places:
-    """Locates nodes; keeps one `Scope` per function."""
+    """Locates nodes, and tells whether one place can come before another in the same call."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
-        self._scopes: dict[cst.CSTNode, Scope] = {}
+        self._code = facts.module.code_for_node
+        self._condition = lru_cache(None)(self._read_condition)
+        self._sets = lru_cache(None)(self._find_sets)
 
     def locate(self, node: cst.CSTNode) -> Place:
         """Find out where a node is."""
-        climb, top = _Climb(), node
+        place, found = Place(self._facts.line(node), self._facts.module, node), False
         for parent, child in self._facts.up(node):
-            if _is_scope(parent, child):
-                return Place(
-                    self.scope(parent),
-                    self._facts.line(node),
-                    tuple(climb.guards),
-                    climb.anchor,
-                    top,
-                    climb.fixed,
-                    climb.compared,
-                    frozenset(climb.rescue),
-                    frozenset(climb.attempts),
-                    climb.iterable,
-                )
-            self._step(climb, parent, child)
-            if not isinstance(parent, cst.IndentedBlock | cst.SimpleStatementSuite):
-                top = parent
-        raise AssertionError("a module is above every node")
+            if isinstance(parent, cst.FunctionDef | cst.Lambda) and child is parent.body:
+                place.scope = parent
+                break
+            self._note(place, parent, child)
+            if not found and isinstance(parent, cst.BaseSmallStatement | cst.BaseCompoundStatement):
+                found, place.anchor = True, self._anchor(parent, child)
+            if guard := self._guard(parent, child):
+                place.guards.append(guard)
+            if not isinstance(parent, cst.IndentedBlock | cst.SimpleStatementSuite | cst.Module):
+                place.top = parent
+        return place
 
-    def scope(self, node: cst.CSTNode) -> Scope:
-        """The scope of a function, lambda or module node."""
-        assert isinstance(node, cst.FunctionDef | cst.Lambda | cst.Module)
-        if node not in self._scopes:
-            self._scopes[node] = self._new_scope(node)
-        return self._scopes[node]
+    def reaches(self, start: Place, use: Place) -> bool:
+        """Whether what a START leaves behind can be there when another place runs.
 
-    def _new_scope(self, node: ScopeNode) -> Scope:
-        outer = next((up for up, child in self._facts.up(node) if _is_scope(up, child)), None)
-        scope = Scope(node, None if outer is None else self.scope(outer))
-        if isinstance(node, cst.FunctionDef):
-            owner = next((up for up, _ in self._facts.up(self._facts.parent(node))), None)
-            if isinstance(owner, cst.ClassDef):
-                scope.owner = owner
-                scope.receiver = _receiver(node)
-        return scope
+        In a loop a START can also come after it, if the place is skipped the first time.
+        """
+        shared = {guard.node for guard in use.guards}
+        loop = next((guard.node for guard in start.guards if guard.loop and guard.node in shared), None)
+        if use.line < start.line:
+            return loop is not None and _is_conditional(use, loop)
+        tests = {test for guard in use.guards for test in guard.tests}
+        reads = {name for guard in use.guards for name in guard.reads}
+        return loop is not None or all(
+            guard.loop
+            or guard.node in shared
+            or (guard.tests and guard.tests <= tests)
+            or not reads.isdisjoint(self._sets(guard.node))
+            for guard in start.guards
+        )
 
-    def _step(self, climb: _Climb, parent: cst.CSTNode, child: cst.CSTNode) -> None:
+    def ends(self, start: Place, end: Place) -> bool:
+        """Whether an END can come after a START."""
+        if end.line > start.line:
+            return self.reaches(start, end)
+        around = {guard.node for guard in end.guards}
+        loop = next((guard.node for guard in start.guards if guard.loop and guard.node in around), None)
+        return loop is not None and _is_conditional(start, loop)
+
+    def _note(self, place: Place, parent: cst.CSTNode, child: cst.CSTNode) -> None:
         if isinstance(parent, cst.Comparison | cst.Assert):
-            climb.compared = True
+            place.compared = True
         elif isinstance(parent, cst.ClassDef | cst.FunctionDef):
-            climb.fixed = True
+            place.fixed = True
         elif isinstance(parent, cst.CompFor) and child is parent.iter:
-            climb.iterable = True
+            place.iterable = True
         elif isinstance(parent, cst.Try | cst.TryStar):
-            (climb.attempts if child is parent.body else climb.rescue).add(parent)
-        if not climb.found and isinstance(parent, cst.BaseSmallStatement | cst.BaseCompoundStatement):
-            climb.found = True
-            climb.anchor = self._anchor(parent, child)
-        guard = self._guard(parent, child)
-        if guard is not None:
-            climb.guards.append(guard)
+            (place.attempts if child is parent.body else place.rescue).add(parent)
 
     def _anchor(self, parent: Anchor, child: cst.CSTNode) -> Anchor | None:
         """A header runs once, before what it heads: not that of ``while`` and ``elif``."""
-        if isinstance(parent, cst.While):
+        if isinstance(parent, cst.While) or isinstance(child, cst.MatchCase | cst.ExceptHandler):
             return None
-        if isinstance(parent, cst.If) and isinstance(self._facts.parent(parent), cst.If):
-            return None
-        return None if isinstance(child, cst.MatchCase | cst.ExceptHandler) else parent
+        is_elif = isinstance(parent, cst.If) and isinstance(self._facts.parent(parent), cst.If)
+        return None if is_elif else parent
 
     def _guard(self, parent: cst.CSTNode, child: cst.CSTNode) -> Guard | None:
         match parent:
             case cst.If(test=test, body=body, orelse=orelse):
                 if child is body:
-                    return Guard(body, self._tests(test), (test,))
-                return Guard(child, self._tests(test, "not "), (test,)) if child is orelse else None
+                    return Guard(body, *self._condition(test, ""))
+                return Guard(child, *self._condition(test, "not ")) if child is orelse else None
             case cst.For(body=body) | cst.While(body=body):
                 return Guard(parent, loop=True) if child is body else None
             case cst.ExceptHandler():
                 return Guard(parent)
             case cst.MatchCase(pattern=pattern, body=body):
-                code = self._facts.module.code_for_node(pattern)
-                return Guard(parent, frozenset({code}), (pattern,), inline=child is not body)
-        return self._inline_guard(parent, child)
-
-    def _inline_guard(self, parent: cst.CSTNode, child: cst.CSTNode) -> Guard | None:
-        match parent:
-            case cst.IfExp(test=test, body=body):
-                tests = self._tests(test, "" if child is body else "not ")
-                return None if child is test else Guard(child, tests, (test,), inline=True)
-            case cst.BooleanOperation(left=left, right=right):
-                return Guard(right, self._tests(left), (left,), inline=True) if child is right else None
-            case cst.CompFor() if isinstance(self._facts.parent(parent), cst.CompFor):
-                return Guard(parent, loop=True, inline=True)
-            case cst.CompFor(iter=over) if child is not over:
+                return Guard(parent, *self._condition(pattern, ""), inline=child is not body)
+            case cst.IfExp(test=test, body=body) if child is not test:
+                return Guard(child, *self._condition(test, "" if child is body else "not "), inline=True)
+            case cst.BooleanOperation(left=left, right=right) if child is right:
+                return Guard(right, *self._condition(left, ""), inline=True)
+            case cst.CompFor() if child is not parent.iter or isinstance(
+                self._facts.parent(parent), cst.CompFor
+            ):
                 return Guard(parent, loop=True, inline=True)
         if isinstance(parent, _COMPREHENSIONS) and not isinstance(child, cst.CompFor):
             return Guard(parent, loop=True, inline=True)
         return None
 
-    def _tests(self, test: cst.BaseExpression, prefix: str = "") -> frozenset[str]:
-        parts: Sequence[cst.BaseExpression] = [test] if prefix else list(_conjuncts(test))
-        return frozenset(prefix + self._facts.module.code_for_node(part) for part in parts)
+    def _read_condition(self, test: cst.CSTNode, prefix: str) -> tuple[frozenset[str], frozenset[str]]:
+        parts: Sequence[cst.CSTNode] = [test] if prefix else list(_conjuncts(test))
+        read = (node for node in walk(test) if isinstance(node, cst.Name | cst.Attribute | cst.Subscript))
+        return frozenset(prefix + self._code(part) for part in parts), frozenset(map(self._code, read))
+
+    def _find_sets(self, block: cst.CSTNode) -> frozenset[str]:
+        return frozenset(targets(block, self._facts.module))
 
 
-@dataclass(eq=False, slots=True)
-class Use:
-    """One step of one family at one place: an event that is made, or a call of what makes it.
-
-    Attributes:
-        node: The call or dict.
-        place: Where it is.
-        family: Whose id it needs.
-        step: What it does to the span or message.
-        explicit: The id it has already, as source.
-    """
-
-    node: cst.CSTNode
-    place: Place
-    family: Family
-    step: Step
-    explicit: str | None = None
+def targets(block: cst.CSTNode, module: cst.Module) -> Iterator[str]:
+    """What is assigned to in a block, as source."""
+    for node in walk(block):
+        if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.NamedExpr):
+            target = node.target
+            parts = target.elements if isinstance(target, cst.Tuple | cst.List) else ()
+            yield from map(module.code_for_node, (part.value for part in parts) if parts else (target,))
 
 
-def _is_scope(parent: cst.CSTNode, child: cst.CSTNode) -> bool:
-    if isinstance(parent, cst.FunctionDef | cst.Lambda):
-        return child is parent.body
-    return isinstance(parent, cst.Module)
+def covers(start: Place, use: Place) -> bool:
+    """Whether a place runs only after a START has: then a variable needs no value before it."""
+    shared = {guard.node for guard in use.guards}
+    return (
+        start.line <= use.line
+        and not start.inline
+        and not use.rescue & start.attempts
+        and all(guard.node in shared for guard in start.guards)
+    )
 
 
-def _receiver(node: cst.FunctionDef) -> str | None:
-    marks = {mark.decorator.value for mark in node.decorators if isinstance(mark.decorator, cst.Name)}
-    parameters = [*node.params.posonly_params, *node.params.params]
-    if marks & {"staticmethod", "classmethod"} or node.name.value == "__new__" or not parameters:
-        return None
-    return parameters[0].name.value
+def _is_conditional(place: Place, loop: cst.CSTNode) -> bool:
+    """Whether there is a condition between a place and a loop around it."""
+    return any(not guard.loop for guard in takewhile(lambda guard: guard.node is not loop, place.guards))
 
 
-def _conjuncts(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+def _conjuncts(test: cst.CSTNode) -> Iterator[cst.CSTNode]:
     if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
         yield from _conjuncts(test.left)
         yield from _conjuncts(test.right)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
 
 import libcst as cst
 
-from agui_reasoning.compat.codemod.edits import assignment, before, without_repeats
-from agui_reasoning.compat.codemod.facts import text_of
-from agui_reasoning.compat.codemod.names import BY_CLASS, CLASS_NAME, KINDS, Kind
+from agui_reasoning.compat.codemod.facts import text_of, walk
+from agui_reasoning.compat.codemod.names import BY_CLASS, CLASS_NAME, Kind
 from agui_reasoning.compat.codemod.session import Session
 
 __all__ = ["rename_references"]
@@ -24,41 +21,40 @@ _KNOWS_TYPES = frozenset(
 )
 _KNOWS_TYPES |= {"add", "append", "get", "index", "count", "register", "on", "subscribe"}
 _KNOWS_TYPES |= {"debug", "info", "warning", "error", "exception", "log"}
-_NEW_NAMES = frozenset({kind.new_class for kind in KINDS} | {kind.new_type for kind in KINDS})
 
 
-def rename_references(session: Session, kept: frozenset[str], old: set[str], made: set[cst.CSTNode]) -> None:
+def rename_references(session: Session, old: set[str], made: set[cst.CSTNode]) -> None:
     """Rename what the names stand for.
 
     Args:
         session: The file.
-        kept: Old names that stay.
         old: Old names that the file imports under these very names.
         made: The nodes that make events.
     """
     for node in session.facts.nodes:
-        if isinstance(node, cst.Name):
-            _name(session, node, kept)
-        elif isinstance(node, cst.Attribute):
-            _attribute(session, node, made)
-        elif isinstance(node, cst.SimpleString):
-            _annotation(session, node, kept, old)
-        elif isinstance(node, cst.MatchClass):
-            _pattern(session, node)
-        elif isinstance(node, cst.ClassDef):
-            _own_model(session, node)
-    _repeats(session)
+        match node:
+            case cst.Name():
+                _name(session, node)
+            case cst.Attribute():
+                _attribute(session, node, made)
+            case cst.SimpleString():
+                _annotation(session, node, old)
+            case cst.MatchClass():
+                _pattern(session, node)
+            case cst.ClassDef():
+                _own_model(session, node)
+            case cst.Dict() | cst.Match():
+                _repeated_keys(session, node)
 
 
-def _name(session: Session, node: cst.Name, kept: frozenset[str]) -> None:
+def _name(session: Session, node: cst.Name) -> None:
     facts = session.facts
     kind = BY_CLASS.get(node.value)
     if kind is None or not facts.imported(node) or facts.class_kind(node) is not kind:
         return
     if isinstance(facts.parent(node), cst.ImportAlias | cst.AsName):
         return
-    if node.value not in kept:
-        session.edits.add(node, lambda name: name.with_changes(value=kind.new_class))
+    session.edits.add(node, lambda name: name.with_changes(value=kind.new_class))
     _class_use(session, node)
 
 
@@ -126,29 +122,9 @@ def _title_read(session: Session, node: cst.Attribute) -> None:
             test = above.test
         elif isinstance(above, cst.MatchCase) and child is above.body:
             test = above.pattern
-        if test is not None and any(_starts_span(session, part) for part in _walk(test)):
+        if test is not None and any(_starts_span(session, part) for part in walk(test)):
             session.find(node, "title_read", f"{session.code(node)} is read.")
             return
-    if _is_asserted(session, node):
-        session.find(node, "title_read", f"{session.code(node)} is read.")
-
-
-def _is_asserted(session: Session, node: cst.Attribute) -> bool:
-    """Whether the same function asserts before that the object is the START."""
-    facts, event = session.facts, session.code(node.value)
-    function = facts.above(node, cst.FunctionDef)
-    for check in facts.of_type(cst.Assert):
-        parts = list(_walk(check.test))
-        if (
-            facts.above(check, cst.FunctionDef) is function
-            and facts.line(check) < facts.line(node)
-            and any(_starts_span(session, part) for part in parts)
-            and any(
-                isinstance(part, cst.Name | cst.Subscript) and session.code(part) == event for part in parts
-            )
-        ):
-            return True
-    return False
 
 
 def _starts_span(session: Session, node: cst.CSTNode) -> bool:
@@ -162,7 +138,7 @@ def _own_model(session: Session, node: cst.ClassDef) -> None:
     kind = facts.own_kind(node)
     if kind is None:
         return
-    fields = {name.value for name in _walk(node.body) if isinstance(name, cst.Name)}
+    fields = {name.value for name in walk(node.body) if isinstance(name, cst.Name)}
     bases = {facts.core(base.value) for base in node.bases}
     if "BaseEvent" not in bases and fields.isdisjoint({"message_id", "messageId"}):
         session.find(node.name, "own_model", f"{node.name.value} declares {kind.old_type} itself.")
@@ -171,22 +147,17 @@ def _own_model(session: Session, node: cst.ClassDef) -> None:
 # -- annotations that are strings
 
 
-def _annotation(session: Session, node: cst.SimpleString, kept: frozenset[str], old: set[str]) -> None:
+def _annotation(session: Session, node: cst.SimpleString, old: set[str]) -> None:
     facts = session.facts
-    names = {name for name in BY_CLASS if name not in kept and (name in old or facts.has_star)}
     text = text_of(node) or ""
-    if not names or not CLASS_NAME.search(text):
+    if not old or not CLASS_NAME.search(text):
         return
-    if (
-        facts.above(node, cst.Annotation) is None
-        and not _is_cast(session, node)
-        and not _in_all(session, node)
-    ):
-        if text in names:
-            session.find(node, "string_left", f"The string {session.code(node)} is the name of a class.")
-        return
-    new = CLASS_NAME.sub(lambda found: _renamed(found, names), node.value)
-    session.edits.add(node, lambda string: string.with_changes(value=new))
+    inside = facts.above(node, cst.Annotation) is not None
+    if inside or _is_cast(session, node) or _in_all(session, node):
+        new = CLASS_NAME.sub(lambda found: _renamed(found, old), node.value)
+        session.edits.add(node, lambda string: string.with_changes(value=new))
+    elif text in old:
+        session.find(node, "string_left", f"The string {session.code(node)} is the name of a class.")
 
 
 def _renamed(found: re.Match[str], names: set[str]) -> str:
@@ -216,100 +187,39 @@ def _in_all(session: Session, node: cst.SimpleString) -> bool:
 
 def _pattern(session: Session, node: cst.MatchClass) -> None:
     """``case ThinkingStartEvent(title=t)``: there is no title to match any more."""
-    if not _starts_span(session, node.cls):
-        return
     title = next((item for item in node.kwds if item.key.value == "title"), None)
-    case = session.facts.above(node, cst.MatchCase)
-    if title is None or case is None:
-        return
-    capture = title.pattern
-    is_name = isinstance(capture, cst.MatchAs) and capture.pattern is None
-    in_guard = case.guard is not None and is_name and _uses(case.guard, capture)
-    if not is_name or in_guard or isinstance(case.body, cst.SimpleStatementSuite):
+    if title is not None and _starts_span(session, node.cls):
         session.find(title, "title_read", "The pattern asks for a title, so it matches nothing now.")
-        return
-    session.edits.add(node, _without_title)
-    assert isinstance(capture, cst.MatchAs)
-    if capture.name is not None and _uses(case.body, capture):
-        session.find(title, "title_read", f"{capture.name.value} is None now.")
-        none = assignment(capture.name.value, "None")
-        session.edits.add(case.body.body[0], before([none], own_lines=True))
-
-
-def _uses(node: cst.CSTNode, capture: Any) -> bool:
-    name = capture.name.value if capture.name is not None else None
-    return any(isinstance(inner, cst.Name) and inner.value == name for inner in _walk(node))
-
-
-def _without_title(node: cst.MatchClass) -> cst.MatchClass:
-    kept = [item for item in node.kwds if item.key.value != "title"]
-    if kept:
-        kept[-1] = kept[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
-        return node.with_changes(kwds=kept)
-    patterns = list(node.patterns)
-    if patterns:
-        patterns[-1] = patterns[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
-    return node.with_changes(kwds=(), patterns=patterns)
 
 
 # -- what a rename makes equal
-
-
-def _repeats(session: Session) -> None:
-    facts = session.facts
-    edit = without_repeats(facts.module, _NEW_NAMES)
-    for node in facts.nodes:
-        if isinstance(node, cst.Tuple | cst.List | cst.Set):
-            values = [element.value for element in node.elements]
-        elif isinstance(node, cst.Subscript):
-            values = [item.slice.value for item in node.slice if isinstance(item.slice, cst.Index)]
-        else:
-            _repeated_keys(session, node)
-            continue
-        if _becomes_repeated(session, values):
-            session.edits.add(node, edit)
 
 
 def _kind(session: Session, node: cst.CSTNode) -> Kind | None:
     return session.facts.class_kind(node) or session.facts.type_kind(node)
 
 
-def _becomes_repeated(session: Session, values: list[cst.BaseExpression]) -> bool:
-    codes = [session.code(value) for value in values]
-    for value, code in zip(values, codes, strict=True):
-        kind = _kind(session, value)
-        if kind is not None and _new_code(code, kind) in set(codes) - {code}:
-            return True
-    return False
-
-
 def _new_code(code: str, kind: Kind) -> str:
     return code.replace(kind.old_class, kind.new_class).replace(kind.old_type, kind.new_type)
 
 
-def _repeated_keys(session: Session, node: cst.CSTNode) -> None:
+def _repeated_keys(session: Session, node: cst.Dict | cst.Match) -> None:
     if isinstance(node, cst.Dict):
         keys: list[cst.CSTNode] = [item.key for item in node.elements if isinstance(item, cst.DictElement)]
-    elif isinstance(node, cst.Match):
-        keys = [_subject(case.pattern) for case in node.cases if case.guard is None]
     else:
+        keys = [_subject(case.pattern) for case in node.cases if case.guard is None]
+    kinds = [_kind(session, key) for key in keys]
+    if not any(kinds):
         return
     codes = [session.code(key) for key in keys]
-    for key, code in zip(keys, codes, strict=True):
-        kind = _kind(session, key)
-        if kind is not None and _new_code(code, kind) in set(codes) - {code}:
-            session.find(
-                key, "duplicate_handler", f"{kind.new_type} is handled here and elsewhere in the same place."
-            )
+    there = set(codes)
+    for key, code, kind in zip(keys, codes, kinds, strict=True):
+        if kind is not None and _new_code(code, kind) in there - {code}:
+            message = f"{kind.new_type} is handled here and elsewhere in the same place."
+            session.find(key, "duplicate_handler", message)
 
 
 def _subject(pattern: cst.MatchPattern) -> cst.CSTNode:
     if isinstance(pattern, cst.MatchClass):
         return pattern.cls
     return pattern.value if isinstance(pattern, cst.MatchValue) else pattern
-
-
-def _walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    yield node
-    for child in node.children:
-        yield from _walk(child)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from agui_reasoning.compat.codemod.names import Family
-
-__all__ = ["ADVICE", "FIXED", "Finding", "Migration", "Severity"]
+__all__ = ["ADVICE", "Finding", "Migration", "Severity"]
 
 Severity: TypeAlias = Literal["error", "decide", "note"]
 """``error``: the file could not be read. ``decide``: a person has to. ``note``: done, and worth knowing."""
@@ -60,32 +58,36 @@ class Migration:
         return self.after != self.before
 
 
-_OWN_IDS = "Pass the ids in from where one run begins, and give every run its own."
+_BY_HAND = (
+    "The file is left as it is. Pass the ids on by hand; or let the server run with ag-ui-protocol 0.x and "
+    "put `agui-reasoning proxy` in front of it. If its events are dicts, ThinkingUpgradeMiddleware serves, too."
+)
 ADVICE: dict[str, tuple[Severity, str]] = {
     "does_not_parse": ("error", "Correct the file, or leave it out; the others are done."),
     "not_lossless": (
         "decide",
         "Rewrite this file by hand; the documentation has a table of what became of what.",
     ),
+    "not_rewritten": ("decide", "Rewrite this file by hand, and report it, please; the others are done."),
     "too_deep": ("decide", "Rewrite this file by hand, or break up its longest chain first."),
-    "fixed_id": (
+    "ids_cross_functions": ("decide", _BY_HAND),
+    "mixed_ids": (
         "decide",
-        "The stream is valid, but a client puts all thoughts with that id into one message, "
-        "those of one run and those of later turns. " + _OWN_IDS,
+        "The file is left as it is. Give the START and all that belongs to it one id, or none of them.",
     ),
-    "fixed_span": ("note", "Spans may use an id again and no message is made of them: nothing is lost."),
-    "shared_object": (
+    "compared_event": (
         "decide",
-        "Right when one object serves one stream. If runs share it, keep the ids in the run instead.",
+        "The file is left as it is. Ids are random: compare the types and the texts, not whole events.",
     ),
-    "never_started": ("decide", "Emit the START with the same id first, or the stream is refused."),
-    "never_ended": ("decide", "Emit the END with the same id, or the stream is refused at RUN_FINISHED."),
-    "mixed_ids": ("decide", "Use one expression for the id in the START and in all that belongs to it."),
+    "positional_argument": (
+        "decide",
+        "The file is left as it is. The classes take their members by name only: correct the call first.",
+    ),
+    "name_taken": ("decide", "The file is left as it is. Rename what has the name of an event now."),
     "shared_id": (
         "decide",
         "Give the reasoning message an id of its own, or a client puts both into one message.",
     ),
-    "compared_event": ("decide", "Ids are random: compare the types and the texts, not whole events."),
     "title_dropped": ("note", "Keep it with --keep-title, or send it as a step if people should see it."),
     "title_read": ("decide", "Remove it: REASONING_START has no title."),
     "string_left": (
@@ -106,11 +108,6 @@ ADVICE: dict[str, tuple[Severity, str]] = {
         "If that module passes on what ag_ui.core has, migrate it together with this file.",
     ),
     "duplicate_handler": ("decide", "Keep one of the two: only one of them is used now."),
-    "name_taken": ("note", "The old name stays in use here; rename it when it suits you."),
-    "signature_changed": ("note", "Callers outside the files that were given must pass the id as well."),
-    "spread": ("note", "An id inside what is unpacked wins over the one that was added."),
+    "spread": ("note", "What is unpacked must not hold an id, or the call fails."),
 }
 """What each code weighs, and what to do about it."""
-
-FIXED: dict[Family, str] = {"span": "fixed_span", "message": "fixed_id"}
-"""The code of a fixed id: it matters where a client makes a message of it."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import libcst as cst
 
 from agui_reasoning.compat.codemod.edits import Edits
 from agui_reasoning.compat.codemod.facts import Facts
-from agui_reasoning.compat.codemod.names import Family, Taint
 from agui_reasoning.compat.codemod.report import ADVICE, Finding
 
 __all__ = ["Session"]
@@ -21,28 +19,23 @@ class Session:
 
     Attributes:
         facts: What its names mean.
-        others: The sources of the other files, for names that are used there.
-        tainted: For each family, what must use the fixed id.
         keep_title: Keep titles as metadata.
         edits: What will be changed.
         findings: What a person should see.
+        imports_uuid4: The name under which ``uuid4`` is to be imported; empty where no id is made.
     """
 
     facts: Facts
-    others: tuple[bytes, ...]
-    tainted: Mapping[Family, Taint]
     keep_title: bool = False
     edits: Edits = field(default_factory=Edits)
     findings: list[Finding] = field(default_factory=list)
+    imports_uuid4: str = ""
 
     def find(self, node: cst.CSTNode, code: str, message: str) -> None:
         """Report something about a node."""
-        self.find_at(self.facts.line(node), code, message)
-
-    def find_at(self, line: tuple[int, int], code: str, message: str) -> None:
-        """Report something about a place."""
         severity, advice = ADVICE[code]
-        self.findings.append(Finding(self.facts.path, *line, code, severity, message, advice))
+        line, column = self.facts.line(node)
+        self.findings.append(Finding(self.facts.path, line, column, code, severity, message, advice))
 
     def code(self, node: cst.CSTNode) -> str:
         """A node's source."""

@@ -13,9 +13,6 @@ from agui_reasoning.compat.codemod.edits import (
     drop_item,
     insert_argument,
     insert_item,
-    replace_argument,
-    replace_item,
-    set_argument,
 )
 from agui_reasoning.compat.codemod.facts import Facts, text_of
 from agui_reasoning.compat.codemod.names import Kind
@@ -66,16 +63,31 @@ class Site:
         return self.value(*_IDS)
 
 
-def find_sites(facts: Facts) -> list[Site]:
-    """All places of a module where one of the events is made."""
-    found = (_call(facts, node) if isinstance(node, cst.Call) else _dict(facts, node) for node in facts.nodes)
-    return [site for site in found if site is not None]
+def find_sites(session: Session) -> list[Site] | None:
+    """All places of a module where one of the events is made; ``None`` if a call of one cannot be right."""
+    facts, found = session.facts, []
+    for node in facts.nodes:
+        site = _call(facts, node) if isinstance(node, cst.Call) else _dict(facts, node)
+        if site is None:
+            continue
+        found.append(site)
+        if isinstance(node, cst.Call) and _is_positional(facts, node):
+            message = f"{site.kind.new_class} is given a member by its place."
+            session.find(node, "positional_argument", message)
+            return None
+    return found
+
+
+def _is_positional(facts: Facts, call: cst.Call) -> bool:
+    by_place = any(arg.keyword is None and not arg.star for arg in call.args)
+    return by_place and not _is_dict(facts, call.func)
 
 
 def _call(facts: Facts, node: cst.Call) -> Site | None:
-    model = facts.model(node.func)
-    if model is not None:
-        return Site(node, model.kind, "wire" if model.own else "model")
+    if (kind := facts.class_kind(node.func)) is not None:
+        return Site(node, kind, "model")
+    if (own := facts.own_model(node.func)) is not None:
+        return Site(node, own, "wire")
     if facts.core(node.func) == "BaseEvent" or _is_dict(facts, node.func):
         for arg in node.args:
             if arg.keyword is not None and arg.keyword.value == "type":
@@ -109,13 +121,10 @@ def complete(session: Session, site: Site, identifier: str | None) -> None:
     add = _adder(session, site)
     if site.kind.family == "message" and site.kind.step == "start":
         _set_role(session, site, add)
-    if identifier is not None and site.explicit is not None:
-        new = cst.parse_expression(identifier)
-        session.edits.add(site.explicit, lambda node: new)
-    elif identifier is not None:
+    if identifier is not None:
         add(_ID_NAMES[site.style], identifier)
-    _take_title(session, site)
-    if identifier is not None and isinstance(site.node, cst.Call) and _unpacks(site):
+    _take_title(session, site, add)
+    if identifier is not None and _unpacks(site):
         session.find(site.node, "spread", f"{site.kind.new_class} is made of what is unpacked here.")
 
 
@@ -127,8 +136,6 @@ def _adder(session: Session, site: Site) -> Callable[[str, str], None]:
         return lambda name, value: session.edits.add(
             site.node, insert_item(index, f"{quote}{name}{quote}", value)
         )
-    if _unpacks(site) and site.style == "model":
-        return lambda name, value: session.edits.add(site.node, _insert_before_unpacked(name, value))
     return lambda name, value: session.edits.add(site.node, insert_argument(index, name, value))
 
 
@@ -142,33 +149,8 @@ def _quote(site: Site) -> str:
     return '"'
 
 
-def _insert_before_unpacked(name: str, value: str) -> Callable[[cst.Call], cst.Call]:
-    """``f(**data)`` becomes ``f(**{"name": value, **data})``: an id in the data wins."""
-
-    def edit(node: cst.Call) -> cst.Call:
-        args = [
-            arg.with_changes(
-                value=cst.Dict(
-                    [
-                        cst.DictElement(cst.SimpleString(f'"{name}"'), cst.parse_expression(value)),
-                        cst.StarredDictElement(arg.value),
-                    ]
-                )
-            )
-            if arg.star == "**" and arg is last
-            else arg
-            for last in [next(arg for arg in reversed(node.args) if arg.star == "**")]
-            for arg in node.args
-        ]
-        return node.with_changes(args=args)
-
-    return edit
-
-
 def _unpacks(site: Site) -> bool:
-    if isinstance(site.node, cst.Call):
-        return any(arg.star == "**" for arg in site.node.args)
-    return any(isinstance(element, cst.StarredDictElement) for element in site.node.elements)
+    return isinstance(site.node, cst.Call) and any(arg.star == "**" for arg in site.node.args)
 
 
 def _set_role(session: Session, site: Site, add: Callable[[str, str], None]) -> None:
@@ -177,29 +159,19 @@ def _set_role(session: Session, site: Site, add: Callable[[str, str], None]) -> 
     if given is None:
         add("role", role)
     elif text_of(given) != "reasoning":
-        if isinstance(site.node, cst.Call):
-            session.edits.add(site.node, set_argument("role", role))
-        else:
-            session.edits.add(given, lambda node: cst.SimpleString(role))
+        session.edits.add(given, lambda node: cst.SimpleString(role))
 
 
-def _take_title(session: Session, site: Site) -> None:
+def _take_title(session: Session, site: Site, add: Callable[[str, str], None]) -> None:
     title = site.value("title")
     if title is None or site.kind.family != "span" or site.kind.step != "start":
         return
     if session.keep_title and site.value("metadata") is None and session.code(title) != "None":
-        _keep_title(session, site, session.code(title))
-        return
-    session.find(title, "title_dropped", "REASONING_START has no title.")
+        # Where `ThinkingUpgrader` keeps it, too.
+        quote = _quote(site)
+        key, member = f"{quote}{TITLE_KEY}{quote}", f"{quote}title{quote}"
+        add("metadata", f"{{{key}: {{{member}: {session.code(title)}}}}}")
+    else:
+        session.find(title, "title_dropped", "REASONING_START has no title.")
     drop = drop_argument if isinstance(site.node, cst.Call) else drop_item
     session.edits.add(site.node, drop("title"))
-
-
-def _keep_title(session: Session, site: Site, title: str) -> None:
-    """Where `ThinkingUpgrader` keeps it, too."""
-    quote = _quote(site)
-    metadata = f"{{{quote}{TITLE_KEY}{quote}: {{{quote}title{quote}: {title}}}}}"
-    if isinstance(site.node, cst.Call):
-        session.edits.add(site.node, replace_argument("title", "metadata", metadata))
-    else:
-        session.edits.add(site.node, replace_item("title", f"{quote}metadata{quote}", metadata))
