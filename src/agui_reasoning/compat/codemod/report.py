@@ -60,7 +60,7 @@ class Migration:
 
 _BY_HAND = (
     "The file is left as it is. Pass the ids on by hand; or let the server run with ag-ui-protocol 0.x and "
-    "put `agui-reasoning proxy` in front of it. If its events are dicts, ThinkingUpgradeMiddleware serves, too."
+    "put `agui-reasoning proxy` in front of it. Where events are dicts, ThinkingUpgradeMiddleware does."
 )
 ADVICE: dict[str, tuple[Severity, str]] = {
     "does_not_parse": ("error", "Correct the file, or leave it out; the others are done."),
