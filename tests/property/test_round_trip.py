@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import count
+from itertools import count, groupby
 from typing import Any
 
 import pytest
@@ -120,6 +120,35 @@ def test_merged_reasoning_never_comes_back_as_something_it_was_not(conversation:
         for part in turn.parts:
             if isinstance(part, ReasoningPart) and part.status == "complete":
                 assert replace(part, ext=None) in [replace(original, ext=None) for original in originals]
+
+
+def in_one_stretch(part: ReasoningPart) -> ReasoningPart:
+    """The same unit, if it had not resumed: it is shown in one message."""
+    stretches = groupby(part.segments, key=lambda segment: (segment.channel, segment.index))
+    return replace(part, segments=tuple(next(segments) for _, segments in stretches))
+
+
+def with_one_text(parts: list[Part]) -> list[Part]:
+    """The same response with at most one reasoning message that shows anything."""
+    kept: list[Part] = []
+    shown = False
+    for part in parts:
+        if isinstance(part, ReasoningPart) and part.text.strip():
+            if shown and not (part.opaque or part.item_id):
+                continue
+            part, shown = (replace(part, segments=()) if shown else in_one_stretch(part)), True
+        kept.append(part)
+    return kept
+
+
+@settings(max_examples=examples(200))
+@given(conversations)
+def test_merging_loses_nothing_of_answers_with_one_text_of_reasoning(conversation: list[list[Part]]) -> None:
+    conversation = [with_one_text(parts) for parts in conversation]
+    restored = restore(FRONT_ENDS["tanstack"](history(conversation))).turns
+    expected = [parts for parts in conversation if any(isinstance(p, ReasoningPart) for p in parts)]
+    kept = [turn for turn in restored if any(isinstance(p, ReasoningPart) for p in turn.parts)]
+    assert [essentials(list(turn.parts)) for turn in kept] == [essentials(parts) for parts in expected]
 
 
 @given(delta_lists)

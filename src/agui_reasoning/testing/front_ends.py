@@ -37,19 +37,18 @@ def assistant_ui(messages: Given) -> Messages:
 def tanstack(messages: Given) -> Messages:
     """TanStack: all reasoning of an answer merged into one, under another id, with the last value.
 
-    Nothing says any more what belongs to a subagent.
+    The value of an answer becomes reasoning without text. Answers of calls alone become part of the next one
+    with text. Nothing says any more what belongs to a subagent.
     """
     returned: Messages = []
     for bubble in _bubbles(_client_order(_plain(messages))):
         reasoning = [message for message in bubble if message["role"] == "reasoning"]
+        answers = [message for message in bubble if message["role"] not in ("reasoning", "tool")]
         if reasoning:
             returned.append(_merged(reasoning))
-        for message in bubble:
-            message.pop("subagentRunId", None)
-            if message["role"] == "tool":
-                message["id"] = f"tool-{message['toolCallId']}"
-            if message["role"] != "reasoning":
-                returned.append(message)
+        returned += [_value_of(message) for message in answers if "encryptedValue" in message]
+        returned += map(_bare, _under_one_id(answers))
+        returned += [_renamed(message) for message in bubble if message["role"] == "tool"]
     return returned
 
 
@@ -122,6 +121,47 @@ def _merged(reasoning: Messages) -> dict[str, Any]:
     }
     values = [message["encryptedValue"] for message in reasoning if message.get("encryptedValue")]
     return {**merged, "encryptedValue": values[-1]} if values else merged
+
+
+def _value_of(message: Mapping[str, Any]) -> dict[str, Any]:
+    name = f"{message['id']}-reasoning-0"
+    return {"id": name, "role": "reasoning", "content": "", "encryptedValue": message["encryptedValue"]}
+
+
+def _under_one_id(answers: Messages) -> Messages:
+    """Calls alone wait for the next answer with text, and come with it."""
+    told: Messages = []
+    waiting: list[Any] = []
+    for message in answers:
+        alone = message["role"] == "assistant" and not _text(message)
+        waiting += message.get("toolCalls", ()) if alone else ()
+        if not alone and message["role"] == "assistant":
+            calls = [*waiting, *message.get("toolCalls", ())]
+            waiting = []
+            told.append(message | ({"toolCalls": calls} if calls else {}))
+        elif not alone:
+            told.append(message)
+    if waiting:
+        last = next(message for message in reversed(answers) if message.get("toolCalls"))
+        told.append(last | {"toolCalls": waiting})
+    return told
+
+
+def _bare(message: dict[str, Any]) -> dict[str, Any]:
+    """What calls say beside themselves moves to the metadata of their message; values on answers are gone."""
+    kept = {key: value for key, value in message.items() if key not in ("encryptedValue", "subagentRunId")}
+    if message["role"] != "assistant":
+        return {key: value for key, value in message.items() if key != "subagentRunId"}
+    calls = message.get("toolCalls", ())
+    moved = {call["id"]: call.pop("metadata") for call in calls if "metadata" in call}
+    own = {"tanstack": {"toolCallMetadata": moved}} if moved else {}
+    metadata = {**message.get("metadata", {}), **own}
+    return {**kept, "metadata": metadata} if metadata else kept
+
+
+def _renamed(result: dict[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in result.items() if key != "subagentRunId"}
+    return kept | {"id": f"tool-{result['toolCallId']}"}
 
 
 def _bubbles(messages: Messages) -> list[Messages]:

@@ -96,8 +96,21 @@ def test_assistant_ui_folds_calls_into_nothing_but_an_answer() -> None:
 
 def test_tanstack_merges_reasoning_and_keeps_the_last_value() -> None:
     returned = tanstack(LOOP)
-    assert ids(returned) == ["u", "r1-reasoning-1a2b", "a1", "tool-tc1", "a2", "tool-tc2", "m3"]
+    assert ids(returned) == ["u", "r1-reasoning-1a2b", "m3-reasoning-0", "m3", "tool-tc1", "tool-tc2"]
     assert returned[1] == reasoning("r1-reasoning-1a2b", "One.Two.Three.", "v3")
+
+
+def test_tanstack_keeps_the_value_of_an_answer_as_reasoning_without_text() -> None:
+    assert tanstack(LOOP)[2] == reasoning("m3-reasoning-0", "", "t3")
+
+
+def test_tanstack_keeps_calls_alone_with_the_next_answer_and_moves_what_they_say() -> None:
+    asked = calls("a1", "tc1", encryptedValue="c1", metadata={"k": 2})
+    kept = calls("m3", "tc1", encryptedValue="c1")
+    moved = {"tanstack": {"toolCallMetadata": {"tc1": {"k": 2}}}}
+    answered = tanstack([USER, asked, result("tc1"), said("m3", "Hi.")])
+    assert answered[1] == {**said("m3", "Hi."), **kept, "metadata": moved}
+    assert tanstack([USER, asked])[1] == {**kept, "id": "a1", "metadata": moved}
 
 
 def test_tanstack_forgets_who_thought_it() -> None:
