@@ -8,8 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from agui_reasoning._shells.driver import ModelStream
+    from agui_reasoning._shells.sync import run_agent, stream_run
     from agui_reasoning.consumer import Conversation, Finding, check_events, compact, reduce_events
-    from agui_reasoning.driver import ModelStream
     from agui_reasoning.emitter import Emitter
     from agui_reasoning.errors import (
         AGUIReasoningError,
@@ -29,9 +30,8 @@ if TYPE_CHECKING:
         TruncatedRunError,
     )
     from agui_reasoning.limits import Limits
-    from agui_reasoning.replay import History, ProviderRequest, build_request, erase_reasoning, restore
+    from agui_reasoning.request import History, ProviderRequest, build_request, erase_reasoning, restore
     from agui_reasoning.run import Run
-    from agui_reasoning.sync import run_agent, stream_run
 
 __all__ = [
     "AGUIReasoningError",
@@ -69,7 +69,7 @@ __all__ = [
 
 _HOMES: Final = {
     "agui_reasoning.consumer": ("Conversation", "Finding", "check_events", "compact", "reduce_events"),
-    "agui_reasoning.driver": ("ModelStream",),
+    "agui_reasoning._shells.driver": ("ModelStream",),
     "agui_reasoning.emitter": ("Emitter",),
     "agui_reasoning.errors": (
         "AGUIReasoningError",
@@ -89,9 +89,9 @@ _HOMES: Final = {
         "TruncatedRunError",
     ),
     "agui_reasoning.limits": ("Limits",),
-    "agui_reasoning.replay": ("History", "ProviderRequest", "build_request", "erase_reasoning", "restore"),
+    "agui_reasoning.request": ("History", "ProviderRequest", "build_request", "erase_reasoning", "restore"),
     "agui_reasoning.run": ("Run",),
-    "agui_reasoning.sync": ("run_agent", "stream_run"),
+    "agui_reasoning._shells.sync": ("run_agent", "stream_run"),
 }
 """Where each name is defined; its module is imported when the name is first used (PEP 562)."""
 

@@ -16,13 +16,12 @@ from typing import Any, TypeAlias, Unpack
 import anyio.to_thread
 from ag_ui.core import Event, Interrupt, RunAgentInput, Tool
 
-from agui_reasoning.deltas import CloseDelta, Delta
-from agui_reasoning.driver import (
+from agui_reasoning._shells.driver import (
     Item,
     ModelStream,
     OnError,
     Reading,
-    Report,
+    ReportError,
     bad_agent,
     failure,
     last_events,
@@ -31,12 +30,13 @@ from agui_reasoning.driver import (
     run_of,
     show,
 )
-from agui_reasoning.emitter.summaries import SummaryDue
+from agui_reasoning._shells.sources import WholeResponse, discard, open_source
+from agui_reasoning.deltas import CloseDelta, Delta
+from agui_reasoning.emitter._summaries import SummaryDue
 from agui_reasoning.errors import AGUIReasoningError
 from agui_reasoning.options import RunOptions, StreamRunOptions
-from agui_reasoning.replay import ProviderRequest
+from agui_reasoning.request import ProviderRequest
 from agui_reasoning.run import Run
-from agui_reasoning.sources import Whole, discard, open_source
 
 __all__ = ["EventStream", "ModelStream", "request", "run_agent", "stream_run"]
 
@@ -91,7 +91,9 @@ def run_agent(
     return agent_events(run_of(run_input, options), agent, on_error)
 
 
-def agent_events(run: Run, agent: Agent, on_error: OnError | None, report: Report = report) -> EventStream:
+def agent_events(
+    run: Run, agent: Agent, on_error: OnError | None, report: ReportError = report
+) -> EventStream:
     """The events of an agent; ``report`` logs what goes wrong."""
     return EventStream(_drive(run, _items(run, agent), on_error, report))
 
@@ -147,7 +149,7 @@ def stream_run(
 
 
 async def _drive(
-    run: Run, items: AsyncGenerator[Item, None], on_error: OnError | None, report: Report
+    run: Run, items: AsyncGenerator[Item, None], on_error: OnError | None, report: ReportError
 ) -> AsyncGenerator[Event, None]:
     for event in run.start():
         yield event
@@ -179,7 +181,7 @@ async def _drive(
         yield event
 
 
-async def _failed(run: Run, error: Exception, on_error: OnError | None, report: Report) -> list[Event]:
+async def _failed(run: Run, error: Exception, on_error: OnError | None, report: ReportError) -> list[Event]:
     events: list[Event] = []
     try:
         for delta in left_over(run, error):
@@ -228,7 +230,7 @@ async def _read(run: Run, stream: ModelStream) -> AsyncGenerator[Delta, None]:
     """Open, read and close a model stream."""
     reading = Reading(run, stream)
     async with open_source(stream.source) as payloads:
-        if isinstance(payloads, Whole):
+        if isinstance(payloads, WholeResponse):
             for delta in reading.whole(payloads.response):
                 yield delta
             return

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-__all__ = ["Attribution", "Attributor", "Kind", "Shared", "attribute"]
+__all__ = ["Attribution", "Attributor", "PartKind", "Shared", "attribute"]
 
-Kind: TypeAlias = Literal["reasoning", "text", "call", "result", "boundary"]
+PartKind: TypeAlias = Literal["reasoning", "text", "call", "result", "boundary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Attributor:
         return tuple(text), tuple(orphans)
 
 
-def attribute(items: Iterable[tuple[Kind, str]]) -> Attribution:
+def attribute(items: Iterable[tuple[PartKind, str]]) -> Attribution:
     """Attribute the items of one or more responses.
 
     Args:

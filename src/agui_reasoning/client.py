@@ -13,8 +13,9 @@ from typing import Any, Final, Self
 
 from ag_ui.core import Context, Event, ResumeEntry, RunAgentInput, RunErrorEvent, Tool
 
+from agui_reasoning._strict_json import load
 from agui_reasoning.consumer import Conversation
-from agui_reasoning.consumer.outgoing import Content
+from agui_reasoning.consumer._outgoing import UserContent
 from agui_reasoning.errors import (
     LocalProtocolError,
     MissingExtraError,
@@ -23,7 +24,6 @@ from agui_reasoning.errors import (
     TransportError,
     TruncatedRunError,
 )
-from agui_reasoning.strict_json import load
 from agui_reasoning.wire import MEDIA_TYPE, SSEDecoder
 
 try:
@@ -88,7 +88,7 @@ class AgentClient:
     def run(
         self,
         conversation: Conversation,
-        content: Content | None = None,
+        content: UserContent | None = None,
         *,
         tools: Sequence[Tool | Mapping[str, Any]] = (),
         context: Sequence[Context | Mapping[str, Any]] = (),

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Required, TypedDict
 
+from agui_reasoning._envelope import EnvelopeReader, EnvelopeWriter, OnUndecryptable
 from agui_reasoning.audit import OnAudit
 from agui_reasoning.crypto import Binding, KeyRing
-from agui_reasoning.emitter.disclosure import Disclosure, Visibility
+from agui_reasoning.emitter._disclosure import Disclosure, Visibility
+from agui_reasoning.emitter._summaries import Summarize
+from agui_reasoning.emitter._values import Anchors
 from agui_reasoning.emitter.stages import Stage
-from agui_reasoning.emitter.summaries import Summarize
-from agui_reasoning.emitter.values import Anchors
-from agui_reasoning.envelope import OnUndecryptable, Opener, Sealer
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.limits import Limits
 from agui_reasoning.providers import provider_api
@@ -90,9 +90,9 @@ def check_options(
     if api is not None:
         provider_api(api)
     Disclosure(visibility, keys is not None)
-    Opener(on_undecryptable=on_undecryptable)
+    EnvelopeReader(on_undecryptable=on_undecryptable)
     if keys is not None:
-        Sealer(keys, Binding(""), ttl_s, pad_to)
+        EnvelopeWriter(keys, Binding(""), ttl_s, pad_to)
     if summarize is not None and summarise is not None:
         raise _wrong("Both summarize and summarise were given.", "Pass summarize alone.")
     if limits is not None and not isinstance(limits, Limits):

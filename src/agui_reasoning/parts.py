@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 
+from agui_reasoning._strict_json import MAX_NESTING, load
 from agui_reasoning.errors import DecodeError
-from agui_reasoning.strict_json import MAX_NESTING, load
 
 __all__ = [
     "CUT_CALL_RESULT",
@@ -54,7 +54,7 @@ SEGMENT_SEPARATOR = "\n\n"
 _REDACTED_NAMES: Final = frozenset({"encrypted", "redacted", "redacted_content", "redacted_thinking"})
 
 
-class Quiet:
+class RedactedRepr:
     """A ``repr`` that names sizes where the value itself is private."""
 
     __slots__ = ()
@@ -76,7 +76,7 @@ class Quiet:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Opaque(Quiet):
+class Opaque(RedactedRepr):
     """A value of the provider that we never parse, trim or re-encode.
 
     Attributes:
@@ -115,7 +115,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Segment(Quiet):
+class Segment(RedactedRepr):
     """A stretch of visible reasoning text: a summary part, a raw part, or simply text.
 
     Attributes:
@@ -144,7 +144,7 @@ def join_segments(segments: tuple[Segment, ...]) -> str:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ReasoningPart(Quiet):
+class ReasoningPart(RedactedRepr):
     """One unit of reasoning. It may have text, opaque values, a native id, or be explicitly empty.
 
     Attributes:
@@ -182,7 +182,7 @@ class ReasoningPart(Quiet):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class TextPart(Quiet):
+class TextPart(RedactedRepr):
     """A stretch of the answer."""
 
     text: str
@@ -195,7 +195,7 @@ class TextPart(Quiet):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ToolCallPart(Quiet):
+class ToolCallPart(RedactedRepr):
     """A call of a tool: the client's, the agent's, or (``server``) the provider's own.
 
     Attributes:
@@ -241,7 +241,7 @@ class ToolCallPart(Quiet):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ToolResultPart(Quiet):
+class ToolResultPart(RedactedRepr):
     """What a tool returned. ``native`` is a server tool's block, verbatim."""
 
     tool_call_id: str
@@ -254,7 +254,7 @@ class ToolResultPart(Quiet):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class NativePart(Quiet):
+class NativePart(RedactedRepr):
     """A block that has no call id and must go back verbatim, such as a compaction item."""
 
     kind: str

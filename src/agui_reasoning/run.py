@@ -9,22 +9,22 @@ from typing import Any, Literal
 from ag_ui.core import BaseEvent, Event, Interrupt, ResumeEntry, RunAgentInput, TokenUsage, Tool
 from pydantic import ValidationError
 
+from agui_reasoning._envelope import OnUndecryptable
+from agui_reasoning._run_frame import Ending, Frame, RunFrame, SubagentFrame
 from agui_reasoning.audit import OnAudit
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import Delta, UsageDelta
 from agui_reasoning.emitter import Emitter
-from agui_reasoning.emitter.disclosure import Visibility
-from agui_reasoning.emitter.machine import new_uuid
+from agui_reasoning.emitter._disclosure import Visibility
+from agui_reasoning.emitter._emitter import new_uuid
+from agui_reasoning.emitter._summaries import Summaries, Summarize, SummaryDue
+from agui_reasoning.emitter._values import Anchors
 from agui_reasoning.emitter.stages import Stage
-from agui_reasoning.emitter.summaries import Summaries, Summarize, SummaryDue
-from agui_reasoning.emitter.values import Anchors
-from agui_reasoning.envelope import OnUndecryptable
 from agui_reasoning.errors import ConfigurationError, LocalProtocolError, RemoteProtocolError
-from agui_reasoning.frames import Ending, Frame, RunFrame, SubagentFrame
 from agui_reasoning.limits import DEFAULT_LIMITS, Limits
 from agui_reasoning.options import RunOptions, check_options
 from agui_reasoning.parts import Part, ToolCallPart
-from agui_reasoning.replay import History, ProviderRequest, build_request, restore
+from agui_reasoning.request import History, ProviderRequest, build_request, restore
 
 __all__ = ["Run"]
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from agui_reasoning.consumer.boundary import Boundary
-from agui_reasoning.consumer.enforce import inspect
-from agui_reasoning.consumer.kinds import DROP, Kind, Tagged
-from agui_reasoning.consumer.notices import Notice
-from agui_reasoning.consumer.schema import DEFINITIONS, MESSAGE
+from agui_reasoning.consumer._enforce import inspect
+from agui_reasoning.consumer._legacy import Boundary
+from agui_reasoning.consumer._notices import Notice
+from agui_reasoning.consumer._schema import DEFINITIONS, MESSAGE
+from agui_reasoning.consumer._schema_types import DROP, SchemaType, Tagged
 from tests.conformance.corpus import FIXTURES, divergences, parameters
 
 # A consumer strips where the processing rules say so; held to the schema, what is stripped is rejected.
@@ -23,7 +23,7 @@ def fixtures(verdict: str) -> list[Path]:
     return [path for path in found if not path.name.endswith(".expect.json")]
 
 
-def kind_of(path: Path) -> Kind:
+def kind_of(path: Path) -> SchemaType:
     name = path.parts[-3]
     if name in DEFINITIONS:
         return DEFINITIONS[name]

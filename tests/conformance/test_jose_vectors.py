@@ -12,10 +12,11 @@ import hmac
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from agui_reasoning.crypto import Binding, KeyRing, base64url
-from agui_reasoning.crypto.derive import content_info, derive
-from agui_reasoning.crypto.jwe import Header, Token, read_header, read_token, seal, unseal
-from agui_reasoning.crypto.secret import Secret
+from agui_reasoning.crypto import Binding, KeyRing
+from agui_reasoning.crypto import _base64url as base64url
+from agui_reasoning.crypto._derive import content_info, derive
+from agui_reasoning.crypto._jwe import Header, Token, read_header, read_token, seal, unseal
+from agui_reasoning.crypto._secret import Secret
 
 # -- base64url
 

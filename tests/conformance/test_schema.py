@@ -7,22 +7,22 @@ from typing import Any
 
 import pytest
 
-from agui_reasoning.consumer import kinds
-from agui_reasoning.consumer.kinds import (
+from agui_reasoning.consumer import _schema_types as kinds
+from agui_reasoning.consumer._schema import DEFINITIONS, EVENTS
+from agui_reasoning.consumer._schema_types import (
     AnyJSON,
     Choice,
     Const,
     Either,
     Flag,
-    Kind,
     Obj,
     Open,
+    SchemaType,
     Sequence,
     Tagged,
     Text,
-    Whole,
+    WholeNumber,
 )
-from agui_reasoning.consumer.schema import DEFINITIONS, EVENTS
 from tests.conformance.corpus import SCHEMA, Json
 
 pytestmark = pytest.mark.skipif(
@@ -44,7 +44,7 @@ def definitions() -> Json:
 DEFS = definitions()
 
 
-def convert(schema: Json) -> Kind:
+def convert(schema: Json) -> SchemaType:
     """A JSON schema as one of our kinds; fails on anything it does not know."""
     schema = {key: value for key, value in schema.items() if key not in ANNOTATIONS}
     if "$ref" in schema:
@@ -60,7 +60,7 @@ def convert(schema: Json) -> Kind:
     return _TYPES[schema["type"]](schema)
 
 
-def _reference(schema: Json) -> Kind:
+def _reference(schema: Json) -> SchemaType:
     kind = convert(DEFS[schema["$ref"].rpartition("/")[2]])
     if len(schema) > 1:
         assert (kind, schema["not"]) == (kinds.ANY, {"type": "null"})
@@ -68,7 +68,7 @@ def _reference(schema: Json) -> Kind:
     return kind
 
 
-def _one_of(options: list[Json]) -> Kind:
+def _one_of(options: list[Json]) -> SchemaType:
     found = [convert(option) for option in options]
     if found[0] == kinds.TEXT:
         assert len(found) == 2
@@ -78,20 +78,20 @@ def _one_of(options: list[Json]) -> Kind:
     return Tagged(by, {str(_tag(kind, by)): kind for kind in found})
 
 
-def _tag(kind: Kind, name: str) -> str | None:
+def _tag(kind: SchemaType, name: str) -> str | None:
     member = kind.fields.get(name) if isinstance(kind, Obj) else None
     return member.value if isinstance(member, Const) else None
 
 
-def _object(schema: Json) -> Kind:
+def _object(schema: Json) -> SchemaType:
     if schema == {"type": "object", "additionalProperties": True}:
         return Open()
     fields, required = _members(schema)
     return Obj(fields, frozenset(required), open="unevaluatedProperties" not in schema)
 
 
-def _members(schema: Json) -> tuple[dict[str, Kind], set[str]]:
-    fields: dict[str, Kind] = {}
+def _members(schema: Json) -> tuple[dict[str, SchemaType], set[str]]:
+    fields: dict[str, SchemaType] = {}
     required = set(schema.get("required", ()))
     for reference in schema.get("allOf", ()):
         inherited, needed = _members(DEFS[reference["$ref"].rpartition("/")[2]])
@@ -100,7 +100,7 @@ def _members(schema: Json) -> tuple[dict[str, Kind], set[str]]:
     return fields | own, required
 
 
-def _string(schema: Json) -> Kind:
+def _string(schema: Json) -> SchemaType:
     return Text(schema["pattern"].removeprefix("^").removesuffix("$")) if "pattern" in schema else Text()
 
 
@@ -108,7 +108,7 @@ _TYPES = {
     "object": _object,
     "string": _string,
     "array": lambda schema: Sequence(convert(schema["items"]), schema.get("minItems", 0)),
-    "integer": lambda schema: Whole(schema["minimum"], schema["maximum"]),
+    "integer": lambda schema: WholeNumber(schema["minimum"], schema["maximum"]),
     "boolean": lambda schema: Flag(),
 }
 

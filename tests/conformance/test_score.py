@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from agui_reasoning.consumer.boundary import Boundary
-from agui_reasoning.consumer.enforce import inspect
-from agui_reasoning.consumer.kinds import DROP
+from agui_reasoning.consumer._enforce import inspect
+from agui_reasoning.consumer._legacy import Boundary
+from agui_reasoning.consumer._schema_types import DROP
 from agui_reasoning.protocol import PROTOCOL_VERSION
 from tests.conformance.corpus import STREAMS, VERSIONS, divergences, names, stream, version_of
 from tests.conformance.driver import differences, play

@@ -12,7 +12,8 @@ from joserfc import jwe
 from joserfc.errors import JoseError
 from joserfc.jwk import OctKey
 
-from agui_reasoning.crypto import Binding, KeyRing, base64url
+from agui_reasoning.crypto import Binding, KeyRing
+from agui_reasoning.crypto import _base64url as base64url
 from agui_reasoning.errors import DecryptionError
 from tests.differential.node import JS_DIR, find_node, packages_installed
 

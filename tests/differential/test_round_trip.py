@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 
 from agui_reasoning.deltas import unfold
 from agui_reasoning.parts import Part
-from agui_reasoning.replay import restore
+from agui_reasoning.request import restore
 from tests.differential.judge import VERSIONS, Judge, Version
 from tests.differential.test_emitted import encoded, recorded_run, run_events, versions
 from tests.property.test_round_trip import told

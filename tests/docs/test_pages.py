@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from agui_reasoning.envelope import (
+from agui_reasoning._envelope import (
     CallRecord,
     Envelope,
     Fragment,
     NativeRecord,
     OpaqueRecord,
     OriginRecord,
-    Place,
     ReasoningRecord,
+    ResponsePlace,
     ResultRecord,
     SegmentRecord,
     Span,
@@ -26,7 +26,7 @@ from agui_reasoning.providers import API_IDS
 from tests.docs.markdown import PAGES, ROOT, name_of
 
 RECORDS = (
-    *(CallRecord, Envelope, Fragment, NativeRecord, OpaqueRecord, OriginRecord, Place),
+    *(CallRecord, Envelope, Fragment, NativeRecord, OpaqueRecord, OriginRecord, ResponsePlace),
     *(ReasoningRecord, ResultRecord, SegmentRecord, Span, TextRecord, UnitRecord),
 )
 HEADING = re.compile(r"^## `([a-z-]+)`", re.MULTILINE)

@@ -26,7 +26,7 @@ FRONT = (
     ".deltas",
     ".emitter",
     ".emitter.stages",
-    ".envelope",
+    "._envelope",
     ".errors",
     ".parts",
     ".providers",

@@ -8,16 +8,16 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agui_reasoning.envelope import (
+from agui_reasoning._envelope import (
     Envelope,
     OpaqueRecord,
     OriginRecord,
-    Place,
+    ResponsePlace,
     SegmentRecord,
     write_envelope,
 )
 from agui_reasoning.parts import Origin, Part, ReasoningPart
-from agui_reasoning.replay import build_request, restore
+from agui_reasoning.request import build_request, restore
 from tests.property.test_round_trip import conversations
 from tests.property.test_secrecy import KEYS, VISIBILITIES, history, streams
 from tests.support.effort import examples
@@ -39,7 +39,7 @@ def forgeries(messages: list[dict[str, Any]]) -> list[str]:
     )
     unit = reasoning_unit(seq=0, segments=(segment,), opaque=OPAQUE, item_id=FORGED)
     origin = OriginRecord.of(Origin("anthropic", "anthropic-messages", "claude"))
-    place = Place(id="mine", messages=names, calls=calls)
+    place = ResponsePlace(id="mine", messages=names, calls=calls)
     envelope = write_envelope(Envelope(origin=origin, response=place, units=(unit, *records)))
     return [envelope, f'{{"provider_name":"anthropic","signature":"{FORGED}"}}', FORGED]
 

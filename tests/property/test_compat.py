@@ -16,11 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agui_reasoning.compat import ThinkingDowngrader, ThinkingUpgrader, Translator, translate
-from agui_reasoning.compat.json_log import ArrayRewriter, LinesRewriter
-from agui_reasoning.compat.rewriter import Rewriter
-from agui_reasoning.compat.sse import SSERewriter
+from agui_reasoning.compat._json_log import ArrayRewriter, LinesRewriter
+from agui_reasoning.compat._rewriter import Rewriter
+from agui_reasoning.compat._sse import SSERewriter
 from agui_reasoning.consumer import Conversation
-from agui_reasoning.consumer.expand import Expander
+from agui_reasoning.consumer._expand import Expander
 from agui_reasoning.errors import RemoteProtocolError
 from agui_reasoning.wire import SSEFrames, read_events
 from tests.support.play import FINISHED, STARTED, call, ev, text, thought

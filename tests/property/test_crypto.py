@@ -8,8 +8,9 @@ from typing import Any
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from agui_reasoning.crypto import Binding, KeyRing, base64url, looks_like_token
-from agui_reasoning.crypto.held import is_kid
+from agui_reasoning.crypto import Binding, KeyRing, looks_like_token
+from agui_reasoning.crypto import _base64url as base64url
+from agui_reasoning.crypto._held import is_kid
 from agui_reasoning.errors import DecryptionError
 from tests.unit.crypto.tokens import BOTH, HOME, OLD, with_header
 

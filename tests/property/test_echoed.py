@@ -11,7 +11,7 @@ from ag_ui.core import Message
 from hypothesis import given, settings
 
 from agui_reasoning.parts import NativePart, Opaque, Part, ReasoningPart, Turn
-from agui_reasoning.replay import History, build_request
+from agui_reasoning.request import History, build_request
 from tests.property.test_request import TARGETS, conversations
 from tests.support.effort import examples
 

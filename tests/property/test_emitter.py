@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agui_reasoning import Emitter, Run
+from agui_reasoning._envelope import read_envelope
 from agui_reasoning.deltas import Delta, fold, unfold
 from agui_reasoning.emitter.stages import Chunks, Coalesce, Steps
-from agui_reasoning.envelope import read_envelope
 from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart
 from tests.support.effort import examples
 from tests.support.strategies import delta_lists, turns, with_results

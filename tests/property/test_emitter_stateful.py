@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, precondition, rule
 
 from agui_reasoning import Emitter
+from agui_reasoning._envelope import read_envelope
 from agui_reasoning.deltas import (
     CloseDelta,
     FinishDelta,
@@ -19,7 +20,6 @@ from agui_reasoning.deltas import (
     ToolCallDelta,
     ToolResultDelta,
 )
-from agui_reasoning.envelope import read_envelope
 from agui_reasoning.errors import LocalProtocolError
 from agui_reasoning.parts import CUT_CALL_RESULT, Opaque
 from tests.support.effort import examples

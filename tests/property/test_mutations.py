@@ -24,13 +24,13 @@ from agui_reasoning import (
     restore,
     scripted,
 )
+from agui_reasoning._envelope import Envelope, Fragment, ResponsePlace, write_envelope
+from agui_reasoning._strict_json import dump, load
 from agui_reasoning.compat import ThinkingDowngrader, ThinkingUpgrader
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import Delta
-from agui_reasoning.envelope import Envelope, Fragment, Place, write_envelope
 from agui_reasoning.parts import ToolResultPart
 from agui_reasoning.providers import decode_response, decoder
-from agui_reasoning.strict_json import dump, load
 from agui_reasoning.wire import SSEEncoder, read_events
 from tests.support.effort import examples
 from tests.support.mutations import mutations
@@ -332,7 +332,7 @@ def test_a_value_that_is_half_an_emoji_is_no_value() -> None:
 @pytest.mark.parametrize("data", ["é", "\ud800", "%", "AAAA", "/w=="])
 def test_a_slice_that_cannot_be_read_is_missing(data: str) -> None:
     fragment = Fragment(seq=0, index=0, count=1, data=data)
-    value = write_envelope(Envelope(response=Place(id="one"), fragments=(fragment,)))
+    value = write_envelope(Envelope(response=ResponsePlace(id="one"), fragments=(fragment,)))
     thought = {"id": "r", "role": "reasoning", "content": "Hm.", "encryptedValue": value}
     assert [entry.reason for entry in restore([thought]).report] == ["part_missing"]
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agui_reasoning import Emitter
+from agui_reasoning._envelope import MAX_ENVELOPE_CHARS
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import (
     CloseDelta,
@@ -21,7 +22,6 @@ from agui_reasoning.deltas import (
     ToolCallDelta,
     ToolResultDelta,
 )
-from agui_reasoning.envelope import MAX_ENVELOPE_CHARS
 from agui_reasoning.parts import Opaque
 from agui_reasoning.wire import SSEEncoder
 from tests.support.strategies import delta_lists

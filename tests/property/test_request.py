@@ -21,8 +21,8 @@ from agui_reasoning.parts import (
     ToolResultPart,
     Turn,
 )
-from agui_reasoning.replay import History
-from agui_reasoning.replay.request import ProviderRequest, build_request
+from agui_reasoning.request import History
+from agui_reasoning.request._build import ProviderRequest, build_request
 from tests.support.effort import examples
 from tests.support.sdk_types import check_types
 from tests.support.strategies import turns

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from agui_reasoning import Emitter
 from agui_reasoning.deltas import Delta, unfold
 from agui_reasoning.parts import NativePart, Opaque, Part, ReasoningPart, TextPart, ToolCallPart
-from agui_reasoning.replay import restore
+from agui_reasoning.request import restore
 from tests.support.effort import examples
 from tests.support.frontends import FRONT_ENDS
 from tests.support.strategies import delta_lists, turns, with_results

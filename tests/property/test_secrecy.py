@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from agui_reasoning import Emitter
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import unfold
-from agui_reasoning.emitter.disclosure import Visibility
+from agui_reasoning.emitter._disclosure import Visibility
 from agui_reasoning.parts import Part, ReasoningPart, ToolCallPart, ToolResultPart
-from agui_reasoning.replay import restore
+from agui_reasoning.request import restore
 from tests.property.test_round_trip import conversations, told
 from tests.support.effort import examples
 from tests.support.frontends import FRONT_ENDS

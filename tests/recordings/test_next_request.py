@@ -17,8 +17,8 @@ from ag_ui.core import Message, ToolMessage, UserMessage
 from agui_reasoning.deltas import Delta, ResponseStart, fold
 from agui_reasoning.parts import Origin, Part, ReasoningPart, ToolCallPart, Turn
 from agui_reasoning.providers.echo import rule_for
-from agui_reasoning.replay import History
-from agui_reasoning.replay.request import ProviderRequest, build_request
+from agui_reasoning.request import History
+from agui_reasoning.request._build import ProviderRequest, build_request
 from tests.recordings.test_recordings import ALL, decode
 from tests.support.recordings import EXPECT, dense, load
 from tests.support.sdk_types import check_types

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from agui_reasoning import DecodeError, Emitter, ProviderError
+from agui_reasoning._envelope import read_envelope
 from agui_reasoning.deltas import Delta, fold, unfold
-from agui_reasoning.envelope import read_envelope
 from agui_reasoning.providers import decode_response, decoder
 from tests.support.recordings import EXPECT, arguments, dense, load, payloads, recordings, strings_named
 from tests.support.verifier import Client, replay

@@ -13,7 +13,7 @@ import pytest
 from agui_reasoning import Emitter
 from agui_reasoning.deltas import Delta, ResponseStart, fold
 from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
-from agui_reasoning.replay import restore
+from agui_reasoning.request import restore
 from tests.recordings.test_recordings import ALL, decode
 from tests.support.frontends import FRONT_ENDS
 from tests.support.recordings import load

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agui_reasoning.attribution import Attribution, Kind, Shared, attribute
+from agui_reasoning.attribution import Attribution, PartKind, Shared, attribute
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, PartKind] = {
     "R": "reasoning",
     "T": "text",
     "C": "call",

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agui_reasoning.envelope import (
+from agui_reasoning._envelope import (
     MAX_ENVELOPE_CHARS,
     Envelope,
     Fragment,
     OpaqueRecord,
     OriginRecord,
-    Place,
+    ResponsePlace,
     SegmentRecord,
     Span,
     read_envelope,
@@ -26,7 +26,7 @@ from tests.support.envelopes import call_unit, native_unit, reasoning_unit, resu
 
 FULL = Envelope(
     origin=OriginRecord.of(Origin("anthropic", "anthropic-messages", "claude")),
-    response=Place(id="r", number=1, native_id="msg_1", messages=("m1",), calls=("c1",)),
+    response=ResponsePlace(id="r", number=1, native_id="msg_1", messages=("m1",), calls=("c1",)),
     units=(
         reasoning_unit(
             0,
@@ -51,7 +51,7 @@ def test_what_is_written_reads_back() -> None:
 
 
 def test_defaults_are_left_out_and_the_marks_are_not() -> None:
-    bare = Envelope(response=Place(id="r"), units=(reasoning_unit(0),))
+    bare = Envelope(response=ResponsePlace(id="r"), units=(reasoning_unit(0),))
     assert json.loads(write_envelope(bare)) == {
         "k": "agui-reasoning",
         "v": 2,
@@ -63,7 +63,7 @@ def test_defaults_are_left_out_and_the_marks_are_not() -> None:
 def test_an_opaque_value_survives_byte_for_byte_lone_surrogates_too() -> None:
     value = 'SIG\ud83d"\\\u2028=='
     unit = reasoning_unit(0, opaque=(OpaqueRecord(kind="a.b", value=value),))
-    written = write_envelope(Envelope(response=Place(id="r"), units=(unit,)))
+    written = write_envelope(Envelope(response=ResponsePlace(id="r"), units=(unit,)))
     assert written.encode()
     read = read_envelope(written)
     assert read is not None

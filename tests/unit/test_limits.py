@@ -13,7 +13,7 @@ from ag_ui.core import RunAgentInput
 
 import agui_reasoning
 from agui_reasoning import ConfigurationError, Limits, RemoteProtocolError, Run, aio, build_request, restore
-from agui_reasoning.envelope import Envelope, Place, Span, TextRecord, UnitRecord, write_envelope
+from agui_reasoning._envelope import Envelope, ResponsePlace, Span, TextRecord, UnitRecord, write_envelope
 
 _ROW = re.compile(r"^\| `(messages|calls|bytes|envelopes|spans|nesting)` \| [^|]+ \| ([\d,]+)", re.MULTILINE)
 NAMES = ("messages", "calls", "bytes", "envelopes", "spans", "nesting")
@@ -74,7 +74,7 @@ CALL = {"id": "c", "type": "function", "function": {"name": "look", "arguments":
 def thought(number: int) -> dict[str, Any]:
     spans = (Span(message="a", start=0, length=0),) * 2
     unit = UnitRecord(seq=0, spans=spans, part=TextRecord(kind="text"))
-    envelope = Envelope(response=Place(id=f"{number}"), units=(unit,))
+    envelope = Envelope(response=ResponsePlace(id=f"{number}"), units=(unit,))
     return {
         "id": f"r{number}",
         "role": "reasoning",

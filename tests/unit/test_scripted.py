@@ -7,8 +7,8 @@ from agui_reasoning import ConfigurationError, DecodeError, scripted
 from agui_reasoning.deltas import fold
 from agui_reasoning.providers import API_IDS, decoder
 from agui_reasoning.providers.transcript import ARTEFACTS, CALL_ID
-from agui_reasoning.scripted.sequence import choose, sequence
-from agui_reasoning.scripted.transcript import read_answer, read_request
+from agui_reasoning.scripted._sequence import choose, sequence
+from agui_reasoning.scripted._transcript import read_answer, read_request
 from tests.support.recordings import load, recordings
 
 THREES = ("anthropic-weather", "chat-weather", "openai-weather")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agui_reasoning.strict_json import MAX_NESTING, Malformed, dump, load, well_formed
+from agui_reasoning._strict_json import MAX_NESTING, Malformed, dump, load, well_formed
 
 
 @pytest.mark.parametrize("text", ['"\ud800"', '{"\udc00": "half \ud83d"}', '["\\ud83d"]'])

@@ -11,7 +11,7 @@ try:
 except ImportError:
     raise MissingExtraError("agui_reasoning.asgi", "server") from None
 
-from agui_reasoning.asgi.response import AGUIResponse
-from agui_reasoning.asgi.thinking import ThinkingUpgradeMiddleware
+from agui_reasoning.asgi._response import AGUIResponse
+from agui_reasoning.asgi._thinking import ThinkingUpgradeMiddleware
 
 __all__ = ["AGUIResponse", "ThinkingUpgradeMiddleware"]

@@ -30,14 +30,14 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def _run(args: Sequence[str] | None) -> int:
     try:
-        from agui_reasoning.cli.app import run
+        from agui_reasoning.cli._app import run
 
         return run(args)
     except ModuleNotFoundError as error:
         module = (error.name or "").partition(".")[0]
         if module not in _EXTRA:
             raise
-        from agui_reasoning.cli.report import complain
+        from agui_reasoning.cli._report import complain
         from agui_reasoning.errors import MissingExtraError
 
         return complain(MissingExtraError("The command line", "cli"))

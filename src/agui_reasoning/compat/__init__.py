@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from agui_reasoning.compat.streams import Translator, translate, translate_async
-from agui_reasoning.compat.thinking import (
+from agui_reasoning.compat._streams import Translator, translate, translate_async
+from agui_reasoning.compat._thinking import (
     ThinkingEndEvent,
     ThinkingEvent,
     ThinkingStartEvent,
@@ -17,7 +17,7 @@ from agui_reasoning.compat.thinking import (
 )
 
 if TYPE_CHECKING:
-    from agui_reasoning.compat.downgrade import ThinkingDowngrader
+    from agui_reasoning.compat._downgrade import ThinkingDowngrader
 
 __all__ = [
     "ThinkingDowngrader",
@@ -37,5 +37,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # It uses the consumer, which uses the upgrader of this package: importing it here would be a circle.
     if name == "ThinkingDowngrader":
-        return import_module("agui_reasoning.compat.downgrade").ThinkingDowngrader
+        return import_module("agui_reasoning.compat._downgrade").ThinkingDowngrader
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,17 +4,17 @@ Any JOSE library opens the tokens, given `KeyRing.content_key`. Everything that 
 `agui_reasoning.errors.DecryptionError`.
 """
 
-from agui_reasoning.crypto.arguments import check_options
-from agui_reasoning.crypto.binding import Binding
-from agui_reasoning.crypto.keys import KeyRing, looks_like_token, token_key_id
-from agui_reasoning.crypto.reader import TokenReader
-from agui_reasoning.crypto.rekey import rekey_messages
+from agui_reasoning.crypto._arguments import check_encrypt_options
+from agui_reasoning.crypto._binding import Binding
+from agui_reasoning.crypto._keys import KeyRing, looks_like_token, token_key_id
+from agui_reasoning.crypto._reader import TokenReader
+from agui_reasoning.crypto._rekey import rekey_messages
 
 __all__ = [
     "Binding",
     "KeyRing",
     "TokenReader",
-    "check_options",
+    "check_encrypt_options",
     "looks_like_token",
     "rekey_messages",
     "token_key_id",

@@ -6,8 +6,8 @@ A framework author who has none of the provider's ids needs two lines for some r
     TextDelta("Here it is.")
 """
 
-from agui_reasoning.deltas.fold import fold, unfold
-from agui_reasoning.deltas.operations import (
+from agui_reasoning.deltas._fold import fold, unfold
+from agui_reasoning.deltas._operations import (
     CloseDelta,
     Delta,
     FinishDelta,

@@ -15,13 +15,13 @@ try:
 except ImportError:
     raise MissingExtraError("agui_reasoning.gateway", "server") from None
 
-from agui_reasoning.gateway.app import create_app
-from agui_reasoning.gateway.capabilities import capabilities
-from agui_reasoning.gateway.http import HTTPUpstream
-from agui_reasoning.gateway.provider_replay import provider_app
-from agui_reasoning.gateway.replay import ReplayUpstream
-from agui_reasoning.gateway.serving import listen, local_server, serve, url_of
-from agui_reasoning.gateway.upstream import Upstream
+from agui_reasoning.gateway._app import create_app
+from agui_reasoning.gateway._capabilities import capabilities
+from agui_reasoning.gateway._http import HTTPUpstream
+from agui_reasoning.gateway._provider_replay import provider_app
+from agui_reasoning.gateway._replay import ReplayUpstream
+from agui_reasoning.gateway._serving import listen, local_server, serve, url_of
+from agui_reasoning.gateway._upstream import Upstream
 
 __all__ = [
     "HTTPUpstream",

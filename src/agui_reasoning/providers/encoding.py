@@ -13,23 +13,23 @@ from typing import Any, Final, Literal, TypeAlias
 
 from ag_ui.core import DeveloperMessage, SystemMessage, Tool, UserMessage
 
+from agui_reasoning._strict_json import dump
 from agui_reasoning.errors import DecodeError
 from agui_reasoning.parts import NativePart, Opaque, Part, ReasoningPart, ToolCallPart, Turn
 from agui_reasoning.policy import EchoRule, Kinship, Scope
 from agui_reasoning.providers.payload import JSONObject
-from agui_reasoning.strict_json import dump
 
 __all__ = [
     "GO_ON",
-    "Answer",
-    "Content",
-    "Conversation",
+    "CallAnswer",
+    "EchoReport",
+    "EchoUnit",
     "Encoder",
-    "Encoding",
-    "Ledger",
-    "Said",
-    "Step",
-    "Unit",
+    "EncodingOptions",
+    "MessageContent",
+    "PlainMessage",
+    "PreparedConversation",
+    "ResponseStep",
     "Verdict",
     "as_json",
     "as_object",
@@ -46,10 +46,10 @@ __all__ = [
     "values",
 ]
 
-Said: TypeAlias = UserMessage | SystemMessage | DeveloperMessage
+PlainMessage: TypeAlias = UserMessage | SystemMessage | DeveloperMessage
 """A message that is neither the model's nor a tool's."""
 
-Content: TypeAlias = str | list[Any]
+MessageContent: TypeAlias = str | list[Any]
 """The content of a message: a string, or AG-UI content parts."""
 
 GO_ON: Final = "(Something was cut off here. Please continue.)"
@@ -57,7 +57,7 @@ GO_ON: Final = "(Something was cut off here. Please continue.)"
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class EchoUnit:
     """A part of a response, and what was decided of it.
 
     Attributes:
@@ -95,11 +95,11 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CallAnswer:
     """The result of a client's or the agent's tool, and its call."""
 
-    unit: Unit
-    content: Content
+    unit: EchoUnit
+    content: MessageContent
     is_error: bool = False
 
     @property
@@ -109,7 +109,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ResponseStep:
     """One response, with the results of its calls.
 
     Attributes:
@@ -122,8 +122,8 @@ class Step:
     """
 
     turn: Turn
-    units: tuple[Unit, ...]
-    answers: tuple[Answer, ...] = ()
+    units: tuple[EchoUnit, ...]
+    answers: tuple[CallAnswer, ...] = ()
     current: bool = False
     on_server: bool = False
     last: bool = False
@@ -138,7 +138,7 @@ def in_scope(scope: Scope, *, calls: bool, current: bool) -> bool:
     return scope == "all" or (calls and (scope == "tool_turns_all" or (scope == "tool_loop" and current)))
 
 
-Conversation: TypeAlias = "Sequence[Step | Said]"
+PreparedConversation: TypeAlias = "Sequence[ResponseStep | PlainMessage]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class Verdict:
 
 
 @dataclass(slots=True)
-class Ledger:
+class EchoReport:
     """Every verdict, and what else must be said.
 
     Attributes:
@@ -165,25 +165,25 @@ class Ledger:
     notes: list[str] = field(default_factory=list)
     marks: set[str] = field(default_factory=set)
 
-    def echo(self, unit: Unit) -> None:
+    def echo(self, unit: EchoUnit) -> None:
         """It is in the body."""
         self.verdicts[unit.key] = unit.name, Verdict("echoed")
         self.missed.discard(unit.key)
 
-    def drop(self, unit: Unit, reason: str, *, minded: bool = True) -> None:
+    def drop(self, unit: EchoUnit, reason: str, *, minded: bool = True) -> None:
         """It is not; ``minded`` is whether the provider could mind."""
         self.verdicts[unit.key] = unit.name, Verdict("dropped", reason)
         self.missed.discard(unit.key)
         if unit.missed and minded:
             self.missed.add(unit.key)
 
-    def drop_step(self, step: Step) -> None:
+    def drop_step(self, step: ResponseStep) -> None:
         """Nothing of a response is in the body, so nobody minds what of its reasoning is not."""
         for unit in step.units:
             if unit.key in self.verdicts and not unit.apart:
                 self.drop(unit, unit.refused or "orphan", minded=False)
 
-    def stand_in(self, units: Iterable[Unit]) -> None:
+    def stand_in(self, units: Iterable[EchoUnit]) -> None:
         """A placeholder is in the place of these."""
         for unit in units:
             name, before = self.verdicts.get(unit.key, ("", None))
@@ -198,7 +198,7 @@ class Ledger:
 
 
 @dataclass(frozen=True, slots=True)
-class Encoding:
+class EncodingOptions:
     """How a request is to be written.
 
     Attributes:
@@ -217,7 +217,7 @@ class Encoding:
     system: str | None
     tools: Sequence[Tool | Mapping[str, Any]]
     store: bool | None
-    ledger: Ledger
+    ledger: EchoReport
 
     @property
     def stateless(self) -> bool:
@@ -225,7 +225,7 @@ class Encoding:
         return self.store is False or self.rule.stateless
 
 
-Encoder: TypeAlias = Callable[["Sequence[Step | Said]", Encoding], JSONObject]
+Encoder: TypeAlias = Callable[["Sequence[ResponseStep | PlainMessage]", EncodingOptions], JSONObject]
 """A conversation to the fields of a request body."""
 
 
@@ -247,7 +247,7 @@ INTERNAL = frozenset(
 """Names in ``ext`` that are notes of the decoders, and no field of the provider's."""
 
 
-def leftovers(unit: Unit, *apart: str) -> JSONObject:
+def leftovers(unit: EchoUnit, *apart: str) -> JSONObject:
     """The provider's own fields of a unit, for the provider they came from."""
     ext = getattr(unit.part, "ext", None) or {}
     if not unit.at_home:
@@ -255,13 +255,13 @@ def leftovers(unit: Unit, *apart: str) -> JSONObject:
     return {name: value for name, value in ext.items() if name not in INTERNAL and name not in apart}
 
 
-def values(unit: Unit, *kinds: str) -> list[Opaque]:
+def values(unit: EchoUnit, *kinds: str) -> list[Opaque]:
     """The values of some kinds that a unit may give back; empty ones are none."""
     opaque: tuple[Opaque, ...] = getattr(unit.part, "opaque", ())
     return [] if unit.refused else [value for value in opaque if value.kind in kinds and value.value]
 
 
-def reasoning_units(step: Step) -> list[Unit]:
+def reasoning_units(step: ResponseStep) -> list[EchoUnit]:
     """The reasoning of a response that may be sent."""
     return [unit for unit in step.units if isinstance(unit.part, ReasoningPart) and not unit.refused]
 
@@ -287,7 +287,7 @@ def as_json(call: ToolCallPart) -> str:
     return "{}" if call.arguments.strip() in ("", "null") else call.arguments
 
 
-def text_of(content: Content, ledger: Ledger, where: str) -> str:
+def text_of(content: MessageContent, ledger: EchoReport, where: str) -> str:
     """The text of a content that may only be text."""
     if isinstance(content, str):
         return content

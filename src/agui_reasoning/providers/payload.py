@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from agui_reasoning._strict_json import dump
 from agui_reasoning.errors import DecodeError
-from agui_reasoning.strict_json import dump
 
 __all__ = [
     "JSONObject",
     "array",
-    "compact",
+    "compact_json",
     "integer",
     "obj",
     "plain",
@@ -100,7 +100,7 @@ def rest(source: JSONObject, *known: str) -> JSONObject:
     return {key: value for key, value in source.items() if key not in known and value not in (None, [], {})}
 
 
-def compact(value: Any, *, sort_keys: bool = False) -> str:
+def compact_json(value: Any, *, sort_keys: bool = False) -> str:
     """Compact JSON of a value that the API gives as an object.
 
     Raises:
@@ -120,4 +120,4 @@ def shown(value: Any) -> str:
     """
     if value is None:
         return ""
-    return value if isinstance(value, str) else compact(value, sort_keys=True)
+    return value if isinstance(value, str) else compact_json(value, sort_keys=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from agui_reasoning._strict_json import dump
 from agui_reasoning.errors import MissingExtraError
 from agui_reasoning.parts import Opaque, Origin, Part, TextPart, ToolCallPart, Turn
-from agui_reasoning.strict_json import dump
 
 try:
     from hypothesis import strategies as st

@@ -26,7 +26,7 @@ __all__ = [
     "THINKING",
     "WORDS",
     "Entry",
-    "Fields",
+    "EntryFields",
     "JSONObject",
     "Speaker",
     "Transcript",
@@ -97,7 +97,7 @@ class Transcript:
     bound: frozenset[str]
 
 
-Fields: TypeAlias = Mapping[str, Mapping[str, str]]
+EntryFields: TypeAlias = Mapping[str, Mapping[str, str]]
 """For each type of object, the kinds of its fields."""
 
 _ROLES: Final[Mapping[Any, Speaker]] = {"user": "user", "assistant": "model", "tool": "tool"}
@@ -109,7 +109,7 @@ def speaker_of(role: Any) -> Speaker | None:
 
 
 def entries(
-    speaker: Speaker, holder: Mapping[str, Any], kind: Any, path: str, fields: Fields
+    speaker: Speaker, holder: Mapping[str, Any], kind: Any, path: str, fields: EntryFields
 ) -> Iterator[Entry]:
     """The fields of an object that count; an object without any is words."""
     counting = fields.get(kind, {}) if isinstance(kind, str) else {}

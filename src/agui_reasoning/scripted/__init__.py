@@ -13,9 +13,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from agui_reasoning._strict_json import load as load_json
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.providers import provider_apis
-from agui_reasoning.strict_json import load as load_json
 
 __all__ = ["load", "names"]
 

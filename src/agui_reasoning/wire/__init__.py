@@ -5,10 +5,10 @@ than "an object with a string ``type``"; whether the event is a legal one is dec
 every transport gives the same verdict.
 """
 
-from agui_reasoning.wire.decode import SSEDecoder
-from agui_reasoning.wire.encode import KEEP_ALIVE, MEDIA_TYPE, SSEEncoder
-from agui_reasoning.wire.frames import MAX_FRAME_BYTES, SSEFrames
-from agui_reasoning.wire.read import iter_events, iter_payloads, read_events, read_payloads
+from agui_reasoning.wire._decode import SSEDecoder
+from agui_reasoning.wire._encode import KEEP_ALIVE, MEDIA_TYPE, SSEEncoder
+from agui_reasoning.wire._frames import MAX_FRAME_BYTES, SSEFrames
+from agui_reasoning.wire._read import iter_events, iter_payloads, read_events, read_payloads
 
 __all__ = [
     "KEEP_ALIVE",

@@ -15,8 +15,8 @@ registry._PACKAGES["toy"] = "tests.support.toy"
 from ag_ui.core import RunAgentInput  # noqa: E402
 
 from agui_reasoning import Conversation, Run, build_request, restore  # noqa: E402
-from agui_reasoning.cli.demo import SCRIPTS  # noqa: E402
-from agui_reasoning.cli.playback import play  # noqa: E402
+from agui_reasoning._demo.playback import play  # noqa: E402
+from agui_reasoning.cli._demo import SCRIPTS  # noqa: E402
 from agui_reasoning.parts import Origin  # noqa: E402
 from agui_reasoning.providers import decode_response, decoder  # noqa: E402
 from agui_reasoning.providers.echo import rule_for  # noqa: E402

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from agui_reasoning.parts import ReasoningPart, TextPart, ToolCallPart
-from agui_reasoning.providers.encoding import Conversation, Encoding, Step, Unit, text_of, tools_of, values
+from agui_reasoning.providers.encoding import (
+    EchoUnit,
+    EncodingOptions,
+    PreparedConversation,
+    ResponseStep,
+    text_of,
+    tools_of,
+    values,
+)
 from agui_reasoning.providers.payload import JSONObject
 
 
-def encode(conversation: Conversation, how: Encoding) -> JSONObject:
+def encode(conversation: PreparedConversation, how: EncodingOptions) -> JSONObject:
     """Write ``turns``, and ``tools`` where there are any."""
     turns: list[JSONObject] = []
     for item in conversation:
-        if isinstance(item, Step):
+        if isinstance(item, ResponseStep):
             turns += _step(item, how)
         else:
             turns.append({"by": "user", "text": text_of(item.content, how.ledger, "user message")})
@@ -19,7 +27,7 @@ def encode(conversation: Conversation, how: Encoding) -> JSONObject:
     return {"turns": turns, **({"tools": tools} if tools else {})}
 
 
-def _step(step: Step, how: Encoding) -> list[JSONObject]:
+def _step(step: ResponseStep, how: EncodingOptions) -> list[JSONObject]:
     said = [turn for unit in step.units for turn in _unit(unit, how)]
     results = [
         {"by": "tool", "answers": answer.call_id, "text": text_of(answer.content, how.ledger, "tool result")}
@@ -28,7 +36,7 @@ def _step(step: Step, how: Encoding) -> list[JSONObject]:
     return [*said, *results]
 
 
-def _unit(unit: Unit, how: Encoding) -> list[JSONObject]:
+def _unit(unit: EchoUnit, how: EncodingOptions) -> list[JSONObject]:
     part = unit.part
     if isinstance(part, TextPart):
         return [{"by": "toy", "t": "say", "text": part.text}]

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from agui_reasoning import AGUIReasoningError, MissingExtraError, Run, scripted
-from agui_reasoning.cli.encode import FAILURE, encode_payloads
+from agui_reasoning.cli._encode import FAILURE, encode_payloads
 from agui_reasoning.providers import decoder
 from tests.support.verifier import Client, plain
 from tests.unit.cli.command import environment

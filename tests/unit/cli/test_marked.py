@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agui_reasoning.cli.marked import lines
+from agui_reasoning._demo.marked_json import marked_lines
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -14,18 +14,18 @@ values = st.recursive(
 
 
 def texts(*how, **more):
-    return [(line.text, line.size) for line in lines(*how, **more)]
+    return [(line.text, line.size) for line in marked_lines(*how, **more)]
 
 
 @given(values)
 def test_what_fits_is_the_same_json(value):
-    assert json.loads("".join(line.text for line in lines(value, 10_000))) == value
+    assert json.loads("".join(line.text for line in marked_lines(value, 10_000))) == value
 
 
 @given(values)
 def test_marks_change_nothing_but_the_lines(value):
     marked = [path for path, _ in leaves(value, "")]
-    shown = lines(value, 10_000, marked)
+    shown = marked_lines(value, 10_000, marked)
     assert json.loads("".join(line.text for line in shown)) == value
     assert [line.path for line in shown if line.path] == [path for path in marked if path]
 

@@ -18,7 +18,7 @@ pytest.importorskip("libcst", reason="the extra `migrate` is not installed")
 
 from agui_reasoning import MissingExtraError, check_events, reduce_events
 from agui_reasoning.compat import ThinkingUpgrader
-from agui_reasoning.compat.codemod import ADVICE
+from agui_reasoning.compat._codemod import ADVICE
 from agui_reasoning.wire import read_events
 from tests.support.peers import peer_python
 

@@ -7,7 +7,7 @@ import tracemalloc
 
 import pytest
 
-from agui_reasoning.cli.stored import Record, records, replaced
+from agui_reasoning.cli._stored import StoredRecord, records, replaced
 from agui_reasoning.crypto import Binding, KeyRing
 from tests.unit.cli.command import touched
 from tests.unit.crypto.tokens import BOTH, NEW, OLD, header_of
@@ -177,7 +177,7 @@ def test_a_file_is_read_line_by_line():
             yield b"{}\n"
 
     found = records(source())
-    assert next(found) == Record(1, b"{}\n")
+    assert next(found) == StoredRecord(1, b"{}\n")
     assert pulled == [0]
 
 
@@ -363,7 +363,7 @@ def test_a_device_is_not_rewritten(cli):
 
 
 def test_a_file_that_somebody_writes_meanwhile_stays_theirs(file, cli, monkeypatch):
-    from agui_reasoning.cli import rekey
+    from agui_reasoning.cli import _rekey as rekey
 
     path = file(lines(history("t"), history("u")))
     theirs = lines(history("t"), history("u"), history("v"))

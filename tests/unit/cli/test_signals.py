@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from agui_reasoning.cli.rewrite import Rewrite
+from agui_reasoning.cli._rewrite import Rewrite
 from tests.unit.cli.command import environment
 
 SECONDS = 60
@@ -40,14 +40,14 @@ sys.exit(main({args}))
 @pytest.mark.parametrize(
     ("module", "args"),
     [
-        ("agui_reasoning.cli.app", ["demo"]),
+        ("agui_reasoning.cli._app", ["demo"]),
         ("typer", ["demo"]),
         ("pydantic", ["check", "-"]),
         ("ag_ui.core", ["check", "-"]),
         ("cryptography", ["keygen"]),
         ("agui_reasoning.gateway", ["serve", "--port", "0"]),
         ("uvicorn", ["serve", "--port", "0"]),
-        ("agui_reasoning.gateway.proxy", ["proxy", "--port", "0", "--upstream", "http://localhost:1"]),
+        ("agui_reasoning.gateway._proxy", ["proxy", "--port", "0", "--upstream", "http://localhost:1"]),
     ],
 )
 def test_it_may_be_interrupted_while_it_begins(module, args):

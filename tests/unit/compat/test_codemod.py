@@ -16,14 +16,14 @@ pytest.importorskip("libcst", reason="the extra `migrate` is not installed")
 import libcst as cst
 
 from agui_reasoning import check_events
-from agui_reasoning.compat.codemod import Migration, migrate_sources
-from agui_reasoning.compat.codemod.nesting import too_deep
-from agui_reasoning.compat.codemod.session import Session
-from agui_reasoning.compat.codemod.sites import find_sites
+from agui_reasoning.compat._codemod import Migration, migrate_sources
+from agui_reasoning.compat._codemod.nesting import too_deep
+from agui_reasoning.compat._codemod.session import Session
+from agui_reasoning.compat._codemod.sites import find_sites
 from tests.support.play import FINISHED, STARTED
 
 ROOT = Path(__file__).parents[3]
-MODULE = "agui_reasoning.compat.codemod.migrate"
+MODULE = "agui_reasoning.compat._codemod.migrate"
 HEAD = "from ag_ui.core import ThinkingEndEvent, ThinkingStartEvent\n"
 PAIR = f"{HEAD}\n\ndef stream():\n    yield ThinkingStartEvent()\n    yield ThinkingEndEvent()\n"
 
@@ -525,7 +525,7 @@ def test_without_libcst_it_says_which_extra_is_missing() -> None:
     code = (
         "import sys; sys.modules['libcst'] = None\n"
         "from agui_reasoning.errors import MissingExtraError\n"
-        "try:\n    import agui_reasoning.compat.codemod\n"
+        "try:\n    import agui_reasoning.compat._codemod\n"
         "except MissingExtraError as error:\n    print(error.code, 'libcst' in error.hint)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

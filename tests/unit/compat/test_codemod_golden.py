@@ -19,7 +19,7 @@ pytest.importorskip("libcst", reason="the extra `migrate` is not installed")
 
 from agui_reasoning import check_events
 from agui_reasoning.compat import ThinkingUpgrader
-from agui_reasoning.compat.codemod import Migration, migrate_sources
+from agui_reasoning.compat._codemod import Migration, migrate_sources
 from tests.support.peers import peer_python
 from tests.support.play import FINISHED, STARTED
 

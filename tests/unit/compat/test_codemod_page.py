@@ -15,8 +15,8 @@ pytest.importorskip("libcst", reason="the extra `migrate` is not installed")
 from ag_ui import core
 
 from agui_reasoning import check_events
-from agui_reasoning.compat.codemod import ADVICE, migrate_sources
-from agui_reasoning.compat.codemod.names import KINDS
+from agui_reasoning.compat._codemod import ADVICE, migrate_sources
+from agui_reasoning.compat._codemod.names import KINDS
 from tests.docs.markdown import ROOT, blocks
 from tests.support.peers import peer_python
 from tests.support.play import FINISHED, STARTED

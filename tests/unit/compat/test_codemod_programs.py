@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 pytest.importorskip("libcst", reason="the extra `migrate` is not installed")
 
 from agui_reasoning import check_events
-from agui_reasoning.compat.codemod import migrate_sources
+from agui_reasoning.compat._codemod import migrate_sources
 from tests.support.effort import examples
 from tests.support.play import FINISHED, STARTED
 

@@ -7,8 +7,8 @@ import tracemalloc
 import pytest
 
 from agui_reasoning.compat import ThinkingDowngrader, ThinkingUpgrader
-from agui_reasoning.compat.json_log import ArrayRewriter, LinesRewriter, Splitter
-from agui_reasoning.compat.rewriter import Rewriter
+from agui_reasoning.compat._json_log import ArrayRewriter, LinesRewriter, Splitter
+from agui_reasoning.compat._rewriter import Rewriter
 from agui_reasoning.errors import RemoteProtocolError
 
 START, UPGRADED = b'{"type": "THINKING_START"}', b'{"type":"REASONING_START","messageId":"s"}'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agui_reasoning.compat import ThinkingDowngrader, ThinkingUpgrader
-from agui_reasoning.compat.sse import SSERewriter
+from agui_reasoning.compat._sse import SSERewriter
 from agui_reasoning.errors import RemoteProtocolError
 from tests.support.play import Json
 

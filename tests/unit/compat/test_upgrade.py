@@ -110,6 +110,6 @@ def test_only_losses_are_told_on_request_each_kind_once_and_titles_are_not_quote
 
 
 def test_the_package_offers_both_ways_and_nothing_else() -> None:
-    assert compat.ThinkingDowngrader.__module__ == "agui_reasoning.compat.downgrade"
+    assert compat.ThinkingDowngrader.__module__ == "agui_reasoning.compat._downgrade"
     with pytest.raises(AttributeError, match="has no attribute 'Novelty'"):
         compat.Novelty  # noqa: B018 -- asking is the test

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agui_reasoning import Finding, LocalProtocolError, check_events
-from agui_reasoning.consumer.lints import is_ours
-from agui_reasoning.envelope import Envelope, Place, write_envelope
+from agui_reasoning._envelope import Envelope, ResponsePlace, write_envelope
+from agui_reasoning.consumer._lints import is_ours
 from tests.support.play import FAILED, FINISHED, RUN, STARTED, Json, call, ev, text, thought, value
 
 ROOT = Path(__file__).parents[3]
@@ -41,7 +41,7 @@ def mused(name: str, **more: str) -> Json:
 
 
 def ours(seq: int) -> str:
-    return write_envelope(Envelope(response=Place(id="resp", messages=("m",) * seq)))
+    return write_envelope(Envelope(response=ResponsePlace(id="resp", messages=("m",) * seq)))
 
 
 def run(*events: Json) -> list[Json]:

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agui_reasoning import Conversation, LocalProtocolError, RemoteProtocolError, check_events, compact
-from agui_reasoning.consumer.containers import Blocks, Names
-from agui_reasoning.consumer.kinds import NESTING
-from agui_reasoning.consumer.patch import MAX_BYTES, MAX_COPIED_BYTES, Document, PatchError
+from agui_reasoning.consumer._containers import Blocks, Names
+from agui_reasoning.consumer._patch import MAX_BYTES, MAX_COPIED_BYTES, Document, PatchError
+from agui_reasoning.consumer._schema_types import NESTING
 from tests.support.play import FINISHED, STARTED, Json, Played, call, ev, play, text, thought, value
 from tests.support.steps import Steps
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from agui_reasoning.consumer.patch import PatchError, apply_patch, json_equal
+from agui_reasoning.consumer._patch import PatchError, apply_patch, json_equal
 from tests.support.streams import patches, states
 
 

@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from agui_reasoning.crypto import Binding, KeyRing, base64url
+from agui_reasoning.crypto import Binding, KeyRing
+from agui_reasoning.crypto import _base64url as base64url
 from agui_reasoning.errors import DecryptionError
 from tests.unit.crypto.tokens import BOTH, HOME, NEW, OLD, OLD_KEY, TEXT, closed, header_of, with_header
 

@@ -7,7 +7,7 @@ import string
 
 import pytest
 
-from agui_reasoning.crypto.base64url import decode, encode
+from agui_reasoning.crypto._base64url import decode, encode
 
 ALPHABET = string.ascii_uppercase + string.ascii_lowercase + string.digits + "-_"
 

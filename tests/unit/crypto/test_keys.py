@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from agui_reasoning.crypto import Binding, KeyRing
-from agui_reasoning.crypto.derive import derive
-from agui_reasoning.crypto.secret import Secret
+from agui_reasoning.crypto._derive import derive
+from agui_reasoning.crypto._secret import Secret
 from agui_reasoning.errors import AGUIReasoningWarning, ConfigurationError, DecryptionError
 from tests.unit.crypto.tokens import BOTH, HOME, NEW, NEW_KEY, OLD, OLD_KEY, TEXT, closed, header_of
 
@@ -387,7 +387,7 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> list[Secret]:
         keys.append(key)
         return derive(key, info)
 
-    monkeypatch.setattr("agui_reasoning.crypto.derived.derive", counting)
+    monkeypatch.setattr("agui_reasoning.crypto._derived.derive", counting)
     return keys
 
 

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 import agui_reasoning.crypto
-from agui_reasoning.crypto import Binding, KeyRing, base64url, rekey_messages
-from agui_reasoning.crypto.secret import Secret
+from agui_reasoning.crypto import Binding, KeyRing, rekey_messages
+from agui_reasoning.crypto import _base64url as base64url
+from agui_reasoning.crypto._secret import Secret
 from agui_reasoning.errors import AGUIReasoningError
 from tests.unit.crypto.tokens import BOTH, HOME, NEW_KEY, OLD, OLD_KEY, TEXT, frames
 
@@ -134,7 +135,7 @@ def test_randomness_comes_from_the_operating_system_in_one_function() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and "urandom" in ast.unparse(node.func)
     ]
-    assert called == [("derive.py", "os.urandom")]
+    assert called == [("_derive.py", "os.urandom")]
     assert not any(
         name.split(".")[0] in ("random", "secrets", "uuid")
         for path in ROOM.glob("*.py")

@@ -7,10 +7,11 @@ import json
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from agui_reasoning.crypto import Binding, KeyRing, base64url, looks_like_token
-from agui_reasoning.crypto.derive import content_info
-from agui_reasoning.crypto.jwe import MAX_TOKEN_CHARS, Header, read_header, read_token, seal, write_header
-from agui_reasoning.crypto.secret import Secret
+from agui_reasoning.crypto import Binding, KeyRing, looks_like_token
+from agui_reasoning.crypto import _base64url as base64url
+from agui_reasoning.crypto._derive import content_info
+from agui_reasoning.crypto._jwe import MAX_TOKEN_CHARS, Header, read_header, read_token, seal, write_header
+from agui_reasoning.crypto._secret import Secret
 from tests.unit.crypto.tokens import BOTH, HOME, NEW, OLD, TEXT, closed, header_of, with_header
 
 HEADER = {"alg": "dir", "enc": "A256GCM", "kid": "old", "typ": "agui-reasoning+jwe"}

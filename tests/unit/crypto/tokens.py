@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from agui_reasoning.crypto import Binding, KeyRing, base64url
+from agui_reasoning.crypto import Binding, KeyRing
+from agui_reasoning.crypto import _base64url as base64url
 from agui_reasoning.errors import DecryptionError
 
 OLD_KEY = b"KEYMATERIAL-OLD-" * 2

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agui_reasoning import Emitter
+from agui_reasoning._envelope import MAX_ENVELOPE_CHARS, read_envelope
 from agui_reasoning.audit import AuditRecord
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import (
@@ -22,10 +23,9 @@ from agui_reasoning.deltas import (
     ToolCallDelta,
     fold,
 )
-from agui_reasoning.envelope import MAX_ENVELOPE_CHARS, read_envelope
 from agui_reasoning.parts import Opaque, Origin, ReasoningPart
-from agui_reasoning.replay import build_request, restore
-from agui_reasoning.testing.front_ends import FRONT_ENDS, tanstack
+from agui_reasoning.request import build_request, restore
+from agui_reasoning.testing._front_ends import FRONT_ENDS, tanstack
 from tests.support.verifier import plain, replay
 
 CLAUDE = Origin("anthropic", "anthropic-messages", "claude")

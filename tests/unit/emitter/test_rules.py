@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agui_reasoning import Emitter, LocalProtocolError
+from agui_reasoning._envelope import MAX_ENVELOPE_CHARS, Envelope, digest, read_envelope
 from agui_reasoning.deltas import (
     CloseDelta,
     FinishDelta,
@@ -21,7 +22,6 @@ from agui_reasoning.deltas import (
     ToolResultDelta,
     UsageDelta,
 )
-from agui_reasoning.envelope import MAX_ENVELOPE_CHARS, Envelope, digest, read_envelope
 from agui_reasoning.parts import NativePart, Opaque, Origin, ReasoningPart, Segment, TextPart, ToolCallPart
 from tests.support.verifier import plain, replay
 

@@ -20,6 +20,7 @@ from ag_ui.core import (
 )
 
 from agui_reasoning import ConfigurationError, Emitter
+from agui_reasoning._envelope import Envelope
 from agui_reasoning.crypto import Binding, KeyRing, looks_like_token
 from agui_reasoning.deltas import (
     FinishDelta,
@@ -31,8 +32,7 @@ from agui_reasoning.deltas import (
     ToolCallDelta,
     ToolResultDelta,
 )
-from agui_reasoning.emitter.summaries import PLACEHOLDER
-from agui_reasoning.envelope import Envelope
+from agui_reasoning.emitter._summaries import PLACEHOLDER
 from agui_reasoning.parts import Opaque, Origin, ReasoningPart
 from tests.support.verifier import plain, replay
 

@@ -19,9 +19,9 @@ import anyio
 import pytest
 
 from agui_reasoning import Limits, MissingExtraError, Run
+from agui_reasoning._shells.driver import FAILED
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import ReasoningDelta, TextDelta
-from agui_reasoning.driver import FAILED
 from agui_reasoning.emitter.stages import Coalesce, Steps
 from agui_reasoning.gateway import HTTPUpstream, Upstream, create_app, local_server, provider_app
 from tests.support.verifier import Client

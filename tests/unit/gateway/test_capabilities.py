@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ag_ui.core import AgentCapabilities
 
-from agui_reasoning.emitter.disclosure import Visibility
+from agui_reasoning.emitter._disclosure import Visibility
 from agui_reasoning.gateway import HTTPUpstream, ReplayUpstream, capabilities, create_app, local_server
 from agui_reasoning.scripted import load
 from tests.unit.gateway.http_client import call

@@ -19,8 +19,8 @@ import httpx2
 import pytest
 
 from agui_reasoning import DecodeError, ProviderError, Run, TransportError
+from agui_reasoning._shells.driver import FAILED
 from agui_reasoning.aio import run_agent
-from agui_reasoning.driver import FAILED
 from agui_reasoning.gateway import create_app, listen, local_server, url_of
 from tests.support.verifier import Client
 from tests.unit.gateway.http_client import INPUT, TIMEOUT, call, opened

@@ -20,7 +20,7 @@ from agui_reasoning.deltas import Delta, fold
 from agui_reasoning.gateway import create_app, local_server, provider_app
 from agui_reasoning.providers import decoder
 from agui_reasoning.scripted import load
-from agui_reasoning.scripted.exchange import payloads
+from agui_reasoning.scripted._exchange import payloads
 from agui_reasoning.wire import read_events
 from tests.support.canary import Canary, strings
 from tests.unit.gateway.http_client import TIMEOUT

@@ -15,7 +15,7 @@ from agui_reasoning import Conversation
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.gateway import create_app, local_server
 from agui_reasoning.scripted import load
-from agui_reasoning.scripted.exchange import payloads
+from agui_reasoning.scripted._exchange import payloads
 from agui_reasoning.wire import read_events
 from tests.unit.gateway.http_client import TIMEOUT
 from tests.unit.gateway.provider import APIS, CUT, Provider, Reply, frames, upstream

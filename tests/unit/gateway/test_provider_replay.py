@@ -11,9 +11,9 @@ import pytest
 
 from agui_reasoning import ConfigurationError, scripted
 from agui_reasoning.gateway import local_server, provider_app
-from agui_reasoning.gateway.provider_rules import Rules
-from agui_reasoning.scripted.sequence import sequence
-from agui_reasoning.scripted.transcript import read_request
+from agui_reasoning.gateway._provider_rules import Rules
+from agui_reasoning.scripted._sequence import sequence
+from agui_reasoning.scripted._transcript import read_request
 from tests.support.recordings import load, recordings
 from tests.unit.gateway.http_client import call
 from tests.unit.gateway.test_replay import WHOLE

@@ -22,7 +22,7 @@ from starlette.types import Receive, Scope, Send
 
 from agui_reasoning.errors import ConfigurationError, MissingExtraError
 from agui_reasoning.gateway import local_server
-from agui_reasoning.gateway.proxy import create_proxy
+from agui_reasoning.gateway._proxy import create_proxy
 from tests.support.play import FINISHED, STARTED
 from tests.unit.compat.test_downgrade import old, phase
 from tests.unit.gateway.http_client import TIMEOUT, call, opened
@@ -258,7 +258,7 @@ async def test_a_client_that_leaves_before_its_body_is_whole_asks_nothing() -> N
 def test_without_the_extra_the_module_names_it() -> None:
     program = (
         "import sys; sys.modules['httpx2'] = None\n"
-        "try:\n    import agui_reasoning.gateway.proxy\n"
+        "try:\n    import agui_reasoning.gateway._proxy\n"
         "except ImportError as error: print(error.code, error.hint)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)

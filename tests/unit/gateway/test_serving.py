@@ -11,7 +11,8 @@ import pytest
 
 from agui_reasoning import ConfigurationError
 from agui_reasoning.deltas import ReasoningDelta
-from agui_reasoning.gateway import create_app, listen, local_server, serving, url_of
+from agui_reasoning.gateway import _serving as serving
+from agui_reasoning.gateway import create_app, listen, local_server, url_of
 from tests.unit.gateway.http_client import TIMEOUT, call, opened
 from tests.unit.gateway.test_app import Fake
 

@@ -17,14 +17,14 @@ from sniffio import current_async_library
 
 import agui_reasoning
 from agui_reasoning import ConfigurationError, Conversation, ProviderError, RemoteProtocolError, Run, aio
+from agui_reasoning._shells.driver import FAILED, Reading
+from agui_reasoning._shells.sources import WholeResponse, open_source, open_source_sync
 from agui_reasoning.aio import ModelStream, run_agent, stream_run
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import ReasoningDelta, TextDelta
-from agui_reasoning.driver import FAILED, Reading
 from agui_reasoning.gateway import create_app
 from agui_reasoning.parts import ToolResultPart
 from agui_reasoning.scripted import load
-from agui_reasoning.sources import Whole, open_source, open_source_sync
 from tests.support.verifier import Client, plain
 
 pytestmark = pytest.mark.anyio
@@ -244,7 +244,7 @@ async def deltas_of(source: Any) -> list[Any]:
     reading = Reading(Run(INPUT, api=API), ModelStream(source, api=API))
     reading._decoder = Kept()  # type: ignore[assignment]
     async with open_source(source) as payloads:
-        if isinstance(payloads, Whole):
+        if isinstance(payloads, WholeResponse):
             return reading.whole(payloads.response)
         return [delta async for payload in payloads for delta in reading.receive(payload)]
 
@@ -288,7 +288,7 @@ async def test_pairs_are_read_as_their_payloads() -> None:
 async def test_what_holds_no_stream_is_a_whole_response(response: Any) -> None:
     assert await deltas_of(response) == [("whole", response)]
     with open_source_sync(response) as opened:
-        assert opened == Whole(response)
+        assert opened == WholeResponse(response)
 
 
 async def test_a_plain_callable_that_needs_the_event_loop_is_told_how_to_be_written(

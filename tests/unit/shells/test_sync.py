@@ -12,8 +12,8 @@ import pytest
 
 import agui_reasoning
 from agui_reasoning import ModelStream, Run, aio, run_agent, stream_run
+from agui_reasoning._shells.driver import FAILED
 from agui_reasoning.deltas import TextDelta
-from agui_reasoning.driver import FAILED
 from agui_reasoning.parts import ToolResultPart
 from tests.support.verifier import Client, plain
 from tests.unit.shells.test_aio import ANSWER, API, INPUT, PAYLOADS, Tape

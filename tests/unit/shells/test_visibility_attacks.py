@@ -13,11 +13,11 @@ import pytest
 
 import agui_reasoning
 from agui_reasoning import ProviderError, Run
+from agui_reasoning._shells.driver import FAILED, Item
 from agui_reasoning.aio import run_agent, stream_run
 from agui_reasoning.audit import AuditRecord
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import OpaqueDelta, ReasoningDelta, ResponseStart, TextDelta
-from agui_reasoning.driver import FAILED, Item
 from agui_reasoning.parts import Opaque, Origin, ReasoningPart
 from tests.support.verifier import plain
 

@@ -23,7 +23,8 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.parts import Opaque, Origin
 from agui_reasoning.providers import decoder
-from agui_reasoning.scripted import exchange, load, names
+from agui_reasoning.scripted import _exchange as exchange
+from agui_reasoning.scripted import load, names
 from agui_reasoning.testing import assert_round_trip, assert_valid
 from tests.support.verifier import plain
 

@@ -30,7 +30,7 @@ from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.payload import (
     JSONObject,
     array,
-    compact,
+    compact_json,
     integer,
     obj,
     reject,
@@ -201,7 +201,7 @@ class AnthropicMessagesDecoder(Decoder):
 
 def _written(arguments: Any) -> str:
     """Arguments as JSON text; some gateways send them as text already."""
-    return arguments if isinstance(arguments, str) else compact(arguments)
+    return arguments if isinstance(arguments, str) else compact_json(arguments)
 
 
 def _index(data: JSONObject) -> int:
@@ -332,7 +332,7 @@ def _stop_call(block: _Block) -> list[Delta]:
     close = CloseDelta(key=block.key)
     if block.filled or not isinstance(block.start.get("input"), dict):
         return [close]
-    return [ToolCallDelta(block.key, "", compact(block.start["input"])), close]
+    return [ToolCallDelta(block.key, "", compact_json(block.start["input"])), close]
 
 
 _THINKING = _NO_TEXT = ("type", "thinking", "signature")

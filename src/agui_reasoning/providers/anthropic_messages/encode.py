@@ -16,14 +16,14 @@ from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, Tool
 from agui_reasoning.providers.anthropic_messages.decode import REDACTED, SIGNATURE
 from agui_reasoning.providers.encoding import (
     GO_ON,
-    Answer,
-    Content,
-    Conversation,
-    Encoding,
-    Ledger,
-    Said,
-    Step,
-    Unit,
+    CallAnswer,
+    EchoReport,
+    EchoUnit,
+    EncodingOptions,
+    MessageContent,
+    PlainMessage,
+    PreparedConversation,
+    ResponseStep,
     as_object,
     file_name,
     leftovers,
@@ -45,13 +45,13 @@ OPENING = "(The conversation begins with the assistant.)"
 """The API wants a user message first; an assistant's greeting, or a history that was trimmed, has none."""
 
 
-def encode(conversation: Conversation, how: Encoding) -> JSONObject:
+def encode(conversation: PreparedConversation, how: EncodingOptions) -> JSONObject:
     """Write ``messages``, and ``system`` and ``tools`` where there are any."""
     system = [how.system] if how.system else []
     messages: list[JSONObject] = []
     pairs = _server_pairs(conversation)
     for item in conversation:
-        if isinstance(item, Step):
+        if isinstance(item, ResponseStep):
             _extend(messages, "assistant", _assistant(item, how, pairs))
             _extend(messages, "user", [_result(answer, how.ledger) for answer in item.answers])
         elif isinstance(item, UserMessage):
@@ -91,7 +91,7 @@ def _finish(messages: list[JSONObject]) -> None:
 # -- a response
 
 
-def _assistant(step: Step, how: Encoding, pairs: set[Key]) -> list[JSONObject]:
+def _assistant(step: ResponseStep, how: EncodingOptions, pairs: set[Key]) -> list[JSONObject]:
     written = [
         (unit, block)
         for unit in step.units
@@ -109,7 +109,7 @@ def _assistant(step: Step, how: Encoding, pairs: set[Key]) -> list[JSONObject]:
     return _with_placeholder(step, blocks, how)
 
 
-def _with_placeholder(step: Step, blocks: list[JSONObject], how: Encoding) -> list[JSONObject]:
+def _with_placeholder(step: ResponseStep, blocks: list[JSONObject], how: EncodingOptions) -> list[JSONObject]:
     """An empty thinking block for servers that want one in every response."""
     placeholder = how.rule.placeholder
     wanted = placeholder is not None and step.within(how.rule.placeholder_scope or how.rule.scope)
@@ -119,7 +119,9 @@ def _with_placeholder(step: Step, blocks: list[JSONObject], how: Encoding) -> li
     return [{"type": "thinking", "thinking": placeholder, "signature": ""}, *blocks]
 
 
-def _reasoning(unit: Unit, step: Step, how: Encoding, pairs: set[Key]) -> JSONObject | None:
+def _reasoning(
+    unit: EchoUnit, step: ResponseStep, how: EncodingOptions, pairs: set[Key]
+) -> JSONObject | None:
     part = unit.part
     assert isinstance(part, ReasoningPart)
     if unit.refused:
@@ -136,14 +138,14 @@ def _reasoning(unit: Unit, step: Step, how: Encoding, pairs: set[Key]) -> JSONOb
     return {**more, "type": "thinking", "thinking": text, "signature": signature}
 
 
-def _text(unit: Unit, step: Step, how: Encoding, pairs: set[Key]) -> JSONObject | None:
+def _text(unit: EchoUnit, step: ResponseStep, how: EncodingOptions, pairs: set[Key]) -> JSONObject | None:
     part = unit.part
     assert isinstance(part, TextPart)
     # Blank text blocks come out of the API, and are refused when they come back.
     return {**leftovers(unit, "id", "phase"), **_text_block(part.text)} if part.text.strip() else None
 
 
-def _call(unit: Unit, step: Step, how: Encoding, pairs: set[Key]) -> JSONObject | None:
+def _call(unit: EchoUnit, step: ResponseStep, how: EncodingOptions, pairs: set[Key]) -> JSONObject | None:
     part = unit.part
     assert isinstance(part, ToolCallPart)
     kind = "tool_use"
@@ -160,13 +162,15 @@ def _call(unit: Unit, step: Step, how: Encoding, pairs: set[Key]) -> JSONObject 
     }
 
 
-def _server_result(unit: Unit, step: Step, how: Encoding, pairs: set[Key]) -> JSONObject | None:
+def _server_result(
+    unit: EchoUnit, step: ResponseStep, how: EncodingOptions, pairs: set[Key]
+) -> JSONObject | None:
     part = unit.part
     assert isinstance(part, ToolResultPart)
     return dict(part.native) if unit.key in pairs else None
 
 
-def _native(unit: Unit, step: Step, how: Encoding, pairs: set[Key]) -> JSONObject | None:
+def _native(unit: EchoUnit, step: ResponseStep, how: EncodingOptions, pairs: set[Key]) -> JSONObject | None:
     part = unit.part
     assert isinstance(part, NativePart)
     payload = part.payload
@@ -175,7 +179,7 @@ def _native(unit: Unit, step: Step, how: Encoding, pairs: set[Key]) -> JSONObjec
     return dict(payload) if unit.at_home and typed else None
 
 
-_Writer = Callable[[Unit, Step, Encoding, set[Key]], JSONObject | None]
+_Writer = Callable[[EchoUnit, ResponseStep, EncodingOptions, set[Key]], JSONObject | None]
 
 _PARTS: dict[type[Part], _Writer] = {
     ReasoningPart: _reasoning,
@@ -186,7 +190,7 @@ _PARTS: dict[type[Part], _Writer] = {
 }
 
 
-def _server_pairs(conversation: Conversation) -> set[Key]:
+def _server_pairs(conversation: PreparedConversation) -> set[Key]:
     """The calls of the provider's own that it answered, and their results; a later response may answer.
 
     A call without its result is refused, unless nothing follows it yet, and so is a result without its call.
@@ -194,7 +198,7 @@ def _server_pairs(conversation: Conversation) -> set[Key]:
     waiting: dict[str, Key] = {}
     paired: set[Key] = set()
     for step in conversation:
-        for unit in step.units if isinstance(step, Step) else ():
+        for unit in step.units if isinstance(step, ResponseStep) else ():
             part = unit.part
             if isinstance(part, ToolCallPart) and part.server and unit.at_home and not unit.cut:
                 waiting[part.id] = unit.key
@@ -203,7 +207,7 @@ def _server_pairs(conversation: Conversation) -> set[Key]:
     return paired
 
 
-def _is_result(unit: Unit) -> bool:
+def _is_result(unit: EchoUnit) -> bool:
     """Its block is that of a result of this call; the client may have sent anything."""
     native = getattr(unit.part, "native", None)
     return (
@@ -217,7 +221,7 @@ def _is_result(unit: Unit) -> bool:
 # -- what is not the model's
 
 
-def _result(answer: Answer, ledger: Ledger) -> JSONObject:
+def _result(answer: CallAnswer, ledger: EchoReport) -> JSONObject:
     content: Any = answer.content
     if not isinstance(content, str):
         content = _blocks(content, ledger, "tool result")
@@ -225,7 +229,7 @@ def _result(answer: Answer, ledger: Ledger) -> JSONObject:
     return {**block, "is_error": True} if answer.is_error else block
 
 
-def _user(message: Said, ledger: Ledger, *, open_end: bool) -> list[JSONObject]:
+def _user(message: PlainMessage, ledger: EchoReport, *, open_end: bool) -> list[JSONObject]:
     """The user's words. Without any, a request that ended with the model's would have it go on with those."""
     blocks = _blocks(message.content, ledger, "user message")
     if blocks:
@@ -234,7 +238,7 @@ def _user(message: Said, ledger: Ledger, *, open_end: bool) -> list[JSONObject]:
     return [_text_block(GO_ON)] if open_end else []
 
 
-def _blocks(content: Content, ledger: Ledger, where: str) -> list[JSONObject]:
+def _blocks(content: MessageContent, ledger: EchoReport, where: str) -> list[JSONObject]:
     if isinstance(content, str):
         return [_text_block(content)] if content.strip() else []
     blocks: list[JSONObject] = []

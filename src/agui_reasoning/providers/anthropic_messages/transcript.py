@@ -13,7 +13,7 @@ from agui_reasoning.providers.transcript import (
     THINKING,
     WORDS,
     Entry,
-    Fields,
+    EntryFields,
     JSONObject,
     Transcript,
     entries,
@@ -23,7 +23,7 @@ from agui_reasoning.providers.transcript import (
 
 __all__ = ["TRANSCRIPT"]
 
-_BLOCKS: Final[Fields] = {
+_BLOCKS: Final[EntryFields] = {
     "thinking": {"thinking": THINKING, "signature": SIGNATURE},
     "redacted_thinking": {"data": REDACTED},
     "tool_use": {"id": CALL_ID},

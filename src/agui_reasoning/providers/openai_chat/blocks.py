@@ -1,7 +1,7 @@
 """Reasoning that comes as a list of blocks, in any of the spellings gateways have for it.
 
 ``content`` lists (Mistral, Cohere, LiteLLM's upstreams), ``thinking_blocks`` and ``reasoning_items``
-(LiteLLM), and ``content_blocks`` (Portkey) all become `Block`.
+(LiteLLM), and ``content_blocks`` (Portkey) all become `ChatBlock`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Literal
 from agui_reasoning.parts import Ext, Opaque, Segment
 from agui_reasoning.providers.payload import JSONObject, array, integer, obj, rest, string
 
-__all__ = ["Block", "read_block", "read_indexed_block"]
+__all__ = ["ChatBlock", "read_block", "read_indexed_block"]
 
 ANTHROPIC_SIGNATURE = "anthropic.signature"
 MISTRAL_SIGNATURE = "mistral.signature"
@@ -24,7 +24,7 @@ ENCRYPTED = "openai.encrypted_content"
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ChatBlock:
     """One block, or in a stream a fragment of one.
 
     Attributes:
@@ -55,12 +55,12 @@ class Block:
         return "".join(segment.text for segment in self.segments)
 
 
-def read_block(source: JSONObject, path: str, key: str | None = None) -> list[Block]:
+def read_block(source: JSONObject, path: str, key: str | None = None) -> list[ChatBlock]:
     """Read one block of a list."""
     return _BLOCKS.get(string(source, "type", path), _native)(source, path, key)
 
 
-def read_indexed_block(source: JSONObject, path: str, position: int) -> list[Block]:
+def read_indexed_block(source: JSONObject, path: str, position: int) -> list[ChatBlock]:
     """Read a block of Portkey: whole, or its ``delta``; both are numbered."""
     index = integer(source, "index", path)
     key = str(position if index is None else index)
@@ -71,7 +71,7 @@ def read_indexed_block(source: JSONObject, path: str, position: int) -> list[Blo
     return _BLOCKS[kind](delta, f"{path}/delta", key) if kind else []
 
 
-def _thinking(source: JSONObject, path: str, key: str | None) -> list[Block]:
+def _thinking(source: JSONObject, path: str, key: str | None) -> list[ChatBlock]:
     """A string is Anthropic's and Cohere's spelling, a list of chunks is Mistral's."""
     listed = isinstance(source.get("thinking"), list)
     chunks = array(source, "thinking", path) if listed else []
@@ -84,7 +84,7 @@ def _thinking(source: JSONObject, path: str, key: str | None) -> list[Block]:
     if signature == LITELLM_FILLER:
         signature = ""
     kind = MISTRAL_SIGNATURE if listed else ANTHROPIC_SIGNATURE
-    block = Block(
+    block = ChatBlock(
         "reasoning",
         _text_segments(text),
         (Opaque(kind, signature),) if signature else (),
@@ -97,16 +97,16 @@ def _thinking(source: JSONObject, path: str, key: str | None) -> list[Block]:
     return [block, *(_native(chunk, path, None)[0] for chunk in others)]
 
 
-def _redacted(source: JSONObject, path: str, key: str | None) -> list[Block]:
+def _redacted(source: JSONObject, path: str, key: str | None) -> list[ChatBlock]:
     value = Opaque(REDACTED, string(source, "data", path))
-    return [Block("reasoning", values=(value,), key=key, ends=True, begins=True)]
+    return [ChatBlock("reasoning", values=(value,), key=key, ends=True, begins=True)]
 
 
-def _reasoning(source: JSONObject, path: str, key: str | None) -> list[Block]:
+def _reasoning(source: JSONObject, path: str, key: str | None) -> list[ChatBlock]:
     """A plain ``{"type": "reasoning", "text": …}``, or an item of the Responses API carried along."""
     if "text" in source:
         ext = rest(source, "type", "index", "text") or None
-        return [Block("reasoning", _text_segments(string(source, "text", path)), key=key, ext=ext)]
+        return [ChatBlock("reasoning", _text_segments(string(source, "text", path)), key=key, ext=ext)]
     parts = array(source, "summary", path)
     texts = [string(part, "text", f"{path}/summary/{number}") for number, part in enumerate(parts)]
     segments = tuple(Segment("summary", number, text) for number, text in enumerate(texts) if text)
@@ -114,26 +114,26 @@ def _reasoning(source: JSONObject, path: str, key: str | None) -> list[Block]:
     values = (Opaque(ENCRYPTED, encrypted),) if encrypted else ()
     item_id = string(source, "id", path) or None
     ext = rest(source, "type", "id", "index", "summary", "encrypted_content") or None
-    return [Block("reasoning", segments, values, item_id or key, item_id, ext, ends=True, begins=True)]
+    return [ChatBlock("reasoning", segments, values, item_id or key, item_id, ext, ends=True, begins=True)]
 
 
-def _text(source: JSONObject, path: str, key: str | None) -> list[Block]:
+def _text(source: JSONObject, path: str, key: str | None) -> list[ChatBlock]:
     ext = rest(source, "type", "index", "text") or None
     # Gemini's sign of a thought, in the spelling of its own API.
     kind: Literal["reasoning", "text"] = "reasoning" if source.get("thought") is True else "text"
-    return [Block(kind, _text_segments(string(source, "text", path)), key=key, ext=ext)]
+    return [ChatBlock(kind, _text_segments(string(source, "text", path)), key=key, ext=ext)]
 
 
-def _native(source: JSONObject, path: str, key: str | None) -> list[Block]:
+def _native(source: JSONObject, path: str, key: str | None) -> list[ChatBlock]:
     # Calls are in `tool_calls` as well.
-    return [] if source.get("type") == "tool_use" else [Block("native", payload=source)]
+    return [] if source.get("type") == "tool_use" else [ChatBlock("native", payload=source)]
 
 
 def _text_segments(text: str) -> tuple[Segment, ...]:
     return (Segment("text", 0, text),) if text else ()
 
 
-_BLOCKS: dict[str, Callable[[JSONObject, str, str | None], list[Block]]] = {
+_BLOCKS: dict[str, Callable[[JSONObject, str, str | None], list[ChatBlock]]] = {
     "thinking": _thinking,
     "redacted_thinking": _redacted,
     "reasoning": _reasoning,

@@ -8,8 +8,17 @@ from typing import Any
 from agui_reasoning.deltas import CloseDelta, Delta, OpaqueDelta, ToolCallDelta, ToolResultDelta
 from agui_reasoning.parts import Ext, Opaque
 from agui_reasoning.providers.openai_chat.signatures import DEFAULT_KIND, KINDS, read_call_signature
-from agui_reasoning.providers.openai_chat.units import Units
-from agui_reasoning.providers.payload import JSONObject, compact, integer, obj, reject, rest, shown, string
+from agui_reasoning.providers.openai_chat.units import UnitTracker
+from agui_reasoning.providers.payload import (
+    JSONObject,
+    compact_json,
+    integer,
+    obj,
+    reject,
+    rest,
+    shown,
+    string,
+)
 
 __all__ = ["CallPiece", "Calls", "ExecutedTool", "read_calls", "read_executed_tool"]
 
@@ -126,7 +135,7 @@ class _Call:
 class Calls:
     """The calls of one response."""
 
-    units: Units
+    units: UnitTracker
     provider: str | None
     first: str | None = None
     ids: set[str] = field(default_factory=set)
@@ -158,7 +167,7 @@ class Calls:
     def settle(self) -> list[Delta]:
         """No call gets more fragments: the free text of custom tools becomes JSON only when it is whole."""
         pending, self._custom = self._custom, []
-        return [ToolCallDelta(call.id, "", compact({"input": "".join(call.inputs)})) for call in pending]
+        return [ToolCallDelta(call.id, "", compact_json({"input": "".join(call.inputs)})) for call in pending]
 
     def execute(self, tool: ExecutedTool) -> list[Delta]:
         """Take a call of the provider's own, announced or answered; both are sent more than once."""

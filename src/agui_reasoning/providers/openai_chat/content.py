@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from agui_reasoning.deltas import Delta, ReasoningDelta, TextDelta
-from agui_reasoning.providers.openai_chat.units import Units
+from agui_reasoning.providers.openai_chat.units import UnitTracker
 from agui_reasoning.providers.think_tags import Piece, ThinkTagSplitter
 
-__all__ = ["Content"]
+__all__ = ["ContentSplitter"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class _Segment:
         return {"open": self.opening, "close": closing}
 
 
-class Content:
+class ContentSplitter:
     """Splits the ``content`` strings of one response into text and tagged reasoning.
 
     Each tagged stretch is a unit ``think:<n>`` whose ``ext["tag"]`` holds the delimiters, with the white
@@ -62,7 +62,7 @@ class Content:
     own.
     """
 
-    def __init__(self, units: Units, model: str | None) -> None:
+    def __init__(self, units: UnitTracker, model: str | None) -> None:
         self._units = units
         name = (model or "").lower()
         habit = next((habit for habit in _HABITS if fnmatchcase(name, habit.model)), _Habit("*"))
@@ -219,9 +219,9 @@ class Content:
         return [*deltas, *self._units.text(key), TextDelta(text, key=key)]
 
 
-_ROUTES: dict[str, Callable[[Content, str], list[Delta]]] = {
-    "open": Content._open,
-    "reasoning": Content._reason,
-    "close": Content._close,
-    "text": Content._say,
+_ROUTES: dict[str, Callable[[ContentSplitter, str], list[Delta]]] = {
+    "open": ContentSplitter._open,
+    "reasoning": ContentSplitter._reason,
+    "close": ContentSplitter._close,
+    "text": ContentSplitter._say,
 }

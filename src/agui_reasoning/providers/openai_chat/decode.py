@@ -24,10 +24,10 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.providers.base import Decoder
-from agui_reasoning.providers.openai_chat.fields import Piece, read_message
-from agui_reasoning.providers.openai_chat.response import Response
+from agui_reasoning.providers.openai_chat.fields import MessagePiece, read_message
+from agui_reasoning.providers.openai_chat.response import ChatResponse
 from agui_reasoning.providers.openai_chat.usage import read_usage
-from agui_reasoning.providers.payload import JSONObject, array, compact, integer, obj, reject, string
+from agui_reasoning.providers.payload import JSONObject, array, compact_json, integer, obj, reject, string
 
 __all__ = ["OpenAIChatDecoder"]
 
@@ -55,7 +55,7 @@ class _Chunk:
 
     id: str
     start: ResponseStart
-    piece: Piece | None
+    piece: MessagePiece | None
     reason: str
     usage: UsageDelta | None
     error: _Error | None
@@ -68,7 +68,7 @@ class OpenAIChatDecoder(Decoder):
 
     def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
         super().__init__(provider=provider, model=model)
-        self._response: Response | None = None
+        self._response: ChatResponse | None = None
         self._usage: UsageDelta | None = None
 
     def receive(self, payload: Any) -> list[Delta]:
@@ -125,7 +125,7 @@ class OpenAIChatDecoder(Decoder):
             first = choices[0] if delta.get("reasoning_content") and not delta.get("content") else None
         return first
 
-    def _read_piece(self, choice: JSONObject, field: str) -> Piece:
+    def _read_piece(self, choice: JSONObject, field: str) -> MessagePiece:
         whole = field == "message"
         if not whole and choice.get(field) is None and self._response is None:
             # Some gateways answer a streaming request with one chunk that holds a message.
@@ -149,7 +149,7 @@ class OpenAIChatDecoder(Decoder):
             raise chunk.error.exception(deltas + (response.flush() if response else []))
         return deltas
 
-    def _open(self, chunk: _Chunk, piece: Piece) -> list[Delta]:
+    def _open(self, chunk: _Chunk, piece: MessagePiece) -> list[Delta]:
         """Begin a response, or another one.
 
         Ids may change with every chunk of one response (Groq's agents), and what follows the finish reason
@@ -162,7 +162,7 @@ class OpenAIChatDecoder(Decoder):
                 return []
         deltas = self._settle()
         model = chunk.start.origin.model if chunk.start.origin else None
-        self._response = Response(self.provider, chunk.id, model)
+        self._response = ChatResponse(self.provider, chunk.id, model)
         self._usage = None
         return [*deltas, chunk.start]
 
@@ -198,7 +198,7 @@ def _read_error(data: JSONObject, choice: JSONObject) -> _Error | None:
     if not error:
         return None
     if not isinstance(error, dict):
-        return _Error(None, None, error if isinstance(error, str) else compact(error))
+        return _Error(None, None, error if isinstance(error, str) else compact_json(error))
     code, kind, message = (error.get(name) for name in ("code", "type", "message"))
     return _Error(
         None if code is None else str(code),

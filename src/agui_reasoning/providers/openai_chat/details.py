@@ -12,7 +12,7 @@ from itertools import chain
 
 from agui_reasoning.deltas import Delta, NativeDelta, OpaqueDelta, ReasoningDelta, ToolCallDelta
 from agui_reasoning.parts import Channel, Opaque
-from agui_reasoning.providers.openai_chat.units import FLAT, Units
+from agui_reasoning.providers.openai_chat.units import FLAT, UnitTracker
 from agui_reasoning.providers.payload import JSONObject, integer, string
 
 __all__ = ["Detail", "Details", "read_detail"]
@@ -152,7 +152,7 @@ class Details:
     text joins the flat reasoning, if the text came there.
     """
 
-    def __init__(self, units: Units) -> None:
+    def __init__(self, units: UnitTracker) -> None:
         self._track = units
         self._entries: dict[tuple[str, int | None], _Entry] = {}
         self._units: dict[str, _Unit] = {}

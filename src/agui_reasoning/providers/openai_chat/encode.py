@@ -13,16 +13,17 @@ from typing import Any
 
 from ag_ui.core import UserMessage
 
+from agui_reasoning._strict_json import MAX_NESTING, load
 from agui_reasoning.parts import ReasoningPart, TextPart, ToolCallPart
 from agui_reasoning.providers.echo import format_of
 from agui_reasoning.providers.encoding import (
-    Answer,
-    Content,
-    Conversation,
-    Encoding,
-    Said,
-    Step,
-    Unit,
+    CallAnswer,
+    EchoUnit,
+    EncodingOptions,
+    MessageContent,
+    PlainMessage,
+    PreparedConversation,
+    ResponseStep,
     as_json,
     data_uri,
     file_name,
@@ -38,7 +39,6 @@ from agui_reasoning.providers.openai_chat.blocks import ENCRYPTED as ITEM
 from agui_reasoning.providers.openai_chat.details import ENCRYPTED, SIGNATURE
 from agui_reasoning.providers.openai_chat.signatures import DEFAULT_KIND, FIELD, KINDS
 from agui_reasoning.providers.payload import JSONObject
-from agui_reasoning.strict_json import MAX_NESTING, load
 
 __all__ = ["encode"]
 
@@ -64,25 +64,25 @@ class _Draft:
         refused: Keys of the units that the upstream would refuse, in whatever field.
     """
 
-    step: Step
-    how: Encoding
+    step: ResponseStep
+    how: EncodingOptions
     sent: set[str]
     fields: JSONObject = field(default_factory=dict)
     placed: set[tuple[int, int]] = field(default_factory=set)
     tagged: set[tuple[int, int]] = field(default_factory=set)
     refused: set[tuple[int, int]] = field(default_factory=set)
 
-    def place(self, unit: Unit) -> None:
+    def place(self, unit: EchoUnit) -> None:
         """A unit is in the message."""
         self.placed.add(unit.key)
 
 
-def encode(conversation: Conversation, how: Encoding) -> JSONObject:
+def encode(conversation: PreparedConversation, how: EncodingOptions) -> JSONObject:
     """Write ``messages``, and ``tools`` where there are any."""
     messages: list[JSONObject] = [{"role": "system", "content": how.system}] if how.system else []
     sent: set[str] = set()
     for item in conversation:
-        if isinstance(item, Step):
+        if isinstance(item, ResponseStep):
             message = _assistant(_Draft(item, how, sent))
             messages += [] if message is None else [message]
             messages += [_result(answer, how) for answer in item.answers]
@@ -137,7 +137,7 @@ def _answer(draft: _Draft, *, tags: bool) -> str:
     return "".join(pieces)
 
 
-def _call(draft: _Draft, unit: Unit) -> JSONObject:
+def _call(draft: _Draft, unit: EchoUnit) -> JSONObject:
     part = unit.part
     assert isinstance(part, ToolCallPart)
     if (part.ext or {}).get("type") in ("custom", "custom_tool_call"):
@@ -224,7 +224,7 @@ def _write_details(draft: _Draft, name: str) -> None:
         draft.how.ledger.marks.add("details")
 
 
-def _entries(unit: Unit) -> list[JSONObject]:
+def _entries(unit: EchoUnit) -> list[JSONObject]:
     """The entries of a unit, from the skeletons that the decoder noted; values go where they came from."""
     part = unit.part
     skeletons = (getattr(part, "ext", None) or {}).get("details")
@@ -258,7 +258,7 @@ def _entry_text(texts: Mapping[tuple[str, int], list[str]], kind: str, number: i
     return {channel: "".join(found)} if found or kind == _SUMMARY_TYPE else {}
 
 
-def _fill(entries: list[JSONObject], unit: Unit, kind: str, name: str, preferred: str) -> None:
+def _fill(entries: list[JSONObject], unit: EchoUnit, kind: str, name: str, preferred: str) -> None:
     """Put a value on the entry of its type, else on the first one."""
     found = values(unit, kind)
     if found and entries:
@@ -335,7 +335,7 @@ def _write_items(draft: _Draft, name: str) -> None:
         draft.fields[name] = items
 
 
-def _item(unit: Unit) -> JSONObject | None:
+def _item(unit: EchoUnit) -> JSONObject | None:
     part, encrypted = unit.part, values(unit, ITEM)
     if not isinstance(part, ReasoningPart) or not encrypted:
         return None
@@ -358,7 +358,7 @@ def _write_content_blocks(draft: _Draft, name: str) -> None:
         draft.fields[name] = blocks
 
 
-def _thinking_block(unit: Unit) -> JSONObject | None:
+def _thinking_block(unit: EchoUnit) -> JSONObject | None:
     if redacted := values(unit, REDACTED):
         return {"type": "redacted_thinking", "data": redacted[0].value}
     if signed := values(unit, ANTHROPIC_SIGNATURE):
@@ -389,7 +389,7 @@ _WRITERS: dict[str, Callable[[_Draft, str], None]] = {
 # -- signatures on calls and texts
 
 
-def _sign(target: JSONObject, draft: _Draft, unit: Unit) -> None:
+def _sign(target: JSONObject, draft: _Draft, unit: EchoUnit) -> None:
     """Put a thought signature where it was found."""
     found = values(unit, DEFAULT_KIND, *KINDS.values())
     if found:
@@ -397,7 +397,7 @@ def _sign(target: JSONObject, draft: _Draft, unit: Unit) -> None:
         draft.place(unit)
 
 
-def _signature_place(unit: Unit, provider: str | None) -> tuple[Sequence[str], bool]:
+def _signature_place(unit: EchoUnit, provider: str | None) -> tuple[Sequence[str], bool]:
     """The path to a signature, and whether a list of them stands there."""
     if provider == "litellm":
         # It reads no other place, wherever it wrote the signature.
@@ -459,21 +459,21 @@ def _stand_in_as_string(draft: _Draft, placeholder: str) -> bool:
 # -- of a unit
 
 
-def _has_text(unit: Unit) -> bool:
+def _has_text(unit: EchoUnit) -> bool:
     part = unit.part
     return isinstance(part, ReasoningPart) and (bool(part.segments) or "explicit_empty" in (part.ext or {}))
 
 
-def _ext(unit: Unit) -> Mapping[str, Any]:
+def _ext(unit: EchoUnit) -> Mapping[str, Any]:
     return getattr(unit.part, "ext", None) or {}
 
 
-def _plain(unit: Unit) -> str:
+def _plain(unit: EchoUnit) -> str:
     """The text as it came: stretches of one part follow each other, parts stand apart."""
     return unit.part.text if isinstance(unit.part, ReasoningPart) else ""
 
 
-def _tag(unit: Unit) -> Mapping[str, Any] | None:
+def _tag(unit: EchoUnit) -> Mapping[str, Any] | None:
     tag = _ext(unit).get("tag")
     return tag if isinstance(tag, Mapping) else None
 
@@ -481,12 +481,12 @@ def _tag(unit: Unit) -> Mapping[str, Any] | None:
 # -- what is not the model's
 
 
-def _result(answer: Answer, how: Encoding) -> JSONObject:
+def _result(answer: CallAnswer, how: EncodingOptions) -> JSONObject:
     content = text_of(answer.content, how.ledger, "tool result")
     return {"role": "tool", "tool_call_id": answer.call_id, "content": content}
 
 
-def _said(message: Said, how: Encoding) -> JSONObject:
+def _said(message: PlainMessage, how: EncodingOptions) -> JSONObject:
     if isinstance(message, UserMessage):
         return {"role": "user", "content": _user(message.content, how)}
     # Most servers know no developer.
@@ -494,7 +494,7 @@ def _said(message: Said, how: Encoding) -> JSONObject:
     return {"role": role, "content": message.content}
 
 
-def _user(content: Content, how: Encoding) -> str | list[JSONObject]:
+def _user(content: MessageContent, how: EncodingOptions) -> str | list[JSONObject]:
     """A string where it can be one: text-only models take nothing else."""
     if isinstance(content, str) or all(part.type == "text" for part in content):
         return text_of(content, how.ledger, "user message")

@@ -11,13 +11,13 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from agui_reasoning.parts import Ext, Opaque
-from agui_reasoning.providers.openai_chat.blocks import Block, read_block, read_indexed_block
+from agui_reasoning.providers.openai_chat.blocks import ChatBlock, read_block, read_indexed_block
 from agui_reasoning.providers.openai_chat.calls import CallPiece, ExecutedTool, read_calls, read_executed_tool
 from agui_reasoning.providers.openai_chat.details import Detail, read_detail
 from agui_reasoning.providers.openai_chat.signatures import read_signature, read_signatures
 from agui_reasoning.providers.payload import JSONObject, array, obj, string
 
-__all__ = ["RANK", "Piece", "read_message"]
+__all__ = ["RANK", "MessagePiece", "read_message"]
 
 DETAILS = "reasoning_details"
 
@@ -40,7 +40,7 @@ RANK = {name: rank for rank, name in enumerate(PREFERENCE)}
 
 
 @dataclass(slots=True)
-class Piece:
+class MessagePiece:
     """A message, or one delta of it, as it was read.
 
     Attributes:
@@ -64,7 +64,7 @@ class Piece:
     whole: bool = False
     flat: dict[str, str] = field(default_factory=dict)
     details: list[Detail] = field(default_factory=list)
-    blocks: dict[str, list[Block]] = field(default_factory=dict)
+    blocks: dict[str, list[ChatBlock]] = field(default_factory=dict)
     content: str = ""
     thought: bool = False
     refusal: str = ""
@@ -91,17 +91,17 @@ class Piece:
         )
 
 
-_Reader: TypeAlias = Callable[[Piece, JSONObject, str, str], None]
+_Reader: TypeAlias = Callable[[MessagePiece, JSONObject, str, str], None]
 """Takes the piece, the message, the field's name, and the path of the message."""
 
 
-def read_message(message: JSONObject, path: str, *, whole: bool) -> Piece:
+def read_message(message: JSONObject, path: str, *, whole: bool) -> MessagePiece:
     """Read a whole message, or a delta.
 
     Raises:
         DecodeError: A field has the wrong type.
     """
-    piece = Piece(whole)
+    piece = MessagePiece(whole)
     for name, value in message.items():
         reader = _READERS.get(name)
         if reader is not None and value is not None:
@@ -110,11 +110,11 @@ def read_message(message: JSONObject, path: str, *, whole: bool) -> Piece:
     return piece
 
 
-def _flat(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+def _flat(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
     _hear(piece, name, string(message, name, path))
 
 
-def _hear(piece: Piece, name: str, text: str) -> None:
+def _hear(piece: MessagePiece, name: str, text: str) -> None:
     piece.flat[name] = text
     if text:
         piece.spoken[name] = text
@@ -122,7 +122,7 @@ def _hear(piece: Piece, name: str, text: str) -> None:
         piece.empty.append(name)
 
 
-def _reasoning(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+def _reasoning(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
     """A string everywhere but in any-llm, where it is an object."""
     if not isinstance(message[name], dict):
         _flat(piece, message, name, path)
@@ -130,7 +130,7 @@ def _reasoning(piece: Piece, message: JSONObject, name: str, path: str) -> None:
         _hear(piece, f"{name}.content", string(message[name], "content", f"{path}/{name}"))
 
 
-def _details(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+def _details(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
     entries = array(message, name, path)
     piece.details = [read_detail(entry, f"{path}/{name}/{number}") for number, entry in enumerate(entries)]
     if text := "".join(detail.text for detail in piece.details):
@@ -139,70 +139,70 @@ def _details(piece: Piece, message: JSONObject, name: str, path: str) -> None:
         piece.empty.append(DETAILS)
 
 
-def _specific(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+def _specific(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
     """Where LiteLLM keeps the entries of a whole response; what else is in it stands elsewhere, too."""
     fields = message[name]
     if isinstance(fields, dict) and fields.get(DETAILS) is not None and message.get(DETAILS) is None:
         _details(piece, fields, DETAILS, f"{path}/{name}")
 
 
-def _blocks(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+def _blocks(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
     entries = array(message, name, path)
     read = (read_block(entry, f"{path}/{name}/{number}") for number, entry in enumerate(entries))
     _keep_blocks(piece, name, list(chain.from_iterable(read)))
 
 
-def _content_blocks(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+def _content_blocks(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
     entries = array(message, name, path)
     read = (read_indexed_block(entry, f"{path}/{name}/{n}", n) for n, entry in enumerate(entries))
     _keep_blocks(piece, name, list(chain.from_iterable(read)))
 
 
-def _keep_blocks(piece: Piece, name: str, blocks: list[Block]) -> None:
+def _keep_blocks(piece: MessagePiece, name: str, blocks: list[ChatBlock]) -> None:
     if blocks:
         piece.blocks[name] = blocks
     if text := "".join(block.text for block in blocks if block.kind == "reasoning"):
         piece.spoken[name] = text
 
 
-def _content(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+def _content(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
     if isinstance(message[name], list):
         _blocks(piece, message, name, path)
     else:
         piece.content = string(message, name, path)
 
 
-def _refusal(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+def _refusal(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
     piece.refusal = string(message, name, path)
 
 
-def _annotations(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+def _annotations(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
     piece.annotations = array(message, name, path)
 
 
-def _calls(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+def _calls(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
     piece.calls += read_calls(array(message, name, path), f"{path}/{name}", whole=piece.whole)
 
 
-def _function_call(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+def _function_call(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
     """The spelling before ``tool_calls``: one call, no id."""
     entry = {"type": name, "function": obj(message, name, path)}
     piece.calls += read_calls([entry], f"{path}/{name}", whole=False)
 
 
-def _executed(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+def _executed(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
     entries = array(message, name, path)
     piece.executed = [
         read_executed_tool(entry, f"{path}/{name}/{number}", number) for number, entry in enumerate(entries)
     ]
 
 
-def _copilot(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+def _copilot(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
     if value := string(message, name, path):
         piece.opaque.append(Opaque("copilot.reasoning_opaque", value))
 
 
-def _extra_content(piece: Piece, message: JSONObject, name: str, path: str) -> None:
+def _extra_content(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
     """What Gemini's endpoints say beside the message, and what any-llm keeps of its upstreams."""
     piece.thought = any(_is_thought(message[name], vendor) for vendor in ("google", "vertex"))
     if signature := read_signature(message, (name, "anthropic", "signature")):

@@ -13,17 +13,17 @@ from agui_reasoning.deltas import (
     ToolCallDelta,
 )
 from agui_reasoning.parts import Ext, Opaque
-from agui_reasoning.providers.openai_chat.blocks import Block
+from agui_reasoning.providers.openai_chat.blocks import ChatBlock
 from agui_reasoning.providers.openai_chat.calls import Calls
-from agui_reasoning.providers.openai_chat.content import Content
+from agui_reasoning.providers.openai_chat.content import ContentSplitter
+from agui_reasoning.providers.openai_chat.deduplication import Deduplicator, shares
 from agui_reasoning.providers.openai_chat.details import Details
-from agui_reasoning.providers.openai_chat.fields import DETAILS, RANK, Piece
-from agui_reasoning.providers.openai_chat.ledger import Ledger, shares
+from agui_reasoning.providers.openai_chat.fields import DETAILS, RANK, MessagePiece
 from agui_reasoning.providers.openai_chat.runs import Runs
 from agui_reasoning.providers.openai_chat.signatures import DEFAULT_KIND, KINDS
-from agui_reasoning.providers.openai_chat.units import FLAT, TEXT, Units
+from agui_reasoning.providers.openai_chat.units import FLAT, TEXT, UnitTracker
 
-__all__ = ["Response"]
+__all__ = ["ChatResponse"]
 
 REFUSAL = "refusal"
 
@@ -34,7 +34,7 @@ CUMULATIVE = frozenset({"minimax"})
 """Providers that send all the reasoning so far with every delta, in some of their versions."""
 
 
-class Response:
+class ChatResponse:
     """Turns the pieces of one response into deltas.
 
     Attributes:
@@ -46,12 +46,12 @@ class Response:
         self.id = response_id
         self.reason: str | None = None
         self._provider = provider
-        self._units = Units()
-        self._content = Content(self._units, model)
+        self._units = UnitTracker()
+        self._content = ContentSplitter(self._units, model)
         self._details = Details(self._units)
         self._runs = Runs(self._units, self._content)
         self._calls = Calls(self._units, provider)
-        self._ledger = Ledger()
+        self._ledger = Deduplicator()
         self._source: str | None = None
         self._flat = False
         self._field_noted = False
@@ -62,7 +62,7 @@ class Response:
         self._signatures: set[str] = set()
         self._signed = 0
 
-    def receive(self, piece: Piece) -> list[Delta]:
+    def receive(self, piece: MessagePiece) -> list[Delta]:
         """Take a whole message, or the next delta of it."""
         self._empty += [name for name in piece.empty if name not in self._empty]
         speaker = self._choose(piece)
@@ -99,13 +99,13 @@ class Response:
 
     # -- reasoning
 
-    def _choose(self, piece: Piece) -> str | None:
+    def _choose(self, piece: MessagePiece) -> str | None:
         """The field that says the text: the one that did, as long as it delivers."""
         if self._source in piece.spoken:
             return self._source
         return min(piece.spoken, key=RANK.__getitem__, default=None)
 
-    def _fresh(self, piece: Piece, speaker: str | None) -> str:
+    def _fresh(self, piece: MessagePiece, speaker: str | None) -> str:
         if speaker is None:
             return ""
         mirror = self._source not in (None, speaker)
@@ -115,7 +115,7 @@ class Response:
             self._source = speaker
         return fresh
 
-    def _reason(self, piece: Piece, speaker: str | None, fresh: str) -> list[Delta]:
+    def _reason(self, piece: MessagePiece, speaker: str | None, fresh: str) -> list[Delta]:
         deltas: list[Delta] = []
         if speaker in piece.flat and fresh:
             deltas += self._flatly(fresh, speaker, piece.part)
@@ -140,7 +140,7 @@ class Response:
         self._flat = self._field_noted = True
         return [*self._units.reasoning(FLAT), ReasoningDelta(text, key=FLAT, index=self._number, ext=ext)]
 
-    def _block(self, source: str, blocks: list[Block], fresh: str | None, whole: bool) -> list[Delta]:
+    def _block(self, source: str, blocks: list[ChatBlock], fresh: str | None, whole: bool) -> list[Delta]:
         deltas: list[Delta] = []
         texts = shares([block.text if block.kind == "reasoning" else "" for block in blocks], fresh)
         for block, text in zip(blocks, texts, strict=True):
@@ -149,7 +149,7 @@ class Response:
 
     # -- the answer
 
-    def _say(self, piece: Piece) -> list[Delta]:
+    def _say(self, piece: MessagePiece) -> list[Delta]:
         deltas: list[Delta] = []
         blocks = piece.blocks.get("content_blocks", ())
         # Portkey's blocks hold the text of `content` too, and where it stood.
@@ -164,7 +164,7 @@ class Response:
             deltas.append(TextDelta("", key=self._units.text_key, ext=ext))
         return deltas
 
-    def _call(self, piece: Piece) -> list[Delta]:
+    def _call(self, piece: MessagePiece) -> list[Delta]:
         deltas = self._content.pause()
         # LiteLLM repeats the values of calls in a list of the message.
         repeated = {call.signature for call in piece.calls}

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from agui_reasoning.deltas import Delta, NativeDelta, OpaqueDelta, ReasoningDelta, TextDelta
 from agui_reasoning.parts import Segment
-from agui_reasoning.providers.openai_chat.blocks import REDACTED, Block
-from agui_reasoning.providers.openai_chat.content import Content
-from agui_reasoning.providers.openai_chat.units import FLAT, Units
+from agui_reasoning.providers.openai_chat.blocks import REDACTED, ChatBlock
+from agui_reasoning.providers.openai_chat.content import ContentSplitter
+from agui_reasoning.providers.openai_chat.units import FLAT, UnitTracker
 
 __all__ = ["Runs"]
 
@@ -29,13 +29,13 @@ class Runs:
     signature, with text in the same list, and in a whole response with every block.
     """
 
-    def __init__(self, units: Units, content: Content) -> None:
+    def __init__(self, units: UnitTracker, content: ContentSplitter) -> None:
         self._units = units
         self._content = content
         self._runs: dict[str, _Run] = {}
         self._taken: set[str] = set()
 
-    def receive(self, source: str, block: Block, text: str, *, flat: bool, whole: bool) -> list[Delta]:
+    def receive(self, source: str, block: ChatBlock, text: str, *, flat: bool, whole: bool) -> list[Delta]:
         """Take a block.
 
         Args:
@@ -47,11 +47,11 @@ class Runs:
         """
         return _KINDS[block.kind](self, source, block, text, flat, whole)
 
-    def _native(self, source: str, block: Block, text: str, flat: bool, whole: bool) -> list[Delta]:
+    def _native(self, source: str, block: ChatBlock, text: str, flat: bool, whole: bool) -> list[Delta]:
         name = block.payload.get("type") or "block"
         return [NativeDelta(f"openai_chat.{name}", block.payload)]
 
-    def _text(self, source: str, block: Block, text: str, flat: bool, whole: bool) -> list[Delta]:
+    def _text(self, source: str, block: ChatBlock, text: str, flat: bool, whole: bool) -> list[Delta]:
         run = self._runs.setdefault(source, _Run())
         run.open = False
         key = f"{source}:{block.key}" if block.key else None
@@ -60,7 +60,7 @@ class Runs:
             deltas.append(TextDelta("", key=key or self._units.text_key, ext=block.ext))
         return deltas
 
-    def _reasoning(self, source: str, block: Block, text: str, flat: bool, whole: bool) -> list[Delta]:
+    def _reasoning(self, source: str, block: ChatBlock, text: str, flat: bool, whole: bool) -> list[Delta]:
         run = self._runs.get(source)
         ends_run = block.ends and run is not None and run.open
         if not (text or block.values or block.item_id or ends_run):
@@ -77,7 +77,7 @@ class Runs:
             deltas += self._units.close(key)
         return deltas
 
-    def _joins_flat(self, source: str, block: Block) -> bool:
+    def _joins_flat(self, source: str, block: ChatBlock) -> bool:
         """Whether a value belongs to the plain string, where the text of its block was said."""
         run = self._runs.get(source)
         kinds = {value.kind for value in block.values}
@@ -86,7 +86,7 @@ class Runs:
         self._taken |= kinds or {"item"}
         return True
 
-    def _key(self, source: str, block: Block, whole: bool) -> str:
+    def _key(self, source: str, block: ChatBlock, whole: bool) -> str:
         if block.key:
             return f"{source}:{block.key}"
         run = self._runs.setdefault(source, _Run())
@@ -96,7 +96,7 @@ class Runs:
         return f"{source}:{run.number}"
 
 
-def _speak(block: Block, segments: tuple[Segment, ...], key: str) -> list[Delta]:
+def _speak(block: ChatBlock, segments: tuple[Segment, ...], key: str) -> list[Delta]:
     """The text of a block; its id and leftovers ride on the first delta."""
     spoken = segments or ((Segment("text", 0, ""),) if block.item_id or block.ext else ())
     return [
@@ -112,7 +112,7 @@ def _speak(block: Block, segments: tuple[Segment, ...], key: str) -> list[Delta]
     ]
 
 
-_KINDS: dict[str, Callable[[Runs, str, Block, str, bool, bool], list[Delta]]] = {
+_KINDS: dict[str, Callable[[Runs, str, ChatBlock, str, bool, bool], list[Delta]]] = {
     "native": Runs._native,
     "text": Runs._text,
     "reasoning": Runs._reasoning,

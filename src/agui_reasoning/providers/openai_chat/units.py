@@ -9,7 +9,7 @@ from typing import Literal
 
 from agui_reasoning.deltas import CloseDelta, Delta
 
-__all__ = ["FLAT", "TEXT", "Units"]
+__all__ = ["FLAT", "TEXT", "UnitTracker"]
 
 FLAT = "reasoning"
 """The key of the reasoning that comes as one plain string."""
@@ -18,7 +18,7 @@ TEXT = "text"
 """The key of the answer."""
 
 
-class Units:
+class UnitTracker:
     """Follows the units of one response; each method returns the ends that its call implies.
 
     Attributes:

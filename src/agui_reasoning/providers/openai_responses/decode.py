@@ -16,7 +16,7 @@ from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.openai_responses.items import (
     MESSAGE,
     REASONING,
-    Item,
+    OutputItem,
     announce,
     grow,
     late_values,
@@ -43,9 +43,9 @@ class OpenAIResponsesDecoder(Decoder):
         """Forget the items: keys, ids and indices are those of one response."""
         self._running = running
         # By index and type: servers exist that give items of different types the same index.
-        self._items: dict[tuple[int, str], Item] = {}
+        self._items: dict[tuple[int, str], OutputItem] = {}
         self._ids: dict[str, int] = {}
-        self._newest: Item | None = None
+        self._newest: OutputItem | None = None
         self._count = 0
         self._done_types: set[str] = set()
 
@@ -139,7 +139,7 @@ class OpenAIResponsesDecoder(Decoder):
             return []
         return late_values(item, source, place)
 
-    def _match(self, unfinished: list[Item], index: int, kind: str) -> Item | None:
+    def _match(self, unfinished: list[OutputItem], index: int, kind: str) -> OutputItem | None:
         item = self._items.get((index, kind))
         if item not in unfinished:
             if kind in self._done_types:
@@ -228,12 +228,12 @@ class OpenAIResponsesDecoder(Decoder):
             return index
         return self._ids.get(identity, self._newest.index if self._newest else 0)
 
-    def _make(self, index: int, kind: str) -> Item:
+    def _make(self, index: int, kind: str) -> OutputItem:
         # Servers exist that number every item 0; a key must be its unit's own.
         again = f".{self._count}" if (index, kind) in self._items else ""
-        return Item(kind, f"item:{index}{again}", index, self.provider)
+        return OutputItem(kind, f"item:{index}{again}", index, self.provider)
 
-    def _keep(self, item: Item) -> None:
+    def _keep(self, item: OutputItem) -> None:
         if self._items.get((item.index, item.type)) is item:
             return
         self._items[item.index, item.type] = self._newest = item

@@ -13,6 +13,7 @@ from typing import Any
 
 from ag_ui.core import UserMessage
 
+from agui_reasoning._strict_json import MAX_NESTING, load
 from agui_reasoning.parts import (
     Channel,
     NativePart,
@@ -23,13 +24,13 @@ from agui_reasoning.parts import (
     ToolResultPart,
 )
 from agui_reasoning.providers.encoding import (
-    Answer,
-    Content,
-    Conversation,
-    Encoding,
-    Ledger,
-    Step,
-    Unit,
+    CallAnswer,
+    EchoReport,
+    EchoUnit,
+    EncodingOptions,
+    MessageContent,
+    PreparedConversation,
+    ResponseStep,
     as_json,
     data_uri,
     file_name,
@@ -42,7 +43,6 @@ from agui_reasoning.providers.encoding import (
 )
 from agui_reasoning.providers.openai_responses.items import CUSTOM, FUNCTION, MESSAGE, REASONING, SIGNATURE
 from agui_reasoning.providers.payload import JSONObject
-from agui_reasoning.strict_json import MAX_NESTING, load
 
 __all__ = ["encode"]
 
@@ -64,17 +64,17 @@ class _Slot:
         thinks: It is reasoning.
     """
 
-    units: list[Unit]
+    units: list[EchoUnit]
     item: JSONObject | None
     thinks: bool = False
 
 
-def encode(conversation: Conversation, how: Encoding) -> JSONObject:
+def encode(conversation: PreparedConversation, how: EncodingOptions) -> JSONObject:
     """Write ``input``, and ``instructions`` and ``tools`` where there are any."""
     items: list[JSONObject] = []
     used: set[str] = set()
     for entry in conversation:
-        if isinstance(entry, Step):
+        if isinstance(entry, ResponseStep):
             items += () if entry.on_server else _response(entry, how, used)
             items += [_output(answer, how.ledger) for answer in entry.answers]
         elif isinstance(entry, UserMessage):
@@ -92,7 +92,7 @@ def encode(conversation: Conversation, how: Encoding) -> JSONObject:
 # -- a response
 
 
-def _response(step: Step, how: Encoding, used: set[str]) -> list[JSONObject]:
+def _response(step: ResponseStep, how: EncodingOptions, used: set[str]) -> list[JSONObject]:
     """The items of a response; ``used`` are the ids that the request holds, and gets theirs."""
     slots = list(_slots(step, how))
     if how.rule.pairs:
@@ -111,7 +111,7 @@ def _response(step: Step, how: Encoding, used: set[str]) -> list[JSONObject]:
     return [slot.item for slot in slots if slot.item is not None]
 
 
-def _refuse_repeated(slots: Sequence[_Slot], how: Encoding, used: set[str]) -> None:
+def _refuse_repeated(slots: Sequence[_Slot], how: EncodingOptions, used: set[str]) -> None:
     """Let no id stand twice: where items are known by their ids, the request would be refused."""
     here: set[str] = set()
     for slot in slots:
@@ -131,8 +131,8 @@ def _identity(slot: _Slot) -> str:
     return identity if isinstance(identity, str) else ""
 
 
-def _slots(step: Step, how: Encoding) -> Iterator[_Slot]:
-    said: list[Unit] = []
+def _slots(step: ResponseStep, how: EncodingOptions) -> Iterator[_Slot]:
+    said: list[EchoUnit] = []
     results = {unit.part.tool_call_id for unit in step.units if isinstance(unit.part, ToolResultPart)}
     for unit in step.units:
         if said and not (isinstance(unit.part, TextPart) and _continues(said[-1], unit)):
@@ -163,7 +163,7 @@ def _calls_together(slots: Sequence[_Slot]) -> list[_Slot]:
     return ordered + calls
 
 
-def _pair(slots: Sequence[_Slot], how: Encoding) -> None:
+def _pair(slots: Sequence[_Slot], how: EncodingOptions) -> None:
     """Let reasoning stand only before its follower, and items only behind their reasoning."""
     unpaired = False
     for thinks, run, follower, kept_behind in _runs(slots, how):
@@ -175,14 +175,16 @@ def _pair(slots: Sequence[_Slot], how: Encoding) -> None:
                 _unpair(slot, how)
 
 
-def _drop_orphans(slots: Sequence[_Slot], how: Encoding) -> None:
+def _drop_orphans(slots: Sequence[_Slot], how: EncodingOptions) -> None:
     """Take out reasoning that leads to nothing, so that its id is free for one that does."""
     for thinks, run, follower, kept_behind in _runs(slots, how):
         if thinks and _is_orphan(follower, kept_behind=kept_behind):
             _leave_out(run, "orphan", how)
 
 
-def _runs(slots: Sequence[_Slot], how: Encoding) -> Iterator[tuple[bool, list[_Slot], _Slot | None, bool]]:
+def _runs(
+    slots: Sequence[_Slot], how: EncodingOptions
+) -> Iterator[tuple[bool, list[_Slot], _Slot | None, bool]]:
     """Runs of reasoning and of what is not: its slots, the slot behind it, and whether it may stand last."""
     sent = False
     runs = [(thinks, list(run)) for thinks, run in groupby(slots, key=lambda slot: slot.thinks)]
@@ -196,7 +198,7 @@ def _is_orphan(follower: _Slot | None, *, kept_behind: bool) -> bool:
     return not kept_behind if follower is None else follower.item is None
 
 
-def _leave_out(run: list[_Slot], reason: str, how: Encoding) -> None:
+def _leave_out(run: list[_Slot], reason: str, how: EncodingOptions) -> None:
     """Take out a run of reasoning items, if there is a reason."""
     for slot in run:
         if reason and slot.item is not None:
@@ -204,7 +206,7 @@ def _leave_out(run: list[_Slot], reason: str, how: Encoding) -> None:
             how.ledger.drop(slot.units[0], reason, minded=reason != "orphan")
 
 
-def _verdict(run: list[_Slot], follower: _Slot | None, how: Encoding, *, kept_behind: bool) -> str:
+def _verdict(run: list[_Slot], follower: _Slot | None, how: EncodingOptions, *, kept_behind: bool) -> str:
     """Why a run of reasoning items cannot go out; empty when it can."""
     if _is_orphan(follower, kept_behind=kept_behind):
         return "orphan"
@@ -222,7 +224,7 @@ def _verdict(run: list[_Slot], follower: _Slot | None, how: Encoding, *, kept_be
     return ""
 
 
-def _unpair(slot: _Slot, how: Encoding) -> None:
+def _unpair(slot: _Slot, how: EncodingOptions) -> None:
     """Take the id off an item, so that nobody asks for the reasoning it was bound to."""
     if slot.item is None:
         return
@@ -235,7 +237,7 @@ def _unpair(slot: _Slot, how: Encoding) -> None:
         slot.item = None
 
 
-def _reasoning(unit: Unit, how: Encoding, results: set[str]) -> _Slot:
+def _reasoning(unit: EchoUnit, how: EncodingOptions, results: set[str]) -> _Slot:
     slot = _Slot([unit], None, thinks=True)
     part = unit.part
     assert isinstance(part, ReasoningPart)
@@ -274,17 +276,17 @@ def _texts(part: ReasoningPart, channel: Channel, kind: str) -> list[JSONObject]
     return [{"type": kind, "text": found.get(index, "")} for index in range(count)]
 
 
-def _continues(before: Unit, unit: Unit) -> bool:
+def _continues(before: EchoUnit, unit: EchoUnit) -> bool:
     """Whether a text is another part of the same message; parts without an id are one text."""
     return _message_id(before) == _message_id(unit) and before.kin == unit.kin
 
 
-def _message_id(unit: Unit) -> str | None:
+def _message_id(unit: EchoUnit) -> str | None:
     identity = leftovers(unit).get("id")
     return identity if isinstance(identity, str) else None
 
 
-def _message(units: list[Unit], how: Encoding) -> _Slot:
+def _message(units: list[EchoUnit], how: EncodingOptions) -> _Slot:
     """The message whose parts these texts are."""
     slot, last = _Slot(units, None), units[-1]
     identity = _message_id(last)
@@ -302,7 +304,7 @@ def _message(units: list[Unit], how: Encoding) -> _Slot:
     return slot
 
 
-def _spoken(unit: Unit) -> JSONObject:
+def _spoken(unit: EchoUnit) -> JSONObject:
     part, ext = unit.part, leftovers(unit)
     assert isinstance(part, TextPart)
     if ext.get("type") == "refusal":
@@ -310,7 +312,7 @@ def _spoken(unit: Unit) -> JSONObject:
     return {"type": "output_text", "text": part.text, "annotations": ext.get("annotations", [])}
 
 
-def _phase(unit: Unit) -> JSONObject:
+def _phase(unit: EchoUnit) -> JSONObject:
     phase = leftovers(unit).get("phase")
     return {"phase": phase} if isinstance(phase, str) else {}
 
@@ -321,7 +323,7 @@ def _bare_message(slot: _Slot) -> JSONObject | None:
     return {"role": "assistant", "content": text, **_phase(slot.units[0])} if text else None
 
 
-def _call(unit: Unit, how: Encoding, results: set[str]) -> _Slot | None:
+def _call(unit: EchoUnit, how: EncodingOptions, results: set[str]) -> _Slot | None:
     part = unit.part
     assert isinstance(part, ToolCallPart)
     kind = leftovers(unit).get("type")
@@ -341,7 +343,7 @@ def _arguments(part: ToolCallPart) -> JSONObject:
     return value if isinstance(value, dict) else {}
 
 
-def _function(unit: Unit, how: Encoding) -> JSONObject:
+def _function(unit: EchoUnit, how: EncodingOptions) -> JSONObject:
     part = unit.part
     assert isinstance(part, ToolCallPart)
     free = _is_custom(part)
@@ -364,7 +366,7 @@ def _is_custom(part: ToolCallPart) -> bool:
     return (part.ext or {}).get("type") in (CUSTOM, "custom")
 
 
-def _server_result(unit: Unit, how: Encoding, results: set[str]) -> _Slot | None:
+def _server_result(unit: EchoUnit, how: EncodingOptions, results: set[str]) -> _Slot | None:
     part = unit.part
     assert isinstance(part, ToolResultPart)
     native = part.native
@@ -377,7 +379,7 @@ def _server_result(unit: Unit, how: Encoding, results: set[str]) -> _Slot | None
     return _Slot([unit], dict(native))
 
 
-def _native(unit: Unit, how: Encoding, results: set[str]) -> _Slot | None:
+def _native(unit: EchoUnit, how: EncodingOptions, results: set[str]) -> _Slot | None:
     part = unit.part
     assert isinstance(part, NativePart)
     payload = part.payload
@@ -388,7 +390,7 @@ def _native(unit: Unit, how: Encoding, results: set[str]) -> _Slot | None:
     return _Slot([unit], dict(payload))
 
 
-_PARTS: dict[type[Part], Callable[[Unit, Encoding, set[str]], _Slot | None]] = {
+_PARTS: dict[type[Part], Callable[[EchoUnit, EncodingOptions, set[str]], _Slot | None]] = {
     ReasoningPart: _reasoning,
     ToolCallPart: _call,
     ToolResultPart: _server_result,
@@ -399,7 +401,7 @@ _PARTS: dict[type[Part], Callable[[Unit, Encoding, set[str]], _Slot | None]] = {
 # -- results of the client's and the agent's tools
 
 
-def _output(answer: Answer, ledger: Ledger) -> JSONObject:
+def _output(answer: CallAnswer, ledger: EchoReport) -> JSONObject:
     part = answer.unit.part
     assert isinstance(part, ToolCallPart)
     kind = leftovers(answer.unit).get("type")
@@ -451,7 +453,7 @@ text becomes the rest of it. JSON of the right shape is taken as it is."""
 # -- content
 
 
-def _content(content: Content, ledger: Ledger, where: str) -> str | list[JSONObject]:
+def _content(content: MessageContent, ledger: EchoReport, where: str) -> str | list[JSONObject]:
     if isinstance(content, str):
         return content
     written: list[JSONObject] = []

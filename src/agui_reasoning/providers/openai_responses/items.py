@@ -22,9 +22,9 @@ from agui_reasoning.deltas import (
     ToolResultDelta,
 )
 from agui_reasoning.parts import Channel, Opaque, Status
-from agui_reasoning.providers.payload import JSONObject, array, compact, obj, rest, shown, string
+from agui_reasoning.providers.payload import JSONObject, array, compact_json, obj, rest, shown, string
 
-__all__ = ["MESSAGE", "REASONING", "Item", "announce", "grow", "late_values", "settle"]
+__all__ = ["MESSAGE", "REASONING", "OutputItem", "announce", "grow", "late_values", "settle"]
 
 REASONING, MESSAGE, FUNCTION, CUSTOM = "reasoning", "message", "function_call", "custom_tool_call"
 SIGNATURE = "openrouter.signature"
@@ -53,7 +53,7 @@ _CHANNELS: dict[str, Channel] = {"summary": "summary", "content": "raw"}
 
 
 @dataclass(slots=True, eq=False)
-class Item:
+class OutputItem:
     """What must be remembered of an output item.
 
     Attributes:
@@ -86,7 +86,7 @@ class Item:
 # -- how an item begins
 
 
-def announce(item: Item, source: JSONObject, path: str, *, alone: bool) -> list[Delta]:
+def announce(item: OutputItem, source: JSONObject, path: str, *, alone: bool) -> list[Delta]:
     """Give what can be shown of an item before anything of it has come.
 
     Args:
@@ -109,16 +109,16 @@ def announce(item: Item, source: JSONObject, path: str, *, alone: bool) -> list[
     return [ToolCallDelta(call, name, server=server)]
 
 
-def _call_id(item: Item, source: JSONObject, path: str) -> str:
+def _call_id(item: OutputItem, source: JSONObject, path: str) -> str:
     return item.call or string(source, "call_id", path) or string(source, "id", path)
 
 
-def _name(item: Item, source: JSONObject, path: str) -> str:
+def _name(item: OutputItem, source: JSONObject, path: str) -> str:
     named = string(source, "name", path)
     return named if named or item.type in (FUNCTION, CUSTOM) else item.type.removesuffix("_call")
 
 
-def _is_server(item: Item, source: JSONObject, path: str) -> bool:
+def _is_server(item: OutputItem, source: JSONObject, path: str) -> bool:
     if item.type == CUSTOM:
         # xAI has no free-text tools for clients: it reports the steps of its own X search in this form.
         return item.provider == "xai"
@@ -132,7 +132,7 @@ def _is_server(item: Item, source: JSONObject, path: str) -> bool:
 # -- how an item grows
 
 
-def grow(item: Item, form: str, text: str, index: int, *, whole: bool) -> list[Delta]:
+def grow(item: OutputItem, form: str, text: str, index: int, *, whole: bool) -> list[Delta]:
     """Give a piece of an item's text.
 
     Args:
@@ -152,42 +152,42 @@ def grow(item: Item, form: str, text: str, index: int, *, whole: bool) -> list[D
     return deltas
 
 
-def _grow_summary(item: Item, text: str, index: int, whole: bool) -> list[Delta]:
+def _grow_summary(item: OutputItem, text: str, index: int, whole: bool) -> list[Delta]:
     return [ReasoningDelta(text, key=item.key, channel="summary", index=index)]
 
 
-def _grow_raw(item: Item, text: str, index: int, whole: bool) -> list[Delta]:
+def _grow_raw(item: OutputItem, text: str, index: int, whole: bool) -> list[Delta]:
     return [ReasoningDelta(text, key=item.key, channel="raw", index=index)]
 
 
-def _grow_text(item: Item, text: str, index: int, whole: bool) -> list[Delta]:
+def _grow_text(item: OutputItem, text: str, index: int, whole: bool) -> list[Delta]:
     return [TextDelta(text, key=_part_key(item, index))]
 
 
-def _grow_refusal(item: Item, text: str, index: int, whole: bool) -> list[Delta]:
+def _grow_refusal(item: OutputItem, text: str, index: int, whole: bool) -> list[Delta]:
     return [TextDelta(text, key=_part_key(item, index), ext={"type": "refusal"})]
 
 
-def _grow_arguments(item: Item, text: str, index: int, whole: bool) -> list[Delta]:
+def _grow_arguments(item: OutputItem, text: str, index: int, whole: bool) -> list[Delta]:
     return [ToolCallDelta(item.call, "", text)]
 
 
-def _grow_input(item: Item, text: str, index: int, whole: bool) -> list[Delta]:
+def _grow_input(item: OutputItem, text: str, index: int, whole: bool) -> list[Delta]:
     """Free text becomes the string of ``{"input": …}``, which `settle` ends.
 
     Fragments are escaped one by one; halves of a surrogate pair become two escapes, which JSON joins.
     """
     if whole:
-        return [ToolCallDelta(item.call, "", compact({"input": text}))]
+        return [ToolCallDelta(item.call, "", compact_json({"input": text}))]
     opening = "" if item.streamed else '{"input":"'
-    return [ToolCallDelta(item.call, "", opening + compact(text)[1:-1])]
+    return [ToolCallDelta(item.call, "", opening + compact_json(text)[1:-1])]
 
 
-def _part_key(item: Item, index: int) -> str:
+def _part_key(item: OutputItem, index: int) -> str:
     return f"{item.key}:{index}"
 
 
-_GROWERS: dict[str, Callable[[Item, str, int, bool], list[Delta]]] = {
+_GROWERS: dict[str, Callable[[OutputItem, str, int, bool], list[Delta]]] = {
     "summary": _grow_summary,
     "raw": _grow_raw,
     "text": _grow_text,
@@ -201,7 +201,7 @@ _CALL_FORMS = frozenset({"arguments", "input"})
 # -- how an item ends
 
 
-def settle(item: Item, source: JSONObject, path: str) -> list[Delta]:
+def settle(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
     """Give what the final form of an item adds to what came before, and end its units.
 
     Items this module does not know are kept verbatim, because they may have to go back.
@@ -209,11 +209,11 @@ def settle(item: Item, source: JSONObject, path: str) -> list[Delta]:
     return _SETTLERS.get(item.type, _settle_native)(item, source, path)
 
 
-def _settle_native(item: Item, source: JSONObject, path: str) -> list[Delta]:
+def _settle_native(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
     return [NativeDelta(f"openai.{item.type}", source)]
 
 
-def _settle_reasoning(item: Item, source: JSONObject, path: str) -> list[Delta]:
+def _settle_reasoning(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
     segments = _segments(item, source, path)
     ext = rest(source, *_REASONING_FIELDS) | _trailing(source)
     identity = string(source, "id", path)
@@ -225,7 +225,7 @@ def _settle_reasoning(item: Item, source: JSONObject, path: str) -> list[Delta]:
     return [*deltas, CloseDelta(key=item.key, status=_status(source))]
 
 
-def _segments(item: Item, source: JSONObject, path: str) -> list[Delta]:
+def _segments(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
     return [
         ReasoningDelta(text, key=item.key, channel=channel, index=index)
         for name, channel in _CHANNELS.items()
@@ -243,14 +243,14 @@ def _trailing(source: JSONObject) -> JSONObject:
     }
 
 
-def late_values(item: Item, source: JSONObject, path: str) -> list[Delta]:
+def late_values(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
     """Give the values of an item of reasoning, if none came yet."""
     found = [] if item.encrypted else _values(item, source, path)
     item.encrypted = item.encrypted or bool(found)
     return found
 
 
-def _values(item: Item, source: JSONObject, path: str) -> list[Delta]:
+def _values(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
     family = "xai" if item.provider == "xai" else "openai"
     kinds = {"encrypted_content": f"{family}.encrypted_content", "signature": SIGNATURE}
     return [
@@ -260,7 +260,7 @@ def _values(item: Item, source: JSONObject, path: str) -> list[Delta]:
     ]
 
 
-def _settle_message(item: Item, source: JSONObject, path: str) -> list[Delta]:
+def _settle_message(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
     if string(source, "role", path) not in ("", "assistant"):
         return _settle_native(item, source, path)
     content = array(source, "content", path)
@@ -280,7 +280,7 @@ def _said(part: JSONObject, path: str) -> str | None:
     return None if field is None else string(part, field, path)
 
 
-def _end_message(item: Item, parts: list[tuple[int, str, JSONObject]], status: Status) -> list[Delta]:
+def _end_message(item: OutputItem, parts: list[tuple[int, str, JSONObject]], status: Status) -> list[Delta]:
     heard = sorted(item.heard)
     numbers = heard if len(heard) == len(parts) else [number for number, _, _ in parts]
     deltas: list[Delta] = []
@@ -300,7 +300,7 @@ def _part_ext(source: JSONObject, part: JSONObject) -> JSONObject:
     return ext
 
 
-def _settle_function(item: Item, source: JSONObject, path: str) -> list[Delta]:
+def _settle_function(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
     call = _call_id(item, source, path)
     ext = rest(source, "type", "call_id", "name", "arguments", "status", "thought_signature")
     deltas = [_final_call(item, source, path, shown(source.get("arguments")), ext=ext)]
@@ -310,8 +310,8 @@ def _settle_function(item: Item, source: JSONObject, path: str) -> list[Delta]:
     return [*deltas, CloseDelta(key=call, status=_status(source))]
 
 
-def _settle_custom(item: Item, source: JSONObject, path: str) -> list[Delta]:
-    whole = compact({"input": string(source, "input", path)})
+def _settle_custom(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
+    whole = compact_json({"input": string(source, "input", path)})
     if _is_server(item, source, path):
         return _end_server(item, source, path, whole)
     ext = {"type": CUSTOM} | rest(source, "type", "call_id", "name", "input", "status")
@@ -319,7 +319,7 @@ def _settle_custom(item: Item, source: JSONObject, path: str) -> list[Delta]:
     return [call, CloseDelta(key=_call_id(item, source, path), status=_status(source))]
 
 
-def _settle_action(item: Item, source: JSONObject, path: str) -> list[Delta]:
+def _settle_action(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
     server = _is_server(item, source, path)
     if server and item.type == "tool_search_call":
         return _settle_server(item, source, path)
@@ -331,11 +331,11 @@ def _settle_action(item: Item, source: JSONObject, path: str) -> list[Delta]:
     return [call, CloseDelta(key=_call_id(item, source, path), status=_status(source))]
 
 
-def _settle_server(item: Item, source: JSONObject, path: str) -> list[Delta]:
+def _settle_server(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
     return _end_server(item, source, path, _server_arguments(source))
 
 
-def _end_server(item: Item, source: JSONObject, path: str, arguments: str) -> list[Delta]:
+def _end_server(item: OutputItem, source: JSONObject, path: str, arguments: str) -> list[Delta]:
     """End a call of the provider's own; its result carries the item, which holds call and result in one."""
     call = _call_id(item, source, path)
     return [
@@ -346,7 +346,7 @@ def _end_server(item: Item, source: JSONObject, path: str, arguments: str) -> li
 
 
 def _final_call(
-    item: Item,
+    item: OutputItem,
     source: JSONObject,
     path: str,
     arguments: str,
@@ -381,7 +381,7 @@ def _server_result(source: JSONObject) -> str:
     return next((shown(value) for value in found if value), "")
 
 
-def _settle_output(item: Item, source: JSONObject, path: str) -> list[Delta]:
+def _settle_output(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
     """The result of a hosted shell is an item of its own."""
     return [ToolResultDelta(string(source, "call_id", path), shown(source.get("output")), native=source)]
 
@@ -393,7 +393,7 @@ def _status(source: JSONObject) -> Status:
 _REASONING_FIELDS = ("type", "id", "summary", "content", "encrypted_content", "signature", "status")
 _ANNOUNCED = frozenset({FUNCTION, CUSTOM, *_SERVER_CALLS})
 
-_SETTLERS: dict[str, Callable[[Item, JSONObject, str], list[Delta]]] = {
+_SETTLERS: dict[str, Callable[[OutputItem, JSONObject, str], list[Delta]]] = {
     REASONING: _settle_reasoning,
     MESSAGE: _settle_message,
     FUNCTION: _settle_function,

@@ -15,7 +15,7 @@ from agui_reasoning.providers.transcript import (
     SUMMARY,
     WORDS,
     Entry,
-    Fields,
+    EntryFields,
     JSONObject,
     Transcript,
     entries,
@@ -25,7 +25,7 @@ from agui_reasoning.providers.transcript import (
 
 __all__ = ["TRANSCRIPT"]
 
-_ITEMS: Final[Fields] = {
+_ITEMS: Final[EntryFields] = {
     "reasoning": {"id": REASONING_ID, "encrypted_content": ENCRYPTED_CONTENT},
     "summary_text": {"text": SUMMARY},
     "message": {"id": ITEM_ID, "phase": PHASE},

@@ -1,0 +1,201 @@
+"""Plays a script through a gateway and back, and judges what reached the provider in the end.
+
+Three programs talk over HTTP on this machine: a front end, the gateway, and a provider that plays the script
+and remembers what it is asked. `play` gives everything that happened; showing it is `screen`'s job.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain, count
+from typing import Any, Final, TypeAlias, cast
+
+import anyio
+from ag_ui.core import Event
+
+from agui_reasoning._demo.front_end import FrontEnd
+from agui_reasoning.errors import RunFailedError
+from agui_reasoning.providers import provider_api
+from agui_reasoning.providers.api import HTTPEndpoint
+from agui_reasoning.providers.transcript import ARTEFACTS, Entry
+from agui_reasoning.scripted._exchange import Exchange
+from agui_reasoning.scripted._sequence import sequence
+from agui_reasoning.scripted._transcript import read_answer, read_request
+
+__all__ = ["TOOL_RESULT", "Check", "Playback", "compare", "play"]
+
+JSONObject: TypeAlias = dict[str, Any]
+
+TOOL_RESULT: Final = (
+    '{"place": "Bergen", "from": "14:00", "temperature_c": 9, "rain_mm": 4.2, "gusts_ms": 14}'
+)
+"""What the tool of the scripts answers."""
+
+_TOOL: Final[JSONObject] = {
+    "name": "get_forecast",
+    "description": "Weather forecast of a place for the next hours",
+    "parameters": {
+        "type": "object",
+        "properties": {"place": {"type": "string"}, "hours": {"type": "integer"}},
+        "required": ["place"],
+        "additionalProperties": False,
+    },
+}
+_NOT_PARAMETERS: Final = frozenset({"model", "stream", "tools"})
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One artefact that the provider gave out, looked for in the last request that reached it.
+
+    Attributes:
+        kind: What it is; see `agui_reasoning.scripted._transcript`.
+        bytes: Its length in UTF-8.
+        fingerprint: The first 8 hexadecimal digits of its SHA-256.
+        path: Where the request has it, as a JSON pointer; ``None`` when it is not there.
+        unchanged: What came back is what was given out, byte for byte and in the same order.
+    """
+
+    kind: str
+    bytes: int
+    fingerprint: str
+    path: str | None
+    unchanged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Playback:
+    """One conversation of two turns: a question, a tool call and an answer; then another question.
+
+    Attributes:
+        name: The script.
+        api: Its API id.
+        provider: Its provider.
+        model: Its model.
+        said: What the front end says before each run: the user's words, or what its tool answers.
+        runs: The events of each run, as they were delivered to the front end.
+        requests: What reached the provider, in order.
+        checks: What the provider gave out before the last request, looked for in it.
+        failure: What the user was told when a run failed.
+    """
+
+    name: str
+    api: str
+    provider: str
+    model: str
+    said: tuple[tuple[str, str], ...]
+    runs: tuple[tuple[Event, ...], ...]
+    requests: tuple[JSONObject, ...]
+    checks: tuple[Check, ...]
+    failure: str | None = None
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The events of all runs."""
+        return tuple(chain.from_iterable(self.runs))
+
+    @property
+    def ok(self) -> bool:
+        """Every run succeeded, and everything that was given out came back unchanged."""
+        return self.failure is None and all(check.unchanged for check in self.checks)
+
+
+def play(name: str) -> Playback:
+    """Play a script and those that follow it, with a provider and a gateway of their own on this machine.
+
+    Raises:
+        MissingExtraError: The extra ``server`` or ``client`` is not installed.
+    """
+    exchanges = sequence(name)
+    first, *_, last = exchanges
+    said = (("you", first["question"]), ("result", TOOL_RESULT), ("you", last["question"]))
+    requests: list[JSONObject] = []
+    failure = None
+    with _gateway(name, first, requests.append) as url:
+        front_end = FrontEnd(url, f"demo-{name}", [_TOOL])
+        try:
+            anyio.run(_converse, front_end, [words for _, words in said])
+        except RunFailedError as error:
+            failure = error.event.message
+    return Playback(
+        name=name,
+        api=first["api"],
+        provider=first["provider"],
+        model=first["model"],
+        said=said,
+        runs=tuple(map(tuple, front_end.runs)),
+        requests=tuple(requests),
+        checks=tuple(_judge(exchanges, requests)),
+        failure=failure,
+    )
+
+
+@contextmanager
+def _gateway(name: str, first: Exchange, on_request: Callable[[JSONObject], None]) -> Iterator[str]:
+    from agui_reasoning.gateway import HTTPUpstream, create_app, local_server, provider_app
+
+    with local_server(provider_app(name, on_request=on_request)) as provider:
+        api = provider_api(first["api"])
+        ours = _NOT_PARAMETERS | api.conversation_fields
+        upstream = HTTPUpstream(
+            first["api"],
+            base_url=provider + cast("HTTPEndpoint", api.http).base,
+            provider=first["provider"],
+            model=first["model"],
+            parameters={field: value for field, value in first["request"].items() if field not in ours},
+        )
+        # Short ids that are the same each time, so that people can follow them.
+        with local_server(create_app(upstream, new_id=map("id-{}".format, count(1)).__next__)) as url:
+            yield f"{url}/agent"
+
+
+async def _converse(front_end: FrontEnd, said: Sequence[str]) -> None:
+    question, result, follow_up = said
+    await front_end.run(question)
+    for call in front_end.conversation.pending_calls:
+        front_end.conversation.add_tool_result(call.id, result)
+    await front_end.run()
+    await front_end.run(follow_up)
+
+
+# -- what came back
+
+
+def _judge(exchanges: Sequence[Exchange], requests: Sequence[JSONObject]) -> Iterator[Check]:
+    """Hold the last request against the answers that were given before it."""
+    if not requests:
+        return
+    answered = exchanges[: len(requests) - 1]
+    given = chain.from_iterable(read_answer(exchange) for exchange in answered)
+    yield from compare(given, read_request(exchanges[0]["api"], requests[-1]))
+
+
+def compare(given: Iterable[Entry], returned: Iterable[Entry]) -> Iterator[Check]:
+    """Look for each artefact that was given out, in order; what nobody gave out is a failure too."""
+    left = _artefacts(returned)
+    searched = 0
+    for entry in _artefacts(given):
+        places = (place for place in range(searched, len(left)) if _same(left[place], entry))
+        if (place := next(places, None)) is None:
+            yield _check(entry, None, unchanged=False)
+        else:
+            searched = place
+            yield _check(entry, left.pop(place).path, unchanged=True)
+    for entry in left:
+        yield _check(entry, entry.path, unchanged=False)
+
+
+def _same(one: Entry, other: Entry) -> bool:
+    return (one.kind, one.value) == (other.kind, other.value)
+
+
+def _artefacts(entries: Iterable[Entry]) -> list[Entry]:
+    return [entry for entry in entries if entry.kind in ARTEFACTS and entry.value]
+
+
+def _check(entry: Entry, path: str | None, *, unchanged: bool) -> Check:
+    value = entry.value.encode()
+    return Check(entry.kind, len(value), hashlib.sha256(value).hexdigest()[:8], path, unchanged)

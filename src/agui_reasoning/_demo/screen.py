@@ -1,0 +1,309 @@
+"""Shows playbacks on a terminal: what a user sees, the events behind it, and what reached the provider.
+
+What is shown of a conversation is read from the AG-UI events, as a front end would read it.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ag_ui.core import Event
+from rich.console import Console
+from rich.highlighter import JSONHighlighter
+from rich.live import Live
+from rich.rule import Rule
+from rich.text import Text
+
+from agui_reasoning._demo.marked_json import Line, marked_lines
+from agui_reasoning._demo.playback import Check, Playback
+from agui_reasoning.providers import provider_api
+
+__all__ = ["Row", "Screen", "ScreenBlock", "blocks", "conversation", "rows", "short", "stdout_console"]
+
+_WIDEST = 100
+_INDENT = 11
+"""Where a block's text begins, behind its label."""
+
+
+# -- what a user sees
+
+
+@dataclass(slots=True)
+class ScreenBlock:
+    """Something a user sees grow: a kind, and the pieces it came in."""
+
+    kind: str
+    pieces: list[str] = field(default_factory=list)
+
+
+_STARTS: dict[str, tuple[str, Callable[[Any], list[str]]]] = {
+    "REASONING_MESSAGE_START": ("thinking", lambda event: []),
+    "TEXT_MESSAGE_START": ("answer", lambda event: []),
+    "TOOL_CALL_START": ("tool call", lambda event: [f"{event.tool_call_name} "]),
+}
+_DELTAS = frozenset({"REASONING_MESSAGE_CONTENT", "TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS"})
+
+
+def blocks(events: Iterable[Any]) -> list[ScreenBlock]:
+    """What a user sees of a run, in order; nothing in the demo is interleaved."""
+    seen: list[ScreenBlock] = []
+    for event in events:
+        kind = event.type.value
+        if kind in _STARTS:
+            label, pieces = _STARTS[kind]
+            seen.append(ScreenBlock(label, pieces(event)))
+        elif kind in _DELTAS:
+            seen[-1].pieces.append(event.delta)
+    return seen
+
+
+def conversation(playback: Playback) -> list[ScreenBlock]:
+    """What a user sees of a conversation: before each run, what the front end says."""
+    seen: list[ScreenBlock] = []
+    for (kind, words), run in zip(playback.said, playback.runs, strict=False):
+        seen += [ScreenBlock(kind, [words]), *blocks(run)]
+    return seen
+
+
+# -- the events behind it
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the list of events: one event, or all adjacent deltas of one message."""
+
+    type: str
+    id: str
+    what: str
+    depth: int
+
+
+def rows(events: Iterable[Event]) -> list[Row]:
+    """The events as lines, indented by what they are inside of."""
+    marked_lines: list[Row] = []
+    depth = 0
+    for group in _joined(events):
+        kind = group[0].type.value
+        depth -= kind.endswith(("_END", "_FINISHED"))
+        marked_lines.append(Row(kind, short(_entity(group[0])), _ABOUT.get(kind, _nothing)(group), depth))
+        depth += kind.endswith(("_START", "_STARTED"))
+    return marked_lines
+
+
+def _joined(events: Iterable[Event]) -> Iterator[list[Any]]:
+    group: list[Any] = []
+    for event in events:
+        if group and not (event.type.value in _DELTAS and _alike(group[-1], event)):
+            yield group
+            group = []
+        group.append(event)
+    if group:
+        yield group
+
+
+def _alike(before: Event, event: Event) -> bool:
+    return before.type == event.type and _entity(before) == _entity(event)
+
+
+def _entity(event: Any) -> str:
+    names = ("entity_id", "tool_call_id", "message_id", "run_id")
+    return next((value for name in names if (value := getattr(event, name, None))), "")
+
+
+def short(identifier: str) -> str:
+    """An id with its middle left out, so that ids that begin alike stay apart."""
+    return identifier if len(identifier) <= 11 else f"{identifier[:6]}…{identifier[-4:]}"
+
+
+def _nothing(group: Sequence[Any]) -> str:
+    return ""
+
+
+def _about_deltas(group: Sequence[Any]) -> str:
+    text = "".join(event.delta for event in group)
+    return f"{len(group)}x {' '.join(text.split())}"
+
+
+def _about_end(group: Sequence[Any]) -> str:
+    pending = getattr(group[0].outcome, "pending_tool_call_ids", None) or ()
+    counts = ((use.input_tokens, use.output_tokens, use.reasoning_tokens) for use in group[0].usage or ())
+    usage = [f"{given} in, {taken} out, {thought} thinking" for given, taken, thought in counts]
+    return "; ".join([*(f"pending: {short(call_id)}" for call_id in pending), *usage])
+
+
+_ABOUT: dict[str, Callable[[Sequence[Any]], str]] = {
+    **dict.fromkeys(_DELTAS, _about_deltas),
+    "RUN_STARTED": lambda group: f"protocol {group[0].protocol_version}",
+    "RUN_FINISHED": _about_end,
+    "REASONING_ENCRYPTED_VALUE": lambda group: f"{len(group[0].encrypted_value)} characters",
+    "TOOL_CALL_START": lambda group: group[0].tool_call_name,
+}
+
+
+# -- how it looks
+
+_TYPE_COLOURS = {"RUN": "blue", "REASONING": "magenta", "TEXT": "green", "TOOL": "yellow"}
+_BLOCK_STYLES = {
+    "you": ("bold", "bold"),
+    "thinking": ("magenta", "dim italic"),
+    "tool call": ("yellow", ""),
+    "result": ("yellow", ""),
+    "answer": ("green", ""),
+}
+_UNCHANGED = "returned unchanged"
+_CHANGED = "NOT WHAT WAS SENT"
+_MISSING = "NOT RETURNED"
+_JSON = JSONHighlighter()
+_NO_TEXT = "(no text: the provider sent this thinking as an opaque value only)"
+
+
+class Screen:
+    """Writes to a console; streams only where it is a terminal."""
+
+    def __init__(self, console: Console, pause: Callable[[], None]) -> None:
+        """Prepare.
+
+        Args:
+            console: Where to write.
+            pause: Called after each piece that streams in.
+        """
+        self._console = console
+        self._pause = pause
+        self._streams = console.is_terminal and not console.is_dumb_terminal
+
+    def intro(self) -> None:
+        """Say what this is."""
+        self._line(("agui-reasoning", "bold magenta"), ("  two turns, three providers, one protocol", "bold"))
+        self._line(("front end ⇄ gateway ⇄ scripted provider, on this machine: no key, no network.", "dim"))
+
+    def play(self, playback: Playback, *, list_events: bool = True) -> None:
+        """Show one conversation.
+
+        Args:
+            playback: What happened.
+            list_events: Show each event, and not only how many there were.
+        """
+        self._title(playback)
+        for block in conversation(playback):
+            self._show(block)
+        if playback.failure is not None:
+            self._line((f"{'failed':>9}  ", "bold red"), (playback.failure, ""))
+        self._count_events(playback.runs, listed=list_events)
+        if list_events:
+            self._list_events(playback.events)
+        self._show_request(playback)
+
+    def outro(self, playbacks: Sequence[Playback]) -> None:
+        """Say how it went."""
+        checks = [check for playback in playbacks for check in playback.checks]
+        good = sum(check.unchanged for check in checks)
+        fine = all(playback.ok for playback in playbacks)
+        self._console.print(Rule(style="dim"))
+        self._line((_returned(good, len(checks)), "bold green" if fine else "bold red"))
+        for failed in (playback for playback in playbacks if playback.failure is not None):
+            self._line((f"A run of {failed.name} failed.", "bold red"))
+        self._line(("The requests, whole:         ", "dim"), ("agui-reasoning demo --json", ""))
+        self._line(("Now a front end of your own: ", "dim"), ("agui-reasoning serve", ""))
+        self._line(("Or an agent of your own:     ", "dim"), ("examples/fastapi_agent.py", ""))
+
+    def _line(self, *pieces: tuple[str, str]) -> None:
+        text = Text.assemble(*pieces)
+        text.rstrip()
+        self._console.print(text, no_wrap=True, overflow="ellipsis")
+
+    def _title(self, playback: Playback) -> None:
+        name = provider_api(playback.api).title
+        title = Text.assemble((name, "bold"), (f"  {playback.provider} · {playback.model}", "dim"))
+        self._console.print()
+        self._console.print(Rule(title, align="left", style="dim"))
+
+    def _show(self, block: ScreenBlock) -> None:
+        if not self._streams:
+            self._console.print(self._block(block.kind, "".join(block.pieces) or _NO_TEXT))
+            return
+        shown = ""
+        with Live(console=self._console, auto_refresh=False) as live:
+            for piece in block.pieces or [_NO_TEXT]:
+                shown += piece
+                live.update(self._block(block.kind, shown), refresh=True)
+                self._pause()
+
+    def _block(self, kind: str, text: str) -> Text:
+        label, style = _BLOCK_STYLES[kind]
+        body = Text(text, style, overflow="fold")
+        body.highlight_regex(r"\*\*.+?\*\*", "bold")
+        marked_lines = body.wrap(self._console, max(20, self._console.width - _INDENT))
+        whole = Text()
+        for number, line in enumerate(marked_lines):
+            line.rstrip()
+            whole.append("\n" if number else "").append(" " * _INDENT if number and line else "")
+            whole.append_text(line)
+        return Text.assemble((f"{kind:>9}  ", label), whole)
+
+    def _count_events(self, runs: Sequence[Sequence[Event]], *, listed: bool) -> None:
+        self._line()
+        self._line(
+            (f"As {sum(map(len, runs))} AG-UI events in {len(runs)} runs", "bold"),
+            ("  deltas of one message are joined here" if listed else "", "dim"),
+        )
+
+    def _list_events(self, events: Sequence[Event]) -> None:
+        for row in rows(events):
+            kind = f"{'  ' * row.depth}{row.type}"
+            colour = _TYPE_COLOURS[row.type.partition("_")[0]]
+            self._line((f"  {kind:<32}", colour), (f"{row.id:<13}", ""), (row.what, "dim"))
+
+    def _show_request(self, playback: Playback) -> None:
+        """The last request, with a verdict behind each artefact, and what is not in it."""
+        if not playback.requests:
+            return
+        self._line()
+        self._line(
+            (f"Request {len(playback.requests)}, as it reached the provider", "bold"),
+            ("  long values are cut here", "dim"),
+        )
+        verdicts = {check.path: check for check in playback.checks if check.path is not None}
+        for line in marked_lines(
+            playback.requests[-1], self._console.width, verdicts, mark=len(_UNCHANGED) + 2
+        ):
+            self._console.print(
+                self._marked(line, verdicts.get(line.path)), no_wrap=True, overflow="ellipsis"
+            )
+        for check in playback.checks:
+            if check.path is None:
+                self._line((f"{_MISSING}: {check.kind}", "bold red"), (f"  {check.bytes} bytes", "dim"))
+        good = sum(check.unchanged for check in playback.checks)
+        self._line(
+            (_returned(good, len(playback.checks)), "green" if good == len(playback.checks) else "bold red")
+        )
+
+    def _marked(self, line: Line, check: Check | None) -> Text:
+        text = _JSON(line.text)
+        text.append(f"  {line.size}" if line.size else "")
+        if check is None:
+            text.stylize("dim")
+            return text
+        verdict, style = (_UNCHANGED, "bold green") if check.unchanged else (_CHANGED, "bold red")
+        gap = self._console.width - text.cell_len - len(verdict)
+        # On a narrow terminal it goes below.
+        text.append(" " * gap if gap > 1 else f"\n{' ' * (self._console.width - len(verdict))}")
+        return text.append(verdict, style)
+
+
+def _returned(good: int, of: int) -> str:
+    return f"{good} of {of} artefacts came back byte for byte."
+
+
+def stdout_console() -> Console:
+    """The console of standard output: plain where it is not a terminal or where NO_COLOR is set."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    plain = False if os.environ.get("NO_COLOR") else None
+    console = Console(force_terminal=plain, highlight=False, markup=False, emoji=False)
+    console.width = min(console.width, _WIDEST)
+    return console

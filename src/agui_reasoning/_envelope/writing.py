@@ -1,0 +1,143 @@
+"""From parts to records: which fields of a unit are written, by what the client sees of it.
+
+What the table does not list is not written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from agui_reasoning._envelope.records import (
+    CallRecord,
+    NativeRecord,
+    OpaqueRecord,
+    PartRecord,
+    ReasoningRecord,
+    ResultRecord,
+    SegmentRecord,
+    Span,
+    TextRecord,
+    UnitRecord,
+    digest,
+)
+from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+
+__all__ = ["WRITTEN", "Exposure", "PlacedPart", "WrittenFields", "unit_record"]
+
+Exposure: TypeAlias = Literal["encrypted", "shown", "blank", "concealed"]
+"""``encrypted``: only the keys open it, and what counts is what it says. ``shown``: the client sees the text.
+``blank``: it sees nothing, because there is nothing but white space. ``concealed``: it must not see it, and
+there are no keys."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PlacedPart:
+    """A part, and where and how a client sees it; the fields are those of `UnitRecord`.
+
+    Attributes:
+        shown: The text that the client is shown, as it is shown.
+        native_id: The provider's id of a call, where the client knows it by another.
+    """
+
+    seq: int
+    part: Part
+    exposure: Exposure
+    shown: str = ""
+    stretch: int = 0
+    id: str | None = None
+    native_id: str | None = None
+    message: str | None = None
+    spans: tuple[Span, ...] = ()
+    after: tuple[int, ...] = ()
+    shares: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFields:
+    """The fields that are written of a unit, of its part, and of the segments of that."""
+
+    unit: str
+    part: str = ""
+    segment: str = ""
+
+
+_REASONING = "item_id status opaque ext segments"
+_CALL = "id server status opaque ext"
+
+WRITTEN: Final[dict[tuple[type, Exposure], WrittenFields]] = {
+    (ReasoningPart, "encrypted"): WrittenFields("seq stretch", _REASONING, "channel index text"),
+    (ReasoningPart, "shown"): WrittenFields("seq stretch lengths sha256", _REASONING, "channel index"),
+    (ReasoningPart, "blank"): WrittenFields("seq stretch", _REASONING, "channel index text"),
+    (TextPart, "shown"): WrittenFields("seq spans sha256", "status opaque ext"),
+    (TextPart, "blank"): WrittenFields("seq spans", "text status opaque ext"),
+    (ToolCallPart, "encrypted"): WrittenFields("seq id after shares", f"{_CALL} arguments"),
+    (ToolCallPart, "shown"): WrittenFields("seq id after shares sha256", _CALL),
+    (ToolCallPart, "concealed"): WrittenFields("seq id", "server status"),
+    (ToolResultPart, "encrypted"): WrittenFields("seq id message", "native ext content"),
+    (ToolResultPart, "shown"): WrittenFields("seq id message", "native ext"),
+    (ToolResultPart, "concealed"): WrittenFields("seq id message"),
+    (NativePart, "encrypted"): WrittenFields("seq", "name payload"),
+    (NativePart, "shown"): WrittenFields("seq", "name payload"),
+}
+"""Without keys shown text is never repeated, and of what is concealed neither hash nor length is written."""
+
+
+def unit_record(placed: PlacedPart) -> UnitRecord | None:
+    """Record a unit; ``None`` where nothing is to be written about it."""
+    fields = WRITTEN.get((type(placed.part), placed.exposure))
+    if fields is None:
+        return None
+    place = {name: _PLACE.get(name, getattr)(placed, name) for name in fields.unit.split()}
+    return UnitRecord(part=_part(placed, fields), **place)
+
+
+def _part(placed: PlacedPart, fields: WrittenFields) -> PartRecord:
+    values = {
+        name: _PART[name](placed, fields) if name in _PART else getattr(placed.part, name)
+        for name in fields.part.split()
+    }
+    return _RECORDS[type(placed.part)](values)
+
+
+def _lengths(placed: PlacedPart, name: str) -> tuple[int, ...]:
+    assert isinstance(placed.part, ReasoningPart)
+    return tuple(len(segment.text) for segment in placed.part.segments)
+
+
+def _segments(placed: PlacedPart, fields: WrittenFields) -> tuple[SegmentRecord, ...]:
+    assert isinstance(placed.part, ReasoningPart)
+    names = fields.segment.split()
+    return tuple(
+        SegmentRecord(**{name: getattr(segment, name) for name in names}) for segment in placed.part.segments
+    )
+
+
+def _opaque(placed: PlacedPart, fields: WrittenFields) -> tuple[OpaqueRecord, ...]:
+    return tuple(OpaqueRecord.of(opaque) for opaque in getattr(placed.part, "opaque", ()))
+
+
+def _ext(placed: PlacedPart, fields: WrittenFields) -> dict[str, Any] | None:
+    ext: Mapping[str, Any] | None = getattr(placed.part, "ext", None)
+    return dict(ext) if ext else None
+
+
+_PLACE: dict[str, Callable[[PlacedPart, str], Any]] = {
+    "lengths": _lengths,
+    "sha256": lambda placed, name: digest(placed.shown),
+}
+_PART: dict[str, Callable[[PlacedPart, WrittenFields], Any]] = {
+    "segments": _segments,
+    "opaque": _opaque,
+    "ext": _ext,
+    "id": lambda placed, fields: placed.native_id,
+    "name": lambda placed, fields: getattr(placed.part, "kind", None),
+}
+_RECORDS: dict[type, Callable[[dict[str, Any]], PartRecord]] = {
+    ReasoningPart: lambda values: ReasoningRecord(kind="reasoning", **values),
+    TextPart: lambda values: TextRecord(kind="text", **values),
+    ToolCallPart: lambda values: CallRecord(kind="call", **values),
+    ToolResultPart: lambda values: ResultRecord(kind="result", **values),
+    NativePart: lambda values: NativeRecord(kind="native", **values),
+}

@@ -1,0 +1,1 @@
+"""What the shells share: opening sources, driving a run, telling what failed."""

@@ -1,0 +1,304 @@
+"""Opening, reading and closing what a `ModelStream` names, asynchronously and synchronously.
+
+Vendor SDKs give streams in many forms: an object to iterate, an awaitable of one, a context manager around
+one, a mapping that holds one, each in a synchronous kind too. Whatever it is, it is closed exactly once, also
+when closing happens because the reader was cancelled or left.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import anyio
+import anyio.to_thread
+from pydantic import BaseModel
+
+from agui_reasoning.errors import ConfigurationError
+
+__all__ = ["InThreads", "WholeResponse", "discard", "open_source", "open_source_sync"]
+
+CLOSE_WITHIN_S: Final = 5.0
+"""How long closing a provider's stream may take, in seconds; then it is left to the garbage collector."""
+
+_log = logging.getLogger("agui_reasoning")
+_END: Final = object()
+_NO_LOOP: Final = re.compile("event loop|async (context|library)")
+"""How asyncio, trio and sniffio say that there is no event loop in this thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class WholeResponse:
+    """The source was a whole response, not a stream."""
+
+    response: Any
+
+
+def discard(source: Any) -> None:
+    """Drop a source that was never opened; a coroutine that nobody awaits would warn."""
+    if inspect.iscoroutine(source):
+        source.close()
+
+
+@asynccontextmanager
+async def open_source(source: Any) -> AsyncIterator[AsyncIterator[Any] | WholeResponse]:
+    """Open a source; it is closed when the block is left, shielded from cancellation.
+
+    Synchronous sources are called, read and closed in worker threads. A thread that waits for a payload
+    cannot be interrupted: cancellation takes effect when the payload is there. What is not read to its end
+    is also cancelled, where it has no ``aclose`` but a ``cancel``.
+
+    Raises:
+        ConfigurationError: It is nothing that can be read (``bad_source``), or a callable that needs the
+            event loop, which worker threads do not have (``needs_event_loop``).
+    """
+    async with AsyncExitStack() as stack:
+        opened = await _called(source) if _is_function(source) else source
+        while inspect.isawaitable(opened):
+            opened = await opened
+        opened = _stream_of(opened)
+        entered = await _enter(opened, stack)
+        payloads = _payloads(entered)
+        if payloads is not entered and (close := getattr(payloads, "aclose", None)):
+            # Many SDK streams are iterated through a generator of theirs, which must be closed, too.
+            stack.push_async_exit(_shielded(lambda *why: close()))
+        if cancel := _cancel_of(opened):
+            stack.push_async_exit(_shielded(lambda *why: _stop(opened, cancel, *why)))
+        yield payloads
+
+
+async def _called(source: Callable[[], Any]) -> Any:
+    """What a callable gives; one that is not ``async`` may block, and is called in a thread."""
+    if inspect.iscoroutinefunction(source):
+        return source()
+    try:
+        return await _in_thread(source)
+    except RuntimeError as error:
+        if _NO_LOOP.search(str(error)) is None:
+            raise
+        raise ConfigurationError(
+            "The source needs the event loop, and a plain callable is called in a worker thread.",
+            code="needs_event_loop",
+            hint="Write it as `async def source(): return …`, which is called in the event loop.",
+        ) from error
+
+
+async def _enter(opened: Any, stack: AsyncExitStack) -> Any:
+    """Enter a context manager, or see to it that the source is closed."""
+    kind = type(opened)
+    if hasattr(kind, "__aenter__"):
+        entered = await opened.__aenter__()
+        stack.push_async_exit(_shielded(opened.__aexit__))
+        return entered
+    if hasattr(kind, "__enter__"):
+        entered = await _in_thread(opened.__enter__)
+        stack.push_async_exit(_shielded(lambda *why: _in_thread(lambda: opened.__exit__(*why))))
+        return entered
+    close = getattr(opened, "aclose", None) or getattr(opened, "close", None)
+    if close is not None:
+        stack.push_async_exit(_shielded(lambda *why: _leave(opened, close)))
+    return opened
+
+
+async def _leave(opened: Any, leave: Callable[[], Any]) -> None:
+    """Call what closes a source where the source lives: an asynchronous one on the event loop."""
+    result = leave() if hasattr(type(opened), "__aiter__") else await _in_thread(leave)
+    if inspect.isawaitable(result):
+        await result
+
+
+async def _stop(opened: Any, cancel: Callable[[], Any], why: type[BaseException] | None, *_: Any) -> None:
+    if why is not None:
+        await _leave(opened, cancel)
+
+
+def _cancel_of(opened: Any) -> Callable[[], Any] | None:
+    """What stops a source that goes on by itself when its reader has left.
+
+    The run of an agent framework does, and a call of gRPC. What has ``aclose``, or is a context manager,
+    takes care of that itself.
+    """
+    if _has(opened, "aclose", "__aenter__", "__enter__"):
+        return None
+    cancel: Callable[[], Any] | None = getattr(opened, "cancel", None)
+    return cancel if callable(cancel) else None
+
+
+def _shielded(leave: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[bool]]:
+    """Close whatever happens, for a limited time; a source that fails to close does not fail the run."""
+
+    async def exit_source(*why: Any) -> bool:
+        with anyio.move_on_after(CLOSE_WITHIN_S, shield=True) as scope:
+            try:
+                await leave(*why)
+            except Exception as error:
+                # Its words may quote what was read, and what it was raised in the middle of may, too.
+                _log.warning("The provider's stream could not be closed (%s).", type(error).__name__)
+        if scope.cancelled_caught:
+            _log.warning("The provider's stream did not close within %s seconds.", CLOSE_WITHIN_S)
+        return False
+
+    return exit_source
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _Box:
+    """What a thread gives back.
+
+    Trio refuses a function that returns an awaitable, which is what many callables do; and asyncio's debug
+    mode logs the ``repr`` of what passes between threads.
+    """
+
+    value: Any
+
+
+async def _in_thread(function: Callable[[], Any]) -> Any:
+    return (await anyio.to_thread.run_sync(lambda: _Box(function()))).value
+
+
+def _stream_of(opened: Any) -> Any:
+    """Take the stream out of the mapping that boto3 gives; a whole response holds none."""
+    if not isinstance(opened, Mapping):
+        return opened
+    stream = opened.get("stream")
+    holds_one = _is_iterable(stream) or hasattr(type(stream), "__aiter__")
+    return stream if holds_one and not isinstance(stream, Mapping) else opened
+
+
+def _is_whole(opened: Any) -> bool:
+    """Whether this is a response: JSON, a model of an SDK, or what wraps a message of protocol buffers."""
+    return isinstance(opened, BaseModel | Mapping) or hasattr(opened, "proto")
+
+
+def _payloads(opened: Any) -> AsyncIterator[Any] | WholeResponse:
+    if hasattr(type(opened), "__aiter__"):
+        stream: AsyncIterator[Any] = opened.__aiter__()
+        return stream
+    if _is_whole(opened):
+        return WholeResponse(opened)
+    if _is_iterable(opened):
+        return _Listed(opened) if isinstance(opened, list | tuple) else InThreads(opened)
+    raise _bad_source(opened)
+
+
+# Classes and not generators: a generator that is not exhausted would have to be closed, too.
+
+
+class _Listed:
+    """Payloads that are there already."""
+
+    def __init__(self, payloads: Iterable[Any]) -> None:
+        self._iterator = iter(payloads)
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        for payload in self._iterator:
+            return payload
+        raise StopAsyncIteration
+
+
+class InThreads:
+    """A synchronous iterable, read in worker threads."""
+
+    def __init__(self, iterable: Iterable[Any]) -> None:
+        self._iterator = iter(iterable)
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        item = await _in_thread(lambda: next(self._iterator, _END))
+        if item is _END:
+            raise StopAsyncIteration
+        return item
+
+    async def aclose(self) -> None:
+        """Close the iterator, shielded from cancellation; a second closing does nothing."""
+        if close := getattr(self._iterator, "close", None):
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(close)
+
+
+@contextmanager
+def open_source_sync(source: Any) -> Iterator[Iterator[Any] | WholeResponse]:
+    """Open a synchronous source; it is closed when the block is left.
+
+    Raises:
+        ConfigurationError: It is asynchronous (``async_source``), or nothing that can be read
+            (``bad_source``).
+    """
+    with ExitStack() as stack:
+        opened = _stream_of(source() if _is_function(source) else source)
+        if _is_async(opened):
+            discard(opened)
+            raise ConfigurationError(
+                f"{type(opened).__name__} is asynchronous, and this run is not.",
+                code="async_source",
+                hint="Use agui_reasoning.aio, or the SDK's synchronous client.",
+            )
+        yield _sync_payloads(_enter_sync(opened, stack))
+
+
+def _enter_sync(opened: Any, stack: ExitStack) -> Any:
+    if hasattr(type(opened), "__enter__"):
+        return stack.enter_context(opened)
+    if close := getattr(opened, "close", None):
+        stack.callback(close)
+    if cancel := _cancel_of(opened):
+        stack.push(lambda why, *_: _stop_sync(cancel, why))
+    return opened
+
+
+def _stop_sync(cancel: Callable[[], Any], why: type[BaseException] | None) -> None:
+    """Cancel what was not read to its end; what ``cancel`` returns must not swallow the exception."""
+    if why is not None:
+        cancel()
+
+
+def _sync_payloads(opened: Any) -> Iterator[Any] | WholeResponse:
+    if _is_whole(opened):
+        return WholeResponse(opened)
+    if _is_iterable(opened):
+        payloads: Iterator[Any] = iter(opened)
+        return payloads
+    raise _bad_source(opened)
+
+
+_SYNC: Final = ("__enter__", "__iter__")
+_ASYNC: Final = ("__aenter__", "__aiter__")
+
+
+def _is_function(source: Any) -> bool:
+    """Whether to call it: what can be opened or iterated is not called, even if it can be.
+
+    The context managers that `contextlib` makes are callable, because they are decorators too.
+    """
+    return callable(source) and not (inspect.isawaitable(source) or _has(source, *_SYNC, *_ASYNC))
+
+
+def _is_async(source: Any) -> bool:
+    """Whether it can only be read asynchronously; LiteLLM's streams can be read either way."""
+    return inspect.isawaitable(source) or (_has(source, *_ASYNC) and not _has(source, *_SYNC))
+
+
+def _has(source: Any, *names: str) -> bool:
+    return any(hasattr(type(source), name) for name in names)
+
+
+def _is_iterable(source: Any) -> bool:
+    return hasattr(type(source), "__iter__") and not isinstance(source, str | bytes | bytearray)
+
+
+def _bad_source(opened: Any) -> ConfigurationError:
+    return ConfigurationError(
+        f"{type(opened).__name__} is neither a stream of payloads nor a response.",
+        code="bad_source",
+        hint="Pass the SDK's stream, an awaitable or a context manager of it, or a callable that returns it.",
+    )

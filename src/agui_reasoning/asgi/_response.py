@@ -1,0 +1,144 @@
+"""A response that streams AG-UI events."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Iterable, Mapping
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+from ag_ui.core import Event
+from starlette.background import BackgroundTask
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from agui_reasoning._shells.sources import InThreads
+from agui_reasoning.errors import ConfigurationError
+from agui_reasoning.wire import KEEP_ALIVE, MEDIA_TYPE, SSEEncoder
+
+__all__ = ["AGUIResponse"]
+
+# Proxies buffer event streams unless they are told not to.
+_HEADERS = {"cache-control": "no-cache, no-transform", "x-accel-buffering": "no"}
+
+
+class AGUIResponse(Response):
+    """Streams events as Server-Sent Events.
+
+    One task reads the events from first to last and closes them, whatever ends the response; while they are
+    silent, comments keep the connection alive; a slow client slows the events down, and nothing is buffered;
+    a client that leaves ends them.
+    """
+
+    media_type = MEDIA_TYPE
+
+    def __init__(
+        self,
+        events: AsyncIterable[Event | Mapping[str, Any]] | Iterable[Event | Mapping[str, Any]],
+        *,
+        keep_alive_s: float = 15.0,
+        headers: Mapping[str, str] | None = None,
+        background: BackgroundTask | None = None,
+    ) -> None:
+        """Prepare the response.
+
+        Args:
+            events: For example those of `agui_reasoning.aio.run_agent`; synchronous ones are read in worker
+                threads.
+            keep_alive_s: Seconds of silence after which a comment is sent.
+            headers: More headers, or other values for those this response sets.
+            background: What Starlette runs after the response.
+
+        Raises:
+            ConfigurationError: ``keep_alive_s`` is not above zero (``bad_limit``).
+        """
+        if keep_alive_s <= 0:
+            raise ConfigurationError(
+                f"A comment every {keep_alive_s} seconds cannot be sent.",
+                code="bad_limit",
+                hint="Use a number of seconds above 0.",
+            )
+        self._events = events
+        self._keep_alive_s = keep_alive_s
+        self.status_code = 200
+        self.background = background
+        self.body = b""
+        self.init_headers({**_HEADERS, **(headers or {})})
+
+    def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
+        """Set the headers; the length of a stream is not known."""
+        super().init_headers(headers)
+        del self.headers["content-length"]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; an error of the events is raised when they have been closed."""
+        failed: Exception | None = None
+        async with anyio.create_task_group() as tasks:
+            line = _Line(send, tasks.cancel_scope)
+            tasks.start_soon(self._watch, receive, tasks.cancel_scope)
+            tasks.start_soon(self._keep_alive, line)
+            try:
+                await self._stream(line)
+            except Exception as error:
+                # Raised outside the task group, which would wrap it.
+                failed = error
+            tasks.cancel_scope.cancel()
+        if failed is not None:
+            raise failed
+        if self.background is not None:
+            await self.background()
+
+    async def _stream(self, line: _Line) -> None:
+        events: Any = self._events
+        iterator = aiter(events if hasattr(events, "__aiter__") else InThreads(events))
+        try:
+            head = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+            await line.send(head)
+            line.open = True
+            encode = SSEEncoder().encode
+            async for event in iterator:
+                await line.send(_piece(encode(event)))
+            line.open = False
+        finally:
+            if close := getattr(iterator, "aclose", None):
+                await close()
+        await line.send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _watch(self, receive: Receive, scope: anyio.CancelScope) -> None:
+        """Wait until the client leaves."""
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        scope.cancel()
+
+    async def _keep_alive(self, line: _Line) -> None:
+        while True:
+            idle = anyio.current_time() - line.last
+            if line.open and idle >= self._keep_alive_s:
+                await line.send(_piece(KEEP_ALIVE))
+                idle = 0
+            await anyio.sleep(max(self._keep_alive_s - idle, self._keep_alive_s / 100))
+
+
+def _piece(frame: bytes) -> Message:
+    return {"type": "http.response.body", "body": frame, "more_body": True}
+
+
+class _Line:
+    """The way to the client: one message at a time, and when the last one went."""
+
+    def __init__(self, send: Send, scope: anyio.CancelScope) -> None:
+        self._send = send
+        self._scope = scope
+        self._lock = anyio.Lock()
+        self.open = False
+        self.last = anyio.current_time()
+
+    async def send(self, message: Message) -> None:
+        """Send a message; servers that say so by an ``OSError`` tell that the client has left."""
+        async with self._lock:
+            try:
+                await self._send(message)
+            except OSError:
+                self._scope.cancel()
+                await anyio.lowlevel.checkpoint()
+            self.last = anyio.current_time()

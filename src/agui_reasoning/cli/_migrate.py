@@ -1,0 +1,205 @@
+"""``migrate``: rewrites Python source away from the THINKING_* events."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from agui_reasoning._demo.screen import stdout_console
+from agui_reasoning.cli._reading import opened
+from agui_reasoning.cli._report import complain, line
+from agui_reasoning.cli._rewrite import Rewrite
+from agui_reasoning.cli._source import read_file
+from agui_reasoning.cli._upgrade import KeepTitle
+from agui_reasoning.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from agui_reasoning.compat._codemod import Migration, MigrationFinding
+
+__all__ = ["migrate"]
+
+_SUFFIXES = frozenset({".py", ".pyi"})
+# Beside all hidden folders and all virtual environments.
+_OTHERS = frozenset({"__pycache__", "node_modules", "site-packages"})
+_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+_NO_END = b"\n\\ No newline at end of file\n"
+
+
+def migrate(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, and folders to search.")],
+    write: Annotated[bool, typer.Option("--write", help="Change the files.")] = False,
+    keep_title: KeepTitle = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Rewrite Python source that uses THINKING_* events, which left the protocol with 1.0, to REASONING_*.
+
+    Prints a diff, or with --write changes the files. What it cannot decide is listed on standard error, with
+    file, line and advice; then it ends with 1. A file that cannot be read is listed too; then it ends with 2.
+    Folders are searched for *.py and *.pyi, but not hidden ones, virtual environments and node_modules.
+    """
+    from agui_reasoning.compat._codemod import migrate_sources  # it needs an extra of its own
+
+    sources, unreadable = _read(_files(paths))
+    migrations = migrate_sources(sources, keep_title=keep_title)
+    findings = [finding for migration in migrations for finding in migration.findings]
+    changed = [migration for migration in migrations if migration.changed]
+    unwritten = _write(changed) if write else []
+    base = _base(changed)
+    if as_json:
+        written = {migration.path for migration in changed} - set(unwritten) if write else set()
+        print(json.dumps(_report(len(sources), changed, findings, written, base), indent=2))
+    else:
+        _show(changed, unwritten, base, write=write)
+        _list(findings)
+        _sum_up(len(sources), changed, findings, base, write=write)
+    severities = {finding.severity for finding in findings}
+    if unreadable or unwritten or "error" in severities:
+        raise typer.Exit(2)
+    if "decide" in severities:
+        raise typer.Exit(1)
+
+
+# -- files
+
+
+def _files(paths: Sequence[Path]) -> list[Path]:
+    """The files, each once, in order."""
+    found: dict[Path, Path] = {}
+    for path in paths:
+        if not path.exists():
+            read_file(str(path))  # says what is wrong with it
+        for file in sorted(_search(path)) if path.is_dir() else [path]:
+            found.setdefault(file.resolve(), file)
+    return list(found.values())
+
+
+def _search(folder: Path) -> Iterator[Path]:
+    for root, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not _is_foreign(Path(root, name))]
+        for name in files:
+            file = Path(root, name)
+            if file.suffix in _SUFFIXES and file.is_file() and not file.is_symlink():
+                yield file
+
+
+def _is_foreign(folder: Path) -> bool:
+    return folder.name.startswith(".") or folder.name in _OTHERS or (folder / "pyvenv.cfg").exists()
+
+
+def _read(files: Sequence[Path]) -> tuple[dict[str, bytes], bool]:
+    sources: dict[str, bytes] = {}
+    failed = False
+    for file in files:
+        try:
+            sources[str(file)] = read_file(str(file))
+        except ConfigurationError as error:
+            complain(error)
+            failed = True
+    return sources, failed
+
+
+def _write(changed: Sequence[Migration]) -> list[str]:
+    """Write the files, and give the paths of those that could not be."""
+    failed = []
+    for migration in changed:
+        try:
+            with opened(migration.path) as source, Rewrite(migration.path, source) as file:
+                file.change(migration.after)
+                file.commit()
+        except ConfigurationError as error:
+            failed.append(migration.path)
+            complain(error)
+    return failed
+
+
+# -- what is said
+
+
+def _show(changed: Sequence[Migration], unwritten: Sequence[str], base: str, *, write: bool) -> None:
+    for migration in changed:
+        if not write:
+            _show_diff(_diff(migration, base))
+        elif migration.path not in unwritten:
+            print(f"{migration.path}: {_count(migration.changes, 'change')}")
+
+
+def _base(changed: Sequence[Migration]) -> str:
+    """The folder that a diff's paths start from: this one, or the nearest that has all files in it.
+
+    No path may lead upwards: ``git apply`` refuses those.
+    """
+    return os.path.commonpath([os.getcwd(), *(os.path.abspath(migration.path) for migration in changed)])
+
+
+def _diff(migration: Migration, base: str) -> bytes:
+    """A unified diff that `patch` and `git apply` take, whatever the encoding."""
+    path = os.fsencode(os.path.relpath(migration.path, base))
+    before, after = (data.splitlines(keepends=True) for data in (migration.before, migration.after))
+    lines = difflib.diff_bytes(difflib.unified_diff, before, after, b"a/" + path, b"b/" + path)
+    return b"".join(text if text.endswith((b"\n", b"\r")) else text + _NO_END for text in lines)
+
+
+def _show_diff(diff: bytes) -> None:
+    console = stdout_console()
+    if not console.is_terminal:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(diff)
+        return
+    for text in diff.decode("utf-8", "replace").splitlines():
+        bold = text.startswith(("--- ", "+++ "))
+        console.print(Text(text, "bold" if bold else _STYLES.get(text[:1], "")), soft_wrap=True)
+
+
+def _list(findings: Sequence[MigrationFinding]) -> None:
+    for finding in findings:
+        where = f"{finding.path}:{finding.line}:{finding.column}"
+        line(finding.severity, f"{where} {finding.message} {finding.advice} [{finding.code}]")
+
+
+def _sum_up(
+    read: int, changed: Sequence[Migration], findings: Sequence[MigrationFinding], base: str, *, write: bool
+) -> None:
+    changes = sum(migration.changes for migration in changed)
+    where = f"{_count(changes, 'change')} in {_count(len(changed), 'file')} of {read}"
+    left = sum(finding.severity == "decide" for finding in findings)
+    todo = f"{left} left to decide by hand" if left else "nothing left to decide"
+    where_to = "" if base == os.getcwd() else f" The paths of the diff start from {base}: apply it there."
+    hint = "" if write or not changed else f"{where_to} Add --write to make them."
+    line("summary", f"{where}, {todo}.{hint}")
+
+
+def _report(
+    read: int,
+    changed: Sequence[Migration],
+    findings: Sequence[MigrationFinding],
+    written: set[str],
+    base: str,
+) -> dict[str, object]:
+    return {
+        "ok": all(finding.severity == "note" for finding in findings),
+        "read": read,
+        "changes": sum(migration.changes for migration in changed),
+        "files": [
+            {
+                "path": migration.path,
+                "changes": migration.changes,
+                "written": migration.path in written,
+                "diff": _diff(migration, base).decode("utf-8", "replace"),
+            }
+            for migration in changed
+        ],
+        "findings": [asdict(finding) for finding in findings],
+    }
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,94 @@
+"""``providers``: who requires, accepts or rejects reasoning that comes back, and where this is known from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Annotated
+
+import typer
+
+from agui_reasoning._demo.screen import stdout_console
+from agui_reasoning.errors import ConfigurationError, did_you_mean
+from agui_reasoning.parts import Origin
+from agui_reasoning.policy import EchoRule
+from agui_reasoning.providers import API_IDS, provider_api
+from agui_reasoning.providers.echo import known_providers, rule_for, rules
+
+__all__ = ["providers"]
+
+
+def providers(
+    provider: Annotated[
+        str | None, typer.Argument(metavar="P", help="Only what is about this provider.")
+    ] = None,
+    api: Annotated[str | None, typer.Option(help="Only what is about this API.")] = None,
+    model: Annotated[str | None, typer.Option(help="Only the row that counts for this model.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array, with every column.")] = False,
+) -> None:
+    """Show the echo policy: what each provider does about reasoning that is sent back.
+
+    Of the rows about a provider and an API the first one whose model fits counts. Where no row fits, no
+    reasoning is sent back.
+    """
+    if api is not None:
+        provider_api(api)  # an unknown one is told here
+    found = list(_chosen(provider, api, model))
+    if not found:
+        raise _unknown(provider, api)
+    if as_json:
+        print(json.dumps([rule.model_dump(mode="json") for rule in found], indent=2))
+    else:
+        for rule in found:
+            _show(rule)
+
+
+def _chosen(provider: str | None, api: str | None, model: str | None) -> Iterator[EchoRule]:
+    """The rows that were asked for, in order of precedence."""
+    for rule in rules():
+        if api in (None, rule.api) and _is_about(rule, provider) and _counts(rule, provider, model):
+            yield rule
+
+
+def _is_about(rule: EchoRule, provider: str | None) -> bool:
+    return provider is None or any(fnmatchcase(provider.lower(), pattern) for pattern in rule.provider)
+
+
+def _counts(rule: EchoRule, provider: str | None, model: str | None) -> bool:
+    """Whether no row before it is about the model, for one of its providers."""
+    if model is None:
+        return True
+    names = (provider,) if provider else rule.provider
+    return any(rule_for(Origin(name, rule.api, model)) is rule for name in names)
+
+
+def _show(rule: EchoRule) -> None:
+    console = stdout_console()
+    head = f"{rule.api} · {', '.join(rule.provider)}"
+    console.print(f"{head}  {rule.status}", style="bold", soft_wrap=True)
+    where = f"{' or '.join(rule.field) or 'nowhere'}, {rule.scope.replace('_', ' ')}" if rule.echoes else ""
+    lines = [
+        ("models", "" if rule.model == ("*",) else ", ".join(rule.model)),
+        ("goes to", where),
+        ("flags", ", ".join(flag.name for flag in rule.flags)),
+        ("known from", f"{rule.evidence} (checked {rule.checked})"),
+    ]
+    for name, text in lines:
+        if text:
+            console.print(f"  {name:<10}  {text}", soft_wrap=True)
+
+
+def _unknown(provider: str | None, api: str | None) -> ConfigurationError:
+    known = sorted({name for one in ([api] if api else API_IDS) for name in known_providers(one)})
+    if provider is None or provider.lower() in known:
+        return ConfigurationError(
+            "No row of the echo policy is about this model.",
+            code="unknown_model",
+            hint="Leave out --model to see all rows.",
+        )
+    return ConfigurationError(
+        f"No row of the echo policy is about the provider {provider!r}.",
+        code="unknown_provider",
+        hint=f"{did_you_mean(provider, known)}Known are: {', '.join(known)}.",
+    )

@@ -1,0 +1,242 @@
+"""``serve``: the gateway, until it is told to stop."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from agui_reasoning._strict_json import load
+from agui_reasoning.cli._report import warn
+from agui_reasoning.cli._ring import KeysFile, key_ring_if_any
+from agui_reasoning.cli._source import read_file
+from agui_reasoning.crypto import KeyRing
+from agui_reasoning.crypto._keys import DEFAULT_VARIABLE
+from agui_reasoning.emitter.stages import Steps
+from agui_reasoning.errors import ConfigurationError
+from agui_reasoning.scripted import names
+
+# The gateway is imported when it is needed: the other commands work without the extra `server`.
+if TYPE_CHECKING:
+    from agui_reasoning.gateway import Upstream
+
+__all__ = ["serve"]
+
+_REPLAY = "replay"
+_PORT = 8000
+_PROVIDER = "The provider that is asked"
+_CALLERS = "Who may call"
+_REASONING = "What is shown of the reasoning"
+
+
+class VisibilityChoice(StrEnum):
+    """The choices of ``--visibility``."""
+
+    full = "full"
+    summary = "summary"
+    hidden = "hidden"
+
+
+def serve(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 is any free one.")] = _PORT,
+    host: Annotated[str, typer.Option(help="The name or address to listen at.")] = "127.0.0.1",
+    upstream: Annotated[
+        str | None,
+        typer.Option(
+            metavar="UPSTREAM",
+            help="Who answers: replay, replay:SCRIPT or replay:FILE.",
+            show_default=_REPLAY,
+        ),
+    ] = None,
+    api: Annotated[
+        str | None, typer.Option(help="The API of the provider to ask.", rich_help_panel=_PROVIDER)
+    ] = None,
+    provider: Annotated[
+        str | None, typer.Option(help="Who serves it, such as openai.", rich_help_panel=_PROVIDER)
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(help="Its address, as the vendor's SDK takes it.", rich_help_panel=_PROVIDER),
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="The model's name.", rich_help_panel=_PROVIDER)] = None,
+    api_key_env: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The environment variable that holds the key.", rich_help_panel=_PROVIDER
+        ),
+    ] = None,
+    system: Annotated[
+        str | None, typer.Option(help="Instructions to the model.", rich_help_panel=_PROVIDER)
+    ] = None,
+    parameters: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JSON", help="More fields of the request, as an object.", rich_help_panel=_PROVIDER
+        ),
+    ] = None,
+    visibility: Annotated[
+        VisibilityChoice, typer.Option(help="How much of the reasoning is shown.", rich_help_panel=_REASONING)
+    ] = VisibilityChoice.full,
+    keys_env: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="The environment variable that holds the keys; see keygen.",
+            rich_help_panel=_REASONING,
+        ),
+    ] = DEFAULT_VARIABLE,
+    steps: Annotated[
+        bool, typer.Option("--steps", help="Put STEP events around reasoning.", rich_help_panel=_REASONING)
+    ] = False,
+    delay_ms: Annotated[
+        int, typer.Option(min=0, help="A replay waits so long before each payload, in milliseconds.")
+    ] = 0,
+    keys_file: KeysFile = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ORIGIN", help="An origin whose pages may use the gateway.", rich_help_panel=_CALLERS
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A name the gateway answers to.", rich_help_panel=_CALLERS),
+    ] = None,
+    allow_file_ids: Annotated[
+        bool,
+        typer.Option(
+            "--allow-file-ids", help="Let callers name files at the provider.", rich_help_panel=_CALLERS
+        ),
+    ] = False,
+) -> None:
+    """Serve an AG-UI endpoint at POST /agent, and a page at GET /.
+
+    The upstream "replay" plays scripted provider streams of the package; "replay:FILE" plays one recording
+    (an object with "api", and "events" or "response") again for every request. No key, no network. With
+    --api a provider is asked instead. Ends on Ctrl-C.
+    """
+    from agui_reasoning.gateway import create_app, listen, url_of
+    from agui_reasoning.gateway import serve as serve_app
+
+    asked = {
+        "--api": api,
+        "--provider": provider,
+        "--base-url": base_url,
+        "--model": model,
+        "--api-key-env": api_key_env,
+        "--system": system,
+        "--parameters": parameters,
+    }
+    given = {name: value for name, value in asked.items() if value is not None}
+    spec = upstream or _REPLAY
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
+    chosen = _provider(given) if _is_provider(given, upstream) else _replay(spec, delay_ms / 1000)
+    app = create_app(
+        chosen,
+        stages=(Steps(),) if steps else (),
+        allow_file_ids=allow_file_ids,
+        visibility=visibility.value,
+        keys=_keys(keys_env, keys_file, visibility),
+        allowed_hosts=[host, *(allow_host or ())],
+        allowed_origins=allow_origin or (),
+    )
+    listening = listen(host, port)
+    ready = f"agui-reasoning gateway ({chosen.name if given else spec}) at {url_of(listening)}"
+    serve_app(app, listening, on_ready=lambda: print(ready, flush=True))
+
+
+def _keys(name: str, path: str | None, visibility: VisibilityChoice) -> KeyRing | None:
+    """The keys in the environment; what is hidden without any is encrypted for as long as this runs."""
+    ring = key_ring_if_any(name, path)
+    if ring is not None or visibility is VisibilityChoice.full:
+        return ring
+    warn(f"{name} is not set: what is hidden is lost when this gateway ends. Make keys with keygen.")
+    return KeyRing.generate()
+
+
+def _is_provider(given: Mapping[str, str], upstream: str | None) -> bool:
+    """Whether a provider is asked, and not a replay."""
+    if given and upstream is not None:
+        raise ConfigurationError(
+            f"--upstream and {next(iter(given))} exclude each other.",
+            code="wrong_option",
+            hint="Choose a replay, or a provider with --api.",
+        )
+    return bool(given)
+
+
+def _provider(given: Mapping[str, str]) -> Upstream:
+    from agui_reasoning.gateway import HTTPUpstream
+
+    missing = [name for name in ("--api", "--base-url", "--model") if name not in given]
+    if given.get("--api") == "openai-chat" and "--provider" not in given:
+        missing.append("--provider")  # many speak that API, and each wants its reasoning back in another form
+    if missing:
+        raise ConfigurationError(
+            f"To ask a provider, {', '.join(missing)} must be given too.",
+            code="missing_option",
+            hint="For example: --api anthropic-messages --base-url https://api.anthropic.com --model NAME.",
+        )
+    return HTTPUpstream(
+        given["--api"],
+        base_url=given["--base-url"],
+        model=given["--model"],
+        provider=given.get("--provider"),
+        api_key=_key(given.get("--api-key-env")),
+        system=given.get("--system"),
+        parameters=_parameters(given.get("--parameters")),
+    )
+
+
+def _key(name: str | None) -> str | None:
+    """The key in an environment variable; a server of your own may want none."""
+    if name is None:
+        return None
+    key = os.environ.get(name, "").strip()
+    if not key:
+        # The name is not repeated: people put the key itself there.
+        raise ConfigurationError(
+            "The environment variable that --api-key-env names is not set.",
+            code="missing_key",
+            hint="Export the key under a name of your choice, and pass that name: --api-key-env MY_API_KEY.",
+        )
+    return key
+
+
+def _parameters(text: str | None) -> Mapping[str, Any] | None:
+    if text is None:
+        return None
+    if isinstance(parameters := load(text), Mapping):
+        return parameters
+    raise ConfigurationError(
+        "What --parameters gives is no JSON object.",
+        code="bad_parameter",
+        hint="""Write it like --parameters '{"max_tokens": 8192}'.""",
+    )
+
+
+def _replay(spec: str, delay_s: float) -> Upstream:
+    from agui_reasoning.gateway import ReplayUpstream
+
+    kind, _, which = spec.partition(":")
+    if kind != _REPLAY or spec == f"{_REPLAY}:":
+        raise ConfigurationError(
+            f"There is no upstream {spec!r}.",
+            code="unknown_upstream",
+            hint="Use replay, replay:SCRIPT or replay:FILE.",
+        )
+    if not which:
+        return ReplayUpstream(delay_s=delay_s)
+    if which in names():
+        return ReplayUpstream(which, delay_s=delay_s)
+    if not os.path.exists(which):
+        raise ConfigurationError(
+            f"There is no file and no script {which!r}.",
+            code="unknown_upstream",
+            hint=f"Scripts are: {', '.join(names())}.",
+        )
+    return ReplayUpstream(load(read_file(which).decode(errors="replace")), delay_s=delay_s)

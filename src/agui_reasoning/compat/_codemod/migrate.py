@@ -1,0 +1,118 @@
+"""From sources to migrations: parses, rewrites, and leaves alone what does not concern us."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import libcst as cst
+from libcst import parse_module
+from libcst.codemod import CodemodContext
+from libcst.codemod.visitors import AddImportsVisitor, ImportItem
+
+from agui_reasoning.compat._codemod.carriers import give_ids
+from agui_reasoning.compat._codemod.facts import Facts
+from agui_reasoning.compat._codemod.imports import rewrite_imports
+from agui_reasoning.compat._codemod.names import mentions_anything
+from agui_reasoning.compat._codemod.nesting import too_deep
+from agui_reasoning.compat._codemod.project import Project
+from agui_reasoning.compat._codemod.references import rename_references
+from agui_reasoning.compat._codemod.report import ADVICE, Migration, MigrationFinding
+from agui_reasoning.compat._codemod.session import Session
+from agui_reasoning.compat._codemod.sites import find_sites
+from agui_reasoning.compat._codemod.strings import rewrite_strings
+
+__all__ = ["migrate_sources"]
+
+_DEEP = "Something in it is nested too deeply."
+
+
+def migrate_sources(sources: Mapping[str, bytes], *, keep_title: bool = False) -> list[Migration]:
+    r"""Rewrite Python files that use THINKING_* so that they use REASONING_*.
+
+    The files are looked at together: one may import the events from another. Their encoding, line ends and
+    formatting stay; a file that has none of the events comes back as it is, and so does one in which an id
+    would have to go from one function to another.
+
+    Args:
+        sources: The bytes of each file by its path.
+        keep_title: Keep the title of THINKING_START as ``metadata["agui-reasoning"]["title"]``; else it is
+            dropped, as `ThinkingUpgrader` does.
+
+    Returns:
+        One entry per file, in the same order.
+
+    Examples:
+        >>> source = b"from ag_ui.core import ThinkingEndEvent as End\nisinstance(x, End)\n"
+        >>> [migration] = migrate_sources({"agent.py": source})
+        >>> print(migration.after.decode().splitlines()[0])
+        from ag_ui.core import ReasoningEndEvent as End
+    """
+    modules: dict[str, cst.Module] = {}
+    done: dict[str, Migration] = {}
+    for path, source in sources.items():
+        parsed = _parse(path, source) if mentions_anything(source) else None
+        if isinstance(parsed, cst.Module):
+            modules[path] = parsed
+        else:
+            done[path] = Migration(path, source, source, 0, () if parsed is None else (parsed,))
+    project = Project(modules)
+    for path, module in modules.items():
+        done[path] = _migrate(path, sources[path], module, project, keep_title=keep_title)
+    return [done[path] for path in sources]
+
+
+def _parse(path: str, source: bytes) -> cst.Module | MigrationFinding:
+    if line := too_deep(source):
+        return _failure(path, "too_deep", line, _DEEP)
+    if b"\0" in source:
+        line = source.count(b"\n", 0, source.index(b"\0")) + 1
+        return _failure(path, "does_not_parse", line, "There is a NUL byte in it.")
+    try:
+        module = parse_module(source)
+    except cst.ParserSyntaxError as error:
+        return _failure(path, "does_not_parse", error.raw_line, "This is not Python that can be parsed.")
+    except (ValueError, LookupError, SyntaxError):
+        return _failure(path, "does_not_parse", 1, "The bytes do not fit the encoding.")
+    try:
+        if module.bytes != source:
+            return _failure(path, "not_lossless", 1, "Its white space cannot be kept exactly.")
+    except RecursionError:
+        return _failure(path, "too_deep", 1, _DEEP)
+    return module
+
+
+def _failure(path: str, code: str, line: int, message: str) -> MigrationFinding:
+    severity, advice = ADVICE[code]
+    return MigrationFinding(path, line, 1, code, severity, message, advice)
+
+
+def _migrate(
+    path: str, source: bytes, module: cst.Module, project: Project, *, keep_title: bool
+) -> Migration:
+    """Rewrite one file; whatever goes wrong with it is a finding of its own."""
+    try:
+        session = Session(Facts(module, path, project), keep_title)
+        after = _rewritten(session, source)
+    except RecursionError:
+        return Migration(path, source, source, 0, (_failure(path, "too_deep", 1, _DEEP),))
+    except Exception as error:
+        problem = f"The rewriter failed ({type(error).__name__})."
+        return Migration(path, source, source, 0, (_failure(path, "not_rewritten", 1, problem),))
+    changes = 0 if after is source else session.edits.count
+    return Migration(path, source, after, changes, tuple(sorted(set(session.findings))))
+
+
+def _rewritten(session: Session, source: bytes) -> bytes:
+    sites = find_sites(session)
+    if sites is None or not give_ids(session, sites) or (old := rewrite_imports(session)) is None:
+        return source
+    made: set[cst.CSTNode] = {site.node for site in sites}
+    rename_references(session, old, made)
+    rewrite_strings(session, made)
+    if not session.edits.count:
+        return source
+    module = session.facts.module.visit(session.edits)
+    if name := session.imports_uuid4:
+        added = ImportItem("uuid", "uuid4", alias=name if name != "uuid4" else None)
+        module = AddImportsVisitor(CodemodContext(), [added]).transform_module(module)
+    return module.bytes

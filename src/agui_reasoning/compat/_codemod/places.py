@@ -1,0 +1,211 @@
+"""Where an event is made: in which function, before which statement, under which conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import takewhile
+from typing import TypeAlias
+
+import libcst as cst
+
+from agui_reasoning.compat._codemod.facts import Facts, walk
+
+__all__ = ["Anchor", "CodeScope", "Guard", "Places", "SitePlace", "covers"]
+
+CodeScope: TypeAlias = cst.FunctionDef | cst.Lambda | cst.Module
+Anchor: TypeAlias = cst.BaseSmallStatement | cst.BaseCompoundStatement
+_COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Guard:
+    """A condition above a place.
+
+    Attributes:
+        node: The branch, loop, handler or case.
+        tests: Its condition, split at ``and``, as source.
+        reads: The names, attributes and items that the condition reads, as source.
+        loop: It repeats; a place in it may follow one that is behind it.
+        inline: It is inside an expression.
+    """
+
+    node: cst.CSTNode
+    tests: frozenset[str] = frozenset()
+    reads: frozenset[str] = frozenset()
+    loop: bool = False
+    inline: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class SitePlace:
+    """Where an event is made.
+
+    Attributes:
+        line: Line and column.
+        scope: The innermost function around it.
+        guards: The conditions between scope and event, from the inside.
+        anchor: What an assignment goes before; ``None`` where it would not run in time.
+        top: The statement of the scope's own block that it is in.
+        fixed: It runs when the definition around it does: a class body, a default, a decorator.
+        compared: It is part of a comparison or an ``assert``.
+        iterable: It is what a comprehension goes over, where ``:=`` cannot stand.
+        rescue: The ``try`` statements in whose handlers or ``finally`` it is.
+        attempts: The ``try`` statements in whose body it is.
+    """
+
+    line: tuple[int, int]
+    scope: CodeScope
+    top: cst.CSTNode
+    guards: list[Guard] = field(default_factory=list)
+    anchor: Anchor | None = None
+    fixed: bool = False
+    compared: bool = False
+    iterable: bool = False
+    rescue: set[cst.CSTNode] = field(default_factory=set)
+    attempts: set[cst.CSTNode] = field(default_factory=set)
+
+    @property
+    def inline(self) -> bool:
+        """Whether it may run or not when its statement does."""
+        return self.anchor is None or any(guard.inline for guard in self.guards)
+
+    def precedes(self, other: SitePlace) -> bool:
+        """Whether it has run whenever a later place does: it is under no condition that the other is not."""
+        return {guard.node for guard in self.guards} <= {guard.node for guard in other.guards}
+
+
+class Places:
+    """Locates nodes, and tells whether one place can come before another in the same call."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._code = facts.module.code_for_node
+        self._condition = lru_cache(None)(self._read_condition)
+        self._sets = lru_cache(None)(self._find_sets)
+
+    def locate(self, node: cst.CSTNode) -> SitePlace:
+        """Find out where a node is."""
+        place, found = SitePlace(self._facts.line(node), self._facts.module, node), False
+        for parent, child in self._facts.up(node):
+            if isinstance(parent, cst.FunctionDef | cst.Lambda) and child is parent.body:
+                place.scope = parent
+                break
+            self._note(place, parent, child)
+            if not found and isinstance(parent, cst.BaseSmallStatement | cst.BaseCompoundStatement):
+                found, place.anchor = True, self._anchor(parent, child)
+            if guard := self._guard(parent, child):
+                place.guards.append(guard)
+            if not isinstance(parent, cst.IndentedBlock | cst.SimpleStatementSuite | cst.Module):
+                place.top = parent
+        return place
+
+    def reaches(self, start: SitePlace, use: SitePlace) -> bool:
+        """Whether what a START leaves behind can be there when another place runs.
+
+        In a loop a START can also come after it, if the place is skipped the first time.
+        """
+        shared = {guard.node for guard in use.guards}
+        loop = next((guard.node for guard in start.guards if guard.loop and guard.node in shared), None)
+        if use.line < start.line:
+            return loop is not None and _is_conditional(use, loop)
+        tests = {test for guard in use.guards for test in guard.tests}
+        reads = {name for guard in use.guards for name in guard.reads}
+        return loop is not None or all(
+            guard.loop
+            or guard.node in shared
+            or (guard.tests and guard.tests <= tests)
+            or not reads.isdisjoint(self._sets(guard.node))
+            for guard in start.guards
+        )
+
+    def ends(self, start: SitePlace, end: SitePlace) -> bool:
+        """Whether an END can come after a START."""
+        if end.line > start.line:
+            return self.reaches(start, end)
+        around = {guard.node for guard in end.guards}
+        loop = next((guard.node for guard in start.guards if guard.loop and guard.node in around), None)
+        return loop is not None and _is_conditional(start, loop)
+
+    def _note(self, place: SitePlace, parent: cst.CSTNode, child: cst.CSTNode) -> None:
+        if isinstance(parent, cst.Comparison | cst.Assert):
+            place.compared = True
+        elif isinstance(parent, cst.ClassDef | cst.FunctionDef):
+            place.fixed = True
+        elif isinstance(parent, cst.CompFor) and child is parent.iter:
+            place.iterable = True
+        elif isinstance(parent, cst.Try | cst.TryStar):
+            (place.attempts if child is parent.body else place.rescue).add(parent)
+
+    def _anchor(self, parent: Anchor, child: cst.CSTNode) -> Anchor | None:
+        """A header runs once, before what it heads: not that of ``while`` and ``elif``."""
+        if isinstance(parent, cst.While) or isinstance(child, cst.MatchCase | cst.ExceptHandler):
+            return None
+        is_elif = isinstance(parent, cst.If) and isinstance(self._facts.parent(parent), cst.If)
+        return None if is_elif else parent
+
+    def _guard(self, parent: cst.CSTNode, child: cst.CSTNode) -> Guard | None:
+        match parent:
+            case cst.If(test=test, body=body, orelse=orelse):
+                if child is body:
+                    return Guard(body, *self._condition(test, ""))
+                return Guard(child, *self._condition(test, "not ")) if child is orelse else None
+            case cst.For(body=body) | cst.While(body=body):
+                return Guard(parent, loop=True) if child is body else None
+            case cst.ExceptHandler():
+                return Guard(parent)
+            case cst.MatchCase(pattern=pattern, body=body):
+                return Guard(parent, *self._condition(pattern, ""), inline=child is not body)
+            case cst.IfExp(test=test, body=body) if child is not test:
+                return Guard(child, *self._condition(test, "" if child is body else "not "), inline=True)
+            case cst.BooleanOperation(left=left, right=right) if child is right:
+                return Guard(right, *self._condition(left, ""), inline=True)
+            case cst.CompFor() if child is not parent.iter or isinstance(
+                self._facts.parent(parent), cst.CompFor
+            ):
+                return Guard(parent, loop=True, inline=True)
+        if isinstance(parent, _COMPREHENSIONS) and not isinstance(child, cst.CompFor):
+            return Guard(parent, loop=True, inline=True)
+        return None
+
+    def _read_condition(self, test: cst.CSTNode, prefix: str) -> tuple[frozenset[str], frozenset[str]]:
+        parts: Sequence[cst.CSTNode] = [test] if prefix else list(_conjuncts(test))
+        read = (node for node in walk(test) if isinstance(node, cst.Name | cst.Attribute | cst.Subscript))
+        return frozenset(prefix + self._code(part) for part in parts), frozenset(map(self._code, read))
+
+    def _find_sets(self, block: cst.CSTNode) -> frozenset[str]:
+        return frozenset(targets(block, self._facts.module))
+
+
+def targets(block: cst.CSTNode, module: cst.Module) -> Iterator[str]:
+    """What is assigned to in a block, as source."""
+    for node in walk(block):
+        if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.NamedExpr):
+            target = node.target
+            parts = target.elements if isinstance(target, cst.Tuple | cst.List) else ()
+            yield from map(module.code_for_node, (part.value for part in parts) if parts else (target,))
+
+
+def covers(start: SitePlace, use: SitePlace) -> bool:
+    """Whether a place runs only after a START has: then a variable needs no value before it."""
+    shared = {guard.node for guard in use.guards}
+    return (
+        start.line <= use.line
+        and not start.inline
+        and not use.rescue & start.attempts
+        and all(guard.node in shared for guard in start.guards)
+    )
+
+
+def _is_conditional(place: SitePlace, loop: cst.CSTNode) -> bool:
+    """Whether there is a condition between a place and a loop around it."""
+    return any(not guard.loop for guard in takewhile(lambda guard: guard.node is not loop, place.guards))
+
+
+def _conjuncts(test: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        yield from _conjuncts(test.left)
+        yield from _conjuncts(test.right)
+    else:
+        yield test

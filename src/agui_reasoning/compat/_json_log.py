@@ -1,0 +1,337 @@
+"""JSON logs with their events translated: values one after the other, or the elements of one array.
+
+Only one value is held at a time, so a log may be of any size. What stands between the values, and values that
+do not change, stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from agui_reasoning.compat._rewriter import Event, Rewriter, written
+from agui_reasoning.compat._streams import Translator
+from agui_reasoning.errors import RemoteProtocolError
+from agui_reasoning.wire import MAX_FRAME_BYTES
+from agui_reasoning.wire._faults import bad_json, frame_too_large
+
+__all__ = ["ArrayRewriter", "LinesRewriter", "Splitter"]
+
+# Possessive, so that no input makes them go back: each byte is looked at a fixed number of times.
+_BLANK: Final = re.compile(rb"[ \t\r\n]*+")
+_FLAT: Final = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
+_STRING: Final = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
+_SCALAR: Final = re.compile(rb'[^ \t\r\n,\[\]{}"]*+')
+_QUOTE, _BACKSLASH = b'"'[0], b"\\"[0]
+_OPEN, _SHUT = frozenset(b"{["), frozenset(b"}]")
+
+
+class Splitter:
+    r"""Cuts JSON text into values, blanks and what stands between, as it comes.
+
+    It knows strings, escapes and nesting, and nothing else of JSON: whether a value is one, its reader says.
+
+    Examples:
+        >>> [(kind, bytes(piece)) for kind, piece in Splitter().feed(b' {"a": "}"} [1')]
+        [('blank', b' '), ('value', b'{"a": "}"}'), ('blank', b' ')]
+    """
+
+    def __init__(self, *, array: bool = False) -> None:
+        """Prepare for one text.
+
+        Args:
+            array: The text is an array, and its elements are the values: its brackets and commas are pieces
+                of the kind "mark".
+        """
+        self.held = bytearray()
+        """The beginning of a value that is not complete."""
+        self._marks = frozenset(b"[],") if array else frozenset[int]()
+        self._first_mark = array
+        self._depth = 0
+        self._in_string = False
+        self._escaped = False
+        self._in_scalar = False
+
+    def feed(self, data: bytes) -> Iterator[tuple[str, bytes]]:
+        """Yield the pieces that are complete: kind ("value", "blank", "mark" or "wrong") and bytes."""
+        at = 0
+        while at < len(data):
+            if self._inside:
+                end, complete = self._value_end(data, at)
+                self.held += data[at:end]
+                if complete:
+                    yield "value", self._give()
+            elif (end := _match(_BLANK, data, at)) > at:
+                yield "blank", data[at:end]
+            else:
+                end = at + 1
+                yield from self._begin(data[at])
+            at = end
+
+    def close(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the value that only the end completes: a number or a word."""
+        if self._in_scalar:
+            yield "value", self._give()
+
+    @property
+    def _inside(self) -> bool:
+        return bool(self._depth) or self._in_string or self._in_scalar
+
+    def _give(self) -> bytes:
+        self._in_scalar = False
+        value, self.held = bytes(self.held), bytearray()
+        return value
+
+    def _begin(self, byte: int) -> Iterator[tuple[str, bytes]]:
+        if byte in self._marks and (byte != b"["[0] or self._first_mark):
+            self._first_mark = False
+            yield "mark", bytes((byte,))
+        elif byte in _SHUT or byte == b","[0]:
+            yield "wrong", bytes((byte,))
+        else:
+            self.held.append(byte)
+            self._depth = int(byte in _OPEN)
+            self._in_string = byte == _QUOTE
+            self._in_scalar = not self._depth and not self._in_string
+
+    def _value_end(self, data: bytes, at: int) -> tuple[int, bool]:
+        """How far the value goes in these bytes, and whether it ends there."""
+        if self._in_scalar:
+            end = _match(_SCALAR, data, at)
+            return end, end < len(data)
+        while at < len(data):
+            at = self._string_end(data, at) if self._in_string else self._step(data, at)
+            if not self._depth and not self._in_string:
+                return at, True
+        return at, False
+
+    def _string_end(self, data: bytes, at: int) -> int:
+        if self._escaped:
+            self._escaped = False
+            return at + 1
+        at = _match(_STRING, data, at)
+        if at == len(data):
+            return at
+        self._escaped = data[at] == _BACKSLASH  # cut behind it
+        self._in_string = self._escaped
+        return at + 1
+
+    def _step(self, data: bytes, at: int) -> int:
+        at = _match(_FLAT, data, at)
+        if at == len(data):
+            return at
+        byte = data[at]
+        if byte == _QUOTE:
+            self._in_string = True
+        else:
+            self._depth += 1 if byte in _OPEN else -1
+        return at + 1
+
+
+class _LogRewriter(Rewriter):
+    _array = False
+
+    def __init__(
+        self,
+        translator: Translator,
+        *,
+        on_events: Callable[[list[Event]], None] | None = None,
+        on_fault: Callable[[RemoteProtocolError], None] | None = None,
+        max_value_bytes: int = MAX_FRAME_BYTES,
+    ) -> None:
+        """Prepare for one log.
+
+        Args:
+            translator: See `Rewriter`, as the next two.
+            on_events: Called with the events that go on.
+            on_fault: Called with what is wrong with a value.
+            max_value_bytes: The largest value that is read.
+        """
+        super().__init__(translator, on_events=on_events, on_fault=on_fault)
+        self._limit = max_value_bytes
+        self._splitter = Splitter(array=self._array)
+        self._number = 1
+        self._start: bytes | None = b""
+
+    def _take(self, data: bytes) -> None:
+        if self._start is not None and not (data := self._after_mark(data)):
+            return
+        for kind, piece in self._splitter.feed(data):
+            self._take_piece(kind, piece)
+        if len(self._splitter.held) + self._waiting > self._limit:
+            raise frame_too_large(self._place, self._limit)
+
+    def _after_mark(self, data: bytes) -> bytes:
+        """Let a byte order mark pass, however it is cut."""
+        start = (self._start or b"") + data
+        if len(start) < len(BOM_UTF8) and BOM_UTF8.startswith(start):
+            self._start = start
+            return b""
+        self._start = None
+        if start.startswith(BOM_UTF8):
+            self._out += BOM_UTF8
+        return start.removeprefix(BOM_UTF8)
+
+    def _finish(self) -> None:
+        if self._start:
+            raise bad_json(self._place, 0, cut=True)
+        for kind, piece in self._splitter.close():
+            self._take_piece(kind, piece)
+        if self._splitter.held:
+            raise bad_json(self._place, None, cut=True)
+        self._translator.close()
+
+    @property
+    def _place(self) -> str:
+        return f"Item {self._number}"
+
+    @property
+    def _waiting(self) -> int:
+        return 0
+
+    def _take_piece(self, kind: str, piece: bytes) -> None:
+        raise NotImplementedError
+
+    def _pieces(self, value: bytes) -> list[bytes]:
+        """What stands in place of a value."""
+        change = self._change(value, self._place)
+        self._number += 1
+        return [value] if change is None else [written(event) for event in change.events]
+
+
+class LinesRewriter(_LogRewriter):
+    r"""Rewrites JSON values that stand one after the other: JSON lines, or one object over several lines.
+
+    Examples:
+        >>> from agui_reasoning.compat import ThinkingDowngrader
+        >>> rewriter = LinesRewriter(ThinkingDowngrader(on_warning=lambda warning: None))
+        >>> rewriter.feed(b'{"type": "REASONING_START", "messageId": "s"}\n{"type": "RAW", "event": 1}\n')
+        b'{"type":"THINKING_START"}\n{"type": "RAW", "event": 1}\n'
+    """
+
+    _line_end = b"\n"
+    _last = b""
+    _dropped = False
+
+    def _take_piece(self, kind: str, piece: bytes) -> None:
+        if kind == "wrong":
+            raise bad_json(self._place, 0)
+        if kind == "blank":
+            self._take_blank(piece)
+            return
+        self._last = b""
+        pieces = self._pieces(piece)
+        self._dropped = not pieces
+        self._out += self._line_end.join(pieces)
+
+    def _take_blank(self, blank: bytes) -> None:
+        if b"\r\n" in self._last + blank:
+            self._line_end = b"\r\n"
+        self._last = blank[-1:]
+        if self._dropped:  # its line goes with it
+            _, end, blank = blank.partition(b"\n")
+            self._dropped = not end
+        self._out += blank
+
+
+class ArrayRewriter(_LogRewriter):
+    """Rewrites the elements of an array.
+
+    Examples:
+        >>> from agui_reasoning.compat import ThinkingDowngrader
+        >>> rewriter = ArrayRewriter(ThinkingDowngrader(on_warning=lambda warning: None))
+        >>> rewriter.feed(b'[{"type": "REASONING_START", "messageId": "s"}, {"type": "RAW", "event": 1}]')
+        b'[{"type":"THINKING_START"}, {"type": "RAW", "event": 1}]'
+    """
+
+    _array = True
+
+    def __init__(
+        self,
+        translator: Translator,
+        *,
+        on_events: Callable[[list[Event]], None] | None = None,
+        on_fault: Callable[[RemoteProtocolError], None] | None = None,
+        max_value_bytes: int = MAX_FRAME_BYTES,
+    ) -> None:
+        """Prepare for one log; see `LinesRewriter`."""
+        super().__init__(translator, on_events=on_events, on_fault=on_fault, max_value_bytes=max_value_bytes)
+        self._state = "begin"
+        self._blank = bytearray()
+        """Blanks before the value that comes next, or behind the one that came."""
+        self._lead = b""
+        self._elements: list[bytes] | None = None
+        """What stands for the value that came: it is written when its blanks are known."""
+        self._some = False
+
+    @property
+    def _waiting(self) -> int:
+        return len(self._blank)
+
+    def _take_piece(self, kind: str, piece: bytes) -> None:
+        if kind == "blank":
+            if self._state in ("begin", "end"):
+                self._out += piece
+            else:
+                self._blank += piece
+            return
+        step = _STEPS.get((self._state, kind if kind == "value" else piece.decode("ascii", "replace")))
+        if step is None:
+            self._keep_last()
+            raise bad_json(self._place, 0)
+        self._state = step[0]
+        step[1](self, piece)
+
+    def _finish(self) -> None:
+        super()._finish()
+        if self._state != "end":
+            self._keep_last()
+            raise bad_json(self._place, None, cut=True)
+
+    def _open(self, piece: bytes) -> None:
+        self._out += piece
+
+    def _value(self, value: bytes) -> None:
+        self._lead, self._blank = bytes(self._blank), bytearray()
+        self._elements = self._pieces(value)
+
+    def _comma(self, piece: bytes) -> None:
+        self._write()
+
+    def _shut(self, piece: bytes) -> None:
+        self._write()
+        self._out += piece
+
+    def _keep_last(self) -> None:
+        """Something is wrong behind a value that was good."""
+        if self._elements is not None:
+            self._write()
+
+    def _write(self) -> None:
+        """Write the elements that wait, each with the blanks of the value they stand for."""
+        trail, self._blank = bytes(self._blank), bytearray()
+        if self._elements is None:
+            self._out += trail
+            return
+        for element in self._elements:
+            self._out += (b"," if self._some else b"") + self._lead + element + trail
+            self._some = True
+        self._elements = None
+
+
+# Where the array is, and what comes: where it is then, and what is done.
+_STEPS: Final[dict[tuple[str, str], tuple[str, Callable[[ArrayRewriter, bytes], None]]]] = {
+    ("begin", "["): ("empty", ArrayRewriter._open),
+    ("empty", "value"): ("element", ArrayRewriter._value),
+    ("empty", "]"): ("end", ArrayRewriter._shut),
+    ("element", ","): ("next", ArrayRewriter._comma),
+    ("element", "]"): ("end", ArrayRewriter._shut),
+    ("next", "value"): ("element", ArrayRewriter._value),
+}
+
+
+def _match(pattern: re.Pattern[bytes], data: bytes, at: int) -> int:
+    found = pattern.match(data, at)
+    return at if found is None else found.end()

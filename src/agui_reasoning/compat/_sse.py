@@ -1,0 +1,212 @@
+"""Server-Sent Events with their events translated, and every other byte as it came."""
+
+from __future__ import annotations
+
+from codecs import BOM_UTF8
+from collections.abc import Callable, Sequence
+
+from agui_reasoning.compat._rewriter import Event, Rewriter, written
+from agui_reasoning.compat._streams import Translator
+from agui_reasoning.errors import RemoteProtocolError
+from agui_reasoning.wire import MAX_FRAME_BYTES
+from agui_reasoning.wire._faults import frame_too_large
+
+__all__ = ["SSERewriter"]
+
+
+class SSERewriter(Rewriter):
+    r"""Rewrites one stream of Server-Sent Events.
+
+    A frame whose event changes keeps its comments, its ``id`` and ``retry``, its line ends and its spacing;
+    an ``event`` field that names the old type names the new one. Comments between frames go on at once, a
+    frame when it is complete. (A frame that ends in CR alone is complete when the next byte shows it.)
+
+    Examples:
+        >>> from agui_reasoning.compat import ThinkingUpgrader
+        >>> upgrader = ThinkingUpgrader(lambda warning: None, new_id=lambda: "s")
+        >>> SSERewriter(upgrader).feed(b': hi\r\n\r\ndata:{"type":"THINKING_START"}\r\n\r\n')
+        b': hi\r\n\r\ndata:{"type":"REASONING_START","messageId":"s"}\r\n\r\n'
+    """
+
+    def __init__(
+        self,
+        translator: Translator,
+        *,
+        on_events: Callable[[list[Event]], None] | None = None,
+        on_fault: Callable[[RemoteProtocolError], None] | None = None,
+        max_frame_bytes: int = MAX_FRAME_BYTES,
+    ) -> None:
+        """Prepare for one stream.
+
+        Args:
+            translator: See `Rewriter`, as the next two.
+            on_events: Called with the events that go on.
+            on_fault: Called with what is wrong with a frame.
+            max_frame_bytes: A larger frame is a fault: it goes on without being looked at.
+        """
+        super().__init__(translator, on_events=on_events, on_fault=on_fault)
+        self._limit = max_frame_bytes
+        self._number = 1
+        self._line = bytearray()
+        self._frame: list[bytes] = []
+        self._size = 0
+        self._at_start = True
+        self._unread = False
+        """The rest of the frame goes on without being looked at."""
+        self._inside_line = False
+        """And so does the rest of the line."""
+
+    def _take(self, data: bytes) -> None:
+        if self._line.endswith(b"\r"):  # whether an LF belongs to it shows only now
+            data, self._line = bytes(self._line) + data, bytearray()
+        lines = data.splitlines(keepends=True)  # for bytes: CR, LF and CRLF only
+        rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
+        if lines and self._line:
+            lines[0] = bytes(self._line) + lines[0]
+            self._line.clear()
+        for line in lines:
+            self._take_line(line)
+        self._line += rest
+        self._check_size()
+
+    def _take_line(self, line: bytes) -> None:
+        inside, self._inside_line = self._inside_line, False
+        blank = not inside and not line.rstrip(b"\r\n")
+        if inside or self._unread:
+            self._out += line
+            if blank:
+                self._next_frame()
+        elif blank:
+            self._dispatch(line)
+        elif not self._frame and line.startswith(b":"):
+            self._at_start = False
+            self._out += line
+        else:
+            self._frame.append(line)
+            self._size += len(line)
+            if self._size > self._limit:
+                self._refuse()
+
+    def _check_size(self) -> None:
+        """Hold no more than one frame of the largest size, whatever comes."""
+        size = len(self._line.rstrip(b"\r"))
+        if self._size + size > self._limit and not (self._unread or self._in_comment):
+            self._refuse()
+        if size and (self._unread or self._inside_line or size > self._limit):
+            last = b"\r" if self._line.endswith(b"\r") else b""
+            self._out += self._line.removesuffix(b"\r")
+            self._line = bytearray(last)
+            self._inside_line = True
+
+    def _refuse(self) -> None:
+        fault = frame_too_large(f"Frame {self._number}", self._limit)
+        if self._on_fault is None:
+            raise fault
+        self._on_fault(fault)
+        self._out += b"".join(self._frame)
+        self._frame, self._size = [], 0
+        self._unread = True
+
+    @property
+    def _in_comment(self) -> bool:
+        return self._inside_line or (not self._frame and self._line.startswith(b":"))
+
+    def _next_frame(self) -> None:
+        self._frame, self._size = [], 0
+        self._unread = self._at_start = False
+        self._number += 1
+
+    def _finish(self) -> None:
+        line, self._line = bytes(self._line), bytearray()
+        if self._unread or self._inside_line:
+            self._out += line
+        elif line.rstrip(b"\r"):
+            self._frame.append(line)
+            self._dispatch(b"", cut=True)
+        else:
+            self._dispatch(line, cut=not line)
+        self._translator.close()
+
+    # -- one frame
+
+    def _dispatch(self, blank: bytes, *, cut: bool = False) -> None:
+        fields = [_field(line, first=self._at_start and not at) for at, line in enumerate(self._frame)]
+        data = b"\n".join(value for name, value in fields if name == b"data")
+        change = self._change(data, f"Frame {self._number}", cut=cut) if data else None
+        if change is None:
+            self._out += b"".join(self._frame) + blank
+        else:
+            self._out += _Frame(self._frame, fields, blank, change.kind).written(change.events)
+        self._next_frame()
+
+
+class _Frame:
+    """A frame that is about to be written anew, with the habits of who wrote it."""
+
+    def __init__(
+        self, lines: list[bytes], fields: list[tuple[bytes, bytes]], blank: bytes, kind: str
+    ) -> None:
+        self._lines = lines
+        self._fields = fields
+        self._blank = blank
+        at = next(at for at, (name, _) in enumerate(fields) if name == b"data")
+        self._first, self._end = at, _end_of(lines[at])
+        self._mark = BOM_UTF8 if lines[at].startswith(BOM_UTF8) else b""
+        self._space = b" " if lines[at].removeprefix(BOM_UTF8).startswith(b"data: ") else b""
+        self._old_type = (b"event", kind.encode())
+
+    def written(self, events: Sequence[Event]) -> bytes:
+        """The frame with these events, one or more frames, or what is left of it without any."""
+        if not events:
+            rest = b"".join(line for line, field in self._rest())
+            return rest and rest + self._blank
+        if len(events) > 1:
+            self._complete()
+        frames = [self._head(events[0]), *map(self._another, events[1:])]
+        return b"".join(frame + self._blank for frame in frames)
+
+    def _rest(self) -> list[tuple[bytes, tuple[bytes, bytes]]]:
+        """Lines and fields that have nothing to do with the event."""
+        pairs = zip(self._lines, self._fields, strict=True)
+        return [(line, field) for line, field in pairs if field[0] != b"data" and field != self._old_type]
+
+    def _complete(self) -> None:
+        """Add the ends of lines that a stream which just stopped has left out."""
+        self._end = self._end or b"\n"
+        self._blank = self._blank or self._end
+        if not _end_of(self._lines[-1]):
+            self._lines[-1] += self._end
+
+    def _head(self, event: Event) -> bytes:
+        """The frame with another event in place of its own."""
+        lines = []
+        for at, (line, field) in enumerate(zip(self._lines, self._fields, strict=True)):
+            if at == self._first:
+                lines.append(self._mark + self._data(event))
+            elif field == self._old_type:
+                lines.append(self._type(event))
+            elif field[0] != b"data":
+                lines.append(line)
+        return b"".join(lines)
+
+    def _another(self, event: Event) -> bytes:
+        typed = self._type(event) if self._old_type in self._fields else b""
+        return typed + self._data(event)
+
+    def _data(self, event: Event) -> bytes:
+        return b"data:" + self._space + written(event) + self._end
+
+    def _type(self, event: Event) -> bytes:
+        return b"event:" + self._space + str(event["type"]).encode() + (self._end or b"\n")
+
+
+def _field(line: bytes, *, first: bool = False) -> tuple[bytes, bytes]:
+    """Name and value of a line; a comment has no name."""
+    if first:
+        line = line.removeprefix(BOM_UTF8)
+    name, _, value = line.rstrip(b"\r\n").partition(b":")
+    return name, value.removeprefix(b" ")
+
+
+def _end_of(line: bytes) -> bytes:
+    return line[len(line.rstrip(b"\r\n")) :]

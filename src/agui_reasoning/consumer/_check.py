@@ -1,0 +1,176 @@
+"""What is wrong with a stream, and what is valid in it and still gets lost."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Final, Literal, TypeAlias
+
+from ag_ui.core import Event
+from pydantic import BaseModel
+
+from agui_reasoning.consumer import _faults as faults
+from agui_reasoning.consumer._leaks import leaks
+from agui_reasoning.consumer._lints import Lints
+from agui_reasoning.consumer._models import plain_json
+from agui_reasoning.consumer._notices import Notice
+from agui_reasoning.consumer._pipeline import Pipeline
+from agui_reasoning.consumer._recovery import Recovery
+from agui_reasoning.consumer._reduce import Reducer
+from agui_reasoning.consumer._verify import Phase
+from agui_reasoning.errors import RemoteProtocolError
+
+__all__ = ["Finding", "check_events"]
+
+JSONObject: TypeAlias = dict[str, Any]
+
+# Told better by the lints, which know what comes later.
+_LEFT_TO_LINTS: Final = frozenset({"unknown_entity"})
+
+# By an event that may have been put in, about those before it.
+_TOLD_AT_THE_END: Final = frozenset({"raw_beside_hidden"})
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something about a stream that its producer should change.
+
+    Attributes:
+        code: Stable identifier; ``docs/reference/findings`` has a page for each.
+        severity: ``"error"``: it breaks the protocol, and a client fails the run. ``"warning"``: it is
+            valid, and some client loses or misreads something.
+        index: Which event, from 0; the number of events where the end of the stream is meant.
+        message: What is wrong, one sentence. Never reasoning text, never a value.
+        remedy: What to do, one sentence.
+    """
+
+    code: str
+    severity: Literal["error", "warning"]
+    index: int
+    message: str
+    remedy: str
+
+
+def check_events(events: Iterable[Event | BaseModel | Mapping[str, Any]]) -> list[Finding]:
+    """Verify a stream, and lint what is valid.
+
+    After a violation it reads on, as if the producer had done what it most likely meant; what only follows
+    from a violation is not told.
+
+    Args:
+        events: The whole stream, in order.
+
+    Returns:
+        What was found, by index.
+
+    Raises:
+        LocalProtocolError: One of them is no event at all (``not_an_event``).
+
+    Examples:
+        >>> run = {"threadId": "t", "runId": "r"}
+        >>> [finding.code for finding in check_events([{"type": "RUN_STARTED", **run}])]
+        ['missing_version', 'truncated_run']
+    """
+    checker = _Checker()
+    for event in events:
+        checker.receive(event)
+    return checker.close()
+
+
+class _Checker:
+    def __init__(self) -> None:
+        self._findings: list[Finding] = []
+        self._index = 0
+        self._muted = False
+        self._kind: tuple[str, str] | None = None
+        self._invented = _Invented()
+        self._pipeline = Pipeline(self._notice, new_id=self._invented.new_id)
+        self._reducer = Reducer(self._notice, {})
+        self._lints = Lints(self._reducer, self._lint)
+        self._recovery = Recovery(self._take_quietly, self._take)
+
+    def receive(self, event: object) -> None:
+        """Take the next event."""
+        came = plain_json(event) or {}
+        upgraded = self._upgrade(event, came)
+        for notice in leaks(came):
+            self._found(self._index, notice)
+        self._recovery.prepare(upgraded)
+        error = self._take(upgraded)
+        if error is None:
+            self._recovery.passed(upgraded)
+        elif self._recovery.mend(upgraded, error):
+            self._error(error)
+        self._index += 1
+
+    def close(self) -> list[Finding]:
+        """Say that the stream ended."""
+        begun, self._kind = self._pipeline.phase is Phase.OPEN, None
+        if not self._pipeline.close() and not self._recovery.implied:
+            self._error(faults.truncated(begun))
+        self._lints.close()
+        return sorted(self._findings, key=lambda finding: finding.index)
+
+    def _upgrade(self, event: object, came: Mapping[str, Any]) -> JSONObject:
+        upgraded = dict(self._pipeline.upgrade(event))
+        names = came.get("type"), upgraded.get("type")
+        self._kind = names if names[0] != names[1] else None  # type: ignore[assignment]
+        return upgraded
+
+    def _take(self, event: JSONObject) -> RemoteProtocolError | None:
+        """Take an event, and give its violation."""
+        try:
+            delivered = self._pipeline.stages(event)
+        except RemoteProtocolError as error:
+            return error
+        is_chunk = str(event.get("type")).endswith("_CHUNK")
+        for one in delivered:
+            self._lints.look(one, self._index, chunk=is_chunk)
+            self._reducer.apply(one)
+        return None
+
+    def _take_quietly(self, event: JSONObject) -> RemoteProtocolError | None:
+        """Take an event that is not in the stream, or not as it stands there."""
+        self._muted = True
+        try:
+            return self._take(event)
+        finally:
+            self._muted = False
+
+    def _error(self, error: RemoteProtocolError) -> None:
+        message = self._invented.left_out(str(error.args[0]), self._kind)
+        self._findings.append(Finding(error.code, "error", self._index, message, error.hint))
+
+    def _notice(self, notice: Notice) -> None:
+        is_made_up = notice.code == "run_identity" and self._recovery.implied
+        if not (self._muted or is_made_up or notice.code in _LEFT_TO_LINTS):
+            self._found(self._index, notice)
+
+    def _lint(self, index: int, notice: Notice) -> None:
+        if not self._muted or notice.code in _TOLD_AT_THE_END:
+            self._found(index, notice)
+
+    def _found(self, index: int, notice: Notice) -> None:
+        message = self._invented.left_out(notice.message, self._kind)
+        self._findings.append(Finding(notice.code, "warning", index, message, notice.remedy))
+
+
+class _Invented:
+    """Ids that the stream does not have: THINKING_* events had none."""
+
+    def __init__(self) -> None:
+        self._mark = f"unnamed-{uuid.uuid4().hex}-"
+        self._numbers = count(1)
+        self._pattern = re.compile(rf" '{self._mark}\d+'")
+
+    def new_id(self) -> str:
+        """Make one."""
+        return f"{self._mark}{next(self._numbers)}"
+
+    def left_out(self, message: str, kind: tuple[str, str] | None) -> str:
+        """A message without them, and with the type that the event has in the stream."""
+        message = self._pattern.sub("", message)
+        return message if kind is None else message.replace(f"{kind[1]}:", f"{kind[0]}:", 1)

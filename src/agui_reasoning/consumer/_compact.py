@@ -1,0 +1,120 @@
+"""Fewer events with the same result, for logs that are replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, TypeAlias
+
+from ag_ui.core import Event
+from pydantic import BaseModel
+
+from agui_reasoning.consumer._models import event_model
+from agui_reasoning.consumer._notices import told
+from agui_reasoning.consumer._patch import Document, PatchError
+from agui_reasoning.consumer._pipeline import Pipeline
+
+__all__ = ["compact"]
+
+JSONObject: TypeAlias = dict[str, Any]
+
+_ITEM_IDS: Final = {
+    "TEXT_MESSAGE_CONTENT": "messageId",
+    "REASONING_MESSAGE_CONTENT": "messageId",
+    "TOOL_CALL_ARGS": "toolCallId",
+}
+_STATE: Final = frozenset({"STATE_SNAPSHOT", "STATE_DELTA"})
+_BARE_STATE: Final = {"type", "snapshot", "delta", "timestamp"}
+
+
+def compact(
+    events: Iterable[Event | BaseModel | Mapping[str, Any]],
+    *,
+    on_warning: Callable[[str], None] | None = None,
+) -> list[Event]:
+    """Fold the deltas of a stored stream.
+
+    Deltas of one message or call become one, where nothing but other deltas stands between them; a snapshot
+    of the state takes up the changes right behind it. Nothing else moves, and a replay gives the same
+    messages, metadata and state. Chunks come out as starts, contents and ends.
+
+    Args:
+        events: The stream, from its beginning; it may be cut.
+        on_warning: Called with each warning; default is Python's ``warnings``.
+
+    Returns:
+        The events a client would have been delivered, folded. A delta with a ``rawEvent`` stays by itself.
+
+    Raises:
+        RemoteProtocolError: The stream breaks the protocol.
+
+    Source:
+        AG-UI 1.1, C58; reasoning included.
+    """
+    pipeline = Pipeline(told(on_warning))
+    folding = _Folding()
+    for event in events:
+        for delivered in pipeline.receive(event):
+            folding.receive(delivered)
+    return [event_model(event) for event in folding.close()]
+
+
+class _Folding:
+    """Events so far, and those deltas among the last ones that may still grow."""
+
+    def __init__(self) -> None:
+        self._events: list[JSONObject] = []
+        self._open: dict[tuple[str, str], tuple[JSONObject, list[str]]] = {}
+        self._state: Document | None = None
+
+    def receive(self, event: JSONObject) -> None:
+        """Take the next event."""
+        field = _ITEM_IDS.get(event["type"])
+        if field is not None and "rawEvent" not in event:
+            self._settle_state()
+            self._delta(event, (event["type"], event[field]))
+            return
+        self._settle_deltas()
+        if not (event["type"] in _STATE and self._fold_state(event)):
+            self._settle_state()
+            self._events.append(event)
+
+    def close(self) -> list[JSONObject]:
+        """Give all events."""
+        self._settle_deltas()
+        self._settle_state()
+        return self._events
+
+    def _delta(self, event: JSONObject, item: tuple[str, str]) -> None:
+        known = self._open.get(item)
+        if known is None:
+            known = self._open[item] = (dict(event), [])
+            self._events.append(known[0])
+        first, deltas = known
+        deltas.append(event["delta"])
+        if deltas[1:] and "metadata" in event:
+            first.setdefault("metadata", {}).update(event["metadata"])
+
+    def _settle_deltas(self) -> None:
+        for event, deltas in self._open.values():
+            event["delta"] = "".join(deltas)
+        self._open.clear()
+
+    def _settle_state(self) -> None:
+        if self._state is not None:
+            self._events[-1]["snapshot"] = self._state.value
+            self._state = None
+
+    def _fold_state(self, event: JSONObject) -> bool:
+        """Fold a bare state event into a bare snapshot right before it."""
+        last = self._events[-1] if self._events else {}
+        if last.get("type") != "STATE_SNAPSHOT" or not (last.keys() | event.keys()) <= _BARE_STATE:
+            return False
+        if event["type"] == "STATE_SNAPSHOT":
+            self._events[-1], self._state = event, None
+            return True
+        self._state = Document(last["snapshot"]) if self._state is None else self._state
+        try:
+            self._state.patch(event["delta"])
+        except PatchError:
+            return False  # it stays, so that a replay warns as this stream did
+        return True

@@ -1,0 +1,314 @@
+"""The client's side of a conversation: what came, what is held, what goes out next."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from ag_ui.core import Context, Event, Interrupt, Message, ResumeEntry, RunAgentInput, Tool, ToolCall
+from pydantic import BaseModel
+
+from agui_reasoning.consumer import _faults as faults
+from agui_reasoning.consumer._models import event_model, model_of, plain_json
+from agui_reasoning.consumer._notices import told
+from agui_reasoning.consumer._outgoing import (
+    UserContent,
+    check_interrupts,
+    clean_input,
+    clean_message,
+    clean_state,
+    outgoing_members,
+)
+from agui_reasoning.consumer._pipeline import Pipeline
+from agui_reasoning.consumer._reduce import Reducer, RunStatus
+from agui_reasoning.consumer._verify import Phase
+from agui_reasoning.errors import LocalProtocolError, RemoteProtocolError
+from agui_reasoning.protocol import PROTOCOL_VERSION
+
+__all__ = ["Conversation", "reduce_events"]
+
+JSONObject: TypeAlias = dict[str, Any]
+
+
+class Conversation:
+    """What a client holds of a thread, kept in step with the events of its runs.
+
+    Sans-IO: feed it events, one at a time, and say when a stream has ended. What the protocol does not
+    describe is removed with a warning; what breaks it raises, and what came before stays. Models it hands
+    out are for reading: change the conversation through its methods.
+
+    Source:
+        AG-UI 1.1, the processing model: compatibility, enforcement, expansion, verification, reduction.
+
+    Examples:
+        >>> conversation = Conversation("thread-1")
+        >>> run = {"threadId": "thread-1", "runId": "run-1"}
+        >>> for event in (
+        ...     {"type": "RUN_STARTED", **run},
+        ...     {"type": "REASONING_MESSAGE_START", "messageId": "r1", "role": "reasoning"},
+        ...     {"type": "REASONING_MESSAGE_CONTENT", "messageId": "r1", "delta": "Cold?"},
+        ...     {"type": "REASONING_MESSAGE_END", "messageId": "r1"},
+        ...     {"type": "RUN_FINISHED", **run},
+        ... ):
+        ...     _ = conversation.receive(event)
+        >>> conversation.end_of_stream()
+        >>> conversation.status, conversation.messages[0].content
+        ('finished', 'Cold?')
+    """
+
+    def __init__(
+        self,
+        thread_id: str | None = None,
+        *,
+        messages: Iterable[Message | Mapping[str, Any]] = (),
+        state: Any = None,
+        on_warning: Callable[[str], None] | None = None,
+        new_id: Callable[[], str] | None = None,
+    ) -> None:
+        """Begin, or go on with what was stored.
+
+        Args:
+            thread_id: The thread; default is that of the first run that comes, or a new one.
+            messages: The history so far.
+            state: The state so far; default is an empty object.
+            on_warning: Called with each warning; default is Python's ``warnings``.
+            new_id: Makes ids of messages and runs; default is a random UUID.
+
+        Raises:
+            LocalProtocolError: A message or the state is malformed (``bad_message``, ``bad_state``).
+        """
+        self._warn = told(on_warning)
+        self._new_id = new_id or _random_id
+        self._thread_id = thread_id
+        self._pipeline = Pipeline(self._warn, thread_id=thread_id, new_id=self._new_id)
+        self._reducer = Reducer(self._warn, {} if state is None else clean_state(state))
+        cleaned = (clean_message(message, self._warn) for message in messages)
+        self._reducer.hold(message for message in cleaned if message is not None)
+
+    # -- what comes
+
+    def receive(self, event: Event | BaseModel | Mapping[str, Any]) -> list[Event]:
+        """Take one event.
+
+        Costs what the event is long, however long the history.
+
+        Args:
+            event: A model, or its JSON. It is not changed.
+
+        Returns:
+            What is delivered to the application, in order: none for what is unknown, several for a chunk.
+
+        Raises:
+            RemoteProtocolError: It breaks the protocol. The run has failed; what came before stays, and only
+                a new run may follow.
+            LocalProtocolError: It is no event at all (``not_an_event``); nothing has changed.
+        """
+        return [event_model(delivered) for delivered in self._apply(event)]
+
+    def end_of_stream(self) -> None:
+        """Say that the stream ended.
+
+        Raises:
+            TruncatedRunError: A run is open, or none has begun since the last call. What was delivered stays.
+
+        Source:
+            AG-UI 1.1, C57.
+        """
+        begun = self._pipeline.phase is Phase.OPEN
+        if not self._pipeline.close():
+            self._reducer.status = "truncated"
+            raise faults.truncated(begun)
+
+    def _apply(self, event: object) -> list[JSONObject]:
+        self._reducer.changed = {}
+        try:
+            delivered = self._pipeline.receive(event)
+        except RemoteProtocolError:
+            self._reducer.status = "failed"
+            raise
+        for one in delivered:
+            if self._thread_id is None:
+                self._thread_id = one.get("threadId")
+            self._reducer.apply(one)
+        return delivered
+
+    # -- what is held
+
+    @property
+    def thread_id(self) -> str | None:
+        """The thread, once it is known."""
+        return self._thread_id
+
+    @property
+    def messages(self) -> list[Message]:
+        """The messages, in order; a new list each time, with the same models where nothing has changed."""
+        return [record.model() for record in self._reducer.history]
+
+    def message(self, message_id: str) -> Message | None:
+        """Find a message, whatever the length of the history."""
+        record = self._reducer.history.get(message_id)
+        return None if record is None else record.model()
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The ids of the messages that the last `receive` created, changed or took away."""
+        return tuple(self._reducer.changed)
+
+    @property
+    def state(self) -> Any:
+        """The shared state. What you are given stays as it is; later changes go to another object."""
+        return self._reducer.state()
+
+    @property
+    def status(self) -> RunStatus:
+        """How the latest run stands; ``"idle"`` before the first."""
+        return self._reducer.status
+
+    @property
+    def pending_calls(self) -> list[ToolCall]:
+        """The calls that wait for `add_tool_result`."""
+        return [model_of(ToolCall, call.to_json()) for call in self._reducer.pending_calls()]
+
+    @property
+    def interrupts(self) -> list[Interrupt]:
+        """What the agent waits for, each to be answered by an entry of ``resume`` in `run_input`."""
+        return [model_of(Interrupt, interrupt) for interrupt in self._reducer.interrupts]
+
+    # -- what goes out
+
+    def add_tool_result(self, tool_call_id: str, content: UserContent, *, error: str | None = None) -> None:
+        """Answer a tool call.
+
+        Args:
+            tool_call_id: One of `pending_calls`, or any call that is held.
+            content: Text, or content parts.
+            error: What went wrong, for the agent.
+
+        Raises:
+            LocalProtocolError: No such call is held (``unknown_call``), it has been answered
+                (``answered_call``), or the content is malformed (``bad_message``). Nothing has changed.
+        """
+        self._require_unanswered(tool_call_id)
+        message = {
+            "id": self._new_id(),
+            "role": "tool",
+            "toolCallId": tool_call_id,
+            "content": _parts(content),
+        }
+        cleaned = clean_message(message if error is None else {**message, "error": error}, self._warn)
+        if cleaned is not None:
+            self._reducer.add_result(cleaned)
+
+    def run_input(
+        self,
+        content: UserContent | None = None,
+        *,
+        run_id: str | None = None,
+        tools: Sequence[Tool | Mapping[str, Any]] = (),
+        context: Sequence[Context | Mapping[str, Any]] = (),
+        forwarded_props: Any = None,
+        resume: Sequence[ResumeEntry | Mapping[str, Any]] | None = None,
+        now: float | None = None,
+    ) -> RunAgentInput:
+        """Make the input of the next run.
+
+        Everything that is held goes along, reasoning and encrypted values too, but for activities.
+
+        Args:
+            content: What the user says, text or content parts; it is added to the messages.
+            run_id: The run's id; default is a new one.
+            tools: What the client can do.
+            context: What the agent should know.
+            forwarded_props: Passed through.
+            resume: Answers to `interrupts`.
+            now: Unix time in seconds, to refuse answers to expired interrupts; else only the agent can.
+
+        Raises:
+            LocalProtocolError: A run is open (``run_open``), an interrupt has no answer (``open_interrupt``)
+                or is answered too late (``expired_interrupt``), or something is malformed (``bad_input``,
+                ``bad_message``). Nothing has changed.
+
+        Source:
+            AG-UI 1.1: C15, C56, V1.
+        """
+        self._require_no_open_run()
+        said = None if content is None else self._said(content)
+        held = [record.to_json() for record in self._reducer.history if record.role != "activity"]
+        thread_id = self._thread_id or self._new_id()
+        run_input: JSONObject = {
+            "threadId": thread_id,
+            "runId": run_id or self._new_id(),
+            "protocolVersion": PROTOCOL_VERSION,
+            "state": self._reducer.state(),
+            "messages": held if said is None else [*held, said],
+            "tools": outgoing_members(tools),
+            "context": outgoing_members(context),
+            "forwardedProps": {} if forwarded_props is None else forwarded_props,
+            "resume": None if resume is None else outgoing_members(resume),
+        }
+        # A null has no place in an input (P10): what has no value is left out.
+        present = {name: value for name, value in run_input.items() if value is not None}
+        cleaned = clean_input(present, self._warn)
+        check_interrupts(self._reducer.interrupts, cleaned.get("resume", ()), now)
+        self._thread_id = thread_id
+        if said is not None:
+            self._reducer.add_message(said)
+        return model_of(RunAgentInput, cleaned)
+
+    def _said(self, content: UserContent) -> JSONObject | None:
+        return clean_message({"id": self._new_id(), "role": "user", "content": _parts(content)}, self._warn)
+
+    def _require_unanswered(self, tool_call_id: str) -> None:
+        if self._reducer.history.call(tool_call_id) is None:
+            raise LocalProtocolError(
+                f"There is no tool call {tool_call_id!r}.",
+                code="unknown_call",
+                hint="Answer one of `pending_calls`.",
+                message_id=tool_call_id,
+                state=self.status,
+            )
+        if self._reducer.has_result(tool_call_id):
+            raise LocalProtocolError(
+                f"The tool call {tool_call_id!r} has been answered.",
+                code="answered_call",
+                hint="Answer each call once.",
+                message_id=tool_call_id,
+                state=self.status,
+            )
+
+    def _require_no_open_run(self) -> None:
+        if self._pipeline.phase is Phase.OPEN:
+            raise LocalProtocolError(
+                "A run is open.",
+                code="run_open",
+                hint="Read it to its end, or call `end_of_stream` if its stream has ended.",
+                state=self.status,
+            )
+
+
+def reduce_events(events: Iterable[Event | BaseModel | Mapping[str, Any]]) -> list[Message]:
+    """Give the messages a client holds after a whole stream.
+
+    Args:
+        events: All of them, in order. Warnings go to Python's ``warnings``.
+
+    Raises:
+        RemoteProtocolError: The stream breaks the protocol.
+        TruncatedRunError: It ends inside a run, or before one.
+    """
+    conversation = Conversation()
+    for event in events:
+        conversation._apply(event)
+    conversation.end_of_stream()
+    return conversation.messages
+
+
+def _parts(content: UserContent) -> Any:
+    if isinstance(content, str):
+        return content
+    return [part if (members := plain_json(part)) is None else dict(members) for part in content]
+
+
+def _random_id() -> str:
+    return str(uuid.uuid4())

@@ -1,0 +1,241 @@
+"""Expansion: the ``*_CHUNK`` shorthand becomes starts, contents and ends, one lane per subagent.
+
+A chunk names nothing that its lane already knows, so what it means depends on what the lane holds. Each lane
+holds at most one open item, of one kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from agui_reasoning.consumer import _faults as faults
+
+__all__ = ["Expander"]
+
+JSONObject: TypeAlias = dict[str, Any]
+ChunkOwner: TypeAlias = str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A kind of chunk: what it stands for, and what its opener settles.
+
+    Attributes:
+        noun: Its name in messages.
+        id: The field with the item's id.
+        start: The event types it becomes.
+        content: The same.
+        end: The same.
+        needs: What a first chunk must have.
+        settled: Fields that a continuation may only repeat as they are, with what they are when absent.
+        fixed: Members of the start that no chunk has.
+    """
+
+    noun: str
+    id: str
+    start: str
+    content: str
+    end: str
+    needs: tuple[str, ...]
+    settled: dict[str, str | None]
+    fixed: dict[str, str]
+
+
+_FORMS: Final[dict[str, _Form]] = {
+    "TEXT_MESSAGE_CHUNK": _Form(
+        "text message",
+        "messageId",
+        "TEXT_MESSAGE_START",
+        "TEXT_MESSAGE_CONTENT",
+        "TEXT_MESSAGE_END",
+        ("messageId",),
+        {"role": "assistant", "name": None},
+        {},
+    ),
+    "TOOL_CALL_CHUNK": _Form(
+        "tool call",
+        "toolCallId",
+        "TOOL_CALL_START",
+        "TOOL_CALL_ARGS",
+        "TOOL_CALL_END",
+        ("toolCallId", "toolCallName"),
+        {"toolCallName": None, "parentMessageId": None},
+        {},
+    ),
+    "REASONING_MESSAGE_CHUNK": _Form(
+        "reasoning message",
+        "messageId",
+        "REASONING_MESSAGE_START",
+        "REASONING_MESSAGE_CONTENT",
+        "REASONING_MESSAGE_END",
+        ("messageId",),
+        {},
+        {"role": "reasoning"},
+    ),
+}
+
+_OWN_LANE: Final = (
+    "TEXT_MESSAGE_START",
+    "TEXT_MESSAGE_CONTENT",
+    "TEXT_MESSAGE_END",
+    "TOOL_CALL_START",
+    "TOOL_CALL_ARGS",
+    "TOOL_CALL_END",
+    "TOOL_CALL_RESULT",
+    "REASONING_START",
+    "REASONING_MESSAGE_START",
+    "REASONING_MESSAGE_CONTENT",
+    "REASONING_MESSAGE_END",
+    "REASONING_END",
+    "STEP_STARTED",
+    "STEP_FINISHED",
+    "STATE_SNAPSHOT",
+    "STATE_DELTA",
+    "CUSTOM",
+    "SUBAGENT_FINISHED",
+    "SUBAGENT_ERROR",
+)
+_ALL_LANES: Final = ("RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT")
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """What a lane holds open."""
+
+    form: _Form
+    id: str
+    settled: JSONObject
+
+
+class Expander:
+    """Expands one stream.
+
+    Source:
+        AG-UI 1.1: C16 to C25.
+    """
+
+    def __init__(self) -> None:
+        self._lanes: dict[ChunkOwner, _Item] = {}
+        self._owners: dict[tuple[str, str], ChunkOwner] = {}
+        self._by_noun: dict[str, dict[ChunkOwner, None]] = {}
+
+    def receive(self, event: JSONObject, state: str = "") -> list[JSONObject]:
+        """Give what an event stands for, and before it the end of what it closes.
+
+        Raises:
+            RemoteProtocolError: A chunk that fits nothing (``chunk_without_id``, ``chunk_conflict``,
+                ``chunk_ambiguous``, ``owner_mismatch``).
+        """
+        form = _FORMS.get(event["type"])
+        if form is not None:
+            return self._chunk(form, event, state)
+        closer = _CLOSERS.get(event["type"]) if self._lanes else None
+        return [event] if closer is None else [*closer(self, event), event]
+
+    def close(self) -> None:
+        """Forget what is open: a stream that ends gets no ends made up (C25)."""
+        self._lanes.clear()
+        self._owners.clear()
+        self._by_noun.clear()
+
+    # -- lanes
+
+    def _close_own(self, event: JSONObject) -> list[JSONObject]:
+        return self._end(event.get("subagentRunId"))
+
+    def _close_all(self, event: JSONObject) -> list[JSONObject]:
+        return [end for owner in list(self._lanes) for end in self._end(owner)]
+
+    def _end(self, owner: ChunkOwner) -> list[JSONObject]:
+        item = self._lanes.pop(owner, None)
+        if item is None:
+            return []
+        del self._owners[item.form.noun, item.id]
+        del self._by_noun[item.form.noun][owner]
+        return [{"type": item.form.end, item.form.id: item.id, **_tag(owner)}]
+
+    def _open(self, owner: ChunkOwner, item: _Item) -> None:
+        self._lanes[owner] = item
+        self._owners[item.form.noun, item.id] = owner
+        self._by_noun.setdefault(item.form.noun, {})[owner] = None
+
+    def _lane(self, form: _Form, event: JSONObject, state: str) -> ChunkOwner:
+        """Choose the lane a chunk belongs to (C18)."""
+        tag: ChunkOwner = event.get("subagentRunId")
+        name: str | None = event.get(form.id)
+        if name is None:
+            return self._unnamed_lane(form, event, tag, state)
+        if (form.noun, name) not in self._owners:
+            return tag
+        owner = self._owners[form.noun, name]
+        if tag is not None and tag != owner:
+            raise faults.owner_mismatch(event, form.noun, name, owner, state)
+        return owner
+
+    def _unnamed_lane(self, form: _Form, event: JSONObject, tag: ChunkOwner, state: str) -> ChunkOwner:
+        holders = self._by_noun.get(form.noun, {})
+        if tag is not None or None in holders or not holders:
+            return tag
+        if len(holders) > 1:
+            raise faults.chunk_ambiguous(event, form.id, state)
+        return next(iter(holders))
+
+    # -- chunks
+
+    def _chunk(self, form: _Form, event: JSONObject, state: str) -> list[JSONObject]:
+        owner = self._lane(form, event, state)
+        item = self._lanes.get(owner)
+        if item is not None and item.form is form and event.get(form.id, item.id) == item.id:
+            self._check_repeats(item, event, state)
+            return self._content(item, event, owner, opening=False)
+        for field in form.needs:
+            if field not in event:
+                raise faults.chunk_without_id(event, field, state)
+        ended = self._end(owner)
+        item = _Item(form, event[form.id], _settled(form, event))
+        self._open(owner, item)
+        return [*ended, _start(item, event), *self._content(item, event, owner, opening=True)]
+
+    def _check_repeats(self, item: _Item, event: JSONObject, state: str) -> None:
+        for field in item.form.settled:
+            if field in event and event[field] != item.settled.get(field):
+                raise faults.chunk_conflict(event, item.id, field, state)
+
+    def _content(
+        self, item: _Item, event: JSONObject, owner: ChunkOwner, *, opening: bool
+    ) -> list[JSONObject]:
+        """Give the content event, if the chunk has anything for one (C21)."""
+        carried = ("delta", "rawEvent") if opening else ("delta", "rawEvent", "metadata")
+        if not any(name in event for name in carried):
+            return []
+        content = {"type": item.form.content, item.form.id: item.id, "delta": event.get("delta", "")}
+        return [{**content, **_tag(owner), **_some(event, "metadata", "rawEvent")}]
+
+
+def _settled(form: _Form, event: JSONObject) -> JSONObject:
+    return {
+        field: value
+        for field, default in form.settled.items()
+        if (value := event.get(field, default)) is not None
+    }
+
+
+def _start(item: _Item, event: JSONObject) -> JSONObject:
+    start = {"type": item.form.start, item.form.id: item.id, **item.form.fixed, **item.settled}
+    return {**start, **_some(event, "subagentRunId", "metadata")}
+
+
+def _some(event: JSONObject, *names: str) -> JSONObject:
+    return {name: event[name] for name in names if name in event}
+
+
+def _tag(owner: ChunkOwner) -> JSONObject:
+    return {} if owner is None else {"subagentRunId": owner}
+
+
+_CLOSERS: Final[dict[str, Callable[[Expander, JSONObject], list[JSONObject]]]] = {
+    **dict.fromkeys(_OWN_LANE, Expander._close_own),
+    **dict.fromkeys(_ALL_LANES, Expander._close_all),
+}

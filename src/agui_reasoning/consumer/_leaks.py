@@ -1,0 +1,127 @@
+"""What should never have left the server: credentials in any event, and reasoning in raw provider data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from agui_reasoning.consumer import _faults as faults
+from agui_reasoning.consumer._notices import Notice, cut
+
+__all__ = ["leaks"]
+
+_CREDENTIAL: Final = re.compile(
+    r"""
+    \bBearer\s+(?:sk[-_]|(?=[\w.~+/=-]*\d)[\w.~+/=-]{8})       # RFC 6750
+    | (?<![\w-])sk[-_](?:(?:live|test|proj|ant|or|svcacct|admin)[-_][\w-]{4}|(?=[\w-]*\d)[\w-]{16})
+    | (?<![\w-])(?:AKIA|ASIA)[0-9A-Z]{16}(?!\w)                # AWS
+    | (?<![\w-])AIza[\w-]{30}                                  # Google
+    | (?<![\w-])(?:gh[pousr]_|github_pat_|hf_|gsk_|xai-|glpat-|xox[abprs]-)[\w-]{16}
+    | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----
+    | (?i:\b(?:x-)?api[-_]?key["']?\s*[:=]\s*["']?(?=[\w-]*\d)[\w-]{12})
+    | (?i:\baws_secret_access_key["']?\s*[:=]\s*["']?[\w/+]{16})
+    """,
+    re.VERBOSE,
+)
+_CREDENTIAL_NAMES: Final = frozenset(
+    {
+        *("accesstoken", "apikey", "authorization", "awssecretaccesskey", "awssessiontoken", "clientsecret"),
+        *("cookie", "password", "privatekey", "proxyauthorization", "refreshtoken", "secretaccesskey"),
+        *("secretkey", "setcookie", "xapikey", "xgoogapikey"),
+    }
+)
+_BLANKED: Final = re.compile(r"(?i)\W*|[*x.•\s]*|.*(?:redact|removed|hidden|mask).*|.{0,3}", re.DOTALL)
+
+# Names that providers give to reasoning, and to nothing else; the others are ordinary words outside raw data.
+_REASONING_NAMES: Final = frozenset(
+    {
+        *("encryptedcontent", "encryptedvalue", "reasoningcontent", "reasoningdetails"),
+        *("redactedthinking", "thoughtsignature"),
+    }
+)
+_RAW_REASONING_NAMES: Final = _REASONING_NAMES | {"reasoning", "reasoningtext", "signature", "thinking"}
+_REASONING_TYPE: Final = re.compile(r"reasoning|thinking|signature_delta")
+_TEXT_NAMES: Final = ("text", "delta", "data", "summary", "content")
+_OPEN_FIELDS: Final = ("value", "snapshot", "delta", "patch", "content", "result")
+_OPEN_EVENTS: Final = frozenset(
+    {"CUSTOM", "STATE_SNAPSHOT", "STATE_DELTA", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "RUN_FINISHED"}
+)
+_SEALED: Final = frozenset({"encryptedValue"})
+
+
+def leaks(event: Mapping[str, Any]) -> Iterator[Notice]:
+    """Look through an event as it came.
+
+    Yields:
+        At most one notice of each kind. They name the place, never the value.
+    """
+    where = _first(event, "", _is_credential)
+    if where is not None:
+        message = f"{faults.type_of(event)} holds what looks like a credential at {cut(where)}."
+        remedy = "Remove it before the event is sent, and revoke it: every reader of the stream has it."
+        yield Notice("credential_in_event", message, remedy)
+    where = _reasoning(event)
+    if where is not None:
+        message = (
+            f"{faults.type_of(event)} holds a provider's reasoning, or its encrypted form, at {cut(where)}."
+        )
+        remedy = "Send reasoning as REASONING_* events, where visibility and encryption apply to it."
+        yield Notice("reasoning_in_raw", message, remedy)
+
+
+def _reasoning(event: Mapping[str, Any]) -> str | None:
+    raw = ("rawEvent", "event") if event.get("type") == "RAW" else ("rawEvent",)
+    fields = _OPEN_FIELDS if faults.type_of(event) in _OPEN_EVENTS else ()
+    places = [
+        *(_first(event.get(field), f"/{field}", _is_raw_reasoning) for field in raw),
+        *(_first(event.get(field), f"/{field}", _is_reasoning) for field in fields),
+    ]
+    return next((place for place in places if place is not None), None)
+
+
+def _first(value: Any, path: str, found: Callable[[str, Any], bool]) -> str | None:
+    """The path of the first member, from here on down, that is looked for. Uses no recursion."""
+    waiting = [(path, "", value)]
+    while waiting:
+        path, name, value = waiting.pop()
+        if found(name, value):
+            return path or "/"
+        if isinstance(value, Mapping):
+            members = [(f"{cut(path)}/{key}", str(key), value[key]) for key in value if key not in _SEALED]
+            waiting += reversed(members)
+        elif isinstance(value, (list, tuple)):
+            waiting += reversed([(f"{cut(path)}/{index}", name, one) for index, one in enumerate(value)])
+    return None
+
+
+def _is_credential(name: str, value: Any) -> bool:
+    if not isinstance(value, str):
+        return False
+    if _plain_name(name) in _CREDENTIAL_NAMES:
+        return _BLANKED.fullmatch(value) is None
+    return _CREDENTIAL.search(value) is not None
+
+
+def _is_reasoning(name: str, value: Any) -> bool:
+    return _is_named(name, value, _REASONING_NAMES)
+
+
+def _is_raw_reasoning(name: str, value: Any) -> bool:
+    if isinstance(value, Mapping):
+        texts = [value[text] for text in _TEXT_NAMES if isinstance(value.get(text), (str, list))]
+        return any(texts) and (value.get("thought") is True or _is_reasoning_type(value.get("type")))
+    return _is_named(name, value, _RAW_REASONING_NAMES)
+
+
+def _is_reasoning_type(kind: Any) -> bool:
+    return isinstance(kind, str) and _REASONING_TYPE.search(kind) is not None
+
+
+def _is_named(name: str, value: Any, names: frozenset[str]) -> bool:
+    # A mapping under such a name is a setting, such as the effort.
+    return isinstance(value, (str, list)) and bool(value) and _plain_name(name) in names
+
+
+def _plain_name(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()

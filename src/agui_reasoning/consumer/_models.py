@@ -1,0 +1,87 @@
+"""Between JSON and the installed models. They are handed out, never asked whether something is valid."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeAlias, TypeVar, cast
+
+from ag_ui import core
+from ag_ui.core import Event, Message
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import to_json
+
+from agui_reasoning.consumer._schema import EVENTS
+
+__all__ = ["event_model", "message_model", "model_of", "plain_json", "whole_text"]
+
+JSONObject: TypeAlias = dict[str, Any]
+_M = TypeVar("_M", bound=BaseModel)
+
+_EVENTS: Final[dict[str, type[BaseModel]]] = {
+    kind: getattr(core, f"{kind.title().replace('_', '')}Event") for kind in EVENTS
+}
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_MESSAGE: Final[TypeAdapter[Message]] = TypeAdapter(Message)
+
+
+def plain_json(value: object) -> Mapping[str, Any] | None:
+    """Give an event's or a message's members under their wire names; ``None`` when it is neither.
+
+    In Python mode: a model that is written as JSON turns NaN into null without a word.
+    """
+    if isinstance(value, BaseModel):
+        members = value.model_dump(by_alias=True, warnings=False)
+        return members if isinstance(members, dict) else None
+    return value if isinstance(value, Mapping) else None
+
+
+def event_model(event: JSONObject) -> Event:
+    """Build an event that enforcement has let through."""
+    model = _EVENTS[event["type"]]
+    try:
+        return cast("Event", model.model_validate(event))
+    except ValidationError:
+        if isinstance(event.get("delta"), str):
+            # Half a character, cut between two deltas: only joined with the next one it is whole.
+            return cast("Event", model.model_construct(**event))
+    return cast("Event", model.model_validate(_mended(event)))
+
+
+def message_model(message: JSONObject) -> Message:
+    """Build a message that enforcement has let through."""
+    return _MESSAGE.validate_python(_sound(message))
+
+
+def model_of(model: type[_M], value: JSONObject) -> _M:
+    """Build any other model from what enforcement has let through."""
+    return model.model_validate(_sound(value))
+
+
+def whole_text(pieces: Sequence[str]) -> str:
+    """Join text, and put together characters that were cut in two between the pieces."""
+    text = "".join(pieces)
+    if text.isascii() or _SURROGATE.search(text) is None:
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def _sound(value: JSONObject) -> JSONObject:
+    """Give a value that can be written as UTF-8: itself, or a mended copy."""
+    try:
+        to_json(value)
+    except ValueError:
+        mended: JSONObject = _mended(value)
+        return mended
+    return value
+
+
+def _mended(value: Any) -> Any:
+    """Copy a value with U+FFFD for what no text in Unicode can hold: half a character."""
+    if isinstance(value, str):
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, dict):
+        return {_mended(name): _mended(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_mended(element) for element in value]
+    return value

@@ -1,0 +1,393 @@
+"""JSON Patch (RFC 6902), all or nothing, on a document that is also read as plain JSON.
+
+Our own, because what the libraries offer is either atomic or does not copy the document: a STATE_DELTA may
+cost no more than its own size, however large the state is. And their ``test`` takes 1 for true.
+
+A patch is written by the other side, so what it can do is bounded: the size and depth of what it leaves, and
+the work of copying. Containers that a patch has reached are nodes that know their size; all others are plain
+JSON that never changes, shared by the document and by what was handed out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from agui_reasoning.consumer._containers import Blocks, Names
+from agui_reasoning.consumer._notices import quoted
+from agui_reasoning.consumer._schema_types import NESTING, copy_json
+
+__all__ = ["Document", "PatchError", "apply_patch", "json_equal"]
+
+JSONObject: TypeAlias = dict[str, Any]
+_Undo: TypeAlias = Callable[[], object]
+
+MAX_BYTES: Final = 16 * 1024 * 1024
+"""How large a patch may make a document, as JSON: no request can be larger for this package's gateway."""
+
+MAX_COPIED_BYTES: Final = 1024 * 1024
+"""How much JSON one patch may copy: a ``copy`` is short, whatever it copies."""
+
+_INDEX = re.compile(r"0|[1-9][0-9]{0,15}", re.ASCII)
+_MISSING: Final = object()
+
+# What JSON adds around a string, a container and a scalar: quotes, brackets, a comma.
+_STRING: Final = 3
+_CONTAINER: Final = 3
+_SCALAR: Final = 5
+
+
+class PatchError(Exception):
+    """An operation does not apply; the message names it and where, never a value."""
+
+
+@dataclass(slots=True, eq=False)
+class _Node:
+    """A container that a patch has reached.
+
+    Attributes:
+        inside: Its JSON, which never changes; once it was opened, its members: plain values and nodes.
+        size: Its length as JSON, once it was asked for.
+        height: The levels in it, itself included, once they were asked for; removals do not lower it.
+    """
+
+    inside: Any
+    size: int | None = None
+    height: int | None = None
+
+    def open(self) -> Names | Blocks:
+        """Its members, to be changed."""
+        if isinstance(self.inside, dict):
+            self.inside = Names(self.inside)
+        elif isinstance(self.inside, list):
+            self.inside = Blocks(self.inside)
+        members: Names | Blocks = self.inside
+        return members
+
+    def member(self, key: Any) -> Any:
+        """One of its members: a scalar, or a node."""
+        members = self.open()
+        value = members[key]
+        if isinstance(value, (dict, list)):
+            value = _Node(value)
+            members.wrap(key, value)
+        return value
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where a pointer leads: the containers on the way, the key of each but the first, and its last step."""
+
+    nodes: list[_Node]
+    keys: list[Any]
+    last: str
+
+    @property
+    def parent(self) -> _Node:
+        """The container that the last step is in."""
+        return self.nodes[-1]
+
+    def touch(self) -> None:
+        """Tell the containers on the way that something has changed further down."""
+        for node, key in zip(self.nodes, self.keys, strict=False):
+            node.open().touch(key)
+
+
+class Document:
+    """A JSON value under patches.
+
+    Args:
+        value: The value. It is shared, and must not be changed by anyone from now on.
+    """
+
+    def __init__(self, value: Any) -> None:
+        self._holder = _Node({"": value}, size=_size(value))
+
+    @property
+    def value(self) -> Any:
+        """The value as plain JSON, which stays as it is: later patches give another one.
+
+        Costs the containers that have changed since it was read last, and those around them.
+        """
+        return _plain(self._holder.member(""))
+
+    def patch(self, operations: Iterable[JSONObject], *, only_object: bool = False) -> None:
+        """Apply operations that enforcement has let through.
+
+        Args:
+            operations: RFC 6902 operations; members they do not define are ignored.
+            only_object: Whether nothing but an object may be left.
+
+        Raises:
+            PatchError: One of them does not apply, or what they leave would be too large or nested too
+                deeply. Then, and after any other exception, the value is as it was before the first.
+        """
+        patching = _Patching(self._holder)
+        try:
+            for index, operation in enumerate(operations):
+                patching.run(operation, index)
+            if only_object:
+                patching.check_object()
+        except BaseException:
+            patching.undo()
+            raise
+
+
+def apply_patch(value: Any, operations: Iterable[JSONObject], *, only_object: bool = False) -> Any:
+    """Give what operations make of a JSON value, which stays as it is.
+
+    Raises:
+        PatchError: As in `Document.patch`.
+
+    Examples:
+        >>> apply_patch({"a": [1]}, [{"op": "add", "path": "/a/-", "value": 2}])
+        {'a': [1, 2]}
+    """
+    document = Document(value)
+    document.patch(operations, only_object=only_object)
+    return document.value
+
+
+class _Patching:
+    """One patch under way, on a node whose only member is the document: its root is one like any other."""
+
+    def __init__(self, holder: _Node) -> None:
+        self._holder = holder
+        self._before = holder.size or 0
+        self._copied = 0
+        self._undo: list[_Undo] = []
+        self._where = ""
+
+    def run(self, operation: JSONObject, index: int) -> None:
+        """Apply one operation."""
+        self._where = f"operation {index} ({operation['op']} at {quoted(operation['path'])})"
+        _OPERATIONS[operation["op"]](self, operation)
+
+    def check_object(self) -> None:
+        """Refuse a document of another kind."""
+        root = self._holder.member("")
+        if not (isinstance(root, _Node) and isinstance(root.open(), Names)):
+            raise PatchError("the result would be no object")
+
+    def undo(self) -> None:
+        """Take everything back, last first."""
+        for step in reversed(self._undo):
+            step()
+
+    # -- operations
+
+    def add(self, operation: JSONObject) -> None:
+        self._insert(operation["path"], _taken_in(operation["value"]))
+
+    def remove(self, operation: JSONObject) -> None:
+        self._take(operation["path"])
+
+    def replace(self, operation: JSONObject) -> None:
+        place = self._place(operation["path"])
+        self._set(place, self._existing(place.parent, place.last), _taken_in(operation["value"]))
+
+    def move(self, operation: JSONObject) -> None:
+        if operation["path"].startswith(operation["from"] + "/"):
+            raise self._fault("cannot move a value into itself")
+        self._insert(operation["path"], self._take(operation["from"]))
+
+    def copy(self, operation: JSONObject) -> None:
+        source = self._found(operation["from"])
+        self._copied += _size(source)
+        if self._copied > MAX_COPIED_BYTES:
+            raise self._fault(f"the copies of this patch have more than {MAX_COPIED_BYTES} bytes")
+        self._insert(operation["path"], _taken_in(_plain(source)))
+
+    def test(self, operation: JSONObject) -> None:
+        if not _equal(self._found(operation["path"]), operation["value"]):
+            raise self._fault("the value there is another")
+
+    # -- places
+
+    def _place(self, pointer: str) -> _Place:
+        *steps, last = ["", *map(_unescaped, pointer.split("/")[1:])]
+        place = _Place([self._holder], [], last)
+        for step in steps:
+            key = self._existing(place.parent, step)
+            member = place.parent.member(key)
+            if not isinstance(member, _Node):
+                raise self._fault("there is nothing at that place")
+            place.nodes.append(member)
+            place.keys.append(key)
+        return place
+
+    def _found(self, pointer: str) -> Any:
+        place = self._place(pointer)
+        return place.parent.member(self._existing(place.parent, place.last))
+
+    def _existing(self, parent: _Node, step: str) -> Any:
+        """Give the name or index of a member that is there."""
+        members = parent.open()
+        if isinstance(members, Names):
+            if step in members:
+                return step
+        elif _INDEX.fullmatch(step) and int(step) < len(members):
+            return int(step)
+        raise self._fault("there is nothing at that place")
+
+    # -- changes, each with the way back
+
+    def _insert(self, pointer: str, value: Any) -> None:
+        place = self._place(pointer)
+        members = place.parent.open()
+        if isinstance(members, Names):
+            self._set(place, place.last, value)
+            return
+        index = len(members) if place.last == "-" else self._index(members, place.last)
+        growth = self._admit(place, value)
+        members.insert(index, value)
+        self._note(place, growth, _height(value), lambda: members.pop(index))
+
+    def _index(self, members: Blocks, step: str) -> int:
+        if _INDEX.fullmatch(step) and int(step) <= len(members):
+            return int(step)
+        raise self._fault("there is no such place")
+
+    def _take(self, pointer: str) -> Any:
+        place = self._place(pointer)
+        key = self._existing(place.parent, place.last)
+        value, members = place.parent.member(key), place.parent.open()
+        if place.parent is self._holder:  # the root can be emptied, never be missing
+            self._set(place, key, None)
+            return value
+        size = _size(value) + _name_size(key)
+        members.pop(key)
+        self._note(place, -size, 0, lambda: _put_back(members, key, value))
+        return value
+
+    def _set(self, place: _Place, key: Any, value: Any) -> None:
+        members: Any = place.parent.open()
+        if isinstance(members, Names) and key not in members:
+            growth = self._admit(place, value, -_name_size(key))
+            members[key] = value
+            self._note(place, growth, _height(value), lambda: members.pop(key))
+            return
+        before = place.parent.member(key)
+        growth = self._admit(place, value, _size(before))
+        members[key] = value
+        self._note(place, growth, _height(value), lambda: members.__setitem__(key, before))
+
+    def _admit(self, place: _Place, value: Any, freed: int = 0) -> int:
+        """Refuse what would be too large or too deep; else give by how much things grow."""
+        if len(place.keys) + _height(value) > NESTING:
+            raise self._fault(f"the result would have more than {NESTING} levels of nesting")
+        growth = _size(value) - freed
+        if growth > 0 and (self._holder.size or 0) + growth > max(MAX_BYTES, self._before):
+            raise self._fault(f"the result would be larger than {MAX_BYTES} bytes")
+        return growth
+
+    def _note(self, place: _Place, growth: int, height: int, undo: _Undo) -> None:
+        """Tell those around a change of it, and keep the way back."""
+        before = [(node, node.size, node.height) for node in place.nodes]
+        for level, node in enumerate(reversed(place.nodes), 1):
+            node.size = None if node.size is None else node.size + growth
+            node.height = None if node.height is None else max(node.height, height + level)
+        place.touch()
+
+        def back() -> None:
+            undo()
+            place.touch()
+            for node, size, height in before:
+                node.size, node.height = size, height
+
+        self._undo.append(back)
+
+    def _fault(self, problem: str) -> PatchError:
+        return PatchError(f"{self._where}: {problem}")
+
+
+_OPERATIONS: Final[dict[str, Callable[[_Patching, JSONObject], None]]] = {
+    "add": _Patching.add,
+    "remove": _Patching.remove,
+    "replace": _Patching.replace,
+    "move": _Patching.move,
+    "copy": _Patching.copy,
+    "test": _Patching.test,
+}
+
+
+def _unescaped(step: str) -> str:
+    return step.replace("~1", "/").replace("~0", "~")
+
+
+def _taken_in(value: Any) -> Any:
+    """A copy of a value, which is to be measured once."""
+    copied = copy_json(value)
+    return _Node(copied) if isinstance(copied, (dict, list)) else copied
+
+
+def _put_back(members: Names | Blocks, key: Any, value: Any) -> None:
+    if isinstance(members, Blocks):
+        members.insert(key, value)
+    else:
+        members[key] = value
+
+
+def _plain(value: Any) -> Any:
+    """A value or node as plain JSON."""
+    if isinstance(value, _Node):
+        value = value.inside
+    return value.plain(_plain) if isinstance(value, (Names, Blocks)) else value
+
+
+def _size(value: Any) -> int:
+    """How long a value or node is as JSON, more or less: no escapes, and every number alike."""
+    if isinstance(value, _Node):
+        if value.size is None:
+            value.size = _size(value.inside)
+        return value.size
+    if isinstance(value, str):
+        return _name_size(value)
+    if isinstance(value, dict):
+        return _CONTAINER + sum(map(_name_size, value)) + sum(map(_size, value.values()))
+    if isinstance(value, Names):
+        return _CONTAINER + sum(map(_name_size, value.names())) + sum(map(_size, value))
+    return _CONTAINER + sum(map(_size, value)) if isinstance(value, (list, Blocks)) else _SCALAR
+
+
+def _height(value: Any) -> int:
+    """How many levels a value or node has; a scalar has none."""
+    if isinstance(value, _Node):
+        if value.height is None:
+            value.height = _height(value.inside)
+        return value.height
+    if isinstance(value, dict):
+        return 1 + max(map(_height, value.values()), default=0)
+    return 1 + max(map(_height, value), default=0) if isinstance(value, (list, Names, Blocks)) else 0
+
+
+def _name_size(name: Any) -> int:
+    """How long a string is as JSON; an index is not written."""
+    if not isinstance(name, str):
+        return 0
+    return _STRING + (len(name) if name.isascii() else len(name.encode("utf-8", "surrogatepass")))
+
+
+def _equal(value: Any, other: Any) -> bool:
+    """Compare a value or node with JSON; costs no more than the JSON is large."""
+    members = value.inside if isinstance(value, _Node) else value
+    if isinstance(members, Names):
+        alike = isinstance(other, dict) and len(members) == len(other)
+        return alike and all(name in members and _equal(members[name], other[name]) for name in other)
+    if isinstance(members, Blocks):
+        alike = isinstance(other, list) and len(members) == len(other)
+        return alike and all(map(_equal, members, other))
+    return json_equal(members, other)
+
+
+def json_equal(one: Any, other: Any) -> bool:
+    """Compare as JSON: numbers by value, and true is not 1."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(json_equal(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(json_equal, one, other))
+    return bool(one == other)

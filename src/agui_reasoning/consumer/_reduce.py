@@ -1,0 +1,409 @@
+"""Reduction: from events that were let through to messages, state and outcome.
+
+One small handler per event type, in a table. Each costs what its event is long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Literal, TypeAlias
+
+from agui_reasoning.consumer._history import HeldCall, HeldMessage, HeldMessages, kind_of
+from agui_reasoning.consumer._notices import Notice, NoticeSink, quoted
+from agui_reasoning.consumer._patch import Document, PatchError
+from agui_reasoning.consumer._schema_types import copy_json
+
+__all__ = ["Reducer", "RunStatus"]
+
+JSONObject: TypeAlias = dict[str, Any]
+RunStatus: TypeAlias = Literal[
+    "idle", "running", "finished", "interrupted", "cancelled", "failed", "truncated"
+]
+
+_UNIQUE_IDS = "Use an id for one message only, whatever its role, in the whole thread."
+_OUTCOMES: Final[dict[str, RunStatus]] = {
+    "success": "finished",
+    "interrupt": "interrupted",
+    "cancelled": "cancelled",
+}
+
+
+class Reducer:
+    """Holds what a client holds.
+
+    Attributes:
+        history: The messages.
+        status: How the latest run stands.
+        interrupts: What the latest finished run waits for, as JSON.
+        changed: Ids of the messages that were touched since this was last emptied, in order.
+
+    Source:
+        AG-UI 1.1: C36 to C56.
+    """
+
+    def __init__(self, warn: NoticeSink, state: Any) -> None:
+        self._warn = warn
+        self._state = Document(state)
+        self._calls: dict[str, bool] = {}
+        self._named: list[str] | None = None
+        self.history = HeldMessages()
+        self.status: RunStatus = "idle"
+        self.interrupts: list[JSONObject] = []
+        self.changed: dict[str, None] = {}
+
+    def apply(self, event: JSONObject) -> None:
+        """Take one event that verification has let through."""
+        handler = _HANDLERS.get(event["type"])
+        if handler is not None:
+            handler(self, event)
+
+    # -- what others read and do
+
+    def state(self) -> Any:
+        """The state, which stays as it is: a change gives another one."""
+        return self._state.value
+
+    def pending_calls(self) -> list[HeldCall]:
+        """The calls that wait for an answer from the client (C55).
+
+        Those the producer named, else those this run has started and not answered; none after an ending
+        that asks for no answers.
+        """
+        if self.status not in ("idle", "running", "finished"):
+            return []
+        names = self._calls if self._named is None else self._named
+        open_names = [name for name in names if not self._calls.get(name, False)]
+        return [call for name in open_names if (call := self.history.call(name)) is not None]
+
+    def hold(self, messages: Iterable[JSONObject]) -> None:
+        """Take over a history from before; its calls that have no result are pending."""
+        for message in messages:
+            self.history.append(HeldMessage.of(message))
+            for call in message.get("toolCalls", ()):
+                self._calls.setdefault(call["id"], False)
+            if message["role"] == "tool":
+                self._calls[message["toolCallId"]] = True
+
+    def add_message(self, message: JSONObject) -> None:
+        """Put a message of the client's own at the end."""
+        self.history.append(HeldMessage.of(message))
+
+    def add_result(self, message: JSONObject) -> None:
+        """Put a tool message where it belongs (C40)."""
+        self._calls[message["toolCallId"]] = True
+        record = HeldMessage.of(message)
+        call = self.history.call(message["toolCallId"])
+        if call is None:
+            self.history.append(record)
+        else:
+            self.history.insert_result(record, call)
+
+    def has_result(self, call_id: str) -> bool:
+        """Whether a call has been answered, as far as is known."""
+        return self._calls.get(call_id, False)
+
+    # -- the run
+
+    def _run_started(self, event: JSONObject) -> None:
+        self.status = "running"
+        self._calls = {}
+        self._named = None
+        for message in event.get("input", {}).get("messages", ()):
+            if self.history.get(message["id"]) is None:  # an echo adds, and never replaces (C49)
+                self._touch(self._append(HeldMessage.of(message)))
+
+    def _run_finished(self, event: JSONObject) -> None:
+        outcome = event.get("outcome", {"type": "success"})
+        self.status = _OUTCOMES[outcome["type"]]
+        self.interrupts = copy_json(outcome.get("interrupts", []))
+        self._named = list(outcome.get("pendingToolCallIds", ())) or None
+
+    def _run_error(self, event: JSONObject) -> None:
+        self.status = "failed"
+
+    # -- text and reasoning
+
+    def _text_start(self, event: JSONObject) -> None:
+        self._start(event, event.get("role", "assistant"), ("name", "subagentRunId"))
+
+    def _thought_start(self, event: JSONObject) -> None:
+        self._start(event, "reasoning", ("subagentRunId",))
+
+    def _start(self, event: JSONObject, role: str, members: tuple[str, ...]) -> None:
+        """Open a message at the end, or go on with the one that has its id (C36, C37, C42)."""
+        record = self.history.get(event["messageId"])
+        if record is None:
+            record = HeldMessage(event["messageId"], role, members=_some(event, members))
+            record.append("")
+            self._append(record)
+        elif record.role == "activity":
+            self._shared(event, record)
+            return
+        elif record.role != role and ("role" in event or record.role in ("reasoning", "tool")):
+            self._shared(event, record)
+        self._touch(record, event)
+
+    def _content(self, event: JSONObject) -> None:
+        record = self._target(event)
+        if record is not None:
+            record.append(event["delta"])
+            self._touch(record, event)
+
+    def _end(self, event: JSONObject) -> None:
+        record = self._target(event)
+        if record is not None:
+            self._touch(record, event)
+
+    def _target(self, event: JSONObject) -> HeldMessage | None:
+        """Find the message that streamed text goes into; a snapshot may have taken it away (C48)."""
+        record = self.history.get(event["messageId"])
+        if record is None:
+            self._lost(event, f"the message {quoted(event['messageId'])} is not held")
+            return None
+        if record.role == "activity":
+            self._lost(event, f"the message {quoted(event['messageId'])} is an activity")
+            return None
+        return record
+
+    # -- tool calls
+
+    def _call_start(self, event: JSONObject) -> None:
+        self._calls.setdefault(event["toolCallId"], False)
+        call = self.history.call(event["toolCallId"])
+        if call is None:
+            owner = self._call_owner(event)
+            call = HeldCall(event["toolCallId"], event["toolCallName"], owner)
+            self.history.add_call(call)
+        elif call.name != event["toolCallName"]:
+            self._renamed(event, call)
+        self._touch_call(call, event)
+
+    def _call_owner(self, event: JSONObject) -> HeldMessage:
+        """Find or make the assistant message that a new call stands in (C39)."""
+        name: str = event["parentMessageId" if "parentMessageId" in event else "toolCallId"]
+        held = self.history.get(name) if "parentMessageId" in event else None
+        if held is not None and held.role == "assistant":
+            return held
+        if held is not None:
+            what = f"is a {held.role} message, no assistant message"
+            message = f"TOOL_CALL_START: its parent {quoted(name)} {what}."
+            remedy = "Name an assistant message, or one that does not exist yet, as parentMessageId."
+            self._warn(Notice("parent_not_assistant", message, remedy))
+            name = event["toolCallId"]
+        return self._append(HeldMessage(name, "assistant", members=_some(event, ("subagentRunId",))))
+
+    def _call_args(self, event: JSONObject) -> None:
+        call = self._held_call(event)
+        if call is not None:
+            call.arguments.deltas.append(event["delta"])
+            self._touch_call(call, event)
+
+    def _call_end(self, event: JSONObject) -> None:
+        call = self._held_call(event)
+        if call is not None:
+            self._touch_call(call, event)
+
+    def _held_call(self, event: JSONObject) -> HeldCall | None:
+        call = self.history.call(event["toolCallId"])
+        if call is None:
+            self._lost(event, f"the tool call {quoted(event['toolCallId'])} is not held")
+        return call
+
+    def _call_result(self, event: JSONObject) -> None:
+        message = {"id": event["messageId"], "role": "tool"}
+        message |= _some(event, ("toolCallId", "content", "subagentRunId", "metadata"))
+        held = self.history.get(event["messageId"])
+        if held is None:
+            self.add_result(message)
+        elif held.role == "tool" and held.members["toolCallId"] == event["toolCallId"]:
+            self._calls[event["toolCallId"]] = True
+            self.history.replace(held, HeldMessage.of(message))  # said again: one result, not two
+        else:
+            self._shared(event, held)
+            self.add_result(message)
+        self.changed[event["messageId"]] = None
+
+    def _renamed(self, event: JSONObject, call: HeldCall) -> None:
+        name = quoted(call.id)
+        message = f"TOOL_CALL_START: the call {name} comes again under another name; it is renamed."
+        self._warn(Notice("call_renamed", message, "Repeat the name, or use another id."))
+        call.name = event["toolCallName"]
+
+    def _touch_call(self, call: HeldCall, event: JSONObject) -> None:
+        _merge(call.members, event)
+        self._touch(call.owner)
+
+    # -- encrypted values
+
+    def _encrypted_value(self, event: JSONObject) -> None:
+        """Store a value on what it names; the last one counts (C43, C44)."""
+        name = event["entityId"]
+        if event["subtype"] == "tool-call":
+            call = self.history.call(name)
+            members, record = (None, None) if call is None else (call.members, call.owner)
+        else:
+            record = self.history.get(name)
+            members = None if record is None or record.role == "activity" else record.members
+        if members is None or record is None:
+            self._unknown_entity(event)
+            return
+        members["encryptedValue"] = event["encryptedValue"]
+        members.pop("encryptedValueType", None)
+        members.update(_some(event, ("encryptedValueType",)))
+        self._touch(record)
+
+    def _unknown_entity(self, event: JSONObject) -> None:
+        noun = "tool call" if event["subtype"] == "tool-call" else "message that can hold one"
+        message = (
+            f"REASONING_ENCRYPTED_VALUE is lost: there is no {noun} {quoted(event['entityId'])}, so the next "
+            f"turn cannot return it."
+        )
+        remedy = "Send the value after the start of the message or tool call it names; a span holds none."
+        self._warn(Notice("unknown_entity", message, remedy))
+
+    # -- activities
+
+    def _activity_snapshot(self, event: JSONObject) -> None:
+        held = self.history.get(event["messageId"])
+        replaces = event.get("replace", True)
+        if held is None:
+            self._append(held := _activity(event, {}))
+        elif replaces:
+            held = self._replace_by_activity(event, held)
+        elif held.role != "activity":
+            return
+        self._touch(held, event)
+
+    def _replace_by_activity(self, event: JSONObject, held: HeldMessage) -> HeldMessage:
+        if held.role != "activity":
+            self._shared(event, held)
+        # Content, type and owner are new, what was learnt about it stays (C51).
+        kept = _some(held.members, ("metadata",)) if held.role == "activity" else {}
+        record = _activity(event, kept)
+        self.history.replace(held, record)
+        return record
+
+    def _activity_delta(self, event: JSONObject) -> None:
+        record = self.history.get(event["messageId"])
+        if record is None or record.document is None:
+            what = "is not held" if record is None else f"is a {record.role} message"
+            self._lost(event, f"the message {quoted(event['messageId'])} {what}")
+            return
+        self._touch(record, event)
+        self._patch_activity(record, record.document, event)
+
+    def _patch_activity(self, record: HeldMessage, document: Document, event: JSONObject) -> None:
+        try:
+            document.patch(event["patch"], only_object=True)
+        except PatchError as fault:
+            self._unpatched(event, str(fault))
+        else:
+            record.members["activityType"] = event["activityType"]
+
+    # -- state
+
+    def _state_snapshot(self, event: JSONObject) -> None:
+        self._state = Document(copy_json(event["snapshot"]))
+
+    def _state_delta(self, event: JSONObject) -> None:
+        try:
+            self._state.patch(event["delta"])
+        except PatchError as fault:
+            self._unpatched(event, str(fault))
+
+    # -- snapshots
+
+    def _messages_snapshot(self, event: JSONObject) -> None:
+        """Bring the messages in line with a snapshot, by id (C47).
+
+        What is held keeps its place. Reasoning and activities that a producer does not track stay, unless
+        the snapshot has any of them: then it tells which there are.
+        """
+        told = {message["id"]: message for message in event["messages"]}
+        kinds = {"other", *(kind_of(message["role"]) for message in event["messages"])}
+        for kind in kinds:
+            for record in self.history.drop_all(kind, told):
+                self.changed[record.id] = None
+        for name in told:
+            held = self.history.get(name)
+            if held is not None:  # a call may have moved to a message that stands before its old one
+                self.history.release_calls(held)
+        for message in told.values():
+            self._restate(HeldMessage.of(message))
+
+    def _restate(self, record: HeldMessage) -> None:
+        held = self.history.get(record.id)
+        if held is None:
+            self.history.append(record)
+        else:
+            self.history.replace(held, record)
+        self.changed[record.id] = None
+
+    # -- small things
+
+    def _append(self, record: HeldMessage) -> HeldMessage:
+        self.history.append(record)
+        return record
+
+    def _touch(self, record: HeldMessage, event: JSONObject | None = None) -> None:
+        """Note that a message has changed, and fold an event's metadata into it (C52)."""
+        if event is not None:
+            _merge(record.members, event)
+        record.touch()
+        self.changed[record.id] = None
+
+    def _shared(self, event: JSONObject, held: HeldMessage) -> None:
+        name = quoted(held.id)
+        message = f"{event['type']} uses the id {name} of a {held.role} message: the two become mixed."
+        self._warn(Notice("shared_id", message, _UNIQUE_IDS))
+
+    def _lost(self, event: JSONObject, why: str) -> None:
+        message = f"{event['type']} has no effect: {why}."
+        remedy = "Send it for something the client holds; a snapshot takes away what it leaves out."
+        self._warn(Notice("unknown_target", message, remedy))
+
+    def _unpatched(self, event: JSONObject, why: str) -> None:
+        what = "state" if event["type"] == "STATE_DELTA" else "activity"
+        message = f"Failed to apply {what} patch: {why}. Nothing of it was applied."
+        remedy = f"Send patches against the {what} as the client holds it; else send a snapshot."
+        self._warn(Notice("patch_failed", message, remedy))
+
+
+def _some(members: JSONObject, names: Iterable[str]) -> JSONObject:
+    return {name: copy_json(members[name]) for name in names if name in members}
+
+
+def _merge(members: JSONObject, event: JSONObject) -> None:
+    """Fold metadata in: per key, the last one counts, nothing recursive (C52)."""
+    if "metadata" in event:
+        members.setdefault("metadata", {}).update(copy_json(event["metadata"]))
+
+
+def _activity(event: JSONObject, kept: JSONObject) -> HeldMessage:
+    members = kept | _some(event, ("activityType", "subagentRunId"))
+    document = Document(copy_json(event["content"]))
+    return HeldMessage(event["messageId"], "activity", document=document, members=members)
+
+
+_HANDLERS: Final[dict[str, Callable[[Reducer, JSONObject], None]]] = {
+    "RUN_STARTED": Reducer._run_started,
+    "RUN_FINISHED": Reducer._run_finished,
+    "RUN_ERROR": Reducer._run_error,
+    "TEXT_MESSAGE_START": Reducer._text_start,
+    "TEXT_MESSAGE_CONTENT": Reducer._content,
+    "TEXT_MESSAGE_END": Reducer._end,
+    "REASONING_MESSAGE_START": Reducer._thought_start,
+    "REASONING_MESSAGE_CONTENT": Reducer._content,
+    "REASONING_MESSAGE_END": Reducer._end,
+    "REASONING_ENCRYPTED_VALUE": Reducer._encrypted_value,
+    "TOOL_CALL_START": Reducer._call_start,
+    "TOOL_CALL_ARGS": Reducer._call_args,
+    "TOOL_CALL_END": Reducer._call_end,
+    "TOOL_CALL_RESULT": Reducer._call_result,
+    "ACTIVITY_SNAPSHOT": Reducer._activity_snapshot,
+    "ACTIVITY_DELTA": Reducer._activity_delta,
+    "STATE_SNAPSHOT": Reducer._state_snapshot,
+    "STATE_DELTA": Reducer._state_delta,
+    "MESSAGES_SNAPSHOT": Reducer._messages_snapshot,
+}
+"""What builds something. Spans, steps, subagents, RAW and CUSTOM build nothing (C13, C38)."""

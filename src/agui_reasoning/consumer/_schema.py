@@ -1,0 +1,291 @@
+"""The described objects of AG-UI 1.1, as a table; tests compare it with the published schema.
+
+A name ends in ``?`` where the field may be absent. Version 1.0 is the same without ``encryptedValueType``,
+which is understood here although 1.0 is what we declare (C44): dropping it would lose it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from agui_reasoning.consumer._schema_types import (
+    ANY,
+    FLAG,
+    OPEN,
+    PRESENT,
+    TEXT,
+    Choice,
+    Const,
+    Either,
+    Obj,
+    SchemaType,
+    Sequence,
+    Tagged,
+    Text,
+    WholeNumber,
+)
+
+__all__ = ["DEFINITIONS", "EVENTS", "MESSAGE", "RUN_AGENT_INPUT", "TOOL_CALL"]
+
+_SAFE = 2**53 - 1
+_COUNT = WholeNumber(0, _SAFE)
+
+
+def _obj(fields: dict[str, SchemaType], *, open: bool = False) -> Obj:  # noqa: A002 -- the field's own name
+    required = frozenset(name for name in fields if not name.endswith("?"))
+    return Obj({name.removesuffix("?"): kind for name, kind in fields.items()}, required, open)
+
+
+def _tagged(by: str, **members: SchemaType) -> Tagged:
+    return Tagged(by, members)
+
+
+# -- fields that many objects share
+
+_ATTRIBUTED: dict[str, SchemaType] = {"subagentRunId?": TEXT}
+_METADATA: dict[str, SchemaType] = {"metadata?": OPEN}
+_SEALED: dict[str, SchemaType] = {"encryptedValue?": TEXT, "encryptedValueType?": TEXT}
+_EVENT: dict[str, SchemaType] = {"timestamp?": WholeNumber(-_SAFE, _SAFE), "rawEvent?": PRESENT, **_METADATA}
+
+# -- content
+
+_SOURCE = _tagged(
+    "type",
+    data=_obj({"type": Const("data"), "value": TEXT, "mimeType": TEXT}),
+    url=_obj({"type": Const("url"), "value": TEXT, "mimeType?": TEXT}),
+    file=_obj({"type": Const("file"), "value": TEXT, "provider?": TEXT, "mimeType?": TEXT}),
+)
+
+
+def _media(kind: str) -> Obj:
+    return _obj({"type": Const(kind), "id?": TEXT, "source": _SOURCE, "metadata?": PRESENT})
+
+
+_PART = _tagged(
+    "type",
+    text=_obj({"type": Const("text"), "id?": TEXT, "text": TEXT, "metadata?": PRESENT}),
+    image=_media("image"),
+    audio=_media("audio"),
+    video=_media("video"),
+    document=_media("document"),
+)
+_CONTENT = Either(Sequence(_PART))
+
+# -- messages
+
+_FUNCTION = _obj({"name": TEXT, "arguments": TEXT})
+TOOL_CALL: Final = _obj(
+    {"id": TEXT, "type": Const("function"), "function": _FUNCTION, **_SEALED, **_METADATA}
+)
+
+
+def _message(role: str, fields: dict[str, SchemaType], *, sealed: bool = True) -> Obj:
+    shared: dict[str, SchemaType] = {"id": TEXT, "role": Const(role), **_METADATA, **_ATTRIBUTED}
+    return _obj(shared | (_SEALED if sealed else {}) | fields)
+
+
+MESSAGE: Final = _tagged(
+    "role",
+    developer=_message("developer", {"name?": TEXT, "content": TEXT}),
+    system=_message("system", {"name?": TEXT, "content": TEXT}),
+    assistant=_message("assistant", {"name?": TEXT, "content?": TEXT, "toolCalls?": Sequence(TOOL_CALL)}),
+    user=_message("user", {"name?": TEXT, "content": _CONTENT}),
+    tool=_message("tool", {"content": _CONTENT, "toolCallId": TEXT, "error?": TEXT}),
+    activity=_message("activity", {"activityType": TEXT, "content": OPEN}, sealed=False),
+    reasoning=_message("reasoning", {"content": TEXT}),
+)
+
+# -- JSON Patch
+
+_POINTER = Text(r"(/([^/~]|~[01])*)*")
+
+
+def _operation(op: str, **fields: SchemaType) -> Obj:
+    return _obj({"op": Const(op), "path": _POINTER, **fields}, open=True)
+
+
+_PATCH = Sequence(
+    _tagged(
+        "op",
+        add=_operation("add", value=ANY),
+        remove=_operation("remove"),
+        replace=_operation("replace", value=ANY),
+        move=_obj({"op": Const("move"), "from": _POINTER, "path": _POINTER}, open=True),
+        copy=_obj({"op": Const("copy"), "from": _POINTER, "path": _POINTER}, open=True),
+        test=_operation("test", value=ANY),
+    )
+)
+
+# -- a run's request
+
+_TOOL = _obj({"name": TEXT, "description": TEXT, "parameters?": PRESENT, **_METADATA})
+_CONTEXT = _obj({"description": TEXT, "value": TEXT})
+_RESUME = _obj(
+    {
+        "interruptId": TEXT,
+        "status": Choice(frozenset({"resolved", "cancelled"})),
+        "payload?": PRESENT,
+        **_METADATA,
+    }
+)
+RUN_AGENT_INPUT: Final = _obj(
+    {
+        "threadId": TEXT,
+        "runId": TEXT,
+        "protocolVersion?": TEXT,
+        "parentRunId?": TEXT,
+        "state?": PRESENT,
+        "messages": Sequence(MESSAGE),
+        "tools?": Sequence(_TOOL),
+        "context?": Sequence(_CONTEXT),
+        "forwardedProps?": PRESENT,
+        "resume?": Sequence(_RESUME),
+    }
+)
+
+# -- a run's end
+
+_INTERRUPT = _obj(
+    {
+        "id": TEXT,
+        "reason": TEXT,
+        "message?": TEXT,
+        "toolCallId?": TEXT,
+        "responseSchema?": OPEN,
+        "expiresAt?": TEXT,
+        **_METADATA,
+        **_ATTRIBUTED,
+    }
+)
+_RUN_OUTCOME = _tagged(
+    "type",
+    success=_obj({"type": Const("success"), "pendingToolCallIds?": Sequence(TEXT)}),
+    interrupt=_obj({"type": Const("interrupt"), "interrupts": Sequence(_INTERRUPT, least=1)}),
+    cancelled=_obj({"type": Const("cancelled")}),
+)
+_SUBAGENT_OUTCOME = _tagged(
+    "type",
+    success=_obj({"type": Const("success")}),
+    suspended=_obj({"type": Const("suspended"), "interruptIds?": Sequence(TEXT)}),
+)
+_USAGE = _obj(
+    {
+        "provider?": TEXT,
+        "model?": TEXT,
+        "inputTokens?": _COUNT,
+        "outputTokens?": _COUNT,
+        "totalTokens?": _COUNT,
+        "reasoningTokens?": _COUNT,
+        "cachedInputTokens?": _COUNT,
+        "cacheWriteInputTokens?": _COUNT,
+    }
+)
+
+# -- events
+
+_TEXT_ROLE = Choice(frozenset({"developer", "system", "assistant", "user"}))
+
+
+def _event(kind: str, fields: dict[str, SchemaType], *, attributed: bool = True) -> Obj:
+    return _obj({"type": Const(kind), **_EVENT, **(_ATTRIBUTED if attributed else {}), **fields})
+
+
+_OF_MESSAGE: dict[str, SchemaType] = {"messageId": TEXT}
+_OF_CALL: dict[str, SchemaType] = {"toolCallId": TEXT}
+_OF_RUN: dict[str, SchemaType] = {"threadId": TEXT, "runId": TEXT}
+_OF_SUBAGENT: dict[str, SchemaType] = {"subagentRunId": TEXT}
+_DELTA: dict[str, SchemaType] = {"delta": TEXT}
+
+_TABLE: dict[str, tuple[dict[str, SchemaType], bool]] = {
+    "TEXT_MESSAGE_START": ({**_OF_MESSAGE, "role?": _TEXT_ROLE, "name?": TEXT}, True),
+    "TEXT_MESSAGE_CONTENT": ({**_OF_MESSAGE, **_DELTA}, True),
+    "TEXT_MESSAGE_END": (_OF_MESSAGE, True),
+    "TEXT_MESSAGE_CHUNK": (
+        {"messageId?": TEXT, "role?": _TEXT_ROLE, "delta?": TEXT, "name?": TEXT},
+        True,
+    ),
+    "TOOL_CALL_START": ({**_OF_CALL, "toolCallName": TEXT, "parentMessageId?": TEXT}, True),
+    "TOOL_CALL_ARGS": ({**_OF_CALL, **_DELTA}, True),
+    "TOOL_CALL_END": (_OF_CALL, True),
+    "TOOL_CALL_CHUNK": (
+        {"toolCallId?": TEXT, "toolCallName?": TEXT, "parentMessageId?": TEXT, "delta?": TEXT},
+        True,
+    ),
+    "TOOL_CALL_RESULT": (
+        {**_OF_MESSAGE, **_OF_CALL, "content": _CONTENT, "role?": Const("tool")},
+        True,
+    ),
+    "STATE_SNAPSHOT": ({"snapshot": ANY}, True),
+    "STATE_DELTA": ({"delta": _PATCH}, True),
+    "MESSAGES_SNAPSHOT": ({"messages": Sequence(MESSAGE)}, False),
+    "ACTIVITY_SNAPSHOT": (
+        {**_OF_MESSAGE, "activityType": TEXT, "content": OPEN, "replace?": FLAG},
+        True,
+    ),
+    "ACTIVITY_DELTA": ({**_OF_MESSAGE, "activityType": TEXT, "patch": _PATCH}, True),
+    "RAW": ({"event": ANY, "source?": TEXT}, True),
+    "CUSTOM": ({"name": TEXT, "value": ANY}, True),
+    "RUN_STARTED": (
+        {**_OF_RUN, "protocolVersion?": TEXT, "parentRunId?": TEXT, "input?": RUN_AGENT_INPUT},
+        False,
+    ),
+    "RUN_FINISHED": (
+        {**_OF_RUN, "result?": PRESENT, "outcome?": _RUN_OUTCOME, "usage?": Sequence(_USAGE)},
+        False,
+    ),
+    "RUN_ERROR": ({"message": TEXT, "code?": TEXT, "usage?": Sequence(_USAGE)}, False),
+    "STEP_STARTED": ({"stepName": TEXT}, True),
+    "STEP_FINISHED": ({"stepName": TEXT}, True),
+    "REASONING_START": (_OF_MESSAGE, True),
+    "REASONING_MESSAGE_START": ({**_OF_MESSAGE, "role": Const("reasoning")}, True),
+    "REASONING_MESSAGE_CONTENT": ({**_OF_MESSAGE, **_DELTA}, True),
+    "REASONING_MESSAGE_END": (_OF_MESSAGE, True),
+    "REASONING_MESSAGE_CHUNK": ({"messageId?": TEXT, "delta?": TEXT}, True),
+    "REASONING_END": (_OF_MESSAGE, True),
+    "REASONING_ENCRYPTED_VALUE": (
+        {
+            "subtype": Choice(frozenset({"tool-call", "message"})),
+            "entityId": TEXT,
+            "encryptedValue": TEXT,
+            "encryptedValueType?": TEXT,
+        },
+        True,
+    ),
+    "SUBAGENT_STARTED": (
+        {
+            **_OF_SUBAGENT,
+            "name": TEXT,
+            "description?": TEXT,
+            "parentSubagentRunId?": TEXT,
+            "parentToolCallId?": TEXT,
+            "parentMessageId?": TEXT,
+        },
+        False,
+    ),
+    "SUBAGENT_FINISHED": ({**_OF_SUBAGENT, "result?": PRESENT, "outcome?": _SUBAGENT_OUTCOME}, False),
+    "SUBAGENT_ERROR": ({**_OF_SUBAGENT, "message": TEXT, "code?": TEXT}, False),
+}
+
+EVENTS: Final[dict[str, Obj]] = {
+    kind: _event(kind, fields, attributed=attributed) for kind, (fields, attributed) in _TABLE.items()
+}
+"""Every event type, with its members."""
+
+DEFINITIONS: Final[dict[str, SchemaType]] = {
+    **{kind.title().replace("_", "") + "Event": obj for kind, obj in EVENTS.items()},
+    "Message": MESSAGE,
+    "ContentPart": _PART,
+    "PartSource": _SOURCE,
+    "ToolCall": TOOL_CALL,
+    "FunctionCall": _FUNCTION,
+    "JsonPatch": _PATCH,
+    "RunAgentInput": RUN_AGENT_INPUT,
+    "Tool": _TOOL,
+    "Context": _CONTEXT,
+    "ResumeEntry": _RESUME,
+    "Interrupt": _INTERRUPT,
+    "RunFinishedOutcome": _RUN_OUTCOME,
+    "SubagentFinishedOutcome": _SUBAGENT_OUTCOME,
+    "TokenUsage": _USAGE,
+}
+"""The published schema's names for what is here."""

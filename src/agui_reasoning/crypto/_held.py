@@ -1,0 +1,316 @@
+"""Where a ring's keys come from: a mapping, text in the environment or a file, or a callable.
+
+What is wrong with keys is given back as an error that is not raised yet: the frame that read them holds
+them, and a traceback would keep that frame.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final, Generic, TypeVar
+
+from agui_reasoning.crypto import _base64url as base64url
+from agui_reasoning.crypto._derive import KEY_BYTES
+from agui_reasoning.crypto._jwe import KID
+from agui_reasoning.crypto._secret import Secret
+from agui_reasoning.errors import ConfigurationError
+
+__all__ = [
+    "FetchedKeys",
+    "HeldKeys",
+    "LookUps",
+    "is_kid",
+    "keys_fetched_by",
+    "keys_in_env",
+    "keys_in_file",
+    "keys_in_mapping",
+    "readable",
+]
+
+MAX_FAILED_LOOK_UPS: Final = 8
+"""So many key ids of one request may turn out to be unknown; its other ids are not asked for then."""
+
+UNKNOWN_FOR_S: Final = 5.0
+"""How long an unknown key id is not asked for again, in seconds."""
+
+_FETCHED: Final = 32
+_UNKNOWN: Final = 1024
+_PLAIN_KID: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
+"""What a callable is asked for unless its ids are listed: no path, no URL, no option of a command."""
+
+_UNSET: Final = "Set it, or pass keys=KeyRing(...) of your own; `agui-reasoning keygen` makes a first key."
+_HINT: Final = "Make a key with `agui-reasoning keygen` or `KeyRing.generate()`."
+
+
+class HeldKeys:
+    """Keys in memory, in order."""
+
+    __slots__ = ("_keys",)
+
+    def __init__(self, keys: Mapping[str, Secret]) -> None:
+        self._keys = dict(keys)
+
+    def get(self, kid: str) -> Secret | None:
+        """The key of this id, if there is one."""
+        return self._keys.get(kid)
+
+    def find(self, kid: str, look_ups: LookUps) -> Secret | None:
+        """The key of an id that a client names."""
+        return self._keys.get(kid)
+
+    def kids(self) -> tuple[str, ...]:
+        """The ids, in the order in which they were given."""
+        return tuple(self._keys)
+
+    def may_be_primary(self, kid: str) -> bool:
+        """Whether the primary key may have this id."""
+        return kid in self._keys
+
+    def forget(self) -> None:
+        """Nothing was fetched, so there is nothing to forget."""
+
+
+V = TypeVar("V")
+
+
+class _Recent(Generic[V]):
+    """Values by key id; beyond a number of them, those that were not used for longest are forgotten."""
+
+    __slots__ = ("_lock", "_most", "_values")
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._values: OrderedDict[str, V] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, kid: str) -> V | None:
+        with self._lock:
+            if kid in self._values:
+                self._values.move_to_end(kid)
+            return self._values.get(kid)
+
+    def put(self, kid: str, value: V) -> None:
+        with self._lock:
+            self._values[kid] = value
+            self._values.move_to_end(kid)
+            if len(self._values) > self._most:
+                self._values.popitem(last=False)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._values.clear()
+
+
+@dataclass(slots=True)
+class LookUps:
+    """How many more look-ups of one request may fail."""
+
+    left: int = MAX_FAILED_LOOK_UPS
+
+
+class FetchedKeys:
+    """Keys that somebody else holds; the last 32 of them are remembered.
+
+    A key id in a token is the client's choice. The callable is asked for the primary one and those that are
+    listed; where there is no list, also for others that look like ids, until a few of the same request have
+    failed. In any case it is asked only if the id was not unknown a moment ago.
+    """
+
+    __slots__ = ("_allowed", "_fetch", "_keys", "_now", "_primary", "_unknown")
+
+    def __init__(
+        self,
+        fetch: Callable[[str], bytes],
+        allowed: frozenset[str] | None,
+        primary: str | None,
+        now: Callable[[], float],
+    ) -> None:
+        self._fetch = fetch
+        self._allowed = allowed
+        self._primary = primary
+        self._now = now
+        self._keys: _Recent[Secret] = _Recent(_FETCHED)
+        self._unknown: _Recent[float] = _Recent(_UNKNOWN)
+
+    def get(self, kid: str) -> Secret | None:
+        """The key of this id, or ``None`` where the callable says that there is none.
+
+        Raises:
+            ConfigurationError: What it gave is no key (``bad_key``).
+        """
+        if key := self._keys.get(kid):
+            return key
+        try:
+            fetched = _checked(kid, self._fetch(kid))
+        except LookupError:
+            return None
+        if isinstance(fetched, ConfigurationError):
+            raise fetched
+        if fetched is not None:
+            self._keys.put(kid, fetched)
+        return fetched
+
+    def find(self, kid: str, look_ups: LookUps) -> Secret | None:
+        """The key of an id that a client names, or ``None``, perhaps without asking.
+
+        Raises:
+            ConfigurationError: What the callable gave is no key (``bad_key``).
+        """
+        if key := self._keys.get(kid):
+            return key
+        if self._was_unknown(kid):
+            return None
+        if kid == self._primary or self._allowed is not None:
+            return self._remembering(kid) if self._is_listed(kid) else None
+        if look_ups.left <= 0 or _PLAIN_KID.fullmatch(kid) is None:
+            return None
+        look_ups.left -= 1
+        key = self._remembering(kid)
+        if key is not None:
+            look_ups.left += 1
+        return key
+
+    def kids(self) -> tuple[str, ...]:
+        """Nobody knows them all."""
+        return ()
+
+    def may_be_primary(self, kid: str) -> bool:
+        """Whether the primary key may have this id."""
+        return is_kid(kid) and self._is_listed(kid)
+
+    def forget(self) -> None:
+        """Ask for every key again."""
+        self._keys.clear()
+        self._unknown.clear()
+
+    def _is_listed(self, kid: str) -> bool:
+        return self._allowed is None or kid in self._allowed
+
+    def _remembering(self, kid: str) -> Secret | None:
+        key = self.get(kid)
+        if key is None:
+            self._unknown.put(kid, self._now())
+        return key
+
+    def _was_unknown(self, kid: str) -> bool:
+        since = self._unknown.get(kid)
+        return since is not None and 0 <= self._now() - since < UNKNOWN_FOR_S
+
+
+def is_kid(kid: object) -> bool:
+    """Whether this can be the id of a key."""
+    return isinstance(kid, str) and KID.fullmatch(kid) is not None
+
+
+def keys_in_mapping(keys: Mapping[str, bytes]) -> HeldKeys | ConfigurationError:
+    """Take the keys out of a mapping."""
+    return _held((kid, _checked(kid, key)) for kid, key in keys.items())
+
+
+def keys_fetched_by(
+    fetch: object, kids: Collection[str] | None, primary: str | None, now: Callable[[], float]
+) -> FetchedKeys | ConfigurationError:
+    """Take a callable that fetches keys, and the ids that it may be asked for."""
+    if not callable(fetch):
+        return ConfigurationError(
+            f"Keys are {type(fetch).__name__}, neither a mapping nor a callable.",
+            code="bad_keys",
+            hint="Give {kid: 32 bytes}, or a callable from kid to key.",
+        )
+    if isinstance(kids, str) or not all(map(is_kid, kids or ())):
+        return _bad_kid("An id in kids=")
+    return FetchedKeys(fetch, None if kids is None else frozenset(kids), primary, now)
+
+
+def keys_in_env(name: str) -> HeldKeys | ConfigurationError:
+    """Read the keys in a variable of the environment."""
+    if not os.environ.get(name, "").strip():
+        return _no_keys(f"The environment variable {name} is not set, or empty.", _UNSET)
+    return _keys_in(os.environ[name], name)
+
+
+def keys_in_file(path: str | os.PathLike[str]) -> HeldKeys | ConfigurationError:
+    """Read the keys in a file."""
+    try:
+        return _keys_in(Path(path).read_bytes().decode("utf-8-sig", "replace"), os.fspath(path))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "its name is not one"
+    return ConfigurationError(
+        f"The keys in {os.fspath(path)} cannot be read: {reason}.",
+        code="unreadable_keys",
+        hint="Give the path of a file that this process may read.",
+    )
+
+
+def readable(path: str | os.PathLike[str]) -> bool:
+    """Whether everybody on this machine may read a file."""
+    return os.name == "posix" and bool(Path(path).stat().st_mode & stat.S_IROTH)
+
+
+def _keys_in(text: str, where: str) -> HeldKeys | ConfigurationError:
+    entries = [entry.strip() for entry in re.split(r"[,\n]", text)]
+    numbered = enumerate(filter(None, entries), start=1)
+    return _held((_entry(entry, number, where) for number, entry in numbered), where)
+
+
+def _entry(entry: str, number: int, where: str) -> tuple[str, Secret | ConfigurationError]:
+    kid, _, text = entry.partition(":")
+    key = base64url.decode(text)
+    # Not even the id is told: whoever leaves it out has the key in its place.
+    if not is_kid(kid) or key is None or len(key) != KEY_BYTES:
+        return kid, ConfigurationError(
+            f"Key {number} in {where} is not `kid:key` with {KEY_BYTES} bytes in base64url, unpadded.",
+            code="bad_key",
+            hint=_HINT,
+        )
+    return kid, Secret(key)
+
+
+def _held(
+    pairs: Iterable[tuple[str, Secret | ConfigurationError | None]], where: str = "the ring"
+) -> HeldKeys | ConfigurationError:
+    keys: dict[str, Secret] = {}
+    for kid, key in pairs:
+        if isinstance(key, ConfigurationError):
+            return key
+        if kid in keys:
+            return _bad_key(kid, "it is there twice", "Remove one of the two.")
+        if key is None:
+            return _bad_key(kid, "there is none")
+        keys[kid] = key
+    return HeldKeys(keys) if keys else _no_keys(f"There is no key in {where}.")
+
+
+def _checked(kid: Any, key: Any) -> Secret | ConfigurationError | None:
+    if not is_kid(kid):
+        return _bad_kid("The id of a key")
+    if key is None:
+        return None
+    if not isinstance(key, bytes | bytearray):
+        return _bad_key(kid, f"it is {type(key).__name__}, not bytes")
+    if len(key) != KEY_BYTES:
+        return _bad_key(kid, f"it has {len(key)} bytes, not {KEY_BYTES}")
+    return Secret(bytes(key))
+
+
+def _bad_kid(what: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{what} is not 1 to 64 visible ASCII characters without comma and colon.",
+        code="bad_kid",
+        hint="Use something short, such as a date.",
+    )
+
+
+def _bad_key(kid: str, problem: str, hint: str = _HINT) -> ConfigurationError:
+    return ConfigurationError(f"Key {kid} cannot be used: {problem}.", code="bad_key", hint=hint)
+
+
+def _no_keys(problem: str, hint: str = _HINT) -> ConfigurationError:
+    return ConfigurationError(problem, code="no_keys", hint=hint)

@@ -1,0 +1,182 @@
+"""JWE compact serialisation (RFC 7516) of the one kind that is written here.
+
+``alg`` is ``dir``, ``enc`` is ``A256GCM``, nothing is compressed, and the second segment is empty. Whatever
+else is possible in JOSE is refused before a key is looked at. Reading gives ``None`` and never says why:
+what could be told apart would help whoever forges tokens.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from agui_reasoning._strict_json import dump
+from agui_reasoning.crypto import _base64url as base64url
+from agui_reasoning.crypto._secret import Secret
+
+__all__ = [
+    "KID",
+    "MAX_EXPIRY",
+    "MAX_PLAINTEXT_BYTES",
+    "MAX_TOKEN_CHARS",
+    "NONCE_BYTES",
+    "Header",
+    "Token",
+    "claims_type",
+    "header_of",
+    "read_header",
+    "read_token",
+    "seal",
+    "unseal",
+    "write_header",
+]
+
+MAX_TOKEN_CHARS: Final = 16_777_216
+"""A longer text is refused before anything is done with it."""
+
+MAX_PLAINTEXT_BYTES: Final = 12_000_000
+"""What fits into a token, padding included."""
+
+MAX_EXPIRY: Final = 2**53 - 1
+"""The largest integer that every JSON reader takes exactly."""
+
+KID: Final = re.compile(r"[!-+\--9;-~]{1,64}")
+"""A key id: visible ASCII without comma and colon, which separate keys where they are written down."""
+
+NONCE_BYTES: Final = 12
+_TAG_BYTES: Final = 16
+_MAX_HEADER_CHARS: Final = 1024
+_MAC: Final = re.compile(r"[A-Za-z0-9_-]{43}")
+_TYPE: Final = "agui-reasoning+jwe"
+_FIXED: Final = {"alg": "dir", "enc": "A256GCM", "typ": _TYPE}
+_MEMBERS: Final = frozenset({*_FIXED, "kid", "exp", "entity"})
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What differs from one protected header to the next.
+
+    Attributes:
+        kid: The id of the ring key.
+        exp: Seconds since 1970 from which on the token is no longer accepted; ``None`` is never.
+        entity: The MAC of the entity the token is bound to; ``None`` where it is bound to none.
+    """
+
+    kid: str
+    exp: int | None = None
+    entity: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token taken apart.
+
+    Attributes:
+        protected: The first segment, as it stands in the token: the associated data.
+        header: What it says.
+        nonce: 12 bytes.
+        sealed: Ciphertext and tag.
+    """
+
+    protected: str
+    header: Header
+    nonce: bytes
+    sealed: bytes
+
+
+def write_header(header: Header) -> str:
+    """Write a protected header as the first segment of a token."""
+    members: dict[str, Any] = {"alg": "dir", "enc": "A256GCM", "kid": header.kid, "typ": _TYPE}
+    if header.exp is not None:
+        members["exp"] = header.exp
+    if header.entity is not None:
+        members["entity"] = header.entity
+    return base64url.encode(dump(members).encode())
+
+
+def read_header(segment: str) -> Header | None:
+    """Read a first segment, whichever library wrote it; ``None`` unless it says what ours do and no more."""
+    members = _members(segment)
+    if members is None or not members.keys() <= _MEMBERS:
+        return None
+    if any(members.get(name) != value for name, value in _FIXED.items()):
+        return None
+    kid, exp, entity = (members.get(name) for name in ("kid", "exp", "entity"))
+    known = (
+        isinstance(kid, str)
+        and KID.fullmatch(kid) is not None
+        and ("exp" not in members or _is_expiry(exp))
+        and ("entity" not in members or (isinstance(entity, str) and _MAC.fullmatch(entity) is not None))
+    )
+    return Header(str(kid), exp, entity) if known else None
+
+
+def claims_type(text: str) -> bool:
+    """Whether a text begins with a protected header of our type, whatever else it says."""
+    members = _members(header_of(text))
+    return members is not None and members.get("typ") == _TYPE
+
+
+def header_of(text: str) -> str:
+    """The first segment of what may be a token, without a copy of the rest; empty when it is none."""
+    end = text.find(".", 0, _MAX_HEADER_CHARS + 1)
+    return text[: max(end, 0)]
+
+
+def read_token(text: str) -> Token | None:
+    """Take a token apart."""
+    if len(text) > MAX_TOKEN_CHARS or text.count(".") != 4:
+        return None
+    protected, wrapped_key, *rest = text.split(".")
+    header = read_header(protected)
+    if header is None or wrapped_key:
+        return None
+    nonce, ciphertext, tag = map(base64url.decode, rest)
+    if nonce is None or ciphertext is None or tag is None:
+        return None
+    if len(nonce) != NONCE_BYTES or len(tag) != _TAG_BYTES:
+        return None
+    return Token(protected, header, nonce, ciphertext + tag)
+
+
+def seal(cipher: AESGCM, protected: str, nonce: bytes, plaintext: Secret) -> str:
+    """Encrypt under a protected header, and write the token."""
+    sealed = cipher.encrypt(nonce, plaintext.reveal(), protected.encode("ascii"))
+    segments = (nonce, sealed[:-_TAG_BYTES], sealed[-_TAG_BYTES:])
+    return ".".join((protected, "", *map(base64url.encode, segments)))
+
+
+def unseal(cipher: AESGCM, token: Token) -> Secret | None:
+    """Decrypt, or give ``None`` when the tag does not fit."""
+    try:
+        return Secret(cipher.decrypt(token.nonce, token.sealed, token.protected.encode("ascii")))
+    except InvalidTag:
+        return None
+
+
+def _is_expiry(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_EXPIRY
+
+
+def _members(segment: str) -> dict[str, Any] | None:
+    """The members of a JSON object in base64url, none of them twice."""
+    text = base64url.decode(segment) if len(segment) <= _MAX_HEADER_CHARS else None
+    if text is None:
+        return None
+    try:
+        value = json.loads(text.decode(), object_pairs_hook=_distinct)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("duplicate member")
+    return members

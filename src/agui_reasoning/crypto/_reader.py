@@ -1,0 +1,101 @@
+"""Reading the tokens of one request: each key is looked up and derived once.
+
+Which key ids a request names is the client's choice, so few of those that nobody knows are asked for.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from agui_reasoning.crypto._binding import Binding
+from agui_reasoning.crypto._derived import DerivedKeys
+from agui_reasoning.crypto._held import FetchedKeys, HeldKeys, LookUps
+from agui_reasoning.crypto._jwe import Header, read_token, unseal
+from agui_reasoning.crypto._secret import Secret
+
+__all__ = ["TokenReader"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """A ring key, and the cipher of the thread under it."""
+
+    secret: Secret
+    cipher: AESGCM
+
+
+@dataclass(slots=True)
+class TokenReader:
+    """Opens the tokens of one request, all of which belong to one place.
+
+    Attributes:
+        keys: Where the keys come from.
+        stand_in: Takes the place of an unknown key.
+        now: Seconds since 1970.
+        binding: Where the tokens were found.
+        derived: Derives the keys of its thread.
+    """
+
+    keys: HeldKeys | FetchedKeys
+    stand_in: Secret
+    now: Callable[[], float]
+    binding: Binding
+    derived: DerivedKeys
+    _look_ups: LookUps = field(default_factory=LookUps, init=False, repr=False)
+    _ready: dict[str | None, _Key] = field(default_factory=dict, init=False, repr=False)
+    _failed: dict[str, Exception | None] = field(default_factory=dict, init=False, repr=False)
+
+    def open(self, text: str) -> Secret | None:
+        """Open a token. Whatever is wrong with it gives ``None``, and as far as it can in the same time.
+
+        Raises:
+            Exception: What the callable raised that was asked for the key; again for the same key, without
+                asking again.
+        """
+        token = read_token(text) if isinstance(text, str) else None
+        if token is None:
+            return None
+        key = self._key(token.header.kid)
+        plaintext = unseal(key.cipher, token)
+        if plaintext is None or self._is_over(token.header) or not self._fits(token.header, key):
+            return None
+        return plaintext
+
+    def _key(self, kid: str) -> _Key:
+        if kid in self._ready:
+            return self._ready[kid]
+        secret = self._look_up(kid)
+        # An unknown key is treated as a wrong one: the tag does not fit.
+        name = None if secret is None else kid
+        if name not in self._ready:
+            chosen = self.stand_in if secret is None else secret
+            self._ready[name] = _Key(chosen, self.derived.cipher(chosen, self.binding))
+        return self._ready[name]
+
+    def _look_up(self, kid: str) -> Secret | None:
+        """Ask for a key, and for one that is not there only once."""
+        if kid in self._failed:
+            if error := self._failed[kid]:
+                raise error
+            return None
+        try:
+            secret = self.keys.find(kid, self._look_ups)
+        except Exception as error:
+            self._failed[kid] = error
+            raise
+        if secret is None:
+            self._failed[kid] = None
+        return secret
+
+    def _is_over(self, header: Header) -> bool:
+        return header.exp is not None and self.now() >= header.exp
+
+    def _fits(self, header: Header, key: _Key) -> bool:
+        """Whether header and binding name the same entity, or both none."""
+        if header.entity is None or not self.binding.entity_id:
+            return header.entity is None and not self.binding.entity_id
+        return hmac.compare_digest(header.entity, self.derived.entity_mac(key.secret, self.binding))

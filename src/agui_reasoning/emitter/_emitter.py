@@ -1,0 +1,335 @@
+"""The emitter: deltas and parts in, AG-UI events out."""
+
+from __future__ import annotations
+
+import uuid
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, cast, get_args
+
+from ag_ui.core import (
+    BaseEvent,
+    Event,
+    Message,
+    MessagesSnapshotEvent,
+    RunErrorEvent,
+    RunFinishedEvent,
+    RunStartedEvent,
+    ToolCallResultEvent,
+)
+from pydantic import TypeAdapter, ValidationError
+
+from agui_reasoning._envelope import EnvelopeWriter
+from agui_reasoning.audit import OnAudit
+from agui_reasoning.crypto import Binding, KeyRing
+from agui_reasoning.deltas import Delta, ResponseStart, UsageDelta
+from agui_reasoning.deltas._assembler import Assembler
+from agui_reasoning.deltas._fold import deltas_of
+from agui_reasoning.deltas._operations import DELTA_TYPES
+from agui_reasoning.emitter._disclosure import Disclosure, Visibility
+from agui_reasoning.emitter._passthrough import Passthrough
+from agui_reasoning.emitter._redaction import Audience, veiled
+from agui_reasoning.emitter._summaries import Summaries, Summarize, SummaryDue
+from agui_reasoning.emitter._values import Anchors, Values
+from agui_reasoning.emitter._writer import Writer
+from agui_reasoning.emitter.stages import Stage, run_stages
+from agui_reasoning.errors import AGUIReasoningWarning, ConfigurationError, LocalProtocolError
+from agui_reasoning.parts import (
+    PART_TYPES,
+    Origin,
+    Part,
+    ToolCallPart,
+    ToolResultPart,
+    Turn,
+)
+
+__all__ = ["Emitter"]
+
+_EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
+_MODELS = frozenset(get_args(get_args(Event)[0]))
+
+
+def new_uuid() -> str:
+    """A random id."""
+    return str(uuid.uuid4())
+
+
+class Emitter:
+    """Turns what a model produces into correctly paired AG-UI events, without the run frame.
+
+    Whatever comes in, in whatever order, what comes out satisfies the protocol and the official clients.
+
+    Examples:
+        >>> from agui_reasoning.deltas import ReasoningDelta, TextDelta
+        >>> emitter = Emitter()
+        >>> events = emitter.receive(ReasoningDelta("Hm.")) + emitter.receive(TextDelta("Yes."))
+        >>> [event.type.value for event in events + emitter.close()]  # doctest: +NORMALIZE_WHITESPACE
+        ['REASONING_START', 'REASONING_MESSAGE_START', 'REASONING_MESSAGE_CONTENT',
+         'REASONING_MESSAGE_END', 'REASONING_ENCRYPTED_VALUE', 'REASONING_END',
+         'TEXT_MESSAGE_START', 'TEXT_MESSAGE_CONTENT', 'TEXT_MESSAGE_END']
+    """
+
+    def __init__(
+        self,
+        *,
+        api: str | None = None,
+        provider: str | None = None,
+        model: str | None = None,
+        thread_id: str | None = None,
+        visibility: Visibility = "full",
+        keys: KeyRing | None = None,
+        tenant: str = "",
+        ttl_s: int | None = None,
+        pad_to: int = 0,
+        summarize: Summarize | None = None,
+        anchors: Anchors = "required",
+        stages: Sequence[Stage] = (),
+        new_id: Callable[[], str] | None = None,
+        now_ms: Callable[[], int] | None = None,
+        on_warning: Callable[[str], None] | None = None,
+        on_audit: OnAudit | None = None,
+        used_call_ids: Iterable[str] = (),
+        known_messages: Iterable[Message] = (),
+    ) -> None:
+        """Start before the first response.
+
+        Args:
+            api: With ``provider`` and ``model`` the origin of a response that no `ResponseStart` announces.
+            provider: Provider id.
+            model: The model's name.
+            thread_id: The thread; encrypted values are bound to it.
+            visibility: How much of the reasoning is shown: ``"full"``, ``"summary"`` or ``"hidden"``.
+            keys: Encrypts every value, and keeps in it what is not shown.
+            tenant: Whose conversation it is, by your authentication; encrypted values are bound to it.
+            ttl_s: Seconds after which encrypted values no longer open; default is never.
+            pad_to: Pads what is encrypted to a multiple of so many bytes, so that lengths tell less.
+            summarize: In ``"summary"``, makes the text shown for a unit that has no summary of its own.
+            anchors: When a response without reasoning gets an empty reasoning message to carry its values:
+                where the provider requires them back, ``"always"`` or ``"never"``.
+            stages: Event-to-event steps behind the emitter, in order.
+            new_id: Makes ids of messages, spans and calls; default is a random UUID.
+            now_ms: Unix time in milliseconds; without it no event has a timestamp.
+            on_warning: Called with each warning; default is Python's ``warnings``.
+            on_audit: Called with a content-free record of each value that is sent or not kept.
+            used_call_ids: Tool-call ids the thread holds already; a call that repeats one gets a new id.
+            known_messages: What the client has already: a snapshot may show it again.
+
+        Raises:
+            ConfigurationError: Keys without a thread (``keys_without_thread``), or a visibility that does not
+                exist (``unknown_visibility``).
+        """
+        named = any((api, provider, model))
+        self._default = Origin(provider, api, model) if named else None
+        self._assembler = Assembler(self._default)
+        self._warn = on_warning or _warn
+        self._disclosure = Disclosure(visibility, keys is not None)
+        sealer = _sealer(keys, thread_id, tenant, ttl_s, pad_to)
+        self._values = Values(anchors=anchors, sealer=sealer, warn=self._warn, on_audit=on_audit)
+        self._writer = Writer(
+            new_id=new_id or new_uuid,
+            now_ms=now_ms,
+            disclosure=self._disclosure,
+            values=self._values,
+            used_call_ids=used_call_ids,
+        )
+        self._nested: list[Emitter] = []
+        self._summarizes = visibility == "summary"
+        self.summaries = Summaries(summarize, self._warn)
+        self._stages = tuple(stages)
+        self._foreign = Passthrough(new_id or new_uuid)
+        self._known = {message.id: message for message in known_messages}
+        self._told_of_raw = False
+        self._parts = 0
+        self._closed = False
+
+    def nest(self, emitter: Emitter, subagent: str) -> None:
+        """Let another emitter speak for a subagent: its values say so, and its events pass as they are."""
+        emitter._values.subagent = subagent
+        self._nested.append(emitter)
+
+    @property
+    def usage(self) -> tuple[UsageDelta, ...]:
+        """The token counts of each response that reported any."""
+        return tuple(self._assembler.usages)
+
+    @property
+    def finish_reason(self) -> str | None:
+        """Why the last response ended, in the provider's own word."""
+        return self._assembler.finish_reason
+
+    @property
+    def produced(self) -> tuple[Turn | Message, ...]:
+        """The turns that have ended, and the results of the client's and the agent's tools, in order."""
+        return tuple(self._writer.produced)
+
+    @property
+    def pending_calls(self) -> list[ToolCallPart]:
+        """The calls that nobody has answered, but for the provider's own, under the ids the client knows."""
+        return self._writer.pending_calls()
+
+    def receive(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> list[Event]:
+        """Take one delta, part, or event of the application's own; give the events it causes.
+
+        Raises:
+            LocalProtocolError: The emitter is closed (``closed``), the item is not one (``not_an_item``), or
+                it is an event of the run frame (``frame_event``). Nothing has changed.
+            ConfigurationError: What the visibility hides would be lost, and the provider requires it back
+                (``visibility_without_keys``): nothing has changed. Or ``summarize`` is asynchronous
+                (``async_summarize``).
+        """
+        events: list[Any] = self.prepare(item)
+        if self._summarizes:
+            events = [self.summaries.settle(event) for event in events]
+        return self.release(events)
+
+    def prepare(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> list[Event | SummaryDue]:
+        """The first half of `receive`, for shells that await their summaries.
+
+        Returns:
+            Events, and `SummaryDue` where the content of a message comes: replace each by what
+            `Summaries.content` makes of it, and give the list to `release`.
+        """
+        if self._closed:
+            raise LocalProtocolError(
+                f"{type(item).__name__} came after the emitter was closed.",
+                code="closed",
+                hint="Make a new emitter for each run.",
+                state="closed",
+            )
+        if isinstance(item, DELTA_TYPES):
+            return self._apply(item)
+        if isinstance(item, PART_TYPES):
+            return [event for delta in self._deltas(item) for event in self._apply(delta)]
+        return self._pass_on(_event(item))
+
+    def release(self, events: Iterable[Event | None]) -> list[Event]:
+        """The second half of `receive`: send events through the stages; ``None`` is an empty summary."""
+        told: list[Any] = list(events)
+        if self._summarizes:
+            told = [event for event in told if event is not None]
+        return run_stages(self._stages, told) if self._stages else told
+
+    def close(self) -> list[Event]:
+        """The stream ended: end what is open. A second call gives nothing."""
+        return self._end(self._assembler.close)
+
+    def abort(self) -> list[Event]:
+        """The stream was cut: end what is open, and mark it incomplete. A second call gives nothing."""
+        return self._end(self._assembler.abort)
+
+    def _apply(self, delta: Delta) -> list[Event | SummaryDue]:
+        if isinstance(delta, ResponseStart):
+            self._disclosure.check(delta.origin or self._default)
+        elif self._assembler.response is None:
+            self._disclosure.check(self._default)
+        return self._writer.write(self._assembler.receive(delta))
+
+    def _pass_on(self, event: Event) -> list[Event | SummaryDue]:
+        self._foreign.see(event)
+        before: list[Event | SummaryDue] = []
+        if isinstance(event, ToolCallResultEvent) and event.subagent_run_id in (None, self._values.subagent):
+            # The result of the agent's tool ends the response, as a delta of it would.
+            before = self._writer.write(self._assembler.close())
+            self._writer.note_result(event.message_id, event.tool_call_id, event.content)
+        if isinstance(event, MessagesSnapshotEvent) and self._writer.has_reasoned:
+            self._warn(
+                "A MESSAGES_SNAPSHOT after streamed reasoning: some front ends show the reasoning twice, "
+                "others drop it. Send snapshots at the start of a run."
+            )
+        seen = self._disclosure.full or self._is_nested(event)
+        passed = [event] if seen else veiled(event, self._audience)
+        if not passed and not self._told_of_raw:
+            self._told_of_raw = True
+            self._warn(
+                f"With visibility {self._disclosure.visibility!r} {event.type.value} is not passed on."
+            )
+        return [*before, *passed]
+
+    @property
+    def _audience(self) -> Audience:
+        return Audience(self._is_known, self._writer.concealed)
+
+    def _is_known(self, message: Message) -> bool:
+        return self._known.get(message.id) == message
+
+    def _is_nested(self, event: Any) -> bool:
+        """Whether an event is of an emitter that decided already what is shown."""
+        return any(nested._wrote(event) for nested in self._nested)
+
+    def _wrote(self, event: Any) -> bool:
+        names = (getattr(event, name, None) for name in ("message_id", "tool_call_id", "entity_id"))
+        return any(name in self._writer.ids for name in names) or self._is_nested(event)
+
+    def _deltas(self, part: Part) -> Iterable[Delta]:
+        self._parts += 1
+        response = self._assembler.response
+        foreign = part.origin is not None and (response is None or response.origin != part.origin)
+        if foreign and not isinstance(part, ToolResultPart):
+            yield ResponseStart(part.origin)
+        yield from deltas_of(part, f"emitted part {self._parts}")
+
+    def _end(self, how: Callable[[], Any]) -> list[Event]:
+        if self._closed:
+            return []
+        self._closed = True
+        written = self._writer.write(how()) + self._writer.finish() + self._foreign.close()
+        events = [event for due in written if (event := self.summaries.settle(due)) is not None]
+        return run_stages(self._stages, events, close=True)
+
+
+def _sealer(
+    keys: KeyRing | None, thread_id: str | None, tenant: str, ttl_s: int | None, pad_to: int
+) -> EnvelopeWriter | None:
+    if keys is None:
+        return None
+    if thread_id is None:
+        raise ConfigurationError(
+            "There are keys, and nothing says which thread the values belong to.",
+            code="keys_without_thread",
+            hint="Pass thread_id=.",
+        )
+    return EnvelopeWriter(keys, Binding(thread_id, tenant=tenant), ttl_s, pad_to)
+
+
+def _event(item: Any) -> Event:
+    """An event of the application's own, as a model."""
+    if isinstance(item, Mapping) and isinstance(item.get("type"), str):
+        item = _parse(item)
+    elif isinstance(item, BaseEvent) and type(item) not in _MODELS:
+        # What a class is derived from decides what it may show.
+        item = _parse(item, item.model_dump(by_alias=True))
+    if not isinstance(item, BaseEvent) or type(item) is BaseEvent:
+        raise LocalProtocolError(
+            f"{type(item).__name__} is neither a delta, a part nor an event.",
+            code="not_an_item",
+            hint=_wanted(item),
+        )
+    if isinstance(item, RunStartedEvent | RunFinishedEvent | RunErrorEvent):
+        raise LocalProtocolError(
+            f"{item.type.value} belongs to the frame of the run.",
+            code="frame_event",
+            hint="Use `start`, `finish`, `cancel` and `fail` of `Run`; they send it.",
+            event_type=item.type.value,
+        )
+    return cast("Event", item)
+
+
+def _wanted(item: Any) -> str:
+    """What may have been meant."""
+    if isinstance(item, str):
+        return "For a piece of the answer, use TextDelta(...)."
+    if any(hasattr(item, name) for name in ("__aiter__", "__iter__", "__await__", "__aenter__", "__enter__")):
+        return "For a model's stream, yield ModelStream(...) from an agent; for several items, one at a time."
+    return "Feed deltas (agui_reasoning.deltas), parts (agui_reasoning.parts) or AG-UI events."
+
+
+def _parse(item: Any, given: Mapping[str, Any] | None = None) -> object:
+    """The model of an event given as JSON; anything that is none comes back as it is."""
+    try:
+        return _EVENTS.validate_python(item if given is None else given)
+    except ValidationError:
+        return item
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, AGUIReasoningWarning, stacklevel=2)

@@ -1,0 +1,326 @@
+"""Which value goes on which message or call, and when: what the client must give back on the next turn.
+
+Every reasoning message gets a value when it ends. A value names the messages and calls that are new since
+the one before it, so that what is sent stays in proportion to what the provider sent. The last value of a
+response, on its last reasoning message, says everything once: all names, every unit without text, what no
+entity shows, and a copy of what stands on calls and text, because some front ends drop values anywhere else,
+and some keep no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Literal, TypeAlias
+
+from ag_ui.core import Event
+
+from agui_reasoning._envelope import (
+    MAX_ENVELOPE_CHARS,
+    CallRecord,
+    Envelope,
+    EnvelopeWriter,
+    OriginRecord,
+    ResponsePlace,
+    TextRecord,
+    UnitRecord,
+    pack,
+    plain_value,
+)
+from agui_reasoning.audit import OnAudit
+from agui_reasoning.emitter import _events as make
+from agui_reasoning.emitter._audits import audit_records
+from agui_reasoning.emitter._entities import (
+    AssistantMessage,
+    EmittedCall,
+    ReasoningMessage,
+    ResponseState,
+    Sent,
+    Stretch,
+    rest_record,
+)
+from agui_reasoning.providers.echo import rule_for
+
+__all__ = ["Anchors", "OpenAnchor", "Values"]
+
+Anchors: TypeAlias = Literal["required", "always", "never"]
+"""When a response without reasoning gets an empty reasoning message to carry its values."""
+
+Subtype: TypeAlias = Literal["message", "tool-call"]
+
+OpenAnchor: TypeAlias = Callable[[], tuple[str, list[Event]]]
+"""Opens and ends an empty reasoning message; gives its id and the events."""
+
+UnitRecords: TypeAlias = tuple[UnitRecord, ...]
+
+_PLAIN_ROOM = MAX_ENVELOPE_CHARS - 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class _Carrier:
+    """A message or call that carries a value.
+
+    Attributes:
+        opening: The events that make it, if it was made for that.
+    """
+
+    subtype: Subtype
+    id: str
+    opening: tuple[Event, ...] = ()
+
+
+class Values:
+    """Writes the values of one response after the other; each method gives the events to send."""
+
+    def __init__(
+        self,
+        *,
+        anchors: Anchors,
+        sealer: EnvelopeWriter | None,
+        warn: Callable[[str], None],
+        on_audit: OnAudit | None,
+    ) -> None:
+        self._anchors = anchors
+        self._sealer = sealer
+        self._warn = warn
+        self._on_audit = on_audit
+        self.subagent: str | None = None
+        """The run of the subagent that all this belongs to."""
+
+    # -- under way
+
+    def of_reasoning(self, state: ResponseState, message: ReasoningMessage) -> list[Event]:
+        """The value of a reasoning message that ended, or whose unit has changed since."""
+        own = self._own(message)
+        units = (*own, *self._records(message.riders))
+        if not units or (message.sent is not None and own and own[0] in message.sent.units):
+            return []
+        events, sent = self._send(state, _Carrier("message", message.id), units)
+        message.sent = sent or message.sent
+        return events
+
+    def of_text(self, state: ResponseState, message: AssistantMessage) -> list[Event]:
+        """The value of an assistant message that carries any, once it ended. A unit has one carrier."""
+        carried = [unit for unit in message.units if unit.opaque]
+        carried = [unit for unit in carried if state.text_carriers.setdefault(unit, message) is message]
+        units = tuple(record for unit in carried if (record := state.text_record(unit)))
+        if not units or (message.sent is not None and message.sent.units == units):
+            return []
+        events, sent = self._send(state, _Carrier("message", message.id), units)
+        message.sent = sent or message.sent
+        return events
+
+    def of_call(self, state: ResponseState, call: EmittedCall) -> list[Event]:
+        """The value of a call that carries any, once it ended."""
+        record = call.record(sealed=self._sealed) if call.unit.opaque else None
+        if record is None or (call.sent is not None and call.sent.units == (record,)):
+            return []
+        events, sent = self._send(state, _Carrier("tool-call", call.id), (record,))
+        call.sent = sent or call.sent
+        return events
+
+    # -- the end of a response
+
+    def end(self, state: ResponseState, open_anchor: OpenAnchor) -> list[Event]:
+        """What is still to be sent when a response has ended."""
+        events = [*self._late(state), *self._last(state, open_anchor)]
+        if self._on_audit is not None:
+            for record in audit_records(state, self._sealer):
+                self._on_audit(record)
+        return events
+
+    def _late(self, state: ResponseState) -> list[Event]:
+        """What arrived after the value of its entity was sent."""
+        shown = (message for message in state.reasoning[:-1] if message.own and message.sent)
+        events = [e for message in shown for e in self.of_reasoning(state, message)]
+        events += [e for message in state.messages for e in self.of_text(state, message)]
+        return events + [e for call in state.calls.values() for e in self.of_call(state, call)]
+
+    def _last(self, state: ResponseState, open_anchor: OpenAnchor) -> list[Event]:
+        rest = _rest(state)
+        carriers = self._carriers(state, rest, open_anchor)
+        first = next(carriers, None)
+        units = (*self._told_at_the_end(state), *rest)
+        if first is None or (state.reasoning and not units) or _is_said(state, units):
+            return []
+        envelope = self._envelope(state, units, _names(state, (0, 0)))
+        value = self._write(envelope)
+        if value is not None:
+            return [*first.opening, self._note(state, first, envelope, value)]
+        return self._spread(state, envelope, chain([first], carriers))
+
+    def _told_at_the_end(self, state: ResponseState) -> UnitRecords:
+        """What the last reasoning message shows, what was too large when it ended, and what shows nothing."""
+        unsaid = [message for message in state.reasoning[:-1] if message.sent is None]
+        shown = [*state.reasoning[-1:], *unsaid]
+        silent = (stretch for several in state.stretches.values() for stretch in several)
+        own = chain.from_iterable(map(self._own, shown))
+        return (*own, *self._records(stretch for stretch in silent if stretch.message is None))
+
+    def _carriers(
+        self, state: ResponseState, rest: UnitRecords, open_anchor: OpenAnchor
+    ) -> Iterator[_Carrier]:
+        """What may carry the last value, and in order what may carry more if it does not hold everything."""
+        if state.reasoning:
+            yield from (_Carrier("message", message.id) for message in reversed(state.reasoning))
+        elif not self._needs_anchor(state, rest):
+            if not any(map(_is_vital, rest)) or _is_told(state, rest):
+                return
+            yield from _entities(state)
+        while self._anchors != "never":
+            message_id, opening = open_anchor()
+            yield _Carrier("message", message_id, tuple(opening))
+        self._warn(
+            "A response has values that must come back, and anchors='never' leaves nothing to carry "
+            f"what does not fit into {MAX_ENVELOPE_CHARS} characters on its own messages and calls."
+        )
+
+    def _spread(self, state: ResponseState, envelope: Envelope, carriers: Iterable[_Carrier]) -> list[Event]:
+        """Over several values, none of them too large."""
+        shown_by = {
+            (stretch.unit.seq, stretch.number): message.id
+            for message in state.reasoning
+            if (stretch := message.own)
+        }
+        located = tuple(
+            unit.model_copy(update={"message": shown_by[unit.seq, unit.stretch]})
+            if (unit.seq, unit.stretch) in shown_by and unit.sha256
+            else unit
+            for unit in envelope.units
+        )
+        envelope = envelope.model_copy(update={"units": located})
+        said = {message.id: message.sent.units for message in state.reasoning[:-1] if message.sent}
+        offered = ((carrier, said.get(carrier.id, ())) for carrier in carriers)
+        packed, _ = pack(envelope, offered, self._sealer.room if self._sealer else _PLAIN_ROOM)
+        events: list[Event] = []
+        for carrier, one in packed:
+            place = one.response.model_copy(update={"number": state.values})
+            one = one.model_copy(update={"response": place})
+            value = self._write(one)
+            assert value is not None, "what was packed fits"
+            events += [*carrier.opening, self._note(state, carrier, one, value)]
+        return events
+
+    @property
+    def _sealed(self) -> bool:
+        return self._sealer is not None
+
+    def _own(self, message: ReasoningMessage) -> UnitRecords:
+        return self._records([message.own] if message.own else [])
+
+    def _records(self, stretches: Iterable[Stretch]) -> UnitRecords:
+        records = (stretch.record(sealed=self._sealed) for stretch in stretches)
+        return tuple(record for record in records if record is not None)
+
+    def _needs_anchor(self, state: ResponseState, rest: UnitRecords) -> bool:
+        if self._anchors == "always":
+            return bool(state.response.units)
+        if self._anchors == "never" or not any(map(_is_vital, rest)):
+            return False
+        origin = state.response.origin
+        required = origin is not None and rule_for(origin).status == "required"
+        return required or next(_entities(state), None) is None
+
+    # -- one value
+
+    def _send(
+        self, state: ResponseState, carrier: _Carrier, units: UnitRecords
+    ) -> tuple[list[Event], Sent | None]:
+        """Send a value with the names that are new; nothing, for now, where it is too large."""
+        names = _names(state, state.named)
+        envelope = self._envelope(state, units, names)
+        value = self._write(envelope)
+        if value is None:
+            return [], None
+        return [self._note(state, carrier, envelope, value)], Sent(units, *names)
+
+    def _envelope(
+        self, state: ResponseState, units: UnitRecords, names: tuple[tuple[str, ...], tuple[str, ...]]
+    ) -> Envelope:
+        origin = state.response.origin
+        place = ResponsePlace(
+            id=state.id,
+            number=state.values,
+            native_id=state.response.id,
+            after=state.after,
+            messages=names[0],
+            calls=names[1],
+            subagent=self.subagent,
+        )
+        return Envelope(origin=OriginRecord.of(origin) if origin else None, response=place, units=units)
+
+    def _write(self, envelope: Envelope) -> str | None:
+        return self._sealer.write(envelope) if self._sealer else plain_value(envelope)
+
+    def _note(self, state: ResponseState, carrier: _Carrier, envelope: Envelope, value: str) -> Event:
+        """Remember what was said where, and give the event that says it."""
+        state.values += 1
+        state.named = len(state.messages), len(state.call_ids)
+        state.value_chars[carrier.id] = len(value)
+        for unit in envelope.units:
+            state.carriers[unit.seq, unit.stretch] = carrier.id
+        for fragment in envelope.fragments:
+            if fragment.index == 0:
+                state.carriers[fragment.seq, fragment.stretch] = carrier.id
+        return make.encrypted_value(carrier.subtype, carrier.id, value)
+
+
+def _names(state: ResponseState, start: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The messages and calls that came after a number of each."""
+    return tuple(message.id for message in state.messages[start[0] :]), tuple(state.call_ids[start[1] :])
+
+
+def _is_said(state: ResponseState, units: UnitRecords) -> bool:
+    """Whether the last reasoning message says all of it already."""
+    if not state.reasoning:
+        return False
+    return state.reasoning[-1].sent == Sent(units, *_names(state, (0, 0)))
+
+
+def _rest(state: ResponseState) -> UnitRecords:
+    """The records of everything that is not reasoning, if order and entities do not tell it all."""
+    units = state.response.units
+    records = tuple(record for unit in units if (record := rest_record(state, unit)))
+    last = max((unit.seq for unit in state.stretches), default=-1)
+    if any(record.seq < last or _is_hidden(record) for record in records):
+        return records
+    return ()
+
+
+def _entities(state: ResponseState) -> Iterator[_Carrier]:
+    """What the client can see of a response, in order."""
+    for message in state.messages:
+        if message.length:
+            yield _Carrier("message", message.id)
+    for call in state.calls.values():
+        yield _Carrier("tool-call", call.id)
+
+
+# What has no entity of its own to carry it; a value on a text or a call has.
+_BLOCKS = frozenset({"result", "native"})
+
+
+def _is_told(state: ResponseState, rest: Sequence[UnitRecord]) -> bool:
+    """Whether the one thing in the response has its own value, which says it all."""
+    entities: Iterable[Any] = chain(state.messages, state.calls.values())
+    return len(rest) == 1 and any(entity.sent for entity in entities)
+
+
+def _is_vital(record: UnitRecord) -> bool:
+    """Whether a provider may need something of it that is not on the screen.
+
+    That a call is the provider's own is such a thing: nobody else may answer it.
+    """
+    part = record.part
+    return bool(part.opaque) or part.kind in _BLOCKS or (isinstance(part, CallRecord) and part.server)
+
+
+def _is_hidden(record: UnitRecord) -> bool:
+    """Whether the client's messages alone do not tell it all."""
+    part = record.part
+    if not isinstance(part, TextRecord):
+        return True
+    if part.opaque or part.ext or part.status != "complete" or part.text is not None:
+        return True
+    return len(record.spans) != 1 or record.spans[0].start > 0

@@ -1,0 +1,494 @@
+"""Changes of units to events: spans, messages, calls, values, in the order every client accepts.
+
+One handler per change and kind of unit. The writer keeps at most one assistant message open, any number of
+reasoning messages, and one span around a run of reasoning; what opens and closes what is decided here.
+
+The first reasoning of a response opens a message as soon as it is there, which shows that the model thinks.
+As long as that has no text it stays open, and the next unit with text takes it over, unless text or a call
+came between. Every later unit opens a message when it has text to show, and until then rides along with the
+one before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from ag_ui.core import Event, Message, ToolMessage
+
+from agui_reasoning._envelope import ENVELOPE_KEY
+from agui_reasoning.attribution import Shared
+from agui_reasoning.deltas._units import (
+    Answered,
+    Appeared,
+    CallUnit,
+    Change,
+    Ended,
+    Grew,
+    NativeUnit,
+    ReasoningUnit,
+    ResponseBuffer,
+    ResponseEnded,
+    ResponseOpened,
+    ResultUnit,
+    Resumed,
+    TextUnit,
+    UnitBuffer,
+    Valued,
+)
+from agui_reasoning.emitter import _events as make
+from agui_reasoning.emitter._disclosure import Disclosure
+from agui_reasoning.emitter._entities import (
+    AssistantMessage,
+    EmittedCall,
+    ReasoningMessage,
+    ResponseState,
+    Stretch,
+)
+from agui_reasoning.emitter._summaries import SummaryDue
+from agui_reasoning.emitter._values import Values
+from agui_reasoning.parts import CUT_CALL_RESULT, Part, ToolCallPart, ToolResultPart, Turn
+
+__all__ = ["Writer"]
+
+NAMELESS = "unknown"
+"""The tool a call is shown for whose name never came: clients refuse a chunk without one."""
+
+
+class Writer:
+    """Writes the events of one thread of model responses."""
+
+    def __init__(
+        self,
+        *,
+        new_id: Callable[[], str],
+        now_ms: Callable[[], int] | None,
+        disclosure: Disclosure,
+        values: Values,
+        used_call_ids: Iterable[str],
+    ) -> None:
+        self._new_id = new_id
+        self._now_ms = now_ms
+        self._disclosure = disclosure
+        self._shows_all = disclosure.full
+        self._values = values
+        self._out: list[Event | SummaryDue] = []
+        self._span: str | None = None
+        self._leaving = False
+        self._reasoned = False
+        self._speaking: dict[ReasoningUnit, Stretch] = {}
+        self._open: set[ReasoningMessage | Stretch] = set()
+        """What keeps the span open: messages, and where none are shown the reasoning itself."""
+        self._empty: ReasoningMessage | None = None
+        """The first message of the response, while it is open and has no text."""
+        self._claimants: set[Stretch] = set()
+        """What may still give it text after text or a call came, because it was under way before."""
+        self._is_past = False
+        """Text or a call came since it was opened."""
+        self._used_call_ids = set(used_call_ids)
+        self._wire_ids: dict[str, str] = {}
+        self.ids: set[str] = set()
+        """The ids of the messages and calls that were written."""
+        self.concealed: set[str | None] = set()
+        """The ids of calls whose arguments and results are not shown."""
+        self._unanswered: dict[str, tuple[CallUnit, ResponseBuffer]] = {}
+        self._state: ResponseState
+        self._before: str | None = None
+        self.produced: list[Turn | Message] = []
+        """The turns and the results of tools so far, in order."""
+
+    def write(self, changes: Iterable[Change]) -> list[Event | SummaryDue]:
+        """Write the events that changes cause."""
+        for change in changes:
+            _CHANGES[type(change)](self, change)
+        return self._flush()
+
+    def finish(self) -> list[Event | SummaryDue]:
+        """Answer the calls that the client must not run: those that were cut, and the provider's own."""
+        for call_id, (unit, _) in list(self._unanswered.items()):
+            if unit.status == "incomplete":
+                self._answer(call_id, CUT_CALL_RESULT)
+            elif unit.server:
+                self._answer(call_id, "")
+        return self._flush()
+
+    def _answer(self, call_id: str, content: str) -> None:
+        unit, _ = self._unanswered.pop(call_id)
+        message_id = self._new_id()
+        self._out.append(make.call_result(message_id, call_id, content, self._now()))
+        if not unit.server:
+            self.note_result(message_id, call_id, content)
+
+    @property
+    def has_reasoned(self) -> bool:
+        """Whether any reasoning message was sent."""
+        return self._reasoned
+
+    def pending_calls(self) -> list[ToolCallPart]:
+        """The calls that wait for a result of the client's or the agent's, under the client's ids."""
+        return [
+            replace(unit.part(response.origin), id=call_id)
+            for call_id, (unit, response) in self._unanswered.items()
+            if not unit.server and unit.status == "complete"
+        ]
+
+    def _flush(self) -> list[Event | SummaryDue]:
+        out, self._out = self._out, []
+        return out
+
+    def _now(self) -> int | None:
+        return self._now_ms() if self._now_ms else None
+
+    def _hint(self, seq: int | None, **more: Any) -> dict[str, Any]:
+        """Structure for whoever cannot read an envelope; two of three front ends drop it."""
+        place: dict[str, Any] = {"response": self._state.id}
+        if self._disclosure.hidden:
+            return {ENVELOPE_KEY: place}  # no counts of units, and no durations
+        return {ENVELOPE_KEY: place | ({} if seq is None else {"seq": seq}) | more}
+
+    # -- responses
+
+    def _response_opened(self, change: ResponseOpened) -> None:
+        self._state = ResponseState(change.response, self._new_id(), self._before, self._disclosure)
+        self._before = self._state.id
+        self._empty, self._is_past = None, False
+        self._claimants.clear()
+        self._fresh_assistant()
+
+    def _response_ended(self, change: ResponseEnded) -> None:
+        self._end_text()
+        self._leave_span()
+        self._out += self._values.end(self._state, self._open_anchor)
+        self._leave_span()
+        self._note_turn(change.response)
+
+    def _open_anchor(self) -> tuple[str, list[Event]]:
+        """Open an empty reasoning message: the only carrier whose value every front end keeps."""
+        opening: list[Event] = []
+        if self._span is None:
+            self._span = self._new_id()
+            opening.append(make.span_start(self._span, self._now()))
+        self._leaving, self._reasoned = False, True
+        message_id, now = self._new_id(), self._now()
+        self.ids.add(message_id)
+        return message_id, [
+            *opening,
+            make.reasoning_message_start(message_id, self._hint(None), now),
+            make.reasoning_message_end(message_id, None, now),
+        ]
+
+    def _note_turn(self, response: ResponseBuffer) -> None:
+        """Keep the turn as restoring would give it back: its calls under the ids the client knows."""
+        parts = tuple(self._as_seen(unit, unit.part(response.origin)) for unit in response.units)
+        if parts:
+            names = tuple(self._state.seen_as(unit) for unit in response.units)
+            self.produced.append(Turn(parts, response.origin, response.id, names))
+
+    def _as_seen(self, unit: UnitBuffer, part: Part) -> Part:
+        if isinstance(part, ToolCallPart):
+            call = self._state.calls[unit]  # type: ignore[index]
+            if call.id == part.id:
+                return part
+            return replace(part, id=call.id, ext={**(part.ext or {}), "native_id": part.id})
+        if isinstance(part, ToolResultPart):
+            return replace(part, tool_call_id=self._wire_ids.get(part.tool_call_id, part.tool_call_id))
+        return part
+
+    def _answered(self, change: Answered) -> None:
+        message_id, call_id = self._result(change.unit, change.unit.content)
+        self.note_result(message_id, call_id, change.unit.content)
+
+    def note_result(self, message_id: str, call_id: str, content: Any) -> None:
+        """Keep the result of a tool that is not the provider's."""
+        self._unanswered.pop(call_id, None)
+        self.produced.append(ToolMessage(id=message_id, role="tool", content=content, tool_call_id=call_id))
+
+    # -- reasoning
+
+    def _reasoning_appeared(self, unit: ReasoningUnit) -> None:
+        self._state.attributor.reasoning(str(unit.seq))
+        self._begin(unit)
+
+    def _reasoning_resumed(self, unit: ReasoningUnit) -> None:
+        self._begin(unit)
+
+    def _begin(self, unit: ReasoningUnit) -> None:
+        self._end_text()
+        self._fresh_assistant()
+        self._reasoned = True
+        stretch = self._speaking[unit] = self._state.begin(unit)
+        if not self._disclosure.opens_messages:
+            self._enter_span()
+            self._open.add(stretch)
+            stretch.withheld = True
+            return
+        if not self._state.reasoning:
+            self._empty, self._is_past = self._open_message(unit), False
+        stretch.carrier = self._state.reasoning[-1]
+        stretch.carrier.riders[stretch] = None
+        if self._empty is not None and not self._is_past:
+            self._claimants.add(stretch)
+
+    def _open_message(self, unit: ReasoningUnit) -> ReasoningMessage:
+        span_id, now = self._enter_span(), self._now()
+        message = ReasoningMessage(self._new_id(), span_id, now)
+        self.ids.add(message.id)
+        self._open.add(message)
+        self._state.reasoning.append(message)
+        self._out.append(make.reasoning_message_start(message.id, self._hint(unit.seq), now))
+        return message
+
+    def _show(self, stretch: Stretch) -> ReasoningMessage:
+        """The message of a stretch that has something to show."""
+        if stretch.message is not None:
+            return stretch.message
+        message = self._empty
+        if message is None or (self._is_past and stretch not in self._claimants):
+            message = self._open_message(stretch.unit)
+        else:
+            self._empty = None
+        message.own, stretch.message = stretch, message
+        if stretch.carrier is not None:
+            del stretch.carrier.riders[stretch]
+            stretch.carrier = None
+        return message
+
+    def _reasoning_grew(self, unit: ReasoningUnit, change: Grew) -> None:
+        stretch = self._speaking[unit]
+        assert change.segment is not None
+        if not (self._shows_all or self._disclosure.shows(change.segment)):
+            stretch.withhold(change.segment)
+            if not (self._disclosure.hidden or change.text.isspace()):
+                self._show(stretch)  # not the text, but a summary of it when it ends
+            return
+        sent = stretch.add(change.text, change.segment)
+        if sent:
+            self._out.append(make.reasoning_content(self._show(stretch).id, sent))
+
+    def _reasoning_ended(self, unit: ReasoningUnit) -> None:
+        stretch = self._speaking.pop(unit)
+        self._claimants.discard(stretch)
+        self._open.discard(stretch)
+        if stretch.message is not None:
+            self._end_reasoning(stretch.message)
+        elif self._is_past:
+            self._end_empty()
+        if self._leaving:
+            self._leave_span()
+
+    def _end_empty(self) -> None:
+        """End the message that has no text, unless something that is under way may still give it some."""
+        if self._empty is not None and not self._claimants:
+            message, self._empty = self._empty, None
+            self._end_reasoning(message)
+
+    def _end_reasoning(self, message: ReasoningMessage) -> None:
+        self._open.discard(message)
+        own = message.own
+        if own is not None and own.withheld and not own.text.visible:
+            self._out.append(SummaryDue(message.id, own.part(self._state.response.origin)))
+        now = self._now()
+        metadata = None
+        if now is not None and message.started_ms is not None and not self._disclosure.hidden:
+            metadata = self._hint(message.seq, durationMs=max(0, now - message.started_ms))
+        self._out.append(make.reasoning_message_end(message.id, metadata, now))
+        self._out += self._values.of_reasoning(self._state, message)
+
+    def _enter_span(self) -> str:
+        self._leaving = False
+        if self._span is None:
+            self._span = self._new_id()
+            self._out.append(make.span_start(self._span, self._now()))
+        return self._span
+
+    def _leave_span(self) -> None:
+        """End the span, or, while a reasoning message is still open in it, as soon as that ends."""
+        self._is_past = True
+        self._end_empty()
+        if self._span is None:
+            return
+        self._leaving = bool(self._open)
+        if not self._leaving:
+            self._out.append(make.span_end(self._span, self._now()))
+            self._span = None
+
+    # -- text
+
+    def _text_grew(self, unit: TextUnit, change: Grew) -> None:
+        message = self._message
+        if message.open:
+            self._show_text(message, unit, change.text)
+            return
+        self._state.hold(unit, change.text)
+        if change.text.isspace():
+            return
+        self._leave_span()
+        message = self._open_text(unit)
+        held, self._state.held = self._state.held, []
+        self._out.append(make.text_content(message.id, "".join(text for _, text in held)))
+        for holder, text in held:
+            self._state.place(holder, message, len(text))
+
+    def _show_text(self, message: AssistantMessage, unit: TextUnit, text: str) -> None:
+        self._state.place(unit, message, len(text))
+        self._out.append(make.text_content(message.id, text))
+
+    def _open_text(self, unit: TextUnit) -> AssistantMessage:
+        self._fresh_assistant()
+        message = self._message
+        message.open = message.used = True
+        self.ids.add(message.id)
+        self._state.attributor.text()
+        self._out.append(make.text_start(message.id, self._hint(unit.seq), self._now()))
+        return message
+
+    def _end_text(self) -> None:
+        self._state.held.clear()
+        message = self._message
+        if not message.open:
+            return
+        message.open = False
+        self._out.append(make.text_end(message.id, self._now()))
+        self._out += self._values.of_text(self._state, message)
+
+    @property
+    def _message(self) -> AssistantMessage:
+        return self._state.messages[-1]
+
+    def _fresh_assistant(self) -> None:
+        """Name the assistant message that comes next, unless it is named already.
+
+        It is named before it is used so that the envelope of the reasoning before it can name it.
+        """
+        messages = self._state.messages
+        if not messages or messages[-1].used:
+            messages.append(AssistantMessage(self._new_id()))
+
+    # -- calls
+
+    def _call_appeared(self, unit: CallUnit) -> None:
+        self._end_text()
+        self._leave_span()
+        call = self._new_call(unit)
+        self._state.calls[unit] = call
+        self._state.call_ids.append(call.id)
+        self._start_call(call)
+        self._unanswered[call.id] = unit, self._state.response
+
+    def _new_call(self, unit: CallUnit) -> EmittedCall:
+        native_id = unit.key or ""
+        wire_id = native_id
+        if not native_id or native_id in self._used_call_ids:
+            wire_id = self._new_id()
+        self._used_call_ids.add(wire_id)
+        self._wire_ids[native_id] = wire_id
+        parent = self._message
+        parent.used = True
+        owns = self._state.attributor.call(wire_id)
+        after = () if owns is None or isinstance(owns, Shared) else tuple(int(seq) for seq in owns)
+        return EmittedCall(wire_id, unit, parent, owns, after, conceals=not self._disclosure.full)
+
+    def _start_call(self, call: EmittedCall) -> None:
+        self.ids.add(call.id)
+        self._note_concealed(call)
+        metadata = self._hint(call.unit.seq, **self._owned(call))
+        name = call.unit.name or NAMELESS
+        self._out.append(make.call_start(call.id, name, call.parent.id, metadata, self._now()))
+
+    def _owned(self, call: EmittedCall) -> dict[str, Any]:
+        """Which reasoning a call followed, by message id, for whoever shows it."""
+        if isinstance(call.owns, Shared):
+            return {"sharesReasoningOf": call.owns.owner}
+        ids = self._state.reasoning_ids(call.after)
+        return {"reasoning": ids} if ids else {}
+
+    def _call_resumed(self, unit: CallUnit) -> None:
+        self._end_text()
+        self._leave_span()
+        self._start_call(self._state.calls[unit])
+
+    def _call_grew(self, unit: CallUnit, change: Grew) -> None:
+        call = self._state.calls[unit]
+        self._note_concealed(call)
+        if not call.concealed:
+            self._out.append(make.call_args(call.id, change.text))
+
+    def _note_concealed(self, call: EmittedCall) -> None:
+        if call.concealed:
+            self.concealed.add(call.id)
+
+    def _call_ended(self, unit: CallUnit) -> None:
+        call = self._state.calls[unit]
+        self._out.append(make.call_end(call.id, self._now()))
+        self._out += self._values.of_call(self._state, call)
+
+    def _server_result(self, unit: ResultUnit) -> None:
+        self._end_text()
+        self._leave_span()
+        self._state.attributor.result()
+        message_id, call_id = self._result(unit, unit.content if self._disclosure.full else "")
+        self._state.results[unit] = (message_id, call_id)
+        # What comes now follows the result: another message, or the client would put it before.
+        self._fresh_assistant()
+
+    def _result(self, unit: ResultUnit, content: str) -> tuple[str, str]:
+        call_id = self._wire_ids.get(unit.call_id, unit.call_id)
+        message_id = self._new_id()
+        self._unanswered.pop(call_id, None)
+        self._out.append(make.call_result(message_id, call_id, content, self._now()))
+        return message_id, call_id
+
+
+def _appeared(writer: Writer, change: Appeared) -> None:
+    _APPEARED[type(change.unit)](writer, change.unit)
+
+
+def _resumed(writer: Writer, change: Resumed) -> None:
+    _RESUMED[type(change.unit)](writer, change.unit)
+
+
+def _grew(writer: Writer, change: Grew) -> None:
+    _GREW[type(change.unit)](writer, change.unit, change)
+
+
+def _ended(writer: Writer, change: Ended) -> None:
+    _ENDED[type(change.unit)](writer, change.unit)
+
+
+def _nothing(writer: Writer, unit: UnitBuffer) -> None:
+    """A text message ends when something else follows; a value that is late goes out with the response."""
+
+
+_CHANGES: dict[type, Callable[[Writer, Any], None]] = {
+    ResponseOpened: Writer._response_opened,
+    Appeared: _appeared,
+    Grew: _grew,
+    Resumed: _resumed,
+    Valued: _nothing,
+    Ended: _ended,
+    ResponseEnded: Writer._response_ended,
+    Answered: Writer._answered,
+}
+_APPEARED: dict[type, Callable[[Writer, Any], None]] = {
+    ReasoningUnit: Writer._reasoning_appeared,
+    TextUnit: _nothing,
+    CallUnit: Writer._call_appeared,
+    ResultUnit: Writer._server_result,
+    NativeUnit: _nothing,
+}
+_RESUMED: dict[type, Callable[[Writer, Any], None]] = {
+    ReasoningUnit: Writer._reasoning_resumed,
+    TextUnit: _nothing,
+    CallUnit: Writer._call_resumed,
+}
+_GREW: dict[type, Callable[[Writer, Any, Grew], None]] = {
+    ReasoningUnit: Writer._reasoning_grew,
+    TextUnit: Writer._text_grew,
+    CallUnit: Writer._call_grew,
+}
+_ENDED: dict[type, Callable[[Writer, Any], None]] = {
+    ReasoningUnit: Writer._reasoning_ended,
+    TextUnit: _nothing,
+    CallUnit: Writer._call_ended,
+}

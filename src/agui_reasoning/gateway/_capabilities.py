@@ -1,0 +1,56 @@
+"""What a gateway says of itself: AG-UI's `AgentCapabilities`."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Final
+
+from ag_ui.core import (
+    AgentCapabilities,
+    IdentityCapabilities,
+    ReasoningCapabilities,
+    ToolsCapabilities,
+    TransportCapabilities,
+)
+
+from agui_reasoning.emitter._disclosure import Visibility
+from agui_reasoning.gateway._upstream import Upstream
+
+__all__ = ["capabilities"]
+
+_PACKAGE: Final = "agui-reasoning"
+
+
+def capabilities(
+    upstream: Upstream, *, visibility: Visibility = "full", encrypted: bool = False
+) -> AgentCapabilities:
+    """Tell what a client can expect of a gateway; what nobody knows is left out.
+
+    Args:
+        upstream: Who answers.
+        visibility: What of the reasoning is shown.
+        encrypted: What is not shown comes encrypted, because the gateway has keys.
+
+    Examples:
+        >>> from agui_reasoning.gateway import ReplayUpstream
+        >>> capabilities(ReplayUpstream()).reasoning
+        ReasoningCapabilities(supported=True, streaming=True, encrypted=False)
+    """
+    return AgentCapabilities(
+        identity=IdentityCapabilities(name=upstream.name, type=_PACKAGE, version=version(_PACKAGE)),
+        transport=TransportCapabilities(streaming=True),
+        tools=ToolsCapabilities(supported=True, client_provided=True) if upstream.live else None,
+        reasoning=_reasoning(upstream.reasons, visibility, encrypted),
+    )
+
+
+def _reasoning(reasons: bool | None, visibility: Visibility, encrypted: bool) -> ReasoningCapabilities:
+    """AG-UI asks whether reasoning is visible, and whether encrypted values come *instead of* it."""
+    if reasons is False:
+        return ReasoningCapabilities(supported=False)
+    return ReasoningCapabilities(
+        supported=False if visibility == "hidden" else reasons,
+        # A summary may be one that is made when the thought is complete.
+        streaming=None if visibility == "summary" else visibility == "full",
+        encrypted=encrypted and visibility != "full",
+    )

@@ -1,0 +1,116 @@
+"""A provider's HTTP API, replayed: for the vendor's own SDK, on this machine and without a key.
+
+Point the SDK at it with ``base_url``: the server's URL for ``anthropic``, the URL and ``/v1`` for ``openai``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from agui_reasoning._strict_json import dump, load
+from agui_reasoning.errors import ConfigurationError
+from agui_reasoning.gateway._provider_rules import Rules
+from agui_reasoning.providers import provider_api, provider_apis
+from agui_reasoning.providers.api import HTTPEndpoint
+from agui_reasoning.scripted._exchange import Exchange, is_whole
+from agui_reasoning.scripted._sequence import choose, sequence
+from agui_reasoning.scripted._transcript import read_request
+from agui_reasoning.wire import MEDIA_TYPE
+
+__all__ = ["provider_app"]
+
+
+def provider_app(
+    exchange: str | Mapping[str, Any],
+    *,
+    delay_s: float = 0.0,
+    on_request: Callable[[dict[str, Any]], None] | None = None,
+) -> Starlette:
+    """Make an application that answers like the provider of an exchange.
+
+    A script plays its whole conversation: what is asked decides which exchange answers, and a request that
+    breaks what the provider demands is refused with status 400: the result of a call that is not there,
+    opaque values that were never given out, a call whose reasoning is missing while the model waits for the
+    call's result.
+
+    Args:
+        exchange: The name of a script (`agui_reasoning.scripted.names`), or a recording, which answers every
+            request. A streamed one answers requests with ``"stream": true``, a whole one all others.
+        delay_s: Seconds to wait before each event.
+        on_request: Called with each request, before it is answered or refused: ``requests.append`` keeps
+            what reached the provider.
+
+    Raises:
+        ConfigurationError: There is no script of that name (``unknown_script``), or the recording is one of
+            an API that is not replayed (``unknown_api``).
+        DecodeError: It is no recording (``bad_recording``).
+    """
+    exchanges = sequence(exchange)
+    api = exchanges[0]["api"]
+    spec = provider_api(api)
+    if spec.http is None or spec.transcript is None:
+        replayed = [known.id for known in provider_apis() if known.http and known.transcript]
+        raise ConfigurationError(
+            f"The API {api!r} is not replayed over HTTP.",
+            code="unknown_api",
+            hint=f"Use an exchange of: {', '.join(replayed)}.",
+        )
+    provider = _Provider(exchanges, spec.http, Rules(exchanges), delay_s, on_request)
+    return Starlette(routes=[Route(spec.http.base + spec.http.path, provider.answer, methods=["POST"])])
+
+
+@dataclass(frozen=True, slots=True)
+class _Provider:
+    exchanges: Sequence[Exchange]
+    http: HTTPEndpoint
+    rules: Rules
+    delay_s: float
+    on_request: Callable[[dict[str, Any]], None] | None
+
+    async def answer(self, request: Request) -> Response:
+        asked = load((await request.body()).decode(errors="replace"))
+        if not isinstance(asked, dict):
+            return _refusal("The body is no JSON object.")
+        if self.on_request is not None:
+            self.on_request(asked)
+        said = read_request(self.exchanges[0]["api"], asked)
+        if fault := self.rules.broken_by(said):
+            return _refusal(fault)
+        exchange = choose(self.exchanges, (entry.speaker for entry in said))
+        whole = is_whole(exchange)
+        if bool(asked.get("stream")) is whole:
+            return _refusal(f"There is a {'whole response' if whole else 'stream'} only.")
+        if whole:
+            return JSONResponse(exchange["response"])
+        return StreamingResponse(self._frames(exchange), media_type=MEDIA_TYPE)
+
+    async def _frames(self, exchange: Exchange) -> AsyncIterator[str]:
+        for event in exchange["events"]:
+            if self.delay_s:
+                await anyio.sleep(self.delay_s)
+            yield _name(self.http, event) + _data(event["data"])
+
+
+def _name(http: HTTPEndpoint, event: Mapping[str, Any]) -> str:
+    if not http.named_events or not isinstance(event["data"], Mapping):
+        return ""
+    return f"event: {event.get('event') or event['data'].get('type')}\n"
+
+
+def _data(data: Any) -> str:
+    """A frame's data; what is no JSON, such as ``[DONE]``, goes as it is."""
+    return f"data: {data if isinstance(data, str) else dump(data)}\n\n"
+
+
+def _refusal(message: str) -> Response:
+    """An error in a form that the SDKs of all three APIs read."""
+    error = {"type": "invalid_request_error", "message": f"replay: {message}"}
+    return JSONResponse({"type": "error", "error": error}, 400)

@@ -1,0 +1,248 @@
+"""A reverse proxy in front of a running agent that still speaks THINKING_*: its clients read REASONING_*.
+
+An agent built on ``ag-ui-protocol`` 0.x cannot share an environment with 1.0, so it is upgraded from outside.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, TypeAlias
+from urllib.parse import urlsplit
+
+import anyio
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from agui_reasoning._strict_json import dump, load
+from agui_reasoning.asgi import ThinkingUpgradeMiddleware
+from agui_reasoning.compat._peers import peer_of
+from agui_reasoning.errors import ConfigurationError, MissingExtraError, RemoteProtocolError
+from agui_reasoning.gateway._body import BODY_TIMEOUT_S, read_body
+from agui_reasoning.gateway._guard import middleware, refusal
+
+try:
+    import httpx2
+except ImportError:
+    raise MissingExtraError("agui_reasoning.gateway._proxy", "client") from None
+
+__all__ = ["create_proxy"]
+
+_RawHeaders: TypeAlias = Iterable[tuple[bytes, bytes]]
+
+_log = logging.getLogger("agui_reasoning")
+
+_CONNECT_S: Final = 10.0
+_MAX_BODY_BYTES: Final = 64 * 1024 * 1024
+_STATUS: Final = {"body_too_large": 413, "body_timeout": 408, "bad_target": 400}
+_IS_IT_UP: Final = "Look whether it runs, and whether --upstream is its address."
+
+# RFC 9110, 7.6.1: these are between two neighbours, and say nothing to whoever comes after.
+_HOP: Final = frozenset(
+    {
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+# Made anew: a compressed event stream could not be read.
+_OF_REQUEST: Final = frozenset({"host", "content-length", "accept-encoding", "expect"})
+_OF_RESPONSE: Final = frozenset({"date", "server"})
+
+
+def create_proxy(
+    upstream: str,
+    *,
+    agent_version: str | None = None,
+    repair: bool = True,
+    keep_title: bool = False,
+    downgrade: str | Callable[[Scope], str | None] | None = None,
+    downgrade_header: str | None = None,
+    allowed_hosts: Sequence[str] = (),
+    max_body_bytes: int = _MAX_BODY_BYTES,
+    body_timeout_s: float = BODY_TIMEOUT_S,
+    transport: httpx2.AsyncBaseTransport | None = None,
+) -> ASGIApp:
+    """Make the application of a proxy.
+
+    Method, path, query, headers and body go to the upstream, and its answer comes back as it is, apart from
+    the events that `ThinkingUpgradeMiddleware` rewrites.
+
+    Args:
+        upstream: The URL in front of which this stands; the path of a request is added to its own.
+        agent_version: The version of ag-ui-protocol that the agent uses. One before 0.1.11 refuses a request
+            whose history has reasoning messages in it, as every second turn then has: they are taken out.
+            Default is to pass bodies on as they come.
+        repair: See `ThinkingUpgradeMiddleware`, as the next three.
+        keep_title: Keep titles as metadata.
+        downgrade: Who gets what an older peer reads.
+        downgrade_header: The header that says so.
+        allowed_hosts: Names the proxy answers to, besides those of this machine and the address it is reached
+            at; "*" is any.
+        max_body_bytes: The largest body of a request that is passed on.
+        body_timeout_s: How long the body of a request may take to come, in seconds.
+        transport: What requests go through; default is the network.
+
+    Raises:
+        ConfigurationError: The URL is none of HTTP (``bad_url``), or a version is unknown (``unknown_peer``).
+    """
+    strips = _is_without_reasoning(agent_version)
+    proxy = _Proxy(_base(upstream), strips, max_body_bytes, body_timeout_s, transport)
+    upgraded = ThinkingUpgradeMiddleware(
+        proxy,
+        repair=repair,
+        keep_title=keep_title,
+        downgrade=downgrade,
+        downgrade_header=downgrade_header,
+    )
+    # Pages of any origin may come this far: whether they are welcome is the agent's to say. Names are checked
+    # here, because the agent does not see them.
+    checks, *_ = middleware(allowed_hosts, ("*",))
+    app: ASGIApp = checks.cls(upgraded, *checks.args, **checks.kwargs)
+    return app
+
+
+class _Proxy:
+    def __init__(
+        self,
+        base: str,
+        strips_reasoning: bool,
+        max_body_bytes: int,
+        body_timeout_s: float,
+        transport: httpx2.AsyncBaseTransport | None,
+    ) -> None:
+        self._base = base
+        self._strips_reasoning = strips_reasoning
+        self._max_body_bytes = max_body_bytes
+        self._body_timeout_s = body_timeout_s
+        self._http = httpx2.AsyncClient(
+            transport=transport,
+            # How long an agent thinks is not ours to limit.
+            timeout=httpx2.Timeout(None, connect=_CONNECT_S),
+            # Nothing idle is kept, so nothing is left to close when the server ends.
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=0),
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        request = Request(scope, receive)
+        try:
+            sent = self._request(request, await self._body(request))
+        except RemoteProtocolError as error:
+            await refusal(_STATUS[error.code], error.code, str(error))(scope, receive, send)
+        except ClientDisconnect:
+            return
+        else:
+            # While the agent has not begun to answer, only this notices that the client has left.
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_watch, receive, tasks.cancel_scope)
+                await self._answer(sent, scope, receive, send)
+                tasks.cancel_scope.cancel()
+
+    # -- there
+
+    async def _body(self, request: Request) -> bytes:
+        body = await read_body(request, self._max_body_bytes, self._body_timeout_s)
+        return _without_reasoning(body) if self._strips_reasoning else body
+
+    def _request(self, request: Request, body: bytes) -> httpx2.Request:
+        headers = [*_end_to_end(request.headers.raw, _OF_REQUEST), (b"accept-encoding", b"identity")]
+        return httpx2.Request(request.method, self._url(request.scope), headers=headers, content=body)
+
+    def _url(self, scope: Scope) -> str:
+        path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
+        if not path.startswith("/"):
+            # Joined to the base, anything else could name another host.
+            raise RemoteProtocolError(
+                "The target of the request is no path.",
+                code="bad_target",
+                hint="Ask this proxy as a server, not as a forward proxy.",
+            )
+        query = scope["query_string"].decode("latin-1")
+        return self._base + ("" if path == "/" else path) + (f"?{query}" if query else "")
+
+    # -- and back
+
+    async def _answer(self, request: httpx2.Request, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            answer = await self._http.send(request, stream=True)
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            message = f"The agent behind this proxy does not answer ({type(error).__name__}). {_IS_IT_UP}"
+            await refusal(502, "upstream_unreachable", message)(scope, receive, send)
+            return
+        try:
+            await _pass_on(answer, send)
+        except OSError:
+            pass  # the client has left, as some servers put it
+        except httpx2.HTTPError as error:
+            # What is not completed is cut off by the server: the client must not take it for an end.
+            _log.warning("The agent behind the proxy broke off its answer (%s).", type(error).__name__)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await answer.aclose()
+
+
+async def _pass_on(answer: httpx2.Response, send: Send) -> None:
+    headers = list(_end_to_end(answer.headers.raw, _OF_RESPONSE))
+    await send({"type": "http.response.start", "status": answer.status_code, "headers": headers})
+    async for piece in answer.aiter_raw():
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _watch(receive: Receive, scope: anyio.CancelScope) -> None:
+    """Wait until the client leaves."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
+
+
+def _end_to_end(headers: _RawHeaders, without: frozenset[str]) -> Iterator[tuple[bytes, bytes]]:
+    """The headers that are for the other end, in lower case."""
+    low = [(name.lower(), value) for name, value in headers]
+    listed = b",".join(value for name, value in low if name == b"connection").decode("latin-1")
+    local = _HOP | without | {name.strip().lower() for name in listed.split(",")}
+    return ((name, value) for name, value in low if name.decode("latin-1") not in local)
+
+
+def _without_reasoning(body: bytes) -> bytes:
+    """A request for an agent that knows no reasoning messages; as it came where there is none."""
+    try:
+        run_input = load(body.decode())
+    except UnicodeDecodeError:
+        return body
+    messages = run_input.get("messages") if isinstance(run_input, dict) else None
+    if not isinstance(messages, list):
+        return body
+    kept = [message for message in messages if not _is_reasoning(message)]
+    return body if len(kept) == len(messages) else dump({**run_input, "messages": kept}).encode()
+
+
+def _is_reasoning(message: object) -> bool:
+    return isinstance(message, dict) and message.get("role") == "reasoning"
+
+
+def _is_without_reasoning(version: str | None) -> bool:
+    return version is not None and peer_of(version).thinking
+
+
+def _base(upstream: str) -> str:
+    try:
+        parts = urlsplit(upstream)
+        known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        known = False
+    if not known or parts.query or parts.fragment:
+        raise ConfigurationError(
+            "The upstream is no URL of an agent.",  # not quoted: there may be a password in it
+            code="bad_url",
+            hint="Give scheme and host, and a path if there is one, such as http://localhost:8000/agent.",
+        )
+    return upstream.rstrip("/")

@@ -1,0 +1,68 @@
+"""Reasoning that a provider sends twice: in two fields, cumulatively, or once more at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["Deduplicator", "shares"]
+
+CLEARLY = 32
+"""From this length on, a delta that begins with everything said so far repeats it."""
+
+VARIED = 8
+"""Different characters that text must have to be told from a ruler of dashes."""
+
+
+class Deduplicator:
+    """What was said so far, so that the repetition of it is not said again.
+
+    Small equal deltas ("ha", "ha") are text. A repetition is taken for one only when it contains the whole
+    text so far and that is long and varied, or when there is another reason to expect one.
+    """
+
+    def __init__(self) -> None:
+        self._said: list[str] = []
+        self._length = 0
+        self._cumulative = False
+
+    def fresh(self, text: str, *, cumulative: bool = False, mirror: bool = False) -> str:
+        """Give the part of ``text`` that is new, and remember it.
+
+        Args:
+            text: What came.
+            cumulative: The provider is known to send all the text so far with every delta.
+            mirror: It comes from another field than the text so far.
+        """
+        new = text[self._length :] if self._repeats(text, cumulative, mirror) else text
+        if new:
+            self._said.append(new)
+            self._length += len(new)
+        return new
+
+    def _repeats(self, text: str, cumulative: bool, mirror: bool) -> bool:
+        # Only a text at least as long as all before is compared, so that the sum of comparisons is linear.
+        if not self._length or len(text) < self._length:
+            return False
+        said = "".join(self._said)
+        self._said = [said]
+        if not text.startswith(said):
+            return False
+        if self._cumulative or mirror or (len(said) >= CLEARLY and len(set(said)) >= VARIED):
+            return True
+        self._cumulative = cumulative and len(text) > len(said) and any(map(str.isalnum, said))
+        return self._cumulative
+
+
+def shares(texts: Sequence[str], fresh: str | None) -> list[str]:
+    """Distribute what is to be said over the entries it came in.
+
+    Args:
+        texts: The text of each entry.
+        fresh: What is new of all of them joined; ``None`` when another field says it.
+    """
+    if fresh is None:
+        return [""] * len(texts)
+    if fresh == "".join(texts):
+        return list(texts)
+    last = max(number for number, text in enumerate(texts) if text)
+    return [fresh if number == last else "" for number in range(len(texts))]

@@ -1,0 +1,16 @@
+"""The next turn: history back into parts, and parts into the provider's next request."""
+
+from agui_reasoning.request._build import REQUEST_API_IDS, ProviderRequest, build_request
+from agui_reasoning.request._erase import erase_reasoning
+from agui_reasoning.request._history import History, ReportEntry
+from agui_reasoning.request._restore import restore
+
+__all__ = [
+    "REQUEST_API_IDS",
+    "History",
+    "ProviderRequest",
+    "ReportEntry",
+    "build_request",
+    "erase_reasoning",
+    "restore",
+]

@@ -1,0 +1,301 @@
+"""A history in the spelling of a provider's next request, and what became of its reasoning."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ag_ui.core import Message, RunAgentInput, Tool
+
+from agui_reasoning._envelope import OnUndecryptable
+from agui_reasoning._strict_json import well_formed
+from agui_reasoning.crypto import KeyRing
+from agui_reasoning.errors import (
+    AGUIReasoningWarning,
+    ConfigurationError,
+    ReasoningLostError,
+    ReasoningLostWarning,
+)
+from agui_reasoning.limits import DEFAULT_LIMITS, Limits
+from agui_reasoning.parts import NativePart, Opaque, Origin, ReasoningPart, RedactedRepr, Turn
+from agui_reasoning.policy import NO_RULE, EchoFlag, EchoRule
+from agui_reasoning.providers import provider_api, provider_apis
+from agui_reasoning.providers.api import ProviderAPI
+from agui_reasoning.providers.echo import rule_for
+from agui_reasoning.providers.encoding import (
+    EchoReport,
+    EchoUnit,
+    EncodingOptions,
+    PlainMessage,
+    ResponseStep,
+)
+from agui_reasoning.request._history import History, ReportEntry
+from agui_reasoning.request._prepare import CallIdSpeller, prepare
+from agui_reasoning.request._restore import restore
+
+__all__ = ["REQUEST_API_IDS", "ProviderRequest", "build_request"]
+
+REQUEST_API_IDS: tuple[str, ...] = tuple(sorted(api.id for api in provider_apis() if api.encoder))
+"""Every API id that requests can be built for."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ProviderRequest(RedactedRepr):
+    """The fields of a request, and what became of the reasoning in the history.
+
+    Attributes:
+        body: The conversation and the tools in the API's own spelling. It splats into the create call of the
+            vendor's SDK, and never holds ``model`` or ``stream``.
+        flags: Request fields the policy recommends, each with its reason. They are in the body only when the
+            caller asked for it.
+        report: One entry per reasoning unit, per call or text that carried a value, per block that goes back
+            verbatim, and per call that was cut: ``echoed``, ``placeholder`` or ``dropped``. A unit is named
+            by the message or call id it was seen under where that is known, else
+            ``<turn id>:<place in the turn>``.
+        lost: The entries of units that the provider requires and that could not be sent.
+    """
+
+    body: dict[str, Any]
+    flags: tuple[EchoFlag, ...] = ()
+    report: tuple[ReportEntry, ...] = ()
+    lost: tuple[ReportEntry, ...] = ()
+
+    _private: ClassVar[frozenset[str]] = frozenset({"body"})
+
+    def raise_for_loss(self) -> None:
+        """Raise when a unit that the provider requires could not be sent.
+
+        Raises:
+            ReasoningLostError: There is one (``reasoning_lost``).
+        """
+        if self.lost:
+            raise ReasoningLostError([(entry.unit, entry.reason) for entry in self.lost])
+
+
+def build_request(
+    api: str,
+    history_or_messages: History | RunAgentInput | Mapping[str, Any] | Iterable[Message | Mapping[str, Any]],
+    *,
+    provider: str | None = None,
+    model: str | None,
+    system: str | None = None,
+    tools: Sequence[Tool | Mapping[str, Any]] = (),
+    store: bool | None = None,
+    previous_response_id: str | None = None,
+    keys: KeyRing | None = None,
+    thread_id: str | None = None,
+    tenant: str = "",
+    accept_plain: bool | None = None,
+    on_undecryptable: OnUndecryptable = "drop",
+    limits: Limits = DEFAULT_LIMITS,
+    apply_flags: bool = False,
+    on_warning: Callable[[str], None] | None = None,
+) -> ProviderRequest:
+    """Write a conversation as a provider's next request.
+
+    Nothing foreign is sent, nothing is dropped silently, and the rules about what must stand beside what hold
+    whatever the history looks like. Calls that were cut are left out with their results; calls that nobody
+    answered get a result that says so.
+
+    Args:
+        api: One of `REQUEST_API_IDS`.
+        history_or_messages: A `History`, or what ``restore`` takes.
+        provider: Who gets the request; default is the vendor of a single-vendor API. Where an API has several
+            and none is named, no reasoning is sent, with a warning.
+        model: The model that gets it; it is not put into the body.
+        system: System text before everything in the history.
+        tools: AG-UI tools are converted; any other mapping passes verbatim, and wins over an AG-UI tool of
+            the same name.
+        store: OpenAI Responses only. ``False``: nothing is on the server, so items need their encrypted
+            content. ``None``: the server's default, which stores.
+        previous_response_id: OpenAI Responses only. The server has the turn of this id and everything before
+            it: only what came after is sent.
+        keys: Opens encrypted values; for messages, as are the next five: see ``restore``.
+        thread_id: The thread of the messages.
+        tenant: Whose conversation it is.
+        accept_plain: Read plain values in spite of the keys.
+        on_undecryptable: What to do about a value that is not authentic.
+        limits: How large the messages may be.
+        apply_flags: Put the recommended request fields into the body, under ``extra_body`` where the vendor's
+            SDK has no such argument.
+        on_warning: Called with each warning; default is Python's ``warnings``.
+
+    Raises:
+        ConfigurationError: The API id is unknown (``unknown_api``), an option belongs to another API
+            (``wrong_option``), no turn has the id (``unknown_response``), there are keys and no thread
+            (``keys_without_thread``), or encrypted values and no keys (``keys_missing``).
+        RemoteProtocolError: The messages are malformed (``bad_input``), or larger than the limits
+            (``too_large``).
+        DecryptionError: A value is not authentic, and ``on_undecryptable`` says so.
+
+    Examples:
+        >>> messages = [{"id": "1", "role": "user", "content": "Hello."}]
+        >>> build_request("anthropic-messages", messages, provider="anthropic", model="claude").body
+        {'messages': [{'role': 'user', 'content': [{'type': 'text', 'text': 'Hello.'}]}]}
+    """
+    spec = _spec(api, store, previous_response_id)
+    reading = {
+        "keys": keys,
+        "thread_id": thread_id,
+        "tenant": tenant,
+        "accept_plain": accept_plain,
+        "on_undecryptable": on_undecryptable,
+        "limits": limits,
+    }
+    history = _history(history_or_messages, reading)
+    items = history.items
+    if previous_response_id is not None:
+        _check_response(items, previous_response_id)
+    target = Origin(provider or spec.vendor, api, model)
+    rule, ledger = rule_for(target), EchoReport()
+    scope = rule.scope_with_flags if apply_flags and rule.scope_with_flags else rule.scope
+    conversation = prepare(
+        items,
+        target=target,
+        rule=rule,
+        scope=scope,
+        ids=CallIdSpeller(spec.call_ids.legal, spec.call_ids.longest),
+        previous_response_id=previous_response_id,
+        ledger=ledger,
+    )
+    how = EncodingOptions(rule, target.provider, model, system, tools, store, ledger)
+    told = {entry.unit: entry.reason for entry in history.report if entry.outcome == "dropped"}
+    _settle(conversation, ledger, told)
+    body = spec.load_encoder()(conversation, how)
+    _note_lost_blocks(conversation, ledger)
+    body |= {} if previous_response_id is None else {"previous_response_id": previous_response_id}
+    body |= {} if store is None else {"store": store}
+    flags = _flags(rule, how)
+    if apply_flags:
+        _apply(body, flags)
+    if target.provider is None:
+        ledger.note(f"No provider was given for {api}: no reasoning is sent back. Pass provider=.")
+    elif rule is NO_RULE and any(verdict.reason == "policy" for _, verdict in ledger.verdicts.values()):
+        ledger.note(
+            f"No row of the echo policy is about the provider {target.provider!r} of {api}: no reasoning is "
+            "sent back. Is the name spelled as in the policy?"
+        )
+    request = _request(well_formed(body), flags, ledger, told)
+    _warn(request, ledger, on_warning)
+    return request
+
+
+def _spec(api: str, store: bool | None, previous_response_id: str | None) -> ProviderAPI:
+    spec = provider_api(api)
+    if spec.encoder is None:
+        raise ConfigurationError(
+            f"Requests for {api} cannot be built; it can only be decoded.",
+            code="unknown_api",
+            hint=f"Use one of: {', '.join(REQUEST_API_IDS)}.",
+        )
+    if not spec.stores and not (store is None and previous_response_id is None):
+        raise ConfigurationError(
+            f"`store` and `previous_response_id` mean nothing to {api}.",
+            code="wrong_option",
+            hint="Leave them out; they belong to openai-responses.",
+        )
+    return spec
+
+
+def _history(given: Any, reading: dict[str, Any]) -> History:
+    if isinstance(given, History):
+        return given
+    return restore(given if isinstance(given, RunAgentInput | Mapping) else list(given), **reading)
+
+
+def _check_response(items: Sequence[Turn | Message], response_id: str) -> None:
+    if all(not isinstance(item, Turn) or item.id != response_id for item in items):
+        raise ConfigurationError(
+            f"No turn of the history has the id {response_id!r}.",
+            code="unknown_response",
+            hint="Leave `previous_response_id` out to send the whole history, or keep the turn in it.",
+        )
+
+
+def _settle(
+    conversation: Iterable[ResponseStep | PlainMessage], ledger: EchoReport, told: Mapping[str, str]
+) -> None:
+    """Enter what was decided before the encoder; what it makes of the rest replaces ``no_place``.
+
+    ``told`` are the reasons why values were refused already when the history was read, by unit.
+    """
+    for step in conversation:
+        if not isinstance(step, ResponseStep):
+            continue
+        for unit in step.units:
+            opaque: tuple[Opaque, ...] = getattr(unit.part, "opaque", ())
+            if unit.apart:
+                ledger.drop(unit, "on_server" if step.on_server else _left_out(unit), minded=False)
+                continue
+            if not opaque and not isinstance(unit.part, ReasoningPart):
+                if unit.name in told and not step.on_server:
+                    ledger.drop(unit, told[unit.name], minded=False)
+                continue
+            ledger.drop(unit, "on_server" if step.on_server else unit.refused or "no_place")
+            if step.on_server:
+                ledger.missed.discard(unit.key)
+
+
+def _left_out(unit: EchoUnit) -> str:
+    """Why a call that was cut, or a block that only its producer reads, is not in a request."""
+    if unit.cut:
+        return "incomplete"
+    return "no_place" if unit.at_home else f"{unit.kin}_origin"
+
+
+def _note_lost_blocks(conversation: Iterable[ResponseStep | PlainMessage], ledger: EchoReport) -> None:
+    """Warn of blocks that were to go back verbatim and are not in the request."""
+    lost = [
+        unit.part.kind
+        for step in conversation
+        if isinstance(step, ResponseStep) and not step.on_server
+        for unit in step.units
+        if isinstance(unit.part, NativePart) and ledger.verdicts[unit.key][1].outcome == "dropped"
+    ]
+    if lost:
+        summed_up = any("compaction" in kind for kind in lost)
+        stands_for = ", and with it the conversation that was compacted" if summed_up else ""
+        ledger.note(
+            f"{len(lost)} block(s) cannot be sent to this target ({', '.join(sorted(set(lost))[:5])}); "
+            f"what they hold is left out{stands_for}."
+        )
+
+
+def _flags(rule: EchoRule, how: EncodingOptions) -> tuple[EchoFlag, ...]:
+    wanted = {"always"} | how.ledger.marks | ({"stateless"} if how.stateless else set())
+    return tuple(flag for flag in rule.flags if flag.when in wanted)
+
+
+def _apply(body: dict[str, Any], flags: Iterable[EchoFlag]) -> None:
+    for flag in flags:
+        place = body.setdefault("extra_body", {}) if flag.extra_body else body
+        place[flag.name] = flag.value
+
+
+def _request(
+    body: dict[str, Any], flags: tuple[EchoFlag, ...], ledger: EchoReport, told: Mapping[str, str]
+) -> ProviderRequest:
+    entries = {
+        key: ReportEntry(name, verdict.outcome, verdict.reason and told.get(name, verdict.reason))
+        for key, (name, verdict) in ledger.verdicts.items()
+    }
+    lost = [entry for key, entry in entries.items() if key in ledger.missed]
+    return ProviderRequest(body, flags, tuple(entries.values()), tuple(lost))
+
+
+def _warn(request: ProviderRequest, ledger: EchoReport, on_warning: Callable[[str], None] | None) -> None:
+    sentences: list[tuple[str, type[Warning]]] = [(note, AGUIReasoningWarning) for note in ledger.notes]
+    if request.lost:
+        reasons = sorted({entry.reason for entry in request.lost})
+        sentence = (
+            f"{len(request.lost)} reasoning unit(s) that the provider requires cannot be sent "
+            f"({', '.join(reasons)}). It may refuse the request; see `report`."
+        )
+        sentences.append((sentence, ReasoningLostWarning))
+    for sentence, category in sentences:
+        if on_warning is not None:
+            on_warning(sentence)
+        else:
+            warnings.warn(sentence, category, stacklevel=3)

@@ -1,0 +1,311 @@
+"""What came back from the client: its messages, indexed, and the envelopes found on them.
+
+Nothing here is trusted. Messages are read as plain data, because front ends leave fields out, add their own
+and rename ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from agui_reasoning._envelope import (
+    CallRecord,
+    Envelope,
+    EnvelopeReader,
+    Fragment,
+    Opened,
+    ReasoningRecord,
+    UnitRecord,
+    joined,
+)
+from agui_reasoning.limits import DEFAULT_LIMITS, Limits
+from agui_reasoning.parts import Origin
+from agui_reasoning.request._intake import HistoryInput, messages_of
+
+__all__ = ["ClientHistory", "Found", "RecordedResponse", "index_history"]
+
+Position: TypeAlias = tuple[int, int]
+"""A position among the messages: the message's, then the call's in it; -1 is the message itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a value says of a unit, or of a stretch of one, and where.
+
+    Attributes:
+        index: The position of the message that carries the value, or whose call does.
+        number: Which of the response's values it is: what a later one says holds.
+        sealed: It was encrypted: what it says holds, whatever the message shows.
+    """
+
+    index: int
+    unit: UnitRecord
+    number: int
+    sealed: bool
+
+
+@dataclass(slots=True)
+class Slices:
+    """A unit that is spread over several values."""
+
+    number: int
+    sealed: bool
+    found: dict[int, tuple[int, Fragment]] = field(default_factory=dict)
+
+    def whole(self) -> Found | None:
+        """The unit, where its first slice is; ``None`` when one is missing."""
+        unit = joined(fragment for _, fragment in self.found.values())
+        return None if unit is None else Found(self.found[0][0], unit, self.number, self.sealed)
+
+
+@dataclass(slots=True)
+class RecordedResponse:
+    """What the values say of one model response, and at which messages they were found.
+
+    Attributes:
+        units: Each unit by its number, and by that of its stretch.
+        slices: Likewise, of units that are too large for one value.
+        torn: Of which of those something is missing, and where the rest was found.
+    """
+
+    id: str
+    found_at: list[int] = field(default_factory=list)
+    origin: Origin | None = None
+    native_id: str | None = None
+    after: str | None = None
+    messages: dict[str, None] = field(default_factory=dict)
+    calls: dict[str, None] = field(default_factory=dict)
+    units: dict[tuple[int, int], Found] = field(default_factory=dict)
+    slices: dict[tuple[int, int], Slices] = field(default_factory=dict)
+    torn: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def learn(self, index: int, envelope: Envelope, *, sealed: bool) -> None:
+        """Take what a value says."""
+        place = envelope.response
+        self.found_at.append(index)
+        self.native_id = self.native_id or place.native_id
+        self.after = self.after or place.after
+        self.origin = self.origin or (envelope.origin.value() if envelope.origin else None)
+        self.messages = _named(self.messages, place.messages)
+        self.calls = _named(self.calls, place.calls)
+        for unit in envelope.units:
+            self._find(Found(index, unit, place.number, sealed))
+        for fragment in envelope.fragments:
+            slices = self.slices.setdefault((fragment.seq, fragment.stretch), Slices(place.number, sealed))
+            slices.found.setdefault(fragment.index, (index, fragment))
+
+    def settle(self) -> None:
+        """Put together what was spread, once every value was read."""
+        for key, slices in self.slices.items():
+            found = slices.whole()
+            if found is None:
+                self.torn[key] = min(index for index, _ in slices.found.values())
+            elif (found.unit.seq, found.unit.stretch) == key:
+                self._find(found)
+
+    def _find(self, found: Found) -> None:
+        # Of two that say the same the first counts: some front ends return a message twice.
+        known = self.units.get((found.unit.seq, found.unit.stretch))
+        if known is None or known.number < found.number:
+            self.units[found.unit.seq, found.unit.stretch] = found
+
+
+def _named(known: dict[str, None], names: tuple[str, ...]) -> dict[str, None]:
+    """All names so far; the last value names all of them in order, the others what was new."""
+    if len(names) > len(known):
+        return dict.fromkeys(names) | known
+    known.update(dict.fromkeys(names))
+    return known
+
+
+@dataclass(slots=True)
+class ClientHistory:
+    """The messages, and where everything is.
+
+    Attributes:
+        by_id: The first message of each id.
+        calls: The first call of each id, by its place.
+        answers: The first result of each call, by its position.
+        foreign: Positions of reasoning messages whose value is not an envelope of ours, or is missing.
+        server_calls: Calls that the provider itself answers.
+        refused: Why the value of a message or call may not be used, by id.
+        sealed: The responses of which an encrypted envelope tells: a plain one tells nothing of them.
+    """
+
+    messages: list[dict[str, Any]]
+    opener: EnvelopeReader
+    subagent: str | None = None
+    by_id: dict[str, int] = field(default_factory=dict)
+    calls: dict[str, Position] = field(default_factory=dict)
+    answers: dict[str, int] = field(default_factory=dict)
+    responses: dict[str, RecordedResponse] = field(default_factory=dict)
+    foreign: list[int] = field(default_factory=list)
+    server_calls: set[str] = field(default_factory=set)
+    refused: dict[str, str] = field(default_factory=dict)
+    opened: dict[int, Opened] = field(default_factory=dict)
+    sealed: set[str] = field(default_factory=set)
+    _calls: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _texts: dict[int, str] = field(default_factory=dict)
+
+    def position(self, message_id: str, role: str) -> int | None:
+        """Where a message is; ``None`` when there is no such message of that role."""
+        index = self.by_id.get(message_id)
+        return index if index is not None and self.messages[index].get("role") == role else None
+
+    def text(self, index: int) -> str:
+        """The text of the message at a position, put together once."""
+        if index not in self._texts:
+            self._texts[index] = message_text(self.messages[index])
+        return self._texts[index]
+
+    def value(self, unit: str) -> str:
+        """The encrypted value of a message or call; empty when it has none."""
+        index = self.by_id.get(unit)
+        entity = self.call(unit) if index is None else self.messages[index]
+        value = (entity or {}).get("encryptedValue")
+        return value if isinstance(value, str) else ""
+
+    def call(self, call_id: str) -> dict[str, Any] | None:
+        """A tool call of an assistant message."""
+        return self._calls.get(call_id)
+
+    def add_call(self, place: Position, call: dict[str, Any]) -> None:
+        """Index a call; the first of an id counts."""
+        call_id = str(call.get("id"))
+        self.calls.setdefault(call_id, place)
+        self._calls.setdefault(call_id, call)
+
+
+def message_text(message: Mapping[str, Any]) -> str:
+    """The text of a message; parts that are no text are left out."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    texts = (part.get("text") for part in content if isinstance(part, dict))
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def calls_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The tool calls of a message."""
+    calls = message.get("toolCalls")
+    return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+
+
+def index_history(
+    given: HistoryInput, opener: EnvelopeReader, subagent: str | None = None, limits: Limits = DEFAULT_LIMITS
+) -> ClientHistory:
+    """Index what came back of one conversation: the run's own, or a subagent's.
+
+    Raises:
+        RemoteProtocolError: See `messages_of`; or the envelopes are too many (``too_large``).
+        ConfigurationError: See `EnvelopeReader.read`, as for the next.
+        DecryptionError: A token does not open, and the opener is to tell.
+    """
+    messages = messages_of(given, limits)
+    own = [message for message in messages if message.get("subagentRunId") == subagent]
+    seen = ClientHistory(own, opener, subagent)
+    _read_values(seen, limits)
+    for index, message in enumerate(seen.messages):
+        seen.by_id.setdefault(str(message.get("id")), index)
+        _LOOK.get(str(message.get("role")), _nothing)(seen, index, message)
+    _settle(seen, limits)
+    return seen
+
+
+def _read_values(seen: ClientHistory, limits: Limits) -> None:
+    """Open every value before any is believed."""
+    spans = 0
+    for entity, value in _values(seen.messages):
+        limits.check("envelopes", len(seen.opened) + 1)
+        opened = seen.opened[id(entity)] = seen.opener.read(value)
+        spans += 0 if opened.envelope is None else sum(map(_spans, opened.envelope.units))
+        limits.check("spans", spans)
+    seen.sealed = {o.envelope.response.id for o in seen.opened.values() if o.sealed and o.envelope}
+
+
+def _values(messages: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], str]]:
+    for message in messages:
+        if message.get("role") in _CARRIERS:
+            for entity in (message, *calls_of(message)):
+                value = entity.get("encryptedValue")
+                if isinstance(value, str) and value:
+                    yield entity, value
+
+
+def _spans(unit: UnitRecord) -> int:
+    """How many stretches of text a unit has."""
+    return len(unit.spans) + len(getattr(unit.part, "segments", ()))
+
+
+def _see_reasoning(seen: ClientHistory, index: int, message: dict[str, Any]) -> None:
+    opened = _open(seen, message)
+    if opened.envelope is None:
+        seen.foreign.append(index)
+    else:
+        _learn(seen, index, opened, opened.envelope)
+
+
+def _see_assistant(seen: ClientHistory, index: int, message: dict[str, Any]) -> None:
+    _learn_beside(seen, index, message)
+    for position, call in enumerate(calls_of(message)):
+        seen.add_call((index, position), call)
+        _learn_beside(seen, index, call)
+
+
+def _learn_beside(seen: ClientHistory, index: int, entity: Mapping[str, Any]) -> None:
+    """Take what the value of an answer or a call says; one of reasoning was moved there."""
+    opened = _open(seen, entity)
+    envelope = opened.envelope
+    if envelope is not None and not any(isinstance(u.part, ReasoningRecord) for u in envelope.units):
+        _learn(seen, index, opened, envelope)
+
+
+def _learn(seen: ClientHistory, index: int, opened: Opened, envelope: Envelope) -> None:
+    key = envelope.response.id
+    seen.responses.setdefault(key, RecordedResponse(key)).learn(index, envelope, sealed=opened.sealed)
+
+
+def _settle(seen: ClientHistory, limits: Limits) -> None:
+    spans = 0
+    for response in seen.responses.values():
+        response.settle()
+        for found in response.units.values():
+            unit = found.unit
+            spans += _spans(unit)
+            limits.check("spans", spans)
+            if isinstance(unit.part, CallRecord) and unit.part.server and unit.id is not None:
+                seen.server_calls.add(unit.id)
+
+
+def _open(seen: ClientHistory, entity: Mapping[str, Any]) -> Opened:
+    opened = seen.opened.get(id(entity), Opened())
+    refused = opened.refused or _misused(seen, opened)
+    if refused:
+        seen.refused[str(entity.get("id"))] = refused
+    return Opened(refused=refused) if refused else opened
+
+
+def _misused(seen: ClientHistory, opened: Opened) -> str:
+    """Why an envelope that can be read may not be used here."""
+    if opened.envelope is None:
+        return ""
+    place = opened.envelope.response
+    if place.subagent != seen.subagent:
+        return "misplaced"
+    return "unauthenticated" if place.id in seen.sealed and not opened.sealed else ""
+
+
+def _see_result(seen: ClientHistory, index: int, message: dict[str, Any]) -> None:
+    seen.answers.setdefault(str(message.get("toolCallId")), index)
+
+
+def _nothing(seen: ClientHistory, index: int, message: dict[str, Any]) -> None:
+    """Other messages are not looked up."""
+
+
+_LOOK = {"reasoning": _see_reasoning, "assistant": _see_assistant, "tool": _see_result}
+_CARRIERS = frozenset({"reasoning", "assistant"})

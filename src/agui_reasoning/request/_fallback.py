@@ -1,0 +1,172 @@
+"""Turns for what has no envelope: by the hint in metadata, else by the order of the messages.
+
+Responses of nothing but text and calls have no envelope, and other producers write values of their own:
+pydantic-ai's JSON is read, and a bare provider string when the caller says whose it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from agui_reasoning._envelope import ENVELOPE_KEY
+from agui_reasoning._strict_json import load
+from agui_reasoning.parts import Opaque, Origin, Part, ReasoningPart, Segment, TextPart, ToolCallPart, Turn
+from agui_reasoning.providers.registry import signature_kinds
+from agui_reasoning.request._client_history import ClientHistory, Position, calls_of, message_text
+from agui_reasoning.request._history import ReportEntry
+
+__all__ = ["fallback_turns"]
+
+# APIs that are not decoded yet, but written by pydantic-ai.
+_PLANNED = {
+    "bedrock": ("bedrock-converse", "anthropic.signature"),
+    "google": ("gemini", "gemini.thought_signature"),
+}
+
+_REDACTED_ID = "redacted_thinking"
+
+_Named: TypeAlias = tuple[Part, str]
+"""A part, and the message or call id it is seen under."""
+
+
+def fallback_turns(
+    seen: ClientHistory,
+    claimed_messages: set[str],
+    claimed_calls: set[str],
+    assume_provider: str | None,
+    report: list[ReportEntry],
+) -> list[tuple[Position, Turn]]:
+    """Make turns of the messages and calls that no envelope claims."""
+    foreign = set(seen.foreign)
+    pending: list[_Named] = []
+    placed: list[tuple[Position, Turn]] = []
+    first = 0
+    for index, message in enumerate(seen.messages):
+        if index in foreign:
+            first = first if pending else index
+            part = _reasoning(message, seen.refused, assume_provider, report)
+            pending.append((part, str(message.get("id"))))
+        elif message.get("role") == "assistant":
+            parts = _unclaimed(message, claimed_messages, claimed_calls)
+            if parts:
+                placed.append(
+                    ((index, _position(message, claimed_messages, claimed_calls)), _turn(pending, parts))
+                )
+                pending = []
+        elif message.get("role") == "user" and pending:
+            placed.append(((first, -1), _turn(pending, [])))
+            pending = []
+    if pending:
+        placed.append(((first, -1), _turn(pending, [])))
+    return _joined(seen, placed)
+
+
+def _turn(reasoning: list[_Named], parts: list[_Named]) -> Turn:
+    origin = next((part.origin for part, _ in reasoning if part.origin), None)
+    named = [*reasoning, *parts]
+    return Turn(tuple(part for part, _ in named), origin, seen=tuple(name for _, name in named))
+
+
+def _unclaimed(message: dict[str, Any], messages: set[str], calls: set[str]) -> list[_Named]:
+    parts: list[_Named] = []
+    text, message_id = message_text(message), str(message.get("id"))
+    if message_id not in messages and text:
+        parts.append((TextPart(text), message_id))
+    for call in calls_of(message):
+        if str(call.get("id")) not in calls:
+            function = call.get("function")
+            function = function if isinstance(function, dict) else {}
+            name, arguments = function.get("name"), function.get("arguments")
+            call_id = str(call.get("id"))
+            parts.append((ToolCallPart(call_id, str(name or ""), str(arguments or "")), call_id))
+    return parts
+
+
+def _position(message: dict[str, Any], messages: set[str], calls: set[str]) -> int:
+    """Where in its message the unclaimed begins: a call that was folded into another's message is later."""
+    if str(message.get("id")) not in messages:
+        return -1
+    return next((n for n, call in enumerate(calls_of(message)) if str(call.get("id")) not in calls), -1)
+
+
+def _joined(seen: ClientHistory, placed: list[tuple[Position, Turn]]) -> list[tuple[Position, Turn]]:
+    """Join neighbours that the hint in their metadata says are one response."""
+    groups: list[list[tuple[Position, Turn]]] = []
+    before: str | None = None
+    for place, turn in placed:
+        response = _hinted(seen.messages[place[0]])
+        if groups and response is not None and response == before:
+            groups[-1].append((place, turn))
+        else:
+            groups.append([(place, turn)])
+        before = response
+    return [(group[0][0], _one_turn([turn for _, turn in group])) for group in groups]
+
+
+def _one_turn(turns: list[Turn]) -> Turn:
+    return Turn(
+        tuple(part for turn in turns for part in turn.parts),
+        next((turn.origin for turn in turns if turn.origin), None),
+        seen=tuple(name for turn in turns for name in turn.seen),
+    )
+
+
+def _hinted(message: Mapping[str, Any]) -> str | None:
+    """The response a message belongs to, by its hint or that of its calls."""
+    for entity in (message, *calls_of(message)):
+        metadata = entity.get("metadata")
+        hint = metadata.get(ENVELOPE_KEY) if isinstance(metadata, dict) else None
+        response = hint.get("response") if isinstance(hint, dict) else None
+        if isinstance(response, str):
+            return response
+    return None
+
+
+def _reasoning(
+    message: dict[str, Any], refused: Mapping[str, str], provider: str | None, report: list[ReportEntry]
+) -> Part:
+    text, value = message_text(message), message.get("encryptedValue")
+    segments = (Segment("text", 0, text),) if text else ()
+    unit = str(message.get("id"))
+    reason = refused.get(unit, "unknown_value" if value else "no_value")
+    usable = isinstance(value, str) and value and unit not in refused
+    part = _foreign_value(segments, str(value), provider) if usable else None
+    if part is not None:
+        report.append(ReportEntry(unit, "restored"))
+        return part
+    # Without a value nobody knows who produced it: it is for people, and never sent back.
+    report.append(ReportEntry(unit, "dropped", reason))
+    return ReasoningPart(segments, status="incomplete")
+
+
+def _foreign_value(segments: tuple[Segment, ...], value: str, provider: str | None) -> ReasoningPart | None:
+    fields = load(value)
+    if isinstance(fields, dict) and isinstance(fields.get("provider_name"), str):
+        return _pydantic_ai(segments, fields)
+    if provider is None or isinstance(fields, dict):
+        return None
+    return _signed(segments, provider, value, None)
+
+
+def _pydantic_ai(segments: tuple[Segment, ...], fields: dict[str, Any]) -> ReasoningPart | None:
+    signature, item_id = fields.get("signature"), fields.get("id")
+    item_id = item_id if isinstance(item_id, str) else None
+    if signature is not None and not isinstance(signature, str):
+        return None
+    return _signed(segments, fields["provider_name"], signature, item_id)
+
+
+def _signed(
+    segments: tuple[Segment, ...], provider: str, value: str | None, item_id: str | None
+) -> ReasoningPart | None:
+    known = signature_kinds().get(provider) or _PLANNED.get(provider)
+    if known is None:
+        return None
+    api, kind = known
+    if item_id == _REDACTED_ID:
+        kind, item_id = "anthropic.redacted_thinking", None
+    opaque = (Opaque(kind, value),) if value else ()
+    if kind.startswith("openai."):
+        segments = tuple(Segment("summary", n, s.text) for n, s in enumerate(segments))
+    return ReasoningPart(segments, opaque, item_id, origin=Origin(provider, api))

@@ -1,0 +1,101 @@
+"""The messages that came back, as plain data: checked for size and for what is looked up in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Never, TypeAlias
+
+from ag_ui.core import RunAgentInput
+from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError
+
+from agui_reasoning.errors import RemoteProtocolError
+from agui_reasoning.limits import Limits
+
+__all__ = ["HistoryInput", "messages_of", "thread_of"]
+
+HistoryInput: TypeAlias = RunAgentInput | Mapping[str, Any] | Iterable[BaseModel | Mapping[str, Any]]
+"""A run input, or its messages, as models or as JSON."""
+
+_NAMES = ("id", "role", "toolCallId", "subagentRunId")
+"""Fields of a message that are looked up: strings, where they are there at all."""
+
+
+def messages_of(given: HistoryInput, limits: Limits) -> list[dict[str, Any]]:
+    """Read the messages.
+
+    Raises:
+        RemoteProtocolError: It is no list of messages, or an id is no string (``bad_input``), or there is
+            more than the limits allow (``too_large``).
+    """
+    plain = _plain(given)
+    messages = plain.get("messages") if isinstance(plain, dict) else plain
+    if isinstance(messages, str | bytes) or not isinstance(messages, Iterable):
+        _refuse(f"{type(messages).__name__} where a list of messages was expected")
+    read: list[dict[str, Any]] = []
+    calls = size = 0
+    for message in map(_plain, messages):
+        if not isinstance(message, dict):
+            _refuse(f"{type(message).__name__} where a message was expected")
+        read.append(message)
+        limits.check("messages", len(read))
+        size = limits.check_json(message, counted=size)
+        calls += _check(message)
+        limits.check("calls", calls)
+    return read
+
+
+def thread_of(given: HistoryInput) -> str | None:
+    """The thread a run input names; ``None`` for a list of messages."""
+    if isinstance(given, RunAgentInput):
+        return given.thread_id
+    thread = given.get("threadId", given.get("thread_id")) if isinstance(given, Mapping) else None
+    return thread if isinstance(thread, str) else None
+
+
+def _plain(value: Any) -> Any:
+    if not isinstance(value, BaseModel):
+        return dict(value) if isinstance(value, Mapping) else value
+    try:
+        return value.model_dump(mode="json", by_alias=True, warnings=False)
+    except (PydanticSerializationError, ValueError, RecursionError):
+        pass  # not raised here: their text may quote the message
+    return _refuse(f"a {type(value).__name__} that no JSON can say")
+
+
+def _check(message: dict[str, Any]) -> int:
+    """Check the fields that are looked up, and count the calls."""
+    for name in _NAMES:
+        _check_string(message, name, name)
+    calls = message.get("toolCalls")
+    for call in _objects(calls, "toolCalls"):
+        _check_string(call, "id", "toolCalls/id")
+        for function in _objects([call["function"]] if call.get("function") else None, "toolCalls/function"):
+            _check_string(function, "name", "toolCalls/function/name")
+            _check_string(function, "arguments", "toolCalls/function/arguments")
+    return len(calls) if calls else 0
+
+
+def _objects(value: Any, place: str) -> Iterator[dict[str, Any]]:
+    if value is None:
+        return
+    if not isinstance(value, list):
+        _refuse(f"{type(value).__name__} at {place}, where a list was expected")
+    for item in value:
+        if not isinstance(item, dict):
+            _refuse(f"{type(item).__name__} at {place}, where an object was expected")
+        yield item
+
+
+def _check_string(source: Mapping[str, Any], name: str, place: str) -> None:
+    value = source.get(name)
+    if value is not None and not isinstance(value, str):
+        _refuse(f"{type(value).__name__} at {place}, where a string was expected")
+
+
+def _refuse(what: str) -> Never:
+    raise RemoteProtocolError(
+        f"The history holds {what}.",
+        code="bad_input",
+        hint="Pass a RunAgentInput, its JSON, or its messages.",
+    )

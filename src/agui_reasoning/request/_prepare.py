@@ -1,0 +1,373 @@
+"""A history made ready for an encoder: results beside their calls, and a verdict on every unit.
+
+What no provider accepts is settled here, the same way for all: a call that was cut is left out with its
+result, a call nobody answered gets an answer that says so, a result without a call is left out. Where that
+would let a request end with the model's own words, the user says something.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import count
+
+from ag_ui.core import DeveloperMessage, Message, SystemMessage, ToolMessage, UserMessage
+
+from agui_reasoning.parts import (
+    CUT_CALL_RESULT,
+    Origin,
+    Part,
+    ReasoningPart,
+    ToolCallPart,
+    ToolResultPart,
+    Turn,
+)
+from agui_reasoning.policy import EchoRule, Kinship, Scope
+from agui_reasoning.providers import provider_apis
+from agui_reasoning.providers.echo import kinship
+from agui_reasoning.providers.encoding import (
+    GO_ON,
+    CallAnswer,
+    EchoReport,
+    EchoUnit,
+    MessageContent,
+    PlainMessage,
+    ResponseStep,
+    in_scope,
+    is_readable,
+)
+
+__all__ = ["CallIdSpeller", "prepare"]
+
+UNANSWERED = "No result: the call was not answered."
+"""What the model reads of a call that nobody answered; the next message tells it why, if anything does."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallIdSpeller:
+    """What an API accepts as the id of a call.
+
+    Attributes:
+        legal: What the whole id must match; anything else is replaced by ``_``.
+        longest: Its longest length.
+    """
+
+    legal: re.Pattern[str] = field(default_factory=lambda: re.compile(r".", re.DOTALL))
+    longest: int = 1024
+
+    def spell(self, name: str) -> str:
+        """The id made legal."""
+        return "".join(c if self.legal.fullmatch(c) else "_" for c in name[: self.longest]) or "call"
+
+
+@dataclass(slots=True)
+class _Names:
+    """The ids of calls in one request: each stands once.
+
+    Attributes:
+        ids: What the API accepts.
+        taken: The ids that are given.
+        numbers: The last number that was tried behind an id.
+    """
+
+    ids: CallIdSpeller
+    taken: set[str] = field(default_factory=set)
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def give(self, wanted: Iterable[str]) -> str:
+        """The first of some ids that is free, made legal; the last one with a number, if none is."""
+        spelled = ""
+        for name in wanted:
+            spelled = self.ids.spell(name)
+            if spelled not in self.taken:
+                break
+        free = spelled
+        while free in self.taken:
+            free = self._numbered(spelled[: self.ids.longest - 8])
+        self.taken.add(free)
+        return free
+
+    def _numbered(self, stem: str) -> str:
+        number = self.numbers[stem] = self.numbers.get(stem, 1) + 1
+        return f"{stem}_{number}"
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A turn on its way to a step.
+
+    Attributes:
+        calls: Its calls that somebody but the provider answers.
+        open: The numbers of those without a result, by call id.
+        results: Results, by the number of the call.
+        misses_result: A result behind it has no call, and is left out.
+    """
+
+    turn: Turn
+    number: int
+    index: int
+    calls: list[ToolCallPart]
+    open: dict[str, deque[int]] = field(default_factory=dict)
+    results: dict[int, tuple[MessageContent, bool]] = field(default_factory=dict)
+    misses_result: bool = False
+
+    def __post_init__(self) -> None:
+        for number, call in enumerate(self.calls):
+            self.open.setdefault(call.id, deque()).append(number)
+
+    def take(self, call_id: str, content: MessageContent, is_error: bool) -> bool:
+        """Answer the first unanswered call of this id."""
+        waiting = self.open.get(call_id)
+        if not waiting:
+            return False
+        self.results[waiting.popleft()] = content, is_error
+        return True
+
+    def cut(self) -> set[int]:
+        """The numbers of the calls that were cut, answered or not."""
+        return {number for number, call in enumerate(self.calls) if self._is_cut(number, call)}
+
+    def _is_cut(self, number: int, call: ToolCallPart) -> bool:
+        if call.status == "incomplete":
+            return True
+        if number not in self.results:
+            return not is_readable(call)
+        return self.results[number][0] == CUT_CALL_RESULT
+
+
+def prepare(
+    items: Sequence[Turn | Message],
+    *,
+    target: Origin,
+    rule: EchoRule,
+    scope: Scope,
+    ids: CallIdSpeller,
+    previous_response_id: str | None,
+    ledger: EchoReport,
+) -> list[ResponseStep | PlainMessage]:
+    """Make a history ready for an encoder.
+
+    Args:
+        items: Turns and messages in order.
+        target: Who gets the request.
+        rule: The target's row.
+        scope: The responses whose reasoning is sent.
+        ids: What the API accepts as the id of a call.
+        previous_response_id: The turn of this id, and everything before it, is on the server.
+        ledger: Gets the verdicts that are settled here.
+    """
+    drafts = _drafts(items)
+    placed: dict[int, _Draft] = {draft.index: draft for draft in drafts}
+    loop = max((n for n, item in enumerate(items) if isinstance(item, UserMessage)), default=-1)
+    known = max((d.index for d in drafts if d.turn.id == previous_response_id), default=-1)
+    known = known if previous_response_id is not None else -1
+    _match_results(items, drafts, ledger)
+    names = _Names(ids)
+    ready: list[ResponseStep | PlainMessage] = []
+    torn: set[int] = set()
+    for index, item in enumerate(items):
+        draft = placed.get(index)
+        if draft is not None:
+            step = _step(draft, target, rule, scope, names, current=index > loop)
+            if index < known:
+                step = replace(step, answers=())
+            elif draft.misses_result or any(unit.cut for unit in step.units):
+                torn.add(len(ready))
+            ready.append(replace(step, on_server=index <= known))
+        elif isinstance(item, UserMessage | SystemMessage | DeveloperMessage) and index > known:
+            ready.append(item)
+    if ready and isinstance(ready[-1], ResponseStep):
+        _warn_of_waiting(drafts[-1], ledger)
+    ready = list(_prompted(ready, torn))
+    if ready and isinstance(ready[-1], ResponseStep):
+        ready[-1] = replace(ready[-1], last=not ready[-1].answers)
+    return ready
+
+
+def _prompted(
+    ready: Sequence[ResponseStep | PlainMessage], torn: set[int]
+) -> Iterator[ResponseStep | PlainMessage]:
+    """Let the user speak where the model's turn stands last only because of what was left out.
+
+    Args:
+        ready: The conversation.
+        torn: The numbers of the steps behind which a call or a result was left out.
+    """
+    models = owed = False
+    for number, item in enumerate(ready):
+        if isinstance(item, ResponseStep):
+            if owed:
+                yield UserMessage(id="", content=GO_ON)
+                models = False
+            models = not item.answers and (models or _speaks(item))
+            owed = models and number in torn
+        elif isinstance(item, UserMessage):
+            models = owed = False
+        yield item
+    if owed:
+        yield UserMessage(id="", content=GO_ON)
+
+
+def _speaks(step: ResponseStep) -> bool:
+    """Whether there may be something of it in the request; reasoning is never alone."""
+    return step.on_server or any(
+        not unit.cut and not isinstance(unit.part, ReasoningPart) for unit in step.units
+    )
+
+
+def _drafts(items: Sequence[Turn | Message]) -> list[_Draft]:
+    drafts: list[_Draft] = []
+    for index, item in enumerate(items):
+        if not isinstance(item, Turn):
+            continue
+        calls = [part for part in item.parts if isinstance(part, ToolCallPart) and not part.server]
+        draft = _Draft(item, len(drafts), index, calls)
+        for part in item.parts:
+            # The result of a tool of the agent's own may stand in the turn.
+            if isinstance(part, ToolResultPart):
+                draft.take(part.tool_call_id, part.content, False)
+        drafts.append(draft)
+    return drafts
+
+
+def _match_results(items: Sequence[Turn | Message], drafts: list[_Draft], ledger: EchoReport) -> None:
+    """Give each result to the latest call of its id before it that has none."""
+    placed = {draft.index: draft for draft in drafts}
+    waiting: dict[str, list[_Draft]] = {}
+    # A result has a reason to be superfluous when it repeats another.
+    mentioned: set[str] = set()
+    last: _Draft | None = None
+    for index, item in enumerate(items):
+        draft = placed.get(index)
+        if draft is not None:
+            last = draft
+            mentioned |= {part.id for part in draft.turn.parts if isinstance(part, ToolCallPart)}
+            for call_id in draft.open:
+                waiting.setdefault(call_id, []).append(draft)
+        elif isinstance(item, ToolMessage):
+            taken = _answer_latest(waiting.get(item.tool_call_id, []), item)
+            if not taken and item.tool_call_id not in mentioned:
+                ledger.note("A tool result has no call before it; it was left out.")
+                if last is not None:
+                    last.misses_result = True
+
+
+def _answer_latest(drafts: list[_Draft], message: ToolMessage) -> bool:
+    """Give a result to the last turn that waits for it; those that no longer wait go."""
+    while drafts:
+        if drafts[-1].take(message.tool_call_id, *_result(message)):
+            return True
+        drafts.pop()
+    return False
+
+
+def _result(message: ToolMessage) -> tuple[MessageContent, bool]:
+    return message.content or message.error or "", bool(message.error)
+
+
+def _warn_of_waiting(draft: _Draft, ledger: EchoReport) -> None:
+    """In the middle of a history an unanswered call was passed over; at its end somebody forgot it."""
+    waiting = len({*range(len(draft.calls))} - draft.cut() - set(draft.results))
+    if waiting:
+        ledger.note(
+            f"{waiting} call(s) at the end of the history have no result. "
+            "Answer them before the next request: the model will be told that no result was provided."
+        )
+
+
+# -- a turn
+
+
+def _step(
+    draft: _Draft,
+    target: Origin,
+    rule: EchoRule,
+    scope: Scope,
+    names: _Names,
+    *,
+    current: bool,
+) -> ResponseStep:
+    name = draft.turn.id or f"turn{draft.number}"
+    cut = draft.cut()
+    calls = len(cut) < len(draft.calls)
+    judge = _Judge(
+        target,
+        rule,
+        in_scope(scope, calls=calls, current=current),
+        in_scope(rule.needed or scope, calls=calls, current=current),
+    )
+    units: list[EchoUnit] = []
+    answers: list[CallAnswer] = []
+    numbers = count()
+    for index, part in enumerate(draft.turn.parts):
+        if not _belongs(part, draft):
+            continue
+        number = next(numbers) if isinstance(part, ToolCallPart) and not part.server else -1
+        if isinstance(part, ToolCallPart) and number in cut:
+            part = replace(part, status="incomplete")
+        unit = judge.unit(part, draft.turn.origin, (draft.number, index), _unit_name(draft.turn, index, name))
+        if isinstance(part, ToolCallPart) and not unit.cut:
+            unit = replace(unit, call_id=names.give(_wanted(unit, part)))
+            if not part.server:
+                content, is_error = draft.results.get(number, (UNANSWERED, True))
+                answers.append(CallAnswer(unit, content, is_error))
+        units.append(unit)
+    return ResponseStep(draft.turn, tuple(units), tuple(answers), current)
+
+
+def _belongs(part: Part, draft: _Draft) -> bool:
+    return not isinstance(part, ToolResultPart) or part.tool_call_id not in draft.open
+
+
+def _unit_name(turn: Turn, index: int, name: str) -> str:
+    """The id of the message or call a unit was seen under, where that is known; else its place."""
+    part = turn.parts[index]
+    if index < len(turn.seen) and turn.seen[index]:
+        return turn.seen[index]
+    return part.id if isinstance(part, ToolCallPart) and part.id else f"{name}:{index}"
+
+
+def _wanted(unit: EchoUnit, part: ToolCallPart) -> list[str]:
+    """The ids a call may have: at home the provider's own, if the client knows it by another."""
+    native = (part.ext or {}).get("native_id")
+    return [native, part.id] if unit.at_home and isinstance(native, str) and native else [part.id]
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """Decides of the units of one turn whether they may go out."""
+
+    target: Origin
+    rule: EchoRule
+    in_scope: bool
+    needed: bool
+
+    def unit(self, part: Part, turn_origin: Origin | None, key: tuple[int, int], name: str) -> EchoUnit:
+        kin = self._kin(part, turn_origin)
+        missed = self.needed and self.rule.status == "required"
+        return EchoUnit(part, key, name, kin, self._refusal(part, kin), missed)
+
+    def _kin(self, part: Part, turn_origin: Origin | None) -> Kinship:
+        opaque = getattr(part, "opaque", ())
+        kin = kinship(part.origin or turn_origin, self.target, [value.kind for value in opaque])
+        if kin == "foreign" and not isinstance(part, ReasoningPart):
+            # Calls, results and blocks of a group's member are spelled alike, with or without a value.
+            return kinship(part.origin or turn_origin, self.target, _group_kinds())
+        return kin
+
+    def _refusal(self, part: Part, kin: Kinship) -> str:
+        if not self.rule.echoes:
+            return "policy"
+        if kin in ("foreign", "unknown"):
+            return f"{kin}_origin"
+        if getattr(part, "status", "complete") == "incomplete":
+            return "incomplete"
+        return "" if self.in_scope else "out_of_scope"
+
+
+@cache
+def _group_kinds() -> frozenset[str]:
+    return frozenset(kind for api in provider_apis() for kind in api.group_kinds)

@@ -1,0 +1,246 @@
+"""One response's parts, from its envelopes and from what the client shows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from agui_reasoning._envelope import (
+    CallRecord,
+    NativeRecord,
+    OpaqueRecord,
+    ReasoningRecord,
+    ResultRecord,
+    TextRecord,
+    UnitRecord,
+    digest,
+)
+from agui_reasoning.parts import (
+    SEGMENT_SEPARATOR,
+    NativePart,
+    Opaque,
+    Origin,
+    Part,
+    ReasoningPart,
+    Segment,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    Turn,
+)
+from agui_reasoning.providers.registry import native_kinds
+from agui_reasoning.request._client_history import ClientHistory, Found, RecordedResponse
+from agui_reasoning.request._history import ReportEntry
+from agui_reasoning.request._shown import Shown, overlapping
+
+__all__ = ["rebuild"]
+
+_FORBIDDEN = "item_reference"
+"""A reference to stored items never goes back."""
+
+
+@dataclass(slots=True)
+class _Work:
+    """One response on its way back.
+
+    Attributes:
+        shown: What the client shows.
+        overlapping: Its texts whose spans overlap.
+        report: What became of its units.
+    """
+
+    response: RecordedResponse
+    shown: Shown
+    overlapping: set[int]
+    report: list[ReportEntry] = field(default_factory=list)
+
+    @property
+    def origin(self) -> Origin | None:
+        """Who produced it."""
+        return self.response.origin
+
+
+def rebuild(seen: ClientHistory, response: RecordedResponse, shown: Shown) -> tuple[Turn, list[ReportEntry]]:
+    """Give the turn of a response, and what became of its reasoning."""
+    units = [found.unit for found in response.units.values()]
+    work = _Work(response, shown, overlapping(u for u in units if isinstance(u.part, TextRecord)))
+    parts: dict[int, Part] = {}
+    names: dict[int, str] = {}
+    rest: list[UnitRecord] = []
+    for seq, stretches in groupby(sorted(response.units.items()), key=lambda found: found[0][0]):
+        founds = [found for _, found in stretches]
+        thought = [found for found in founds if isinstance(found.unit.part, ReasoningRecord)]
+        if thought:
+            parts[seq], entry = _reasoning(seen, work, thought)
+            names[seq] = entry.unit
+            work.report.append(entry)
+        else:
+            rest.append(founds[0].unit)
+    work.report += (
+        ReportEntry(str(seen.messages[index].get("id")), "dropped", "part_missing")
+        for (seq, _), index in response.torn.items()
+        if seq not in parts
+    )
+    for unit in rest:
+        part = _REST[type(unit.part)](work, unit, unit.part)
+        if part is not None:
+            parts[unit.seq], names[unit.seq] = part, _name(unit)
+    order = sorted(parts)
+    unrecorded = list(_unrecorded(work))
+    return Turn(
+        (*(parts[seq] for seq in order), *(part for part, _ in unrecorded)),
+        response.origin,
+        response.native_id,
+        (*(names[seq] for seq in order), *(name for _, name in unrecorded)),
+    ), work.report
+
+
+def _unrecorded(work: _Work) -> Iterator[tuple[Part, str]]:
+    """What the envelopes only name: a plain answer, or calls whose record was lost with its carrier."""
+    for message_id, text in work.shown.rest(work.response):
+        yield TextPart(text, origin=work.origin), message_id
+    for call_id in work.response.calls:
+        call = work.shown.call(work.response, call_id)
+        if call is not None:
+            yield ToolCallPart(call_id, *_function(call), origin=work.origin), call_id
+
+
+def _reasoning(seen: ClientHistory, work: _Work, stretches: list[Found]) -> tuple[ReasoningPart, ReportEntry]:
+    places = [work.shown.thought(found) for found in stretches]
+    unit = str(seen.messages[places[0][0]].get("id"))
+    pieces = [_segments(found, content) for found, (_, content) in zip(stretches, places, strict=True)]
+    texts = [content for _, content in places if content]
+    if [found.unit.stretch for found in stretches] != list(range(len(stretches))):
+        return _altered(work, texts), ReportEntry(unit, "dropped", "part_missing")
+    if any(piece is None for piece in pieces):
+        return _altered(work, texts), ReportEntry(unit, "dropped", "text_modified")
+    records = [found.unit.part for found in stretches if isinstance(found.unit.part, ReasoningRecord)]
+    last = records[-1]
+    part = ReasoningPart(
+        tuple(segment for piece in pieces for segment in piece or ()),
+        _opaques(records),
+        next((record.item_id for record in records if record.item_id), None),
+        last.status,
+        work.origin,
+        last.ext,
+    )
+    return part, ReportEntry(unit, "restored", "" if part.status == "complete" else "incomplete")
+
+
+def _altered(work: _Work, texts: list[str]) -> ReasoningPart:
+    """Text that is not what was sent stays for people, without what was signed, and is never sent back."""
+    segments = tuple(Segment("text", 0, text) for text in texts)
+    return ReasoningPart(segments, status="incomplete", origin=work.origin)
+
+
+def _segments(found: Found, content: str | None) -> list[Segment] | None:
+    """The text of a stretch; ``None`` when what is shown is not the text that was sent."""
+    unit, part = found.unit, found.unit.part
+    assert isinstance(part, ReasoningRecord)
+    if unit.sha256 is None:
+        # Nothing was shown, or what is shown does not count: the text is in the record.
+        return [Segment(s.channel, s.index, s.text or "") for s in part.segments]
+    if content is None or digest(content) != unit.sha256:
+        return None
+    return _cut(unit, part, content)
+
+
+def _cut(unit: UnitRecord, part: ReasoningRecord, content: str) -> list[Segment] | None:
+    """Cut the shown text at the recorded boundaries."""
+    if len(part.segments) != len(unit.lengths):
+        return None
+    cut, start = [], 0
+    for segment, length in zip(part.segments, unit.lengths, strict=True):
+        cut.append(Segment(segment.channel, segment.index, content[start : start + length]))
+        start += length + len(SEGMENT_SEPARATOR)
+    return cut if start - len(SEGMENT_SEPARATOR) == len(content) else None
+
+
+def _opaques(records: Iterable[ReasoningRecord]) -> tuple[Opaque, ...]:
+    """The values of all stretches of a unit; a later one of the same kind replaces the earlier."""
+    values = {(o.kind, o.attach): o.opaque() for record in records for o in record.opaque}
+    return tuple(values.values())
+
+
+def _text(work: _Work, unit: UnitRecord, part: TextRecord) -> Part | None:
+    if unit.seq in work.overlapping:
+        work.report.append(ReportEntry(unit.spans[0].message, "dropped", "spans_overlap"))
+        begun = work.shown.begun(work.response, unit)
+        return None if begun is None else TextPart(begun, status=part.status, origin=work.origin)
+    text, intact = work.shown.text(work.response, unit, part.text) or (None, True)
+    if text is None:
+        return None
+    if not intact and part.opaque:
+        name = unit.spans[0].message if unit.spans else work.response.id
+        work.report.append(ReportEntry(name, "dropped", "text_modified"))
+    return TextPart(
+        text,
+        _values(part.opaque) if intact else (),
+        part.status,
+        work.origin,
+        part.ext,
+    )
+
+
+def _call(work: _Work, unit: UnitRecord, part: CallRecord) -> Part | None:
+    call_id = unit.id or ""
+    call = work.shown.call(work.response, call_id)
+    if call is None:
+        return None
+    name, shown = _function(call)
+    arguments = shown if part.arguments is None else part.arguments
+    intact = unit.sha256 is None or digest(arguments) == unit.sha256
+    if not intact and part.opaque:
+        work.report.append(ReportEntry(call_id, "dropped", "text_modified"))
+    ext = part.ext if part.id is None else {**(part.ext or {}), "native_id": part.id}
+    return ToolCallPart(
+        call_id,
+        name,
+        arguments,
+        part.server,
+        _values(part.opaque) if intact else (),
+        part.status,
+        work.origin,
+        ext,
+    )
+
+
+def _function(call: dict[str, Any]) -> tuple[str, str]:
+    function = call.get("function")
+    function = function if isinstance(function, dict) else {}
+    return str(function.get("name") or ""), str(function.get("arguments") or "")
+
+
+def _result(work: _Work, unit: UnitRecord, part: ResultRecord) -> Part:
+    return ToolResultPart(unit.id or "", work.shown.result(unit, part), part.native, work.origin, part.ext)
+
+
+def _native(work: _Work, unit: UnitRecord, part: NativeRecord) -> Part | None:
+    api = work.origin.api if work.origin else None
+    typed = part.payload.get("type") if isinstance(part.payload, dict) else None
+    allowed = part.name.startswith(native_kinds(api)) and not part.name.endswith(_FORBIDDEN)
+    if not allowed or typed == _FORBIDDEN:
+        work.report.append(ReportEntry(work.response.id, "dropped", "native_kind"))
+        return None
+    return NativePart(part.name, part.payload, work.origin)
+
+
+def _values(records: Iterable[OpaqueRecord]) -> tuple[Opaque, ...]:
+    return tuple(record.opaque() for record in records)
+
+
+def _name(unit: UnitRecord) -> str:
+    """The message or call id under which the client sees a unit that is not reasoning."""
+    if isinstance(unit.part, TextRecord):
+        return unit.spans[0].message if unit.spans else ""
+    return (unit.id if isinstance(unit.part, CallRecord) else unit.message) or ""
+
+
+_REST: dict[type, Callable[[_Work, UnitRecord, Any], Part | None]] = {
+    TextRecord: _text,
+    CallRecord: _call,
+    ResultRecord: _result,
+    NativeRecord: _native,
+}

@@ -1,0 +1,45 @@
+"""Who said what in the requests and answers of an exchange's API, read by the reader in its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from agui_reasoning.providers.registry import provider_api
+from agui_reasoning.providers.transcript import Entry, JSONObject
+from agui_reasoning.scripted._exchange import Exchange, is_whole, payloads
+
+__all__ = ["read_answer", "read_request"]
+
+
+def read_request(api: str, body: Mapping[str, Any]) -> list[Entry]:
+    """List the entries of a request, in order; what cannot be read is left out.
+
+    Args:
+        api: The API id; its descriptor has a ``transcript``.
+        body: The request.
+
+    Examples:
+        >>> thinking = {"type": "thinking", "thinking": "Wet?", "signature": "U0lH"}
+        >>> messages = [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": [thinking]}]
+        >>> for entry in read_request("anthropic-messages", {"messages": messages}):
+        ...     print(entry.speaker, entry.kind, entry.path)
+        user words /messages/0
+        model thinking /messages/1/content/0/thinking
+        model signature /messages/1/content/0/signature
+    """
+    return list(provider_api(api).load_transcript().request(body))
+
+
+def read_answer(exchange: Exchange) -> list[Entry]:
+    """List what the provider said in an exchange, as the entries of a request that holds nothing else."""
+    transcript = provider_api(exchange["api"]).load_transcript()
+    if is_whole(exchange):
+        repeated = transcript.whole(next(_objects([exchange["response"]]), {}))
+    else:
+        repeated = transcript.streamed(_objects(payloads(exchange)))
+    return read_request(exchange["api"], repeated)
+
+
+def _objects(found: Iterable[Any]) -> Iterator[JSONObject]:
+    return (payload for payload in found if isinstance(payload, dict))

@@ -1,0 +1,98 @@
+"""AG-UI events from a Server-Sent Events stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from agui_reasoning._strict_json import Malformed, load
+from agui_reasoning.errors import RemoteProtocolError
+from agui_reasoning.wire._faults import bad_event, bad_json
+from agui_reasoning.wire._frames import MAX_FRAME_BYTES, SSEFrames
+
+__all__ = ["SSEDecoder", "check_event"]
+
+
+class SSEDecoder:
+    r"""Turn the bytes of an AG-UI stream into events, one dict per event.
+
+    It checks that each frame is an object with a non-empty string ``type``, and nothing else.
+
+    Events are never lost to a bad frame behind them: `feed` returns what was good, and the error is
+    raised by the next call. When there is nothing to return it is raised at once. From then on every
+    call raises it.
+
+    Args:
+        max_frame_bytes: Limit for one frame, in bytes.
+
+    Raises:
+        ConfigurationError: The limit is below 1.
+
+    Source:
+        AG-UI 1.0, HTTP and Server-Sent Events binding.
+
+    Examples:
+        >>> decoder = SSEDecoder()
+        >>> decoder.feed(b'data: {"type": "REASONING_')
+        []
+        >>> decoder.feed(b'END", "messageId": "s1"}\n\n')
+        [{'type': 'REASONING_END', 'messageId': 's1'}]
+    """
+
+    def __init__(self, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
+        self._frames: SSEFrames = SSEFrames(max_frame_bytes)
+        self._number: int = 0
+        self._error: RemoteProtocolError | None = None
+
+    def feed(self, data: bytes | bytearray | memoryview) -> list[dict[str, Any]]:
+        """Take the next bytes and return the events they complete, in order.
+
+        Raises:
+            RemoteProtocolError: ``bad_json``, ``bad_frame``, ``bad_utf8`` or ``frame_too_large``.
+            LocalProtocolError: The decoder is closed.
+        """
+        return self._read(lambda: self._frames.feed(data), cut=False)
+
+    def close(self) -> list[dict[str, Any]]:
+        """Say that the stream ended, and return the last event if its blank line is missing.
+
+        A stream that ends here without a terminal event is truncated; the reader of events says so,
+        not this class.
+
+        Raises:
+            RemoteProtocolError: As in `feed`; ``bad_json`` when the stream was cut inside a frame.
+        """
+        return self._read(self._frames.close, cut=True)
+
+    def _read(self, texts: Callable[[], list[str]], *, cut: bool) -> list[dict[str, Any]]:
+        events: list[dict[str, Any]] = []
+        if self._error is None:
+            try:
+                for text in texts():
+                    events.append(self._event(text, cut=cut))  # noqa: PERF401 -- keep those before an error
+            except RemoteProtocolError as error:
+                self._error = error
+        if self._error is not None and not events:
+            raise self._error.with_traceback(None)
+        return events
+
+    def _event(self, text: str, *, cut: bool) -> dict[str, Any]:
+        self._number += 1
+        place = f"Frame {self._number}"
+        value = load(text)
+        if isinstance(value, Malformed):
+            raise bad_json(place, value.position, cut=cut)
+        return check_event(value, place)
+
+
+def check_event(value: object, place: str) -> dict[str, Any]:
+    """Return the value if it is an object with a non-empty string ``type``.
+
+    Raises:
+        RemoteProtocolError: ``bad_frame``.
+    """
+    if isinstance(value, dict):
+        kind = value.get("type")
+        if isinstance(kind, str) and kind:
+            return value
+    raise bad_event(place)

@@ -1,0 +1,159 @@
+"""AG-UI events as Server-Sent Events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import SchemaSerializer, core_schema, to_json
+
+from agui_reasoning._strict_json import Malformed, load
+from agui_reasoning.errors import LocalProtocolError
+
+__all__ = ["KEEP_ALIVE", "MEDIA_TYPE", "SSEEncoder"]
+
+MEDIA_TYPE = "text/event-stream"
+"""The ``Content-Type`` of what `SSEEncoder` writes."""
+
+KEEP_ALIVE = b": keep-alive\n\n"
+"""A comment for quiet times; every reader skips it."""
+
+# The members that are required and may be null. Any other member that is None is left out: optional means
+# absent, and peers refuse null there.
+_PAYLOADS = {"CUSTOM": "value", "RAW": "event", "STATE_SNAPSHOT": "snapshot"}
+
+_UNWRITABLE = object()
+_ANY = SchemaSerializer(core_schema.any_schema())
+
+# Legal inside JSON and inside an SSE line, but many readers split lines there (`str.splitlines`, JavaScript
+# eval). UTF-8 never contains one character's bytes across two others, so replacing bytes is safe.
+_LINE_BREAKS = (
+    (b"\xe2\x80\xa8", b"\\u2028"),
+    (b"\xe2\x80\xa9", b"\\u2029"),
+    (b"\xc2\x85", b"\\u0085"),
+)
+
+
+class SSEEncoder:
+    r"""Write events as Server-Sent Events, one frame each.
+
+    The event is one line of JSON with camelCase names. Optional members without a value are left out;
+    nulls inside payloads stay, and so does a null that is the payload: ``CUSTOM.value``, ``RAW.event``
+    and ``STATE_SNAPSHOT.snapshot``.
+
+    Examples:
+        >>> SSEEncoder().encode({"type": "REASONING_END", "messageId": "s1", "timestamp": None})
+        b'data: {"type":"REASONING_END","messageId":"s1"}\n\n'
+    """
+
+    __slots__ = ()
+
+    def encode(self, event: BaseModel | Mapping[str, Any]) -> bytes:
+        r"""Return the frame of one event.
+
+        Args:
+            event: An `ag_ui.core` event, or a mapping with wire names, which is written as given but
+                for top-level members that are None.
+
+        Returns:
+            ``data: {json}`` and a blank line, in UTF-8. A text with lone surrogates is written with
+            ``\u`` escapes, since UTF-8 cannot hold them.
+
+        Raises:
+            LocalProtocolError: ``bad_event``: no object with a non-empty string ``type``. ``not_json``: it
+                holds NaN, Infinity, a cycle or an object that JSON has no form for.
+        """
+        members = _members(event)
+        kind = _kind(members)
+        payload = _PAYLOADS.get(kind)
+        for name in [name for name, value in members.items() if value is None and name != payload]:
+            del members[name]
+        text = _dump(members)
+        if text is None:
+            raise _not_json(kind)
+        return b"data: %b\n\n" % text
+
+
+def _members(event: object) -> dict[str, Any]:
+    """Return a fresh dict of the event's members under their wire names."""
+    if not isinstance(event, (BaseModel, Mapping)):
+        raise _bad_event(f"{type(event).__name__} is not an event.")
+    try:
+        members = _plain(event)
+    except (ValueError, TypeError):  # a serializer of the caller's own model gave up
+        members = _UNWRITABLE
+    if members is _UNWRITABLE:  # not raised above: the cause may quote the event
+        raise _not_json(None)
+    if not isinstance(members, dict):
+        raise _bad_event(f"{type(event).__name__} is not an object on the wire.")
+    return members
+
+
+def _kind(members: dict[str, Any]) -> str:
+    kind = members.get("type")
+    if not isinstance(kind, str) or not kind:
+        raise _bad_event("The event has no `type`, or one that is not a non-empty string.")
+    return str.__str__(kind)  # an enum member hashes by its name, which need not be its value
+
+
+def _plain(value: object) -> Any:
+    """Turn models, dataclasses and mappings into dicts, through and through.
+
+    In Python mode, because a model that is written as JSON turns NaN into null without a word; and
+    without warnings, because those quote the value.
+    """
+    if isinstance(value, Mapping) and not isinstance(value, dict):
+        value = dict(value)
+    return _ANY.to_python(value, by_alias=True, warnings=False)
+
+
+def _plain_mapping(value: object) -> Any:
+    if isinstance(value, Mapping):
+        return _plain(value)
+    raise TypeError
+
+
+def _dump(members: dict[str, Any]) -> bytes | None:
+    """Return the members as one line of JSON, or None when JSON cannot say them."""
+    try:
+        text = to_json(members, inf_nan_mode="constants", fallback=_plain_mapping)
+    except (ValueError, TypeError):  # lone surrogates, mostly
+        return _dump_escaped(members)
+    if (b"NaN" in text or b"Infinity" in text) and isinstance(load(text.decode()), Malformed):
+        return None  # reading it back tells the constants from the words
+    if not text.isascii():
+        for character, escape in _LINE_BREAKS:
+            text = text.replace(character, escape)
+    return text
+
+
+def _dump_escaped(members: dict[str, Any]) -> bytes | None:
+    try:
+        text = json.dumps(members, allow_nan=False, separators=(",", ":"), default=_simple)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return text.encode("ascii")
+
+
+def _simple(value: object) -> Any:
+    """Give `json` what pydantic would have written for a model, a date, a set or an enum."""
+    if isinstance(value, (BaseModel, Mapping)):
+        return _plain(value)
+    return _ANY.to_python(value, mode="json")
+
+
+def _bad_event(message: str) -> LocalProtocolError:
+    return LocalProtocolError(
+        message, code="bad_event", hint="Pass an `ag_ui.core` event or a mapping with a `type`."
+    )
+
+
+def _not_json(kind: str | None) -> LocalProtocolError:
+    return LocalProtocolError(
+        f"The {kind or 'given'} event cannot be written as JSON.",
+        code="not_json",
+        hint="Look for NaN, Infinity, an object that contains itself, bytes, or an object of your own.",
+        event_type=kind,
+    )
