@@ -44,7 +44,8 @@ def sent_bytes(deltas: Iterable[Delta]) -> int:
 
 def _payload(delta: Delta) -> list[Any]:
     opaque = [delta.opaque.value, delta.opaque.kind] if isinstance(delta, OpaqueDelta) else []
-    return [*opaque, *(getattr(delta, name, None) for name in _TEXTS)]
+    fields = (getattr(delta, name, None) for name in _TEXTS)
+    return [*opaque, *(field for field in fields if field)]
 
 
 def received_bytes(deltas: Iterable[Delta], **options: Any) -> int:
@@ -56,7 +57,8 @@ def received_bytes(deltas: Iterable[Delta], **options: Any) -> int:
 
 def alternating(count: int) -> list[Delta]:
     """Flat reasoning and text that take turns."""
-    return [d for n in range(count) for d in (ReasoningDelta("r", key="r"), TextDelta("t", key="t"))]
+    turns = (ReasoningDelta("r", key="r"), CloseDelta(key="r"), TextDelta("t", key="t"))
+    return [delta for _ in range(count) for delta in turns]
 
 
 def alternating_units(count: int) -> list[Delta]:
@@ -77,7 +79,12 @@ def signed_texts(count: int) -> list[Delta]:
     return [
         delta
         for n in range(count)
-        for delta in (ReasoningDelta("r", key="r"), TextDelta("t", key="t"), OpaqueDelta(value))
+        for delta in (
+            ReasoningDelta("r", key="r"),
+            CloseDelta(key="r"),
+            TextDelta("t", key="t"),
+            OpaqueDelta(value),
+        )
     ]
 
 
