@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from agui_reasoning.envelope import (
+from agui_reasoning._envelope import (
     WRITTEN,
     Envelope,
     Exposure,
-    Place,
     PlacedPart,
+    ResponsePlace,
     digest,
     unit_record,
     write_envelope,
@@ -62,7 +62,7 @@ def written(part: Part, exposure: Exposure) -> set[str] | None:
     unit = unit_record(PlacedPart(0, part, exposure, shown, **places))
     if unit is None:
         return None
-    value = write_envelope(Envelope(response=Place(id="r"), units=(unit,)))
+    value = write_envelope(Envelope(response=ResponsePlace(id="r"), units=(unit,)))
     found = {name for name in CANARIES if f"CANARY-{name}" in value}
     return found | ({"hash"} if digest(shown) in value else set())
 
