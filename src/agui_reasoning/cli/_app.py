@@ -137,7 +137,7 @@ class _Command(_PlainFlags, TyperCommand):
 
 @cache
 def _load(name: str) -> Any:
-    function = getattr(import_module(f"agui_reasoning.cli.{_MODULES[name]}"), name)
+    function = getattr(import_module(f"agui_reasoning.cli._{_MODULES[name]}"), name)
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     alone.command(name, cls=_Command, help=_paragraphs(function))(_guarded(function))
     return typer.main.get_command(alone)
