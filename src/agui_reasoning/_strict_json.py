@@ -8,11 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
-from typing import Any, Final, Never
+from typing import Any, Final, Never, TypeAlias
 
 from pydantic_core import from_json
 
-__all__ = ["MAX_NESTING", "Malformed", "dump", "load", "scan", "skip_blank", "well_formed"]
+__all__ = ["MAX_NESTING", "JSONObject", "Malformed", "dump", "load", "scan", "skip_blank", "well_formed"]
+
+JSONObject: TypeAlias = dict[str, Any]
+"""The members of a JSON object, in the spelling of the wire."""
 
 MAX_NESTING: Final = 201
 """How deep pydantic's parser reads; what is deeper, its serializer may not write."""

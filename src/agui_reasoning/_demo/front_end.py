@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from http.client import HTTPConnection
 from itertools import count
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from ag_ui.core import Event
 
+from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer import Conversation
 from agui_reasoning.errors import TransportError
 from agui_reasoning.wire import MEDIA_TYPE, SSEDecoder
@@ -20,8 +21,6 @@ __all__ = ["FrontEnd", "post"]
 
 _TIMEOUT_S: Final = 10.0
 _READ_BYTES: Final = 65536
-
-JSONObject: TypeAlias = dict[str, Any]
 
 
 class FrontEnd:

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, count
-from typing import Any, Final, TypeAlias, cast
+from typing import Final, cast
 
 import anyio
 from ag_ui.core import Event
 
 from agui_reasoning._demo.front_end import FrontEnd
+from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.errors import RunFailedError
 from agui_reasoning.providers import provider_api
 from agui_reasoning.providers.api import HTTPEndpoint
@@ -26,8 +27,6 @@ from agui_reasoning.scripted._sequence import sequence
 from agui_reasoning.scripted._transcript import read_answer, read_request
 
 __all__ = ["TOOL_RESULT", "Check", "Playback", "compare", "play"]
-
-JSONObject: TypeAlias = dict[str, Any]
 
 TOOL_RESULT: Final = (
     '{"place": "Bergen", "from": "14:00", "temperature_c": 9, "rain_mm": 4.2, "gusts_ms": 14}'

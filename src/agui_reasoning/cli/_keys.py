@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -12,6 +12,7 @@ from agui_reasoning.cli._report import complain
 from agui_reasoning.cli._ring import KeysEnv, KeysFile, TenantOption, key_ring, named
 from agui_reasoning.cli._source import read_file
 from agui_reasoning.crypto import Binding, KeyRing
+from agui_reasoning.crypto._binding import Subtype
 from agui_reasoning.crypto._keys import DEFAULT_VARIABLE
 from agui_reasoning.errors import DecryptionError
 
@@ -24,9 +25,7 @@ _Thread: TypeAlias = Annotated[
 _Entity: TypeAlias = Annotated[
     str, typer.Option("--entity", metavar="ID", help="The message or tool call it is bound to, if it is.")
 ]
-_Subtype: TypeAlias = Annotated[
-    Literal["message", "tool-call"], typer.Option("--subtype", help="What --entity names.")
-]
+_Subtype: TypeAlias = Annotated[Subtype, typer.Option("--subtype", help="What --entity names.")]
 
 
 def keygen(

@@ -7,18 +7,17 @@ time, so what runs in parallel is put in a row; what has no place at all is left
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from pydantic import BaseModel
 
+from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.compat._histories import Histories
 from agui_reasoning.compat._peers import peer_of
 from agui_reasoning.compat._thinking import TITLE_KEY, members_of, python_warning
 from agui_reasoning.consumer._expand import Expander
 
 __all__ = ["ThinkingDowngrader"]
-
-JSONObject: TypeAlias = dict[str, Any]
 
 # What a THINKING_* event keeps of the event it comes from.
 _KEPT: Final = ("timestamp", "rawEvent")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
+from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.compat._peers import Peer
 
 __all__ = ["Histories"]
-
-JSONObject: TypeAlias = dict[str, Any]
 
 _MEDIA: Final = frozenset({"image", "audio", "video", "document"})
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 from pydantic.alias_generators import to_camel
 
+from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.errors import AGUIReasoningWarning, LocalProtocolError
 
 __all__ = [
@@ -28,8 +29,6 @@ __all__ = [
     "members_of",
     "python_warning",
 ]
-
-JSONObject: TypeAlias = dict[str, Any]
 
 TITLE_KEY: Final = "agui-reasoning"
 """Where a kept title rides: ``metadata["agui-reasoning"]["title"]`` of REASONING_START."""

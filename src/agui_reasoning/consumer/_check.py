@@ -7,11 +7,12 @@ import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal
 
 from ag_ui.core import Event
 from pydantic import BaseModel
 
+from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer import _faults as faults
 from agui_reasoning.consumer._leaks import leaks
 from agui_reasoning.consumer._lints import Lints
@@ -24,8 +25,6 @@ from agui_reasoning.consumer._verify import Phase
 from agui_reasoning.errors import RemoteProtocolError
 
 __all__ = ["Finding", "check_events"]
-
-JSONObject: TypeAlias = dict[str, Any]
 
 # Told better by the lints, which know what comes later.
 _LEFT_TO_LINTS: Final = frozenset({"unknown_entity"})

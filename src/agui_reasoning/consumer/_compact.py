@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from ag_ui.core import Event
 from pydantic import BaseModel
 
+from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer._models import event_model
 from agui_reasoning.consumer._notices import told
 from agui_reasoning.consumer._patch import Document, PatchError
 from agui_reasoning.consumer._pipeline import Pipeline
 
 __all__ = ["compact"]
-
-JSONObject: TypeAlias = dict[str, Any]
 
 _ITEM_IDS: Final = {
     "TEXT_MESSAGE_CONTENT": "messageId",

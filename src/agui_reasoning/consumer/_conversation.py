@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from ag_ui.core import Context, Event, Interrupt, Message, ResumeEntry, RunAgentInput, Tool, ToolCall
 from pydantic import BaseModel
 
+from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer import _faults as faults
 from agui_reasoning.consumer._models import event_model, model_of, plain_json
 from agui_reasoning.consumer._notices import told
@@ -27,8 +28,6 @@ from agui_reasoning.errors import LocalProtocolError, RemoteProtocolError
 from agui_reasoning.protocol import PROTOCOL_VERSION
 
 __all__ = ["Conversation", "reduce_events"]
-
-JSONObject: TypeAlias = dict[str, Any]
 
 
 class Conversation:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
+from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer import _faults as faults
 
 __all__ = ["Expander"]
 
-JSONObject: TypeAlias = dict[str, Any]
 ChunkOwner: TypeAlias = str | None
 
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 from ag_ui.core import Message
 
+from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer._models import message_model, whole_text
 from agui_reasoning.consumer._patch import Document
 from agui_reasoning.consumer._schema_types import copy_json
 
 __all__ = ["HeldCall", "HeldMessage", "HeldMessages"]
-
-JSONObject: TypeAlias = dict[str, Any]
 
 # What a message has besides these is kept as it came.
 _STRUCTURE = frozenset({"id", "role", "content", "toolCalls"})

@@ -6,14 +6,13 @@ Each rewriting is one function from event to event, and tells of every occurrenc
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
+from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.compat._thinking import ThinkingUpgrader
 from agui_reasoning.consumer._notices import Notice, NoticeSink
 
 __all__ = ["Boundary", "upgrade_message"]
-
-JSONObject: TypeAlias = dict[str, Any]
 
 _MODERN = "Send the form of AG-UI 1.0; the old one is only read for a while."
 

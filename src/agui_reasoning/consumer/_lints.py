@@ -6,16 +6,15 @@ import binascii
 from base64 import urlsafe_b64decode
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from agui_reasoning._strict_json import Malformed, load
+from agui_reasoning._strict_json import JSONObject, Malformed, load
 from agui_reasoning.consumer._history import HeldMessage, kind_of
 from agui_reasoning.consumer._notices import Notice, quoted
 from agui_reasoning.consumer._reduce import Reducer
 
 __all__ = ["Lints", "is_ours"]
 
-JSONObject: TypeAlias = dict[str, Any]
 ReportNotice: TypeAlias = Callable[[int, Notice], None]
 
 _JSON_MARK = '{"k":"agui-reasoning"'

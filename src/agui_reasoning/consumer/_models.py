@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeAlias, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from ag_ui import core
 from ag_ui.core import Event, Message
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
+from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer._schema import EVENTS
 
 __all__ = ["event_model", "message_model", "model_of", "plain_json", "whole_text"]
 
-JSONObject: TypeAlias = dict[str, Any]
 _M = TypeVar("_M", bound=BaseModel)
 
 _EVENTS: Final[dict[str, type[BaseModel]]] = {

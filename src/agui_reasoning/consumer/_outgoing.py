@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from ag_ui.core import Context, ResumeEntry, Tool
 from pydantic import BaseModel
 
+from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer._enforce import inspect
 from agui_reasoning.consumer._legacy import upgrade_message
 from agui_reasoning.consumer._models import plain_json
@@ -26,7 +27,6 @@ __all__ = [
     "outgoing_members",
 ]
 
-JSONObject: TypeAlias = dict[str, Any]
 UserContent: TypeAlias = str | Sequence[BaseModel | Mapping[str, Any]]
 Member: TypeAlias = Tool | Context | ResumeEntry | Mapping[str, Any]
 

@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer._containers import Blocks, Names
 from agui_reasoning.consumer._notices import quoted
 from agui_reasoning.consumer._schema_types import NESTING, copy_json
 
 __all__ = ["Document", "PatchError", "apply_patch", "json_equal"]
 
-JSONObject: TypeAlias = dict[str, Any]
 _Undo: TypeAlias = Callable[[], object]
 
 MAX_BYTES: Final = 16 * 1024 * 1024

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
+from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer._enforce import enforce
 from agui_reasoning.consumer._expand import Expander
 from agui_reasoning.consumer._legacy import Boundary
@@ -14,8 +15,6 @@ from agui_reasoning.consumer._verify import Phase, Verifier
 from agui_reasoning.errors import LocalProtocolError, RemoteProtocolError
 
 __all__ = ["Pipeline"]
-
-JSONObject: TypeAlias = dict[str, Any]
 
 _ENDED: Final = frozenset({Phase.FINISHED, Phase.FAILED})
 

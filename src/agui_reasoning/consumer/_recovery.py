@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
+from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.errors import RemoteProtocolError
 
 __all__ = ["Recovery"]
 
-JSONObject: TypeAlias = dict[str, Any]
 _Step: TypeAlias = Callable[[JSONObject], "RemoteProtocolError | None"]
 _Key: TypeAlias = tuple[str, str]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal, TypeAlias
 
+from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer._history import HeldCall, HeldMessage, HeldMessages, kind_of
 from agui_reasoning.consumer._notices import Notice, NoticeSink, quoted
 from agui_reasoning.consumer._patch import Document, PatchError
@@ -15,7 +16,6 @@ from agui_reasoning.consumer._schema_types import copy_json
 
 __all__ = ["Reducer", "RunStatus"]
 
-JSONObject: TypeAlias = dict[str, Any]
 RunStatus: TypeAlias = Literal[
     "idle", "running", "finished", "interrupted", "cancelled", "failed", "truncated"
 ]

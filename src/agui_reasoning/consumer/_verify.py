@@ -9,15 +9,15 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
+from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer import _faults as faults
 from agui_reasoning.consumer._notices import Notice, NoticeSink, quoted
 from agui_reasoning.protocol import PROTOCOL_VERSION
 
 __all__ = ["Phase", "Verifier"]
 
-JSONObject: TypeAlias = dict[str, Any]
 LaneOwner: TypeAlias = str | None
 Owners: TypeAlias = dict[str, LaneOwner]
 

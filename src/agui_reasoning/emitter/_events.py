@@ -5,7 +5,7 @@ Optional fields without a value are not passed on, because the protocol wants th
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from ag_ui.core import (
     Event,
@@ -24,6 +24,8 @@ from ag_ui.core import (
     ToolCallStartEvent,
 )
 
+from agui_reasoning.crypto._binding import Subtype
+
 __all__ = [
     "call_args",
     "call_end",
@@ -41,7 +43,6 @@ __all__ = [
 ]
 
 Metadata: TypeAlias = dict[str, Any]
-Subtype: TypeAlias = Literal["message", "tool-call"]
 
 
 def span_start(span_id: str, now: int | None) -> Event:

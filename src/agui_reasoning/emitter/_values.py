@@ -29,6 +29,7 @@ from agui_reasoning._envelope import (
     plain_value,
 )
 from agui_reasoning.audit import OnAudit
+from agui_reasoning.crypto._binding import Subtype
 from agui_reasoning.emitter import _events as make
 from agui_reasoning.emitter._audits import audit_records
 from agui_reasoning.emitter._entities import (
@@ -47,7 +48,6 @@ __all__ = ["Anchors", "OpenAnchor", "Values"]
 Anchors: TypeAlias = Literal["required", "always", "never"]
 """When a response without reasoning gets an empty reasoning message to carry its values."""
 
-Subtype: TypeAlias = Literal["message", "tool-call"]
 
 OpenAnchor: TypeAlias = Callable[[], tuple[str, list[Event]]]
 """Opens and ends an empty reasoning message; gives its id and the events."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio.to_thread
 
 from agui_reasoning import aio
 from agui_reasoning._shells.driver import Item, ModelStream
-from agui_reasoning._strict_json import dump
+from agui_reasoning._strict_json import JSONObject, dump
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.gateway._upstream import Upstream
 from agui_reasoning.parts import Origin
@@ -30,8 +30,6 @@ __all__ = ["TIMEOUT_S", "HTTPUpstream"]
 
 TIMEOUT_S: Final = 600.0
 """Default of how long a provider may be silent, in seconds: the vendors' SDKs wait as long."""
-
-JSONObject: TypeAlias = dict[str, Any]
 
 
 # What an SDK takes as arguments of its own.

@@ -7,9 +7,9 @@ type by name and path, never by content.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
-from agui_reasoning._strict_json import dump
+from agui_reasoning._strict_json import JSONObject, dump
 from agui_reasoning.errors import DecodeError
 
 __all__ = [
@@ -24,8 +24,6 @@ __all__ = [
     "shown",
     "string",
 ]
-
-JSONObject: TypeAlias = dict[str, Any]
 
 
 def plain(payload: Any) -> Any:

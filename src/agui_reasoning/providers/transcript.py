@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
+from agui_reasoning._strict_json import JSONObject
+
 __all__ = [
     "ARTEFACTS",
     "CALL_ID",
@@ -34,8 +36,6 @@ __all__ = [
     "members",
     "speaker_of",
 ]
-
-JSONObject: TypeAlias = dict[str, Any]
 
 Speaker: TypeAlias = Literal["user", "model", "tool"]
 
