@@ -106,7 +106,8 @@ class Program:
         yield from self._inside(last, depth)
 
     def _if(self, group: list[str], depth: int) -> Iterator[str]:
-        yield self.draw(st.sampled_from(["if True:", "with open(os.devnull):"]))
+        # What starts under a condition and ends under none is left to a person.
+        yield self.draw(st.sampled_from(["with open(os.devnull):", *(["if True:"] if self.helpers else [])]))
         yield from self._inside(group, depth)
 
     def _loop(self, group: list[str], depth: int) -> Iterator[str]:
