@@ -1,15 +1,15 @@
 """JSON logs with their events translated: values one after the other, or the elements of one array.
 
-Only one value is held at a time, so a log may be of any size. What stands between the values, and values that
-do not change, stay as they are.
+Only one value is held at a time, so a log may be of any size. Values that do not change stay as they are; the
+white space between them does not.
 """
 
 from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import ClassVar, Final
 
 from agui_reasoning.compat._rewriter import Event, Rewriter, written
 from agui_reasoning.compat._streams import Translator
@@ -29,13 +29,13 @@ _OPEN, _SHUT = frozenset(b"{["), frozenset(b"}]")
 
 
 class Splitter:
-    r"""Cuts JSON text into values, blanks and what stands between, as it comes.
+    r"""Cuts JSON text into values and what stands between, as it comes.
 
     It knows strings, escapes and nesting, and nothing else of JSON: whether a value is one, its reader says.
 
     Examples:
-        >>> [(kind, bytes(piece)) for kind, piece in Splitter().feed(b' {"a": "}"} [1')]
-        [('blank', b' '), ('value', b'{"a": "}"}'), ('blank', b' ')]
+        >>> list(Splitter().feed(b' {"a": "}"} [1'))
+        [('value', b'{"a": "}"}')]
     """
 
     def __init__(self, *, array: bool = False) -> None:
@@ -55,7 +55,7 @@ class Splitter:
         self._in_scalar = False
 
     def feed(self, data: bytes) -> Iterator[tuple[str, bytes]]:
-        """Yield the pieces that are complete: kind ("value", "blank", "mark" or "wrong") and bytes."""
+        """Yield the pieces that are complete: kind ("value", "mark" or "wrong") and bytes."""
         at = 0
         while at < len(data):
             if self._inside:
@@ -63,9 +63,7 @@ class Splitter:
                 self.held += data[at:end]
                 if complete:
                     yield "value", self._give()
-            elif (end := _match(_BLANK, data, at)) > at:
-                yield "blank", data[at:end]
-            else:
+            elif (end := _match(_BLANK, data, at)) == at:
                 end = at + 1
                 yield from self._begin(data[at])
             at = end
@@ -130,7 +128,19 @@ class Splitter:
         return at + 1
 
 
-class _LogRewriter(Rewriter):
+class LinesRewriter(Rewriter):
+    r"""Rewrites JSON values that stand one after the other: JSON lines, or one object over several lines.
+
+    Examples:
+        >>> from agui_reasoning.compat import ThinkingDowngrader
+        >>> rewriter = LinesRewriter(ThinkingDowngrader(on_warning=lambda warning: None))
+        >>> rewriter.feed(b'{"type": "REASONING_START", "messageId": "s"}\n{"type": "RAW", "event": 1}\n')
+        b'{"type":"THINKING_START"}\n{"type": "RAW", "event": 1}\n'
+    """
+
+    # Where the log is, and what comes: where it is then.
+    _steps: ClassVar[Mapping[tuple[str, str], str]] = {("begin", "value"): "begin"}
+    _end = "begin"
     _array = False
 
     def __init__(
@@ -152,6 +162,7 @@ class _LogRewriter(Rewriter):
         super().__init__(translator, on_events=on_events, on_fault=on_fault)
         self._limit = max_value_bytes
         self._splitter = Splitter(array=self._array)
+        self._state = "begin"
         self._number = 1
         self._start: bytes | None = b""
 
@@ -160,26 +171,22 @@ class _LogRewriter(Rewriter):
             return
         for kind, piece in self._splitter.feed(data):
             self._take_piece(kind, piece)
-        if len(self._splitter.held) + self._waiting > self._limit:
+        if len(self._splitter.held) > self._limit:
             raise frame_too_large(self._place, self._limit)
 
     def _after_mark(self, data: bytes) -> bytes:
-        """Let a byte order mark pass, however it is cut."""
+        """Drop a byte order mark, however it is cut."""
         start = (self._start or b"") + data
         if len(start) < len(BOM_UTF8) and BOM_UTF8.startswith(start):
             self._start = start
             return b""
         self._start = None
-        if start.startswith(BOM_UTF8):
-            self._out += BOM_UTF8
         return start.removeprefix(BOM_UTF8)
 
     def _finish(self) -> None:
-        if self._start:
-            raise bad_json(self._place, 0, cut=True)
         for kind, piece in self._splitter.close():
             self._take_piece(kind, piece)
-        if self._splitter.held:
+        if self._start or self._splitter.held or self._state != self._end:
             raise bad_json(self._place, None, cut=True)
         self._translator.close()
 
@@ -187,149 +194,55 @@ class _LogRewriter(Rewriter):
     def _place(self) -> str:
         return f"Item {self._number}"
 
-    @property
-    def _waiting(self) -> int:
-        return 0
-
     def _take_piece(self, kind: str, piece: bytes) -> None:
-        raise NotImplementedError
-
-    def _pieces(self, value: bytes) -> list[bytes]:
-        """What stands in place of a value."""
-        change = self._change(value, self._place)
-        self._number += 1
-        return [value] if change is None else [written(event) for event in change.events]
-
-
-class LinesRewriter(_LogRewriter):
-    r"""Rewrites JSON values that stand one after the other: JSON lines, or one object over several lines.
-
-    Examples:
-        >>> from agui_reasoning.compat import ThinkingDowngrader
-        >>> rewriter = LinesRewriter(ThinkingDowngrader(on_warning=lambda warning: None))
-        >>> rewriter.feed(b'{"type": "REASONING_START", "messageId": "s"}\n{"type": "RAW", "event": 1}\n')
-        b'{"type":"THINKING_START"}\n{"type": "RAW", "event": 1}\n'
-    """
-
-    _line_end = b"\n"
-    _last = b""
-    _dropped = False
-
-    def _take_piece(self, kind: str, piece: bytes) -> None:
-        if kind == "wrong":
+        state = self._steps.get((self._state, kind if kind == "value" else piece.decode("ascii", "replace")))
+        if state is None:
             raise bad_json(self._place, 0)
-        if kind == "blank":
-            self._take_blank(piece)
-            return
-        self._last = b""
-        pieces = self._pieces(piece)
-        self._dropped = not pieces
-        self._out += self._line_end.join(pieces)
+        if kind == "value":
+            change = self._change(piece, self._place)
+            self._number += 1
+            for value in [piece] if change is None else map(written, change.events):
+                self._write(value)
+        else:
+            self._mark(piece)
+        self._state = state
 
-    def _take_blank(self, blank: bytes) -> None:
-        if b"\r\n" in self._last + blank:
-            self._line_end = b"\r\n"
-        self._last = blank[-1:]
-        if self._dropped:  # its line goes with it
-            _, end, blank = blank.partition(b"\n")
-            self._dropped = not end
-        self._out += blank
+    def _write(self, value: bytes) -> None:
+        self._out += value + b"\n"
+
+    def _mark(self, mark: bytes) -> None:
+        """Write what stands for a bracket or comma."""
 
 
-class ArrayRewriter(_LogRewriter):
-    """Rewrites the elements of an array.
+class ArrayRewriter(LinesRewriter):
+    r"""Rewrites the elements of an array.
 
     Examples:
         >>> from agui_reasoning.compat import ThinkingDowngrader
         >>> rewriter = ArrayRewriter(ThinkingDowngrader(on_warning=lambda warning: None))
         >>> rewriter.feed(b'[{"type": "REASONING_START", "messageId": "s"}, {"type": "RAW", "event": 1}]')
-        b'[{"type":"THINKING_START"}, {"type": "RAW", "event": 1}]'
+        b'[{"type":"THINKING_START"},\n{"type": "RAW", "event": 1}]\n'
     """
 
+    _steps: ClassVar[Mapping[tuple[str, str], str]] = {
+        ("begin", "["): "empty",
+        ("empty", "value"): "element",
+        ("empty", "]"): "end",
+        ("element", ","): "next",
+        ("element", "]"): "end",
+        ("next", "value"): "element",
+    }
+    _end = "end"
     _array = True
+    _some = False
 
-    def __init__(
-        self,
-        translator: Translator,
-        *,
-        on_events: Callable[[list[Event]], None] | None = None,
-        on_fault: Callable[[RemoteProtocolError], None] | None = None,
-        max_value_bytes: int = MAX_FRAME_BYTES,
-    ) -> None:
-        """Prepare for one log; see `LinesRewriter`."""
-        super().__init__(translator, on_events=on_events, on_fault=on_fault, max_value_bytes=max_value_bytes)
-        self._state = "begin"
-        self._blank = bytearray()
-        """Blanks before the value that comes next, or behind the one that came."""
-        self._lead = b""
-        self._elements: list[bytes] | None = None
-        """What stands for the value that came: it is written when its blanks are known."""
-        self._some = False
+    def _write(self, value: bytes) -> None:
+        self._out += (b",\n" if self._some else b"") + value
+        self._some = True
 
-    @property
-    def _waiting(self) -> int:
-        return len(self._blank)
-
-    def _take_piece(self, kind: str, piece: bytes) -> None:
-        if kind == "blank":
-            if self._state in ("begin", "end"):
-                self._out += piece
-            else:
-                self._blank += piece
-            return
-        step = _STEPS.get((self._state, kind if kind == "value" else piece.decode("ascii", "replace")))
-        if step is None:
-            self._keep_last()
-            raise bad_json(self._place, 0)
-        self._state = step[0]
-        step[1](self, piece)
-
-    def _finish(self) -> None:
-        super()._finish()
-        if self._state != "end":
-            self._keep_last()
-            raise bad_json(self._place, None, cut=True)
-
-    def _open(self, piece: bytes) -> None:
-        self._out += piece
-
-    def _value(self, value: bytes) -> None:
-        self._lead, self._blank = bytes(self._blank), bytearray()
-        self._elements = self._pieces(value)
-
-    def _comma(self, piece: bytes) -> None:
-        self._write()
-
-    def _shut(self, piece: bytes) -> None:
-        self._write()
-        self._out += piece
-
-    def _keep_last(self) -> None:
-        """Something is wrong behind a value that was good."""
-        if self._elements is not None:
-            self._write()
-
-    def _write(self) -> None:
-        """Write the elements that wait, each with the blanks of the value they stand for."""
-        trail, self._blank = bytes(self._blank), bytearray()
-        if self._elements is None:
-            self._out += trail
-            return
-        for element in self._elements:
-            self._out += (b"," if self._some else b"") + self._lead + element + trail
-            self._some = True
-        self._elements = None
-
-
-# Where the array is, and what comes: where it is then, and what is done.
-_STEPS: Final[dict[tuple[str, str], tuple[str, Callable[[ArrayRewriter, bytes], None]]]] = {
-    ("begin", "["): ("empty", ArrayRewriter._open),
-    ("empty", "value"): ("element", ArrayRewriter._value),
-    ("empty", "]"): ("end", ArrayRewriter._shut),
-    ("element", ","): ("next", ArrayRewriter._comma),
-    ("element", "]"): ("end", ArrayRewriter._shut),
-    ("next", "value"): ("element", ArrayRewriter._value),
-}
+    def _mark(self, mark: bytes) -> None:
+        if mark != b",":
+            self._out += mark if mark == b"[" else mark + b"\n"
 
 
 def _match(pattern: re.Pattern[bytes], data: bytes, at: int) -> int:

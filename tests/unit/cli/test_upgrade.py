@@ -66,8 +66,8 @@ def test_thinking_is_upgraded_in_every_form_and_the_form_stays(cli, file, form):
     assert result.status == 0
     assert types(result.stdout.encode()) == types(body_of(NEW))
     shape = FORMS[form]([{"type": "X"}] * len(OLD))
-    assert result.stdout.count("\n") == shape.count(b"\n")
     assert result.stdout[:1].encode() == shape[:1]
+    assert form == "json_array" or result.stdout.count("\n") == shape.count(b"\n")
 
 
 def test_reasoning_is_downgraded_for_the_peer_that_is_named(cli, file, form):
@@ -77,16 +77,12 @@ def test_reasoning_is_downgraded_for_the_peer_that_is_named(cli, file, form):
     assert named == [event | ({"role": "assistant"} if "role" in event else {}) for event in NEW]
 
 
-def test_what_has_nothing_to_upgrade_comes_out_byte_for_byte(cli, file, form):
+def test_what_has_nothing_to_upgrade_comes_out_as_it_was_but_for_white_space_in_an_array(cli, file, form):
     data = FORMS[form](NEW)
-    result = cli("upgrade", file(data))
-    assert (result.status, result.stdout.encode(), result.stderr) == (0, data, "")
-
-
-def test_standard_input_flows_through(cli, form):
-    data = FORMS[form](NEW)
-    result = cli("upgrade", "-", stdin=data)
-    assert (result.status, result.stdout.encode()) == (0, data)
+    for result in (cli("upgrade", file(data)), cli("upgrade", "-", stdin=data)):
+        out = result.stdout.encode()
+        assert (result.status, result.stderr, read_events(out)) == (0, "", NEW)
+        assert form == "json_array" or out == data
 
 
 def test_what_is_there_comes_out_before_the_input_ends():
@@ -102,7 +98,7 @@ def test_what_is_there_comes_out_before_the_input_ends():
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"\xef\xbb\xbf"])
 def test_nothing_gives_nothing(cli, file, data):
-    assert cli("upgrade", file(data)).stdout.encode() == data
+    assert cli("upgrade", file(data)).stdout == ""
 
 
 def test_losses_are_told_once_on_standard_error(cli, file):
