@@ -113,7 +113,9 @@ print(*sorted(name for name in sys.modules if name.startswith("agui_reasoning.cl
 
 @pytest.mark.parametrize(("args", "own"), [(["--version"], set()), (["keygen"], {"keys"})], ids=str)
 def test_a_command_imports_no_other(args, own, process):
-    loaded = {name.removeprefix("agui_reasoning.cli._") for name in process(*args, code=LOADED).stderr.split()}
+    loaded = {
+        name.removeprefix("agui_reasoning.cli._") for name in process(*args, code=LOADED).stderr.split()
+    }
     assert "app" in loaded
     assert loaded & {*COMMANDS, "keys", "proxy", "serve"} == own
 
