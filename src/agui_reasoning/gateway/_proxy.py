@@ -24,7 +24,7 @@ from agui_reasoning.gateway._guard import middleware, refusal
 try:
     import httpx2
 except ImportError:
-    raise MissingExtraError("agui_reasoning.gateway._proxy", "client") from None
+    raise MissingExtraError("The proxy", "client") from None
 
 __all__ = ["create_proxy"]
 

@@ -455,7 +455,6 @@ async def test_an_agent_loops_over_model_and_tools() -> None:
     client = verified(events)
     assert [m["role"] for m in client.messages] == [
         "reasoning",
-        "reasoning",
         "assistant",
         "tool",
         "reasoning",

@@ -85,7 +85,6 @@ def test_an_agent_loops_over_model_and_tools() -> None:
     client = Client().feed(plain(run_agent(INPUT, agent))).done()
     assert [m["role"] for m in client.messages] == [
         "reasoning",
-        "reasoning",
         "assistant",
         "tool",
         "reasoning",

@@ -11,7 +11,7 @@ from agui_reasoning.errors import MissingExtraError
 try:
     import libcst  # noqa: F401
 except ImportError:
-    raise MissingExtraError("agui_reasoning.compat._codemod", "migrate") from None
+    raise MissingExtraError("The command migrate", "migrate") from None
 
 from agui_reasoning.compat._codemod.migrate import migrate_sources
 from agui_reasoning.compat._codemod.report import ADVICE, Migration, MigrationFinding
