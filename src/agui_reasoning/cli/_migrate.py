@@ -51,18 +51,19 @@ def migrate(
     sources, unreadable = _read(_files(paths))
     migrations = migrate_sources(sources, keep_title=keep_title)
     findings = [finding for migration in migrations for finding in migration.findings]
+    listed = [*findings, *unreadable]
     changed = [migration for migration in migrations if migration.changed]
     unwritten = _write(changed) if write else []
     base = _base(changed)
     if as_json:
         written = {migration.path for migration in changed} - set(unwritten) if write else set()
-        print(json.dumps(_report(len(sources), changed, findings, written, base), indent=2))
+        print(json.dumps(_report(len(sources), changed, listed, written, base), indent=2))
     else:
         _show(changed, unwritten, base, write=write)
-        _list(findings)
+        _list(findings)  # what could not be read has been told
         _sum_up(len(sources), changed, findings, base, write=write)
-    severities = {finding.severity for finding in findings}
-    if unreadable or unwritten or "error" in severities:
+    severities = {finding.severity for finding in listed}
+    if unwritten or "error" in severities:
         raise typer.Exit(2)
     if "decide" in severities:
         raise typer.Exit(1)
@@ -95,16 +96,20 @@ def _is_foreign(folder: Path) -> bool:
     return folder.name.startswith(".") or folder.name in _OTHERS or (folder / "pyvenv.cfg").exists()
 
 
-def _read(files: Sequence[Path]) -> tuple[dict[str, bytes], bool]:
+def _read(files: Sequence[Path]) -> tuple[dict[str, bytes], list[MigrationFinding]]:
+    """The files that can be read, and a finding for each of the others."""
+    from agui_reasoning.compat._codemod import MigrationFinding
+
     sources: dict[str, bytes] = {}
-    failed = False
+    findings = []
     for file in files:
         try:
             sources[str(file)] = read_file(str(file))
         except ConfigurationError as error:
             complain(error)
-            failed = True
-    return sources, failed
+            found = MigrationFinding(str(file), 1, 1, error.code, "error", str(error), error.hint)
+            findings.append(found)
+    return sources, findings
 
 
 def _write(changed: Sequence[Migration]) -> list[str]:
