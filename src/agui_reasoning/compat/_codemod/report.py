@@ -19,7 +19,7 @@ class MigrationFinding:
         path: The file, as it was named.
         line: From 1, in the file as it was before.
         column: From 1.
-        code: Stable identifier, for example ``"fixed_id"``.
+        code: Stable identifier, for example ``"ids_cross_functions"``.
         severity: ``error``, ``decide`` or ``note``.
         message: What is there.
         advice: What to do about it.
