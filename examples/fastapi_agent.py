@@ -39,7 +39,7 @@ async def connect(app: FastAPI):
 
 
 app = FastAPI(lifespan=connect)
-app.add_middleware(CORSMiddleware, allow_origin_regex=PAGES, allow_headers=["*"])
+app.add_middleware(CORSMiddleware, allow_origin_regex=PAGES, allow_methods=["POST"], allow_headers=["*"])
 
 
 @app.post("/agent")

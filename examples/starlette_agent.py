@@ -48,7 +48,7 @@ async def answer(request) -> Response:
     return AGUIResponse(run_agent(run_input, agent, api="openai-responses", model=ASK["model"]))
 
 
-cors = Middleware(CORSMiddleware, allow_origin_regex=PAGES, allow_headers=["*"])
+cors = Middleware(CORSMiddleware, allow_origin_regex=PAGES, allow_methods=["POST"], allow_headers=["*"])
 app = Starlette(lifespan=connect, middleware=[cors], routes=[Route("/agent", answer, methods=["POST"])])
 if __name__ == "__main__":
     uvicorn.run(app, port=int(getenv("PORT", "8000")))

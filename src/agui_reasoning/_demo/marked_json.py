@@ -40,7 +40,7 @@ def marked_lines(value: Any, width: int, marked: Collection[str] = (), *, mark: 
         mark: What a mark takes of such a line.
 
     Examples:
-        >>> for line in lines({"a": [1, 2], "b": "x" * 50, "c": {"d": "y"}}, 40, ["/c/d"]):
+        >>> for line in marked_lines({"a": [1, 2], "b": "x" * 50, "c": {"d": "y"}}, 40, ["/c/d"]):
         ...     print(line.text, line.size, line.path)  # doctest: +NORMALIZE_WHITESPACE
         {
           "a": [1, 2],
