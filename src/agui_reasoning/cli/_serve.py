@@ -18,6 +18,7 @@ from agui_reasoning.crypto import KeyRing
 from agui_reasoning.crypto._keys import DEFAULT_VARIABLE
 from agui_reasoning.emitter.stages import Steps
 from agui_reasoning.errors import ConfigurationError
+from agui_reasoning.providers.registry import API_IDS, vendor_of
 from agui_reasoning.scripted import names
 
 # The gateway is imported when it is needed: the other commands work without the extra `server`.
@@ -169,11 +170,16 @@ def _is_provider(given: Mapping[str, str], upstream: str | None) -> bool:
     return bool(given)
 
 
+def _needs_provider(api: str | None) -> bool:
+    """Whether several vendors speak an API; an unknown one is refused elsewhere."""
+    return api in API_IDS and vendor_of(api) is None
+
+
 def _provider(given: Mapping[str, str]) -> Upstream:
     from agui_reasoning.gateway import HTTPUpstream
 
     missing = [name for name in ("--api", "--base-url", "--model") if name not in given]
-    if given.get("--api") == "openai-chat" and "--provider" not in given:
+    if "--provider" not in given and _needs_provider(given.get("--api")):
         missing.append("--provider")  # many speak that API, and each wants its reasoning back in another form
     if missing:
         raise ConfigurationError(
