@@ -47,6 +47,8 @@ Field: TypeAlias = Literal[
     "thinking_blocks",
     "signed_blocks",
     "reasoning_items",
+    "thinking",
+    "tool_plan",
     "tool_calls",
 ]
 """Where reasoning is written: content blocks, input items, or a place in a chat message.

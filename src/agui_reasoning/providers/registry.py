@@ -23,6 +23,10 @@ _PACKAGES: Final[dict[str, str]] = {
     "anthropic-messages": "agui_reasoning.providers.anthropic_messages",
     "openai-responses": "agui_reasoning.providers.openai_responses",
     "openai-chat": "agui_reasoning.providers.openai_chat",
+    "bedrock-converse": "agui_reasoning.providers.bedrock_converse",
+    "mistral-chat": "agui_reasoning.providers.mistral_chat",
+    "cohere-chat": "agui_reasoning.providers.cohere_chat",
+    "ollama": "agui_reasoning.providers.ollama",
 }
 """Where the descriptor of each API stands; imported when the API is first asked for."""
 

@@ -16,6 +16,10 @@ _Sign: TypeAlias = Mapping[str, type | re.Pattern[str]]
 
 _COHERE_TYPES: Final = re.compile(r"(message|content|tool-call|citation)-(start|delta|end)|tool-plan-delta")
 _ANTHROPIC_TYPES: Final = re.compile(r"message_(start|delta|stop)|content_block_(start|delta|stop)")
+_BEDROCK_EXCEPTIONS: Final = (
+    *("internalServerException", "modelStreamErrorException", "serviceUnavailableException"),
+    *("throttlingException", "validationException"),
+)
 
 SIGNS: Final[Mapping[str, tuple[_Sign, ...]]] = MappingProxyType(
     {
@@ -35,7 +39,12 @@ SIGNS: Final[Mapping[str, tuple[_Sign, ...]]] = MappingProxyType(
             {"object": re.compile(r"chat\.completion.*")},
             {"type": re.compile("chunk"), "chunk": dict},
         ),
-        "mistral-chat": ({"choices": list, "p": str},),
+        "mistral-chat": (
+            {"choices": list, "p": str},
+            {"choices": list},
+            {"object": re.compile(r"chat\.completion.*")},
+            {"object": re.compile("error")},
+        ),
         "gemini": ({"candidates": list}, {"promptFeedback": dict}, {"usageMetadata": dict}),
         "gemini-interactions": (
             {"event_type": re.compile(r"(interaction|step)\..*")},
@@ -52,6 +61,7 @@ SIGNS: Final[Mapping[str, tuple[_Sign, ...]]] = MappingProxyType(
             {"stopReason": str},
             {"output": dict, "stopReason": str},
             {"metrics": dict, "usage": dict},
+            *({name: dict} for name in _BEDROCK_EXCEPTIONS),
         ),
         "cohere-chat": ({"type": _COHERE_TYPES}, {"message": dict, "finish_reason": str}),
         "ollama": ({"done": bool, "message": dict}, {"done": bool, "response": str}),

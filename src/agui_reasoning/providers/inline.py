@@ -1,0 +1,75 @@
+"""Reasoning that a model writes into its answer, between tags, as the units of one response."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from agui_reasoning.deltas import CloseDelta, Delta, ReasoningDelta, TextDelta
+from agui_reasoning.providers.think_tags import Piece, ThinkTagSplitter
+
+__all__ = ["InlineThought"]
+
+
+class InlineThought:
+    """Splits one text unit into tagged reasoning and answer.
+
+    Each tagged stretch is a unit of its own, whose ``ext["tag"]`` holds the exact delimiters: open + text +
+    close + answer is what the provider sent. An empty ``close`` means that the tag never came.
+    """
+
+    def __init__(self, key: str, tags: Mapping[str, str]) -> None:
+        """Start before the first piece of a text.
+
+        Args:
+            key: The key of the text unit.
+            tags: Opening tag to closing tag.
+        """
+        self._key = key
+        self._splitter = ThinkTagSplitter(tags=tags)
+        self._count = 0
+        self._opening: str | None = None
+        self._spoke = False
+
+    @property
+    def _thought(self) -> str:
+        return f"{self._key}:thought:{self._count}"
+
+    def feed(self, text: str) -> list[Delta]:
+        """Take the next piece of the text."""
+        return self._route(self._splitter.feed(text))
+
+    def close(self) -> list[Delta]:
+        """The text ended: what was held back, and the end of a stretch that was left open."""
+        deltas = self._route(self._splitter.close())
+        return deltas if self._opening is None else [*deltas, *self._end_stretch("")]
+
+    def _route(self, pieces: list[Piece]) -> list[Delta]:
+        return [delta for piece in pieces for delta in _ROUTES[piece.kind](self, piece.text)]
+
+    def _open(self, text: str) -> list[Delta]:
+        self._count += 1
+        self._opening, self._spoke = text, False
+        return []
+
+    def _reason(self, text: str) -> list[Delta]:
+        ext = None if self._spoke else {"tag": {"open": self._opening or "", "close": ""}}
+        self._spoke = True
+        return [ReasoningDelta(text, key=self._thought, ext=ext)]
+
+    def _end_stretch(self, closing: str) -> list[Delta]:
+        ext: dict[str, object] = {"tag": {"open": self._opening or "", "close": closing}}
+        if not self._spoke:
+            ext["explicit_empty"] = True
+        self._opening = None
+        return [ReasoningDelta(key=self._thought, ext=ext), CloseDelta(key=self._thought)]
+
+    def _say(self, text: str) -> list[Delta]:
+        return [TextDelta(text, key=self._key)]
+
+
+_ROUTES: dict[str, Callable[[InlineThought, str], list[Delta]]] = {
+    "open": InlineThought._open,
+    "reasoning": InlineThought._reason,
+    "close": InlineThought._end_stretch,
+    "text": InlineThought._say,
+}

@@ -1,0 +1,29 @@
+"""Mistral's Chat Completions."""
+
+import re
+
+from agui_reasoning.providers.api import CallIds, HTTPEndpoint, ProviderAPI
+
+__all__ = ["API"]
+
+API = ProviderAPI(
+    id="mistral-chat",
+    title="Mistral Chat",
+    package=__name__,
+    vendor="mistral",
+    decoder="decode:MistralChatDecoder",
+    encoder=None,
+    transcript="transcript:TRANSCRIPT",
+    strategy=None,
+    example=("mistral", "mistral-small-latest"),
+    call_ids=CallIds(re.compile(r"[a-zA-Z0-9]"), 9),
+    conversation_fields=frozenset({"messages"}),
+    native_kinds=("mistral.",),
+    signature_kinds={"mistral": "mistral.signature"},
+    redacted_kinds=frozenset(),
+    group_kinds=(),
+    hosts_models=False,
+    stores=False,
+    http=HTTPEndpoint(path="/v1/chat/completions"),
+    scripts=("mistral-weather",),
+)

@@ -1,0 +1,192 @@
+"""Mistral's chat completions: thinking and text as chunks of one list, or text as plain strings.
+
+Chunks of one kind in a row are one unit: ``closed`` stands on nearly every fragment of a thought that goes
+on. A unit ends when something of another kind follows, and a thought also at its signature, so the units
+have no keys here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Final
+
+from agui_reasoning.deltas import (
+    CloseDelta,
+    Delta,
+    FinishDelta,
+    NativeDelta,
+    OpaqueDelta,
+    ReasoningDelta,
+    ResponseStart,
+    TextDelta,
+    ToolCallDelta,
+    UsageDelta,
+)
+from agui_reasoning.errors import ProviderError
+from agui_reasoning.parts import Opaque
+from agui_reasoning.providers.base import Decoder
+from agui_reasoning.providers.payload import JSONObject, array, compact, integer, obj, rest, string
+
+__all__ = ["MistralChatDecoder"]
+
+SIGNATURE: Final = "mistral.signature"
+CUT_REASONS: Final = frozenset({"length", "model_length"})
+
+_NO_ID: Final = "null"
+"""What the SDK gives as the id of a call that has none."""
+
+
+class MistralChatDecoder(Decoder):
+    """Decodes Mistral's chat completions, streamed and whole; only choice 0."""
+
+    api: ClassVar[str] = "mistral-chat"
+    vendor: ClassVar[str | None] = "mistral"
+
+    def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
+        super().__init__(provider=provider, model=model)
+        self._running = False
+        self._reason: str | None = None
+        self._call: str | None = None
+        self._asides: list[JSONObject] = []
+
+    def receive(self, payload: Any) -> list[Delta]:
+        """Decode one payload; the SDK's events hold it in ``data``."""
+        inner = getattr(payload, "data", None)
+        return super().receive(payload if inner is None else inner)
+
+    def _decode(self, data: JSONObject) -> list[Delta]:
+        return self._chunk(data, "delta")
+
+    def _whole(self, data: JSONObject) -> list[Delta]:
+        return [*self._chunk(data, "message"), *self._done()]
+
+    def _done(self) -> list[Delta]:
+        if not self._running or self._reason is None:
+            return []
+        self._running = False
+        cut = [CloseDelta(key=self._call, status="incomplete")] if self._reason in CUT_REASONS else []
+        return [*cut, FinishDelta(self._reason)]
+
+    def _end(self) -> list[Delta]:
+        if self._running and self._reason is None:
+            self._running = False
+            raise self._truncated()
+        return self._done()
+
+    def _chunk(self, data: JSONObject, name: str) -> list[Delta]:
+        if data.get("object") == "error":
+            raise self._refused(data)
+        deltas = self._start(data)
+        for place, choice in enumerate(array(data, "choices")):
+            if not integer(choice, "index"):
+                path = f"/choices/{place}/{name}"
+                deltas += self._message(obj(choice, name, f"/choices/{place}"), path)
+                self._reason = string(choice, "finish_reason", f"/choices/{place}") or self._reason
+        return deltas + self._count(data)
+
+    def _start(self, data: JSONObject) -> list[Delta]:
+        if self._running or "choices" not in data:
+            return []
+        self._running, self._reason, self._call, self._asides = True, None, None, []
+        return [ResponseStart(self._origin(data), id=string(data, "id") or None)]
+
+    def _refused(self, data: JSONObject) -> ProviderError:
+        deltas = (CloseDelta(status="incomplete"),) if self._running else ()
+        self._running = False
+        code = data.get("code")
+        return ProviderError(
+            provider_code=None if code is None else str(code),
+            provider_type=string(data, "type") or None,
+            provider_message=str(data.get("message") or ""),
+            deltas=deltas,
+        )
+
+    # -- a message or a delta
+
+    def _message(self, message: JSONObject, path: str) -> list[Delta]:
+        content = message.get("content")
+        if isinstance(content, list):
+            deltas = [
+                delta
+                for place, chunk in enumerate(array(message, "content", path))
+                for delta in self._piece(chunk, f"{path}/content/{place}")
+            ]
+        else:
+            deltas = self._say(string(message, "content", path))
+        for place, call in enumerate(array(message, "tool_calls", path)):
+            deltas += self._call_piece(call, f"{path}/tool_calls/{place}")
+        return deltas
+
+    def _piece(self, chunk: JSONObject, path: str) -> list[Delta]:
+        kind = string(chunk, "type", path)
+        reader = _CHUNKS.get(kind)
+        if reader is not None:
+            return reader(self, chunk, path)
+        self._call = None
+        return [NativeDelta(f"mistral.{kind or 'chunk'}", chunk)]
+
+    def _think(self, chunk: JSONObject, path: str) -> list[Delta]:
+        """A fragment of a thought; what it refers to is noted beside its text."""
+        thinking = chunk.get("thinking")
+        if isinstance(thinking, str):
+            thinking = [{"type": "text", "text": thinking}]
+        fragments = array({"thinking": thinking}, "thinking", path)
+        text = "".join(string(one, "text", f"{path}/thinking") for one in fragments)
+        others = [one for one in fragments if one.get("type") not in (None, "text")]
+        ext = rest(chunk, "type", "thinking", "closed", "signature")
+        if others:
+            self._asides = [*self._asides, *others]
+            ext["references"] = self._asides
+        deltas: list[Delta] = [ReasoningDelta(text, ext=ext or None)] if text or ext else []
+        if signature := string(chunk, "signature", path):
+            deltas.append(OpaqueDelta(Opaque(SIGNATURE, signature)))
+        if signature or deltas:
+            self._call = None
+        if signature:
+            self._asides = []
+        return deltas
+
+    def _text(self, chunk: JSONObject, path: str) -> list[Delta]:
+        return self._say(string(chunk, "text", path))
+
+    def _say(self, text: str) -> list[Delta]:
+        if not text:
+            return []
+        self._call, self._asides = None, []
+        return [TextDelta(text)]
+
+    def _call_piece(self, call: JSONObject, path: str) -> list[Delta]:
+        """A call, which comes whole; a piece without a name, or of the same id, continues the last one."""
+        function = obj(call, "function", path)
+        name = string(function, "name", f"{path}/function")
+        given = string(call, "id", path)
+        call_id = "" if given == _NO_ID else given
+        arguments = function.get("arguments")
+        text = arguments if isinstance(arguments, str) else "" if arguments is None else compact(arguments)
+        if self._call is not None and (not name or call_id == self._call != ""):
+            return [ToolCallDelta(self._call, "", text)]
+        ended: list[Delta] = [] if self._call is None else [CloseDelta(key=self._call)]
+        self._call, self._asides = call_id, []
+        ext = rest(call, "id", "type", "index", "function") or None
+        return [*ended, ToolCallDelta(call_id, name, text, ext=ext)]
+
+    def _count(self, data: JSONObject) -> list[Delta]:
+        usage = obj(data, "usage")
+        if not usage:
+            return []
+        details = obj(usage, "prompt_tokens_details", "/usage")
+        delta = UsageDelta(
+            provider=self.provider,
+            model=string(data, "model") or self.model,
+            input_tokens=integer(usage, "prompt_tokens", "/usage"),
+            output_tokens=integer(usage, "completion_tokens", "/usage"),
+            total_tokens=integer(usage, "total_tokens", "/usage"),
+            cached_input_tokens=integer(details, "cached_tokens", "/usage/prompt_tokens_details"),
+        )
+        return [delta]
+
+
+_CHUNKS: Final[dict[str, Callable[[MistralChatDecoder, JSONObject, str], list[Delta]]]] = {
+    "thinking": MistralChatDecoder._think,
+    "text": MistralChatDecoder._text,
+}

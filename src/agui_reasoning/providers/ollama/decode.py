@@ -1,0 +1,155 @@
+"""Ollama's ``/api/chat``, and ``/api/generate``: one string of thinking, one of text, and whole calls.
+
+A stream is lines of JSON; each has a piece of the message. Thinking that resumes after text or a call is
+more of the same unit.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Final
+
+from agui_reasoning.deltas import (
+    CloseDelta,
+    Delta,
+    FinishDelta,
+    ReasoningDelta,
+    ResponseStart,
+    TextDelta,
+    ToolCallDelta,
+    UsageDelta,
+)
+from agui_reasoning.errors import ProviderError
+from agui_reasoning.providers.base import Decoder
+from agui_reasoning.providers.inline import InlineThought
+from agui_reasoning.providers.payload import JSONObject, array, compact, integer, obj, rest, string
+
+__all__ = ["OllamaDecoder"]
+
+THINKING: Final = "thinking"
+TEXT: Final = "text"
+CUT_REASONS: Final = frozenset({"length"})
+TAGS: Final = {"<think>": "</think>"}
+"""How a model thinks whose template Ollama does not know."""
+
+
+class OllamaDecoder(Decoder):
+    """Decodes Ollama's chat and generate responses, on a machine of one's own or in its cloud."""
+
+    api: ClassVar[str] = "ollama"
+    vendor: ClassVar[str | None] = "ollama"
+
+    def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
+        super().__init__(provider=provider, model=model)
+        self._running = False
+        self._reset()
+
+    def _reset(self) -> None:
+        self._open: str | None = None
+        self._last: str | None = None
+        self._inline: InlineThought | None = InlineThought(TEXT, TAGS)
+
+    def _decode(self, data: JSONObject) -> list[Delta]:
+        if data.get("error"):
+            raise self._refused(data)
+        if not ("message" in data or "response" in data or "done" in data):
+            return []
+        deltas = self._start(data)
+        path, message = ("/message", obj(data, "message")) if "message" in data else ("", data)
+        deltas += self._think(string(message, "thinking", path))
+        deltas += self._say(string(message, "content" if path else "response", path))
+        for place, call in enumerate(array(message, "tool_calls", path)):
+            deltas += self._call(call, f"{path}/tool_calls/{place}")
+        return [*deltas, *self._finish(data)] if data.get("done") else deltas
+
+    def _whole(self, data: JSONObject) -> list[Delta]:
+        return self._decode({"done": True, **data})
+
+    def _end(self) -> list[Delta]:
+        if not self._running:
+            return []
+        self._running = False
+        raise self._truncated([*self._flush(), CloseDelta(status="incomplete")])
+
+    def _start(self, data: JSONObject) -> list[Delta]:
+        if self._running:
+            return []
+        self._running = True
+        self._reset()
+        return [ResponseStart(self._origin(data))]
+
+    def _refused(self, data: JSONObject) -> ProviderError:
+        deltas = [*self._flush(), CloseDelta(status="incomplete")] if self._running else []
+        self._running = False
+        return ProviderError(provider_message=_words(data["error"]), deltas=tuple(deltas))
+
+    # -- the message
+
+    def _think(self, text: str) -> list[Delta]:
+        if not text:
+            return []
+        # The field says what is thought: tags in the content are part of the answer.
+        held, self._inline = self._flush(), None
+        return [*held, *self._turn_to(THINKING), ReasoningDelta(text, key=THINKING)]
+
+    def _say(self, text: str) -> list[Delta]:
+        if not text:
+            return []
+        return self._answered(self._inline.feed(text) if self._inline else [TextDelta(text, key=TEXT)])
+
+    def _answered(self, deltas: list[Delta]) -> list[Delta]:
+        """What came of the content, behind the end of what was open before it."""
+        named = [delta.key for delta in deltas if isinstance(delta, ReasoningDelta | TextDelta)]
+        turned = self._turn_to(named[0]) if named else []
+        if named:
+            self._open = self._last = named[-1]
+        return [*turned, *deltas]
+
+    def _flush(self) -> list[Delta]:
+        inline, self._inline = self._inline, None
+        return self._answered(inline.close()) if inline else []
+
+    def _call(self, call: JSONObject, path: str) -> list[Delta]:
+        function = obj(call, "function", path)
+        name = string(function, "name", f"{path}/function")
+        call_id = string(call, "id", path)
+        arguments = function.get("arguments")
+        text = arguments if isinstance(arguments, str) else compact({} if arguments is None else arguments)
+        turned = [*self._flush(), *self._turn_to(None)]
+        self._last = call_id
+        ext = rest(call, "id", "type", "function") or None
+        return [*turned, ToolCallDelta(call_id, name, text, ext=ext), CloseDelta(key=call_id)]
+
+    def _turn_to(self, key: str | None) -> list[Delta]:
+        """Units end when something of another kind follows."""
+        before, self._open = self._open, key
+        if key is not None:
+            self._last = key
+        return [] if before in (None, key) else [CloseDelta(key=before)]
+
+    # -- the end
+
+    def _finish(self, data: JSONObject) -> list[Delta]:
+        reason = string(data, "done_reason") or None
+        deltas = [*self._flush(), *self._count(data)]
+        if reason in CUT_REASONS and self._last is not None:
+            deltas.append(CloseDelta(key=self._last, status="incomplete"))
+        self._running = False
+        return [*deltas, FinishDelta(reason)]
+
+    def _count(self, data: JSONObject) -> list[Delta]:
+        read, written = integer(data, "prompt_eval_count"), integer(data, "eval_count")
+        if read is None and written is None:
+            return []
+        delta = UsageDelta(
+            provider=self.provider,
+            model=string(data, "model") or self.model,
+            input_tokens=read,
+            output_tokens=written,
+            total_tokens=None if read is None or written is None else read + written,
+        )
+        return [delta]
+
+
+def _words(error: Any) -> str:
+    said = error.get("message") if isinstance(error, dict) else error
+    return str(said or "")
