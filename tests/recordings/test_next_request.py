@@ -18,12 +18,14 @@ from agui_reasoning.deltas import Delta, ResponseStart, fold
 from agui_reasoning.parts import Origin, Part, ReasoningPart, ToolCallPart, Turn
 from agui_reasoning.providers.echo import rule_for
 from agui_reasoning.request import History
-from agui_reasoning.request._build import ProviderRequest, build_request
-from tests.recordings.test_recordings import ALL, decode
+from agui_reasoning.request._build import REQUEST_API_IDS, ProviderRequest, build_request
+from tests.recordings.test_recordings import ALL as DECODED
+from tests.recordings.test_recordings import decode
 from tests.support.recordings import EXPECT, dense, load
 from tests.support.sdk_types import check_types
 from tests.support.validators import check_anthropic, check_chat, check_deepseek, check_responses
 
+ALL = [param for param in DECODED if param.values[0] in REQUEST_API_IDS]
 DIVERGENCES = Path(__file__).with_name("next_request_divergences.toml")
 
 EVERYTHING = (

@@ -22,6 +22,7 @@ ALL = [
     for api in EXPECT
     for param in recordings(api)
 ]
+FLAT = {"openai-chat", "ollama"}
 STREAMED = [param for param in ALL if param.values[1] is None or load(param.values[1])["stream"]]
 
 
@@ -111,7 +112,7 @@ def _first_of_each(values: list[str]) -> list[str]:
 @pytest.mark.parametrize(("api", "file"), STREAMED)
 def test_a_stream_and_its_whole_are_the_same_parts(api: str, file: Path) -> None:
     recording = load(file)
-    flat = api == "openai-chat"
+    flat = api in FLAT
     if _failed(recording):
         pytest.skip("the provider reported an error: there is no whole")
     for one in _each_response(recording):

@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,10 @@ from typing import Any
 import pytest
 
 from tests.support.effort import sample
+from tests.support.expected import Expected as Expected
+from tests.support.expected import arguments as arguments
+from tests.support.expected import payloads as payloads
+from tests.support.formats import bedrock, cohere, mistral, ollama
 
 SHARED = Path(os.environ.get("AGUI_REASONING_SHARED", Path(__file__).parents[3] / "shared"))
 FOLDER = SHARED / "recordings"
@@ -40,31 +43,6 @@ def load(file: Path) -> dict[str, Any]:
     """One recording."""
     loaded: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return loaded
-
-
-def payloads(recording: dict[str, Any]) -> list[Any]:
-    """The payloads of a streamed recording."""
-    return [event["data"] for event in recording["events"]]
-
-
-@dataclass
-class Expected:
-    """What must reach the client. Texts are compared without white space, everything else exactly."""
-
-    reasoning: str = ""
-    answer: str = ""
-    calls: list[tuple[str, str, Any]] = field(default_factory=list)
-    opaque: list[str] = field(default_factory=list)
-
-
-def arguments(text: str) -> Any:
-    """Arguments as a value; text that is not JSON stays text."""
-    if not text:
-        return {}
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def dense(text: str) -> str:
@@ -209,7 +187,8 @@ def strings_named(value: Any, name: str) -> Iterator[str]:
             yield from strings_named(inner, name)
 
 
-EXPECT = {
+EXPECT: dict[str, Callable[[dict[str, Any]], Expected]] = {
+    **{one.API: one.expect for one in (bedrock, mistral, cohere, ollama)},
     "anthropic-messages": expect_anthropic,
     "openai-responses": expect_responses,
     "openai-chat": expect_chat,

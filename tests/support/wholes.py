@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from agui_reasoning.parts import Part, ReasoningPart, Segment, TextPart, ToolCallPart
+from tests.support.formats import bedrock, cohere, mistral, ollama
 from tests.support.recordings import anthropic_blocks, arguments, payloads, responses_items
 
 _ORDER: dict[type, int] = {ReasoningPart: 0, TextPart: 1, ToolCallPart: 2}
@@ -135,7 +136,10 @@ def _merge_detail(into: dict[str, Any], detail: dict[str, Any]) -> None:
             into[name] = value
 
 
+_FORMATS = (bedrock, mistral, cohere, ollama)
+
 WHOLES = {
+    **{one.API: one.whole for one in _FORMATS},
     "anthropic-messages": whole_anthropic,
     "openai-responses": whole_responses,
     "openai-chat": whole_chat,
@@ -257,7 +261,8 @@ def _detail_fragments(detail: dict[str, Any], cut: Cut) -> list[dict[str, Any]]:
     return fragments
 
 
-STREAMS = {
+STREAMS: dict[str, Callable[[dict[str, Any], Cut], list[Any]]] = {
+    **{one.API: one.stream for one in _FORMATS},
     "anthropic-messages": stream_anthropic,
     "openai-responses": stream_responses,
     "openai-chat": stream_chat,

@@ -6,7 +6,7 @@ import pytest
 from agui_reasoning import ConfigurationError, DecodeError, scripted
 from agui_reasoning.deltas import fold
 from agui_reasoning.providers import API_IDS, decoder
-from agui_reasoning.providers.transcript import ARTEFACTS, CALL_ID
+from agui_reasoning.providers.transcript import ARTEFACTS, CALL_ID, THINKING
 from agui_reasoning.scripted._sequence import choose, sequence
 from agui_reasoning.scripted._transcript import read_answer, read_request
 from tests.support.recordings import load, recordings
@@ -228,5 +228,8 @@ def test_recorded_answers_are_read(api):
     if not files:
         pytest.skip("the recordings are absent; set AGUI_REASONING_SHARED")
     kinds = {entry.kind for file in files for entry in read_answer(load(file))}
+    if api == "mistral-chat":  # no recording of it has a call
+        assert kinds & ARTEFACTS == {THINKING}
+        return
     assert CALL_ID in kinds
     assert len(kinds & ARTEFACTS) > 1

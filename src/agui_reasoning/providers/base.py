@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from agui_reasoning.deltas import CloseDelta, Delta
-from agui_reasoning.errors import DecodeError
+from agui_reasoning.errors import DecodeError, ProviderError
 from agui_reasoning.parts import Origin
 from agui_reasoning.providers.payload import JSONObject, plain, reject, string
 from agui_reasoning.providers.signs import SIGNS, bears_sign, is_error, looks_like
@@ -136,6 +136,19 @@ class Decoder(ABC):
     def _origin(self, source: JSONObject) -> Origin:
         """The origin of a response whose payload names its model."""
         return Origin(self.provider, self.api, string(source, "model") or self.model)
+
+    def _refusal(self, data: JSONObject) -> ProviderError:
+        """The error for a payload that says what is wrong in one of the ways that all servers do."""
+        error = data.get("error")
+        said = error if isinstance(error, dict) else data
+        words = error if isinstance(error, str) else said.get("message")
+        code, kind = said.get("code"), said.get("type")
+        return ProviderError(
+            provider_code=None if code is None else str(code),
+            provider_type=kind if isinstance(kind, str) else None,
+            provider_message=str(words or ""),
+            deltas=(CloseDelta(status="incomplete"),),
+        )
 
     def _truncated(self, deltas: Sequence[Delta] = (CloseDelta(status="incomplete"),)) -> DecodeError:
         return DecodeError(

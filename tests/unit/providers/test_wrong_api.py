@@ -12,7 +12,7 @@ from agui_reasoning.providers import API_IDS, decode_response, decoder
 from agui_reasoning.providers.signs import SIGNS, bears_sign
 from tests.support.recordings import load, recordings
 
-OURS = ("anthropic-messages", "openai-chat", "openai-responses")
+OURS = API_IDS
 
 
 def payloads(recording: dict[str, Any]) -> list[Any]:
@@ -140,6 +140,15 @@ RECORDED = [
 ALIKE = {"openai-chat", "mistral-chat"}
 
 
+def decode_alike(api: str, recording: dict[str, Any]) -> None:
+    """Servers of the one API may leave out the finish reason that the other always sends."""
+    try:
+        decode(api, recording)
+    except DecodeError as error:
+        if error.code != "truncated_stream":
+            raise
+
+
 @pytest.mark.parametrize(("path", "api"), RECORDED)
 def test_a_recording_is_refused_by_every_other_api_and_by_no_other(path: Any, api: str) -> None:
     recording = load(path)
@@ -148,7 +157,7 @@ def test_a_recording_is_refused_by_every_other_api_and_by_no_other(path: Any, ap
         own = ALIKE
     if api in own:
         with contextlib.suppress(ProviderError):
-            decode(api, recording)
+            decode_alike(api, recording)
         return
     with pytest.raises(DecodeError) as caught:
         decode(api, recording)

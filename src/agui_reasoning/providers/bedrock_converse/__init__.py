@@ -25,5 +25,5 @@ API = ProviderAPI(
     hosts_models=True,
     stores=False,
     http=None,
-    scripts=("bedrock-weather",),
+    scripts=(),
 )

@@ -32,7 +32,7 @@ from agui_reasoning.providers.inline import InlineThought
 from agui_reasoning.providers.payload import (
     JSONObject,
     array,
-    compact,
+    compact_json,
     integer,
     obj,
     reject,
@@ -40,6 +40,7 @@ from agui_reasoning.providers.payload import (
     shown,
     string,
 )
+from agui_reasoning.providers.signs import is_error
 
 __all__ = ["BedrockConverseDecoder"]
 
@@ -86,6 +87,8 @@ class BedrockConverseDecoder(Decoder):
         self._spoke = self._running = False
 
     def _decode(self, data: JSONObject) -> list[Delta]:
+        if is_error(data):
+            raise self._refused("", data)
         for name, payload in data.items():
             if name.endswith(_EXCEPTION):
                 raise self._refused(name, payload)
@@ -101,11 +104,14 @@ class BedrockConverseDecoder(Decoder):
         raise self._truncated([*self._stop_all(), CloseDelta(status="incomplete")])
 
     def _whole(self, data: JSONObject) -> list[Delta]:
+        if is_error(data):
+            raise self._refused("", data)
         message = obj(obj(data, "output"), "message", "/output")
         deltas = self._message_start({})
         for index, block in enumerate(array(message, "content", "/output/message")):
             for name, value in block.items():
-                deltas += self._note(_WHOLES.get(name, BedrockConverseDecoder._other)(self, index, name, value))
+                read = _WHOLES.get(name, BedrockConverseDecoder._other)
+                deltas += self._note(read(self, index, name, value))
             deltas += self._block_stop({"contentBlockIndex": index})
         return [*deltas, *self._message_stop(data), *self._metadata(data)]
 
@@ -117,18 +123,20 @@ class BedrockConverseDecoder(Decoder):
         return [ResponseStart(self._origin({}))]
 
     def _block_start(self, data: JSONObject) -> list[Delta]:
-        start = obj(data, "start")
+        index, start = _index(data), obj(data, "start")
         deltas = self._begun()
         for name, value in start.items():
             if isinstance(value, dict):
-                deltas += self._note(_STARTS.get(name, BedrockConverseDecoder._other)(self, _index(data), name, value))
+                read = _STARTS.get(name, BedrockConverseDecoder._other)
+                deltas += self._note(read(self, index, name, value))
         return deltas
 
     def _block_delta(self, data: JSONObject) -> list[Delta]:
         index, delta = _index(data), obj(data, "delta")
         deltas = self._begun()
         for name, value in delta.items():
-            deltas += self._note(_DELTAS.get(name, BedrockConverseDecoder._grow_other)(self, index, name, value))
+            read = _DELTAS.get(name, BedrockConverseDecoder._grow_other)
+            deltas += self._note(read(self, index, name, value))
         return deltas
 
     def _block_stop(self, data: JSONObject) -> list[Delta]:
@@ -165,12 +173,13 @@ class BedrockConverseDecoder(Decoder):
         return [delta]
 
     def _refused(self, name: str, payload: Any) -> ProviderError:
-        deltas = [*self._stop_all(), CloseDelta(status="incomplete")] if self._running else []
+        """An exception, which is an event like any other, or an error in place of one."""
+        held = self._stop_all()
         self._running = False
-        said = payload if isinstance(payload, dict) else {}
-        return ProviderError(
-            provider_type=name, provider_message=string(said, "message", f"/{name}"), deltas=tuple(deltas)
-        )
+        said = {"type": name} if name else {}
+        error = self._refusal({**(payload if isinstance(payload, dict) else {}), **said})
+        error.deltas = (*held, *error.deltas)
+        return error
 
     # -- blocks
 
@@ -233,7 +242,7 @@ class BedrockConverseDecoder(Decoder):
         block = self._blocks[index] = _Block(string(start, "toolUseId", "/toolUse"))
         server = start.get("type") == SERVER_CALL
         ext = rest(start, "toolUseId", "name", "input", "type") or None
-        arguments = compact(start["input"]) if "input" in start else ""
+        arguments = compact_json(start["input"]) if "input" in start else ""
         return [
             ToolCallDelta(block.key, string(start, "name", "/toolUse"), arguments, server=server, ext=ext)
         ]

@@ -14,7 +14,7 @@ from agui_reasoning.providers.transcript import (
     THINKING,
     WORDS,
     Entry,
-    Fields,
+    EntryFields,
     JSONObject,
     Transcript,
     entries,
@@ -24,7 +24,7 @@ from agui_reasoning.providers.transcript import (
 
 __all__ = ["TRANSCRIPT"]
 
-_BLOCKS: Final[Fields] = {
+_BLOCKS: Final[EntryFields] = {
     "reasoningText": {"text": THINKING, "signature": SIGNATURE},
     "reasoningContent": {"redactedContent": REDACTED},
     "toolUse": {"toolUseId": CALL_ID},

@@ -1,6 +1,6 @@
 """Cohere's Chat API, version 2."""
 
-from agui_reasoning.providers.api import CallIds, HTTPEndpoint, ProviderAPI
+from agui_reasoning.providers.api import CallIds, ProviderAPI
 
 __all__ = ["API"]
 
@@ -22,6 +22,6 @@ API = ProviderAPI(
     group_kinds=(),
     hosts_models=False,
     stores=False,
-    http=HTTPEndpoint(path="/v2/chat", named_events=True),
-    scripts=("cohere-weather",),
+    http=None,
+    scripts=(),
 )

@@ -23,6 +23,7 @@ from agui_reasoning.deltas import (
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.payload import JSONObject, array, integer, obj, rest, string
+from agui_reasoning.providers.signs import is_error
 
 __all__ = ["CohereChatDecoder"]
 
@@ -53,6 +54,8 @@ class CohereChatDecoder(Decoder):
         self._citations: dict[tuple[str, str], list[JSONObject]] = {}
 
     def _decode(self, data: JSONObject) -> list[Delta]:
+        if is_error(data):
+            raise self._refusal(data)
         handler = _EVENTS.get(string(data, "type"))
         if handler is None:
             return []
@@ -66,6 +69,8 @@ class CohereChatDecoder(Decoder):
         raise self._truncated()
 
     def _whole(self, data: JSONObject) -> list[Delta]:
+        if is_error(data):
+            raise self._refusal(data)
         message = obj(data, "message")
         deltas = self._message_start(data)
         deltas += self._plan(string(message, PLAN, "/message"))
@@ -175,21 +180,20 @@ class CohereChatDecoder(Decoder):
         deltas: list[Delta] = []
         for (kind, key), cited in self._citations.items():
             ext = {"citations": cited}
-            deltas.append(TextDelta("", key=key, ext=ext) if kind == "text" else ReasoningDelta(key=key, ext=ext))
+            of_text = TextDelta("", key=key, ext=ext)
+            deltas.append(of_text if kind == "text" else ReasoningDelta(key=key, ext=ext))
         deltas += self._count(obj(data, "usage"))
         self._running = False
         if reason == _FAILED or data.get("error"):
-            raise self._refused(data, deltas)
+            raise self._failed(data, deltas)
         if reason in CUT_REASONS and self._last is not None:
             deltas.append(CloseDelta(key=self._last, status="incomplete"))
         return [*deltas, FinishDelta(reason)]
 
-    def _refused(self, data: JSONObject, deltas: list[Delta]) -> ProviderError:
-        return ProviderError(
-            provider_type=_FAILED,
-            provider_message=str(data.get("error") or ""),
-            deltas=(*deltas, CloseDelta(status="incomplete")),
-        )
+    def _failed(self, data: JSONObject, deltas: list[Delta]) -> ProviderError:
+        error = self._refusal({"type": _FAILED, **data})
+        error.deltas = (*deltas, *error.deltas)
+        return error
 
     def _count(self, usage: JSONObject) -> list[Delta]:
         """What was billed is less than what was read and written."""

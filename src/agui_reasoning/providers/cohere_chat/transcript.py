@@ -11,7 +11,7 @@ from agui_reasoning.providers.transcript import (
     THINKING,
     WORDS,
     Entry,
-    Fields,
+    EntryFields,
     JSONObject,
     Transcript,
     entries,
@@ -21,7 +21,7 @@ from agui_reasoning.providers.transcript import (
 
 __all__ = ["TRANSCRIPT"]
 
-_FIELDS: Final[Fields] = {
+_FIELDS: Final[EntryFields] = {
     "thinking": {"thinking": THINKING},
     "plan": {"tool_plan": THINKING},
     "function": {"id": CALL_ID},

@@ -2,7 +2,7 @@
 
 import re
 
-from agui_reasoning.providers.api import CallIds, HTTPEndpoint, ProviderAPI
+from agui_reasoning.providers.api import CallIds, ProviderAPI
 
 __all__ = ["API"]
 
@@ -24,6 +24,6 @@ API = ProviderAPI(
     group_kinds=(),
     hosts_models=False,
     stores=False,
-    http=HTTPEndpoint(path="/v1/chat/completions"),
-    scripts=("mistral-weather",),
+    http=None,
+    scripts=(),
 )

@@ -22,10 +22,10 @@ from agui_reasoning.deltas import (
     ToolCallDelta,
     UsageDelta,
 )
-from agui_reasoning.errors import ProviderError
 from agui_reasoning.parts import Opaque
 from agui_reasoning.providers.base import Decoder
-from agui_reasoning.providers.payload import JSONObject, array, compact, integer, obj, rest, string
+from agui_reasoning.providers.payload import JSONObject, array, compact_json, integer, obj, rest, string
+from agui_reasoning.providers.signs import is_error
 
 __all__ = ["MistralChatDecoder"]
 
@@ -74,8 +74,9 @@ class MistralChatDecoder(Decoder):
         return self._done()
 
     def _chunk(self, data: JSONObject, name: str) -> list[Delta]:
-        if data.get("object") == "error":
-            raise self._refused(data)
+        if is_error(data):
+            self._running = False
+            raise self._refusal(data)
         deltas = self._start(data)
         for place, choice in enumerate(array(data, "choices")):
             if not integer(choice, "index"):
@@ -89,17 +90,6 @@ class MistralChatDecoder(Decoder):
             return []
         self._running, self._reason, self._call, self._asides = True, None, None, []
         return [ResponseStart(self._origin(data), id=string(data, "id") or None)]
-
-    def _refused(self, data: JSONObject) -> ProviderError:
-        deltas = (CloseDelta(status="incomplete"),) if self._running else ()
-        self._running = False
-        code = data.get("code")
-        return ProviderError(
-            provider_code=None if code is None else str(code),
-            provider_type=string(data, "type") or None,
-            provider_message=str(data.get("message") or ""),
-            deltas=deltas,
-        )
 
     # -- a message or a delta
 
@@ -162,7 +152,7 @@ class MistralChatDecoder(Decoder):
         given = string(call, "id", path)
         call_id = "" if given == _NO_ID else given
         arguments = function.get("arguments")
-        text = arguments if isinstance(arguments, str) else "" if arguments is None else compact(arguments)
+        text = arguments if isinstance(arguments, str) else compact_json(arguments or {})
         if self._call is not None and (not name or call_id == self._call != ""):
             return [ToolCallDelta(self._call, "", text)]
         ended: list[Delta] = [] if self._call is None else [CloseDelta(key=self._call)]

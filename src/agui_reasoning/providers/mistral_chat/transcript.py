@@ -12,7 +12,7 @@ from agui_reasoning.providers.transcript import (
     THINKING,
     WORDS,
     Entry,
-    Fields,
+    EntryFields,
     JSONObject,
     Transcript,
     entries,
@@ -22,7 +22,7 @@ from agui_reasoning.providers.transcript import (
 
 __all__ = ["TRANSCRIPT"]
 
-_FIELDS: Final[Fields] = {
+_FIELDS: Final[EntryFields] = {
     "thinking": {"thinking": THINKING, "signature": SIGNATURE},
     "function": {"id": CALL_ID},
     "tool": {"tool_call_id": RESULT},

@@ -23,5 +23,5 @@ API = ProviderAPI(
     hosts_models=False,
     stores=False,
     http=None,
-    scripts=("ollama-weather",),
+    scripts=(),
 )

@@ -6,7 +6,7 @@ more of the same unit.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from agui_reasoning.deltas import (
     CloseDelta,
@@ -21,7 +21,8 @@ from agui_reasoning.deltas import (
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.inline import InlineThought
-from agui_reasoning.providers.payload import JSONObject, array, compact, integer, obj, rest, string
+from agui_reasoning.providers.payload import JSONObject, array, compact_json, integer, obj, rest, string
+from agui_reasoning.providers.signs import is_error
 
 __all__ = ["OllamaDecoder"]
 
@@ -49,7 +50,7 @@ class OllamaDecoder(Decoder):
         self._inline: InlineThought | None = InlineThought(TEXT, TAGS)
 
     def _decode(self, data: JSONObject) -> list[Delta]:
-        if data.get("error"):
+        if is_error(data):
             raise self._refused(data)
         if not ("message" in data or "response" in data or "done" in data):
             return []
@@ -78,9 +79,11 @@ class OllamaDecoder(Decoder):
         return [ResponseStart(self._origin(data))]
 
     def _refused(self, data: JSONObject) -> ProviderError:
-        deltas = [*self._flush(), CloseDelta(status="incomplete")] if self._running else []
+        held = self._flush() if self._running else []
         self._running = False
-        return ProviderError(provider_message=_words(data["error"]), deltas=tuple(deltas))
+        error = self._refusal(data)
+        error.deltas = (*held, *error.deltas)
+        return error
 
     # -- the message
 
@@ -113,7 +116,7 @@ class OllamaDecoder(Decoder):
         name = string(function, "name", f"{path}/function")
         call_id = string(call, "id", path)
         arguments = function.get("arguments")
-        text = arguments if isinstance(arguments, str) else compact({} if arguments is None else arguments)
+        text = arguments if isinstance(arguments, str) else compact_json(arguments or {})
         turned = [*self._flush(), *self._turn_to(None)]
         self._last = call_id
         ext = rest(call, "id", "type", "function") or None
@@ -148,8 +151,3 @@ class OllamaDecoder(Decoder):
             total_tokens=None if read is None or written is None else read + written,
         )
         return [delta]
-
-
-def _words(error: Any) -> str:
-    said = error.get("message") if isinstance(error, dict) else error
-    return str(said or "")

@@ -10,7 +10,7 @@ from agui_reasoning.providers.transcript import (
     RESULT,
     THINKING,
     Entry,
-    Fields,
+    EntryFields,
     JSONObject,
     Transcript,
     entries,
@@ -20,7 +20,7 @@ from agui_reasoning.providers.transcript import (
 
 __all__ = ["TRANSCRIPT"]
 
-_MESSAGES: Final[Fields] = {
+_MESSAGES: Final[EntryFields] = {
     "assistant": {"thinking": THINKING},
     "function": {"id": CALL_ID},
     "tool": {"tool_call_id": RESULT},
