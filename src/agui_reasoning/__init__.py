@@ -8,10 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from agui_reasoning._emitter import Emitter
     from agui_reasoning._shells.driver import ModelStream
     from agui_reasoning._shells.sync import run_agent, stream_run
     from agui_reasoning.consumer import Conversation, Finding, check_events, compact, reduce_events
-    from agui_reasoning.emitter import Emitter
     from agui_reasoning.errors import (
         AGUIReasoningError,
         AGUIReasoningWarning,
@@ -70,7 +70,7 @@ __all__ = [
 _HOMES: Final = {
     "agui_reasoning.consumer": ("Conversation", "Finding", "check_events", "compact", "reduce_events"),
     "agui_reasoning._shells.driver": ("ModelStream",),
-    "agui_reasoning.emitter": ("Emitter",),
+    "agui_reasoning._emitter": ("Emitter",),
     "agui_reasoning.errors": (
         "AGUIReasoningError",
         "AGUIReasoningWarning",

@@ -20,33 +20,46 @@ from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.limits import Limits
 from agui_reasoning.providers import provider_api
 
-__all__ = ["ApplicationOptions", "RunOptions", "StreamRunOptions", "check_options"]
+__all__ = ["ApplicationOptions", "EmitterOptions", "RunOptions", "StreamRunOptions", "check_options"]
 
 
-class ApplicationOptions(TypedDict, total=False):
-    """The options that an application chooses once, for all of its runs; see `agui_reasoning.Run`."""
-
+class _Emission(TypedDict, total=False):
     visibility: Visibility
     keys: KeyRing | None
     ttl_s: int | None
     pad_to: int
     summarize: Summarize | None
-    summarise: Summarize | None
-    accept_plain: bool | None
-    on_undecryptable: OnUndecryptable
-    limits: Limits
     anchors: Anchors
     stages: Sequence[Stage]
     new_id: Callable[[], str] | None
     on_audit: OnAudit | None
 
 
-class _PerRun(ApplicationOptions, total=False):
+class _Caller(TypedDict, total=False):
     provider: str | None
     model: str | None
     tenant: str
     now_ms: Callable[[], int] | None
     on_warning: Callable[[str], None] | None
+
+
+class ApplicationOptions(_Emission, total=False):
+    """The options that an application chooses once, for all of its runs; see `agui_reasoning.Run`."""
+
+    summarise: Summarize | None
+    accept_plain: bool | None
+    on_undecryptable: OnUndecryptable
+    limits: Limits
+
+
+class _PerRun(ApplicationOptions, _Caller, total=False):
+    pass
+
+
+class EmitterOptions(_Emission, _Caller, total=False):
+    """The options of an emitter without a run; see `agui_reasoning.Run`."""
+
+    api: str | None
 
 
 class RunOptions(_PerRun, total=False):

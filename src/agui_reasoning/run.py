@@ -14,7 +14,7 @@ from agui_reasoning._run_frame import Ending, Frame, RunFrame, SubagentFrame
 from agui_reasoning.audit import OnAudit
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import Delta, UsageDelta
-from agui_reasoning.emitter import Emitter
+from agui_reasoning.emitter import BaseEmitter
 from agui_reasoning.emitter._disclosure import Visibility
 from agui_reasoning.emitter._emitter import new_uuid
 from agui_reasoning.emitter._summaries import Summaries, Summarize, SummaryDue
@@ -24,6 +24,7 @@ from agui_reasoning.errors import ConfigurationError, LocalProtocolError, Remote
 from agui_reasoning.limits import DEFAULT_LIMITS, Limits
 from agui_reasoning.options import RunOptions, check_options
 from agui_reasoning.parts import Part, ToolCallPart
+from agui_reasoning.providers.echo import rule_for
 from agui_reasoning.request import History, ProviderRequest, build_request, restore
 
 __all__ = ["Run"]
@@ -89,15 +90,16 @@ class Run:
                 of the input and to the tenant.
             tenant: Whose conversation it is, by your authentication and never by what the client sent.
             ttl_s: Seconds after which encrypted values no longer open; default is never.
-            pad_to: Pads what is encrypted to a multiple of so many bytes.
+            pad_to: Pads what is encrypted to a multiple of so many bytes, so that lengths tell less.
             summarize: In ``"summary"``, makes the text for a unit that has no summary of its own; it may be
                 asynchronous under `agui_reasoning.aio`.
             summarise: The same, spelled as before; it goes in the next version.
             accept_plain: See `restore`.
             on_undecryptable: See `restore`.
             limits: How large the input may be.
-            anchors: See `Emitter`.
-            stages: See `Emitter`.
+            anchors: When a response without reasoning gets an empty reasoning message to carry its values:
+                where the provider requires them back, ``"always"`` or ``"never"``.
+            stages: Event-to-event steps behind the emitter, in order.
             new_id: Makes ids; default is a random UUID.
             now_ms: Unix time in milliseconds; without it no event has a timestamp.
             on_warning: Called with each warning; default is Python's ``warnings``.
@@ -129,7 +131,8 @@ class Run:
         self._now_ms = now_ms
         self._state: Literal["new", "running", "ended"] = "new"
         self._terminal: Event | None = None
-        self._emitter = Emitter(
+        self._emitter = BaseEmitter(
+            rule_of=rule_for,
             **{name: value for name, value in audited.items() if name not in _RESTORING},
             used_call_ids=_call_ids(self.input),
             known_messages=self.input.messages,

@@ -1,5 +1,5 @@
 """Deltas and parts to AG-UI events."""
 
-from agui_reasoning.emitter._emitter import Emitter
+from agui_reasoning.emitter._emitter import BaseEmitter
 
-__all__ = ["Emitter"]
+__all__ = ["BaseEmitter"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from agui_reasoning.deltas._units import SegmentBuffer
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.parts import Origin
-from agui_reasoning.providers.echo import rule_for
+from agui_reasoning.policy import EchoRule
 
 __all__ = ["VISIBILITIES", "Disclosure", "Visibility"]
 
@@ -64,7 +65,7 @@ class Disclosure:
         """Whether the text of a segment is shown."""
         return self.full or (self.visibility == "summary" and segment.channel == "summary")
 
-    def check(self, origin: Origin | None) -> None:
+    def check(self, origin: Origin | None, rule_of: Callable[[Origin], EchoRule]) -> None:
         """Refuse what would break the next turn.
 
         Raises:
@@ -73,7 +74,7 @@ class Disclosure:
         """
         if self.keeps or origin is None:
             return
-        rule = rule_for(origin)
+        rule = rule_of(origin)
         if rule.status != "required" or (rule.summaries and not self.hidden):
             return
         raise ConfigurationError(

@@ -42,8 +42,9 @@ from agui_reasoning.parts import (
     ToolResultPart,
     Turn,
 )
+from agui_reasoning.policy import EchoRule
 
-__all__ = ["Emitter"]
+__all__ = ["BaseEmitter"]
 
 _EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
 _MODELS = frozenset(get_args(get_args(Event)[0]))
@@ -54,24 +55,17 @@ def new_uuid() -> str:
     return str(uuid.uuid4())
 
 
-class Emitter:
+class BaseEmitter:
     """Turns what a model produces into correctly paired AG-UI events, without the run frame.
 
     Whatever comes in, in whatever order, what comes out satisfies the protocol and the official clients.
-
-    Examples:
-        >>> from agui_reasoning.deltas import ReasoningDelta, TextDelta
-        >>> emitter = Emitter()
-        >>> events = emitter.receive(ReasoningDelta("Hm.")) + emitter.receive(TextDelta("Yes."))
-        >>> [event.type.value for event in events + emitter.close()]  # doctest: +NORMALIZE_WHITESPACE
-        ['REASONING_START', 'REASONING_MESSAGE_START', 'REASONING_MESSAGE_CONTENT',
-         'REASONING_MESSAGE_END', 'REASONING_ENCRYPTED_VALUE', 'REASONING_END',
-         'TEXT_MESSAGE_START', 'TEXT_MESSAGE_CONTENT', 'TEXT_MESSAGE_END']
+    `agui_reasoning.Emitter` hands it the echo rules of this package's providers.
     """
 
     def __init__(
         self,
         *,
+        rule_of: Callable[[Origin], EchoRule],
         api: str | None = None,
         provider: str | None = None,
         model: str | None = None,
@@ -93,26 +87,8 @@ class Emitter:
     ) -> None:
         """Start before the first response.
 
-        Args:
-            api: With ``provider`` and ``model`` the origin of a response that no `ResponseStart` announces.
-            provider: Provider id.
-            model: The model's name.
-            thread_id: The thread; encrypted values are bound to it.
-            visibility: How much of the reasoning is shown: ``"full"``, ``"summary"`` or ``"hidden"``.
-            keys: Encrypts every value, and keeps in it what is not shown.
-            tenant: Whose conversation it is, by your authentication; encrypted values are bound to it.
-            ttl_s: Seconds after which encrypted values no longer open; default is never.
-            pad_to: Pads what is encrypted to a multiple of so many bytes, so that lengths tell less.
-            summarize: In ``"summary"``, makes the text shown for a unit that has no summary of its own.
-            anchors: When a response without reasoning gets an empty reasoning message to carry its values:
-                where the provider requires them back, ``"always"`` or ``"never"``.
-            stages: Event-to-event steps behind the emitter, in order.
-            new_id: Makes ids of messages, spans and calls; default is a random UUID.
-            now_ms: Unix time in milliseconds; without it no event has a timestamp.
-            on_warning: Called with each warning; default is Python's ``warnings``.
-            on_audit: Called with a content-free record of each value that is sent or not kept.
-            used_call_ids: Tool-call ids the thread holds already; a call that repeats one gets a new id.
-            known_messages: What the client has already: a snapshot may show it again.
+        ``rule_of`` looks up the echo rule for the origin of a response; the other arguments are those of
+        `agui_reasoning.Emitter`.
 
         Raises:
             ConfigurationError: Keys without a thread (``keys_without_thread``), or a visibility that does not
@@ -122,9 +98,12 @@ class Emitter:
         self._default = Origin(provider, api, model) if named else None
         self._assembler = Assembler(self._default)
         self._warn = on_warning or _warn
+        self._rule_of = rule_of
         self._disclosure = Disclosure(visibility, keys is not None)
         sealer = _sealer(keys, thread_id, tenant, ttl_s, pad_to)
-        self._values = Values(anchors=anchors, sealer=sealer, warn=self._warn, on_audit=on_audit)
+        self._values = Values(
+            rule_of=rule_of, anchors=anchors, sealer=sealer, warn=self._warn, on_audit=on_audit
+        )
         self._writer = Writer(
             new_id=new_id or new_uuid,
             now_ms=now_ms,
@@ -132,7 +111,7 @@ class Emitter:
             values=self._values,
             used_call_ids=used_call_ids,
         )
-        self._nested: list[Emitter] = []
+        self._nested: list[BaseEmitter] = []
         self._summarizes = visibility == "summary"
         self.summaries = Summaries(summarize, self._warn)
         self._stages = tuple(stages)
@@ -142,7 +121,7 @@ class Emitter:
         self._parts = 0
         self._closed = False
 
-    def nest(self, emitter: Emitter, subagent: str) -> None:
+    def nest(self, emitter: BaseEmitter, subagent: str) -> None:
         """Let another emitter speak for a subagent: its values say so, and its events pass as they are."""
         emitter._values.subagent = subagent
         self._nested.append(emitter)
@@ -219,9 +198,9 @@ class Emitter:
 
     def _apply(self, delta: Delta) -> list[Event | SummaryDue]:
         if isinstance(delta, ResponseStart):
-            self._disclosure.check(delta.origin or self._default)
+            self._disclosure.check(delta.origin or self._default, self._rule_of)
         elif self._assembler.response is None:
-            self._disclosure.check(self._default)
+            self._disclosure.check(self._default, self._rule_of)
         return self._writer.write(self._assembler.receive(delta))
 
     def _pass_on(self, event: Event) -> list[Event | SummaryDue]:

@@ -41,7 +41,8 @@ from agui_reasoning.emitter._entities import (
     Stretch,
     rest_record,
 )
-from agui_reasoning.providers.echo import rule_for
+from agui_reasoning.parts import Origin
+from agui_reasoning.policy import EchoRule
 
 __all__ = ["Anchors", "OpenAnchor", "Values"]
 
@@ -76,11 +77,13 @@ class Values:
     def __init__(
         self,
         *,
+        rule_of: Callable[[Origin], EchoRule],
         anchors: Anchors,
         sealer: EnvelopeWriter | None,
         warn: Callable[[str], None],
         on_audit: OnAudit | None,
     ) -> None:
+        self._rule_of = rule_of
         self._anchors = anchors
         self._sealer = sealer
         self._warn = warn
@@ -219,7 +222,7 @@ class Values:
         if self._anchors == "never" or not any(map(_is_vital, rest)):
             return False
         origin = state.response.origin
-        required = origin is not None and rule_for(origin).status == "required"
+        required = origin is not None and self._rule_of(origin).status == "required"
         return required or next(_entities(state), None) is None
 
     # -- one value

@@ -224,7 +224,7 @@ def _check_options(upstream: Upstream, tenant: TenantOf | None, options: Applica
         _check_provider(upstream)
     if upstream.api is not None:
         disclosure = Disclosure(options.get("visibility", "full"), options.get("keys") is not None)
-        disclosure.check(Origin(upstream.provider, upstream.api, upstream.model))
+        disclosure.check(Origin(upstream.provider, upstream.api, upstream.model), rule_for)
     if tenant is not None and not callable(tenant):
         raise ConfigurationError(
             f"The tenant is {type(tenant).__name__}, not a function of the request.",

@@ -1,0 +1,58 @@
+"""The emitter that applications use: it knows the echo rules of this package's providers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Unpack
+
+from ag_ui.core import Message
+
+from agui_reasoning.emitter import BaseEmitter
+from agui_reasoning.options import EmitterOptions
+from agui_reasoning.providers.echo import rule_for
+
+__all__ = ["Emitter"]
+
+
+class Emitter(BaseEmitter):
+    """Turns what a model produces into correctly paired AG-UI events, without the run frame.
+
+    Whatever comes in, in whatever order, what comes out satisfies the protocol and the official clients.
+
+    Examples:
+        >>> from agui_reasoning.deltas import ReasoningDelta, TextDelta
+        >>> emitter = Emitter()
+        >>> events = emitter.receive(ReasoningDelta("Hm.")) + emitter.receive(TextDelta("Yes."))
+        >>> [event.type.value for event in events + emitter.close()]  # doctest: +NORMALIZE_WHITESPACE
+        ['REASONING_START', 'REASONING_MESSAGE_START', 'REASONING_MESSAGE_CONTENT',
+         'REASONING_MESSAGE_END', 'REASONING_ENCRYPTED_VALUE', 'REASONING_END',
+         'TEXT_MESSAGE_START', 'TEXT_MESSAGE_CONTENT', 'TEXT_MESSAGE_END']
+    """
+
+    def __init__(
+        self,
+        *,
+        thread_id: str | None = None,
+        used_call_ids: Iterable[str] = (),
+        known_messages: Iterable[Message] = (),
+        **options: Unpack[EmitterOptions],
+    ) -> None:
+        """Start before the first response.
+
+        Args:
+            thread_id: The thread; encrypted values are bound to it.
+            used_call_ids: Tool-call ids the thread holds already; a call that repeats one gets a new id.
+            known_messages: What the client has already: a snapshot may show it again.
+            **options: The options of `Run` that are about what is emitted.
+
+        Raises:
+            ConfigurationError: Keys without a thread (``keys_without_thread``), or a visibility that does not
+                exist (``unknown_visibility``).
+        """
+        super().__init__(
+            rule_of=rule_for,
+            thread_id=thread_id,
+            used_call_ids=used_call_ids,
+            known_messages=known_messages,
+            **options,
+        )
