@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from agui_reasoning.policy import EchoRule
+from agui_reasoning.policy import EchoRule, VendorTraits
 from agui_reasoning.providers import provider_apis
 from agui_reasoning.providers.echo import groups, rules
+from agui_reasoning.providers.vendors import model_habits, vendors
 from tests.docs.markdown import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "echo-policy.md"
@@ -15,6 +16,7 @@ HEAD = (
     "| provider | model | status | written to | responses | where there is none | evidence |\n"
     "|---|---|---|---|---|---|---|"
 )
+VENDOR_HEAD = "| provider | reasoning arrives in | traits | known from | evidence |\n|---|---|---|---|---|"
 SCOPES = {
     "none": "none",
     "tool_loop": "tool loop",
@@ -42,7 +44,36 @@ def row(rule: EchoRule) -> str:
         "" if rule.placeholder is None else code(f'"{rule.placeholder}"'),
         f"{rule.evidence} ({rule.checked})",
     ]
+    return line(*cells)
+
+
+def traits(found: VendorTraits) -> str:
+    said = {
+        name: getattr(found, name) for name in VendorTraits.model_fields if name in found.model_fields_set
+    }
+    return "<br>".join(code(f"{name}: {spelled(value)}") for name, value in said.items())
+
+
+def spelled(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def line(*cells: str) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def arriving(api: str) -> str:
+    """The vendors of an API, and the models with habits."""
+    lines = [VENDOR_HEAD]
+    for row in vendors(api):
+        who, fields = ", ".join(map(code, row.provider)), ", ".join(map(code, row.arrives)) or "nothing"
+        lines.append(line(who, fields, traits(row.traits), row.source, f"{row.evidence} ({row.checked})"))
+    for habit in model_habits(api):
+        who = "any, models " + ", ".join(map(code, habit.model))
+        lines.append(line(who, "", traits(habit.traits), "", f"{habit.evidence} ({habit.checked})"))
+    return "\n".join(lines)
 
 
 def flags() -> str:
@@ -63,6 +94,7 @@ def tables() -> dict[str, str]:
         api: "\n".join([HEAD, *(row(rule) for rule in rules() if rule.api == api)])
         for api in (spec.id for spec in provider_apis())
     }
+    found |= {f"vendors {api}": arriving(api) for api in list(found) if vendors(api)}
     lines = ["| group | values | members |", "|---|---|---|"]
     for group in groups():
         kinds, members = (", ".join(map(code, names)) for names in (group.kinds, group.members))

@@ -14,7 +14,8 @@ from agui_reasoning.errors import ConfigurationError, did_you_mean
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import EchoRule
 from agui_reasoning.providers import API_IDS, provider_api
-from agui_reasoning.providers.echo import known_providers, rule_for, rules
+from agui_reasoning.providers.echo import rule_for, rules
+from agui_reasoning.providers.vendors import known_providers
 
 __all__ = ["providers"]
 

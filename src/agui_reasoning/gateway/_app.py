@@ -36,7 +36,8 @@ from agui_reasoning.gateway._upstream import Upstream
 from agui_reasoning.options import ApplicationOptions, check_options
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import NO_RULE
-from agui_reasoning.providers.echo import known_providers, rule_for
+from agui_reasoning.providers.echo import rule_for
+from agui_reasoning.providers.vendors import known_providers
 from agui_reasoning.run import Run
 
 __all__ = ["MAX_BODY_BYTES", "create_app"]

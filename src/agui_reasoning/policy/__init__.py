@@ -1,7 +1,7 @@
-"""The model of the echo policy: which provider requires, accepts or rejects reasoning that comes back.
+"""The models of the vendor rows: how vendors send reasoning, and what they do about it when it comes back.
 
 The rows stand in each API's folder in ``providers``, as ``echo.toml``, with the evidence for each and its
-date. `agui_reasoning.providers.echo` looks them up.
+date. `agui_reasoning.providers.vendors` reads them, `agui_reasoning.providers.echo` looks up the rules.
 
 A response of nothing but reasoning is never sent, whoever asks: no column is needed for that.
 """
@@ -25,7 +25,10 @@ __all__ = [
     "Format",
     "Group",
     "Kinship",
+    "ModelHabit",
     "Scope",
+    "Vendor",
+    "VendorTraits",
     "matches_any",
 ]
 
@@ -150,6 +153,87 @@ class EchoRule(_Row):
     def echoes(self) -> bool:
         """Whether anything is sent at all."""
         return self.status in ("required", "recommended", "accepted")
+
+
+class VendorTraits(_Row):
+    """What distinguishes a vendor of a wire format. The defaults are safe for a vendor without a row.
+
+    Attributes:
+        cumulative: A delta may hold all the reasoning so far, and not only what is new.
+        cut_reasons: Finish reasons that say that the last unit was cut.
+        usage_at: Where the token counts stand, the place to trust first; a dotted name is a path.
+        reasoning_outside_output: The count of output tokens leaves reasoning out; a total decides where there
+            is one.
+        thought_signature_kind: The kind of thought signatures on calls and messages.
+        signature_home: The object within a call or a message in which a thought signature is written.
+        signature_as_received: A signature goes back to where it was found, whatever ``signature_home`` says.
+        encrypted_kind: The kind of ``encrypted_content`` of reasoning items.
+        custom_calls_on_server: Calls of custom tools are steps that the vendor took itself.
+        summary_in_choice_index: The index of a choice is the number of a reasoning summary.
+        tags_anywhere: Opening tags of reasoning that count between stretches of the answer, too.
+        tags_prefilled: The opening tag is part of the prompt, so that only the closing one may come.
+    """
+
+    cumulative: bool = False
+    cut_reasons: tuple[str, ...] = ()
+    usage_at: tuple[str, ...] = ("usage",)
+    reasoning_outside_output: bool = False
+    thought_signature_kind: str = "gemini.openai_compat_signature"
+    signature_home: str = "extra_content.google"
+    signature_as_received: bool = True
+    encrypted_kind: str = "openai.encrypted_content"
+    custom_calls_on_server: bool = False
+    summary_in_choice_index: bool = False
+    tags_anywhere: tuple[str, ...] = ()
+    tags_prefilled: bool = False
+
+
+class Vendor(_Row):
+    """What one vendor, or several that are alike, send over a wire format.
+
+    Attributes:
+        api: The API id.
+        provider: The providers the row is about.
+        arrives: The fields its reasoning arrives in, as recorded or documented.
+        source: Whether recordings show it, or only documentation, types or source code.
+        traits: What distinguishes it; what is not said is left to later rows, and to the defaults.
+        evidence: Where this is known from.
+        checked: When it was last checked, ISO date.
+    """
+
+    api: str
+    provider: tuple[str, ...]
+    arrives: tuple[str, ...] = ()
+    source: Literal["recorded", "documented"]
+    traits: VendorTraits = VendorTraits()
+    evidence: str
+    checked: str
+
+    def matches(self, origin: Origin) -> bool:
+        """Whether the row is about this origin."""
+        return self.api == origin.api and matches_any(self.provider, [(origin.provider or "").lower()])
+
+
+class ModelHabit(_Row):
+    """What some models write the same way at every vendor of a wire format.
+
+    Attributes:
+        api: The API id.
+        model: The models, as in `EchoRule`.
+        traits: What distinguishes them; what is not said is left to the defaults.
+        evidence: Where this is known from.
+        checked: When it was last checked, ISO date.
+    """
+
+    api: str
+    model: tuple[str, ...]
+    traits: VendorTraits
+    evidence: str
+    checked: str
+
+    def matches(self, origin: Origin) -> bool:
+        """Whether the row is about this origin."""
+        return self.api == origin.api and matches_any(self.model, _model_names(origin.model))
 
 
 class Group(_Row):

@@ -11,6 +11,7 @@ from agui_reasoning.errors import DecodeError, ProviderError
 from agui_reasoning.parts import Origin
 from agui_reasoning.providers.payload import JSONObject, plain, reject, string
 from agui_reasoning.providers.signs import SIGNS, bears_sign, is_error, looks_like
+from agui_reasoning.providers.vendors import vendor_traits
 
 __all__ = ["Decoder"]
 
@@ -37,6 +38,7 @@ class Decoder(ABC):
         """
         self.provider = provider or self.vendor
         self.model = model
+        self._traits = vendor_traits(Origin(self.provider, self.api, model))
         # An API without signs takes whatever comes.
         self._recognized = self.api not in SIGNS
         self._strange = False

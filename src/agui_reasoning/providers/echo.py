@@ -6,55 +6,37 @@ opaque values.
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache, lru_cache
-from typing import Any
 
 from agui_reasoning.parts import Origin
-from agui_reasoning.policy import NO_RULE, EchoFlag, EchoRule, Format, Group, Kinship, matches_any
+from agui_reasoning.policy import NO_RULE, EchoRule, Format, Group, Kinship, matches_any
 from agui_reasoning.providers.registry import hosts_models, provider_apis, vendor_of
+from agui_reasoning.providers.vendors import rows, rule_rows
 
-__all__ = ["format_of", "groups", "kinship", "known_providers", "rule_for", "rules"]
-
-_FILE = "echo.toml"
-
-
-@cache
-def _tables() -> tuple[tuple[str, dict[str, Any]], ...]:
-    return tuple((api.id, tomllib.loads(api.read(_FILE))) for api in provider_apis())
-
-
-def _rows(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows of one kind, each with its API id."""
-    for api, table in _tables():
-        yield from ((api, _frozen(row)) for row in table.get(name, ()))
-
-
-def _frozen(row: dict[str, Any]) -> dict[str, Any]:
-    # TOML has lists where the strict models have tuples.
-    frozen = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
-    if "flags" in frozen:
-        frozen["flags"] = tuple(EchoFlag.model_validate(flag) for flag in frozen["flags"])
-    return frozen
+__all__ = ["format_of", "groups", "kinship", "rule_for", "rules"]
 
 
 @cache
 def rules() -> tuple[EchoRule, ...]:
     """Every row: by API id, and in order of precedence."""
-    return tuple(EchoRule.model_validate({"api": api, **row}) for api, row in _rows("rule"))
+    return tuple(
+        EchoRule.model_validate({"api": api.id, **row})
+        for api in provider_apis()
+        for row in rule_rows(api.id)
+    )
 
 
 @cache
 def groups() -> tuple[Group, ...]:
     """The groups of providers that read one another's values."""
-    return tuple(Group.model_validate(row) for _, row in _rows("group"))
+    return tuple(Group.model_validate(row) for api in provider_apis() for row in rows(api.id, "group"))
 
 
 @cache
 def _formats() -> tuple[Format, ...]:
-    return tuple(Format.model_validate(row) for _, row in _rows("format"))
+    return tuple(Format.model_validate(row) for api in provider_apis() for row in rows(api.id, "format"))
 
 
 @lru_cache(maxsize=1024)
@@ -65,12 +47,6 @@ def rule_for(origin: Origin) -> EchoRule:
     """
     named = replace(origin, provider=origin.provider or vendor_of(origin.api))
     return next((rule for rule in rules() if rule.matches(named)), NO_RULE)
-
-
-def known_providers(api: str) -> list[str]:
-    """The providers of an API that rows are about by name, sorted."""
-    named = (name for rule in rules() if rule.api == api for name in rule.provider)
-    return sorted({name.rstrip("*") for name in named} - {""})
 
 
 def format_of(name: str) -> Format | None:

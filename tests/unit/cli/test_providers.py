@@ -5,7 +5,8 @@ import json
 import pytest
 
 from agui_reasoning.parts import Origin
-from agui_reasoning.providers.echo import known_providers, rule_for, rules
+from agui_reasoning.providers.echo import rule_for, rules
+from agui_reasoning.providers.vendors import known_providers
 
 
 def rows(result):

@@ -7,7 +7,7 @@ from typing import Any
 
 from agui_reasoning.deltas import CloseDelta, Delta, OpaqueDelta, ToolCallDelta, ToolResultDelta
 from agui_reasoning.parts import Ext, Opaque
-from agui_reasoning.providers.openai_chat.signatures import DEFAULT_KIND, KINDS, read_call_signature
+from agui_reasoning.providers.openai_chat.signatures import read_call_signature
 from agui_reasoning.providers.openai_chat.units import UnitTracker
 from agui_reasoning.providers.payload import (
     JSONObject,
@@ -136,7 +136,7 @@ class Calls:
     """The calls of one response."""
 
     units: UnitTracker
-    provider: str | None
+    signature_kind: str
     first: str | None = None
     ids: set[str] = field(default_factory=set)
     _begun: list[str] = field(default_factory=list)
@@ -154,9 +154,9 @@ class Calls:
         call = self._find(piece)
         deltas = self._begin(piece) if call is None else self._continue(call, piece)
         if piece.signature:
-            kind = KINDS.get(self.provider or "", DEFAULT_KIND)
             call_id = self._last.id if self._last else ""
-            deltas.append(OpaqueDelta(Opaque(kind, piece.signature, attach=f"tool_call:{call_id}")))
+            value = Opaque(self.signature_kind, piece.signature, attach=f"tool_call:{call_id}")
+            deltas.append(OpaqueDelta(value))
         return deltas
 
     def begun(self) -> list[str]:

@@ -4,38 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 from agui_reasoning.deltas import Delta, ReasoningDelta, TextDelta
+from agui_reasoning.policy import VendorTraits
 from agui_reasoning.providers.openai_chat.units import UnitTracker
 from agui_reasoning.providers.think_tags import Piece, ThinkTagSplitter
 
 __all__ = ["ContentSplitter"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Habit:
-    """How some models write tags; patterns are shell-style and compared in lower case.
-
-    Attributes:
-        model: The models.
-        anywhere: The opening tags they use between stretches of their answer, too.
-        prefilled: Their template writes the opening tag, so that only the closing one may come.
-    """
-
-    model: str
-    anywhere: tuple[str, ...] = ()
-    prefilled: bool = False
-
-
-_HABITS = (
-    _Habit("*minimax*", anywhere=("<think>",)),
-    _Habit("*gpt-oss*", anywhere=("<|channel|>analysis<|message|>",)),
-    _Habit("*deepseek-r1*", prefilled=True),
-    _Habit("*qwq*", prefilled=True),
-    _Habit("*qwen3*thinking*", prefilled=True),
-)
-"""What does not go without saying: tags that lead, or follow another thought, count for every model."""
 
 
 @dataclass(slots=True)
@@ -62,15 +37,13 @@ class ContentSplitter:
     own.
     """
 
-    def __init__(self, units: UnitTracker, model: str | None) -> None:
+    def __init__(self, units: UnitTracker, traits: VendorTraits) -> None:
         self._units = units
-        name = (model or "").lower()
-        habit = next((habit for habit in _HABITS if fnmatchcase(name, habit.model)), _Habit("*"))
-        self._anywhere = habit.anywhere
+        self._anywhere = traits.tags_anywhere
         self._splitter: ThinkTagSplitter | None = ThinkTagSplitter(
-            start_in_reasoning=habit.prefilled, anywhere=habit.anywhere
+            start_in_reasoning=traits.tags_prefilled, anywhere=traits.tags_anywhere
         )
-        self._held: list[Piece] | None = [] if habit.prefilled else None
+        self._held: list[Piece] | None = [] if traits.tags_prefilled else None
         self._doubtful = False
         self._marked = False
         self._fed = False

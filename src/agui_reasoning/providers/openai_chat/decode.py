@@ -23,11 +23,13 @@ from agui_reasoning.deltas import (
     UsageDelta,
 )
 from agui_reasoning.errors import ProviderError
+from agui_reasoning.parts import Origin
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.openai_chat.fields import MessagePiece, read_message
 from agui_reasoning.providers.openai_chat.response import ChatResponse
 from agui_reasoning.providers.openai_chat.usage import read_usage
 from agui_reasoning.providers.payload import JSONObject, array, compact_json, integer, obj, reject, string
+from agui_reasoning.providers.vendors import vendor_traits
 
 __all__ = ["OpenAIChatDecoder"]
 
@@ -107,20 +109,19 @@ class OpenAIChatDecoder(Decoder):
         piece = None if choice is None else self._read_piece(choice, field)
         response_id = string(data, "id")
         start = ResponseStart(self._origin(data), id=response_id or None)
-        model = start.origin.model if start.origin else None
         return _Chunk(
             response_id,
             start,
             piece,
             string(choice or {}, "finish_reason", "/choices/0"),
-            read_usage(data, self.provider, model),
+            read_usage(data, start.origin or Origin(), self._traits),
             _read_error(data, choice or {}),
         )
 
     def _choice(self, choices: list[JSONObject], field: str) -> JSONObject | None:
         """The first choice; LiteLLM's bridge to Responses writes the number of a summary as its index."""
         first = next((choice for choice in choices if choice.get("index") in (0, None)), None)
-        if first is None and self.provider == "litellm" and field == "delta" and len(choices) == 1:
+        if first is None and self._traits.summary_in_choice_index and field == "delta" and len(choices) == 1:
             delta = obj(choices[0], field, "/choices/0")
             first = choices[0] if delta.get("reasoning_content") and not delta.get("content") else None
         return first
@@ -161,8 +162,8 @@ class OpenAIChatDecoder(Decoder):
             if not another:
                 return []
         deltas = self._settle()
-        model = chunk.start.origin.model if chunk.start.origin else None
-        self._response = ChatResponse(self.provider, chunk.id, model)
+        # The payload may name the model, and models have habits.
+        self._response = ChatResponse(chunk.id, vendor_traits(chunk.start.origin or Origin()))
         self._usage = None
         return [*deltas, chunk.start]
 

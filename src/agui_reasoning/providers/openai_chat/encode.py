@@ -14,7 +14,8 @@ from typing import Any
 from ag_ui.core import UserMessage
 
 from agui_reasoning._strict_json import MAX_NESTING, load
-from agui_reasoning.parts import ReasoningPart, TextPart, ToolCallPart
+from agui_reasoning.parts import Origin, ReasoningPart, TextPart, ToolCallPart
+from agui_reasoning.policy import VendorTraits
 from agui_reasoning.providers.echo import format_of
 from agui_reasoning.providers.encoding import (
     CallAnswer,
@@ -37,8 +38,9 @@ from agui_reasoning.providers.encoding import (
 from agui_reasoning.providers.openai_chat.blocks import ANTHROPIC_SIGNATURE, REDACTED
 from agui_reasoning.providers.openai_chat.blocks import ENCRYPTED as ITEM
 from agui_reasoning.providers.openai_chat.details import ENCRYPTED, SIGNATURE
-from agui_reasoning.providers.openai_chat.signatures import DEFAULT_KIND, FIELD, KINDS
+from agui_reasoning.providers.openai_chat.signatures import FIELD
 from agui_reasoning.providers.payload import JSONObject
+from agui_reasoning.providers.vendors import vendor_traits
 
 __all__ = ["encode"]
 
@@ -57,6 +59,7 @@ class _Draft:
     Attributes:
         step: The response.
         how: How to write it.
+        traits: What distinguishes who gets it.
         sent: The entries of encrypted details that earlier messages hold.
         fields: Reasoning fields of the message.
         placed: Keys of the units that are in it.
@@ -66,6 +69,7 @@ class _Draft:
 
     step: ResponseStep
     how: EncodingOptions
+    traits: VendorTraits
     sent: set[str]
     fields: JSONObject = field(default_factory=dict)
     placed: set[tuple[int, int]] = field(default_factory=set)
@@ -80,10 +84,11 @@ class _Draft:
 def encode(conversation: PreparedConversation, how: EncodingOptions) -> JSONObject:
     """Write ``messages``, and ``tools`` where there are any."""
     messages: list[JSONObject] = [{"role": "system", "content": how.system}] if how.system else []
+    traits = vendor_traits(Origin(how.provider, "openai-chat", how.model))
     sent: set[str] = set()
     for item in conversation:
         if isinstance(item, ResponseStep):
-            message = _assistant(_Draft(item, how, sent))
+            message = _assistant(_Draft(item, how, traits, sent))
             messages += [] if message is None else [message]
             messages += [_result(answer, how) for answer in item.answers]
         else:
@@ -391,25 +396,23 @@ _WRITERS: dict[str, Callable[[_Draft, str], None]] = {
 
 def _sign(target: JSONObject, draft: _Draft, unit: EchoUnit) -> None:
     """Put a thought signature where it was found."""
-    found = values(unit, DEFAULT_KIND, *KINDS.values())
+    found = values(unit, draft.traits.thought_signature_kind)
     if found:
-        _put(target, *_signature_place(unit, draft.how.provider), found[0].value)
+        _put(target, *_signature_place(unit, draft.traits), found[0].value)
         draft.place(unit)
 
 
-def _signature_place(unit: EchoUnit, provider: str | None) -> tuple[Sequence[str], bool]:
+def _signature_place(unit: EchoUnit, traits: VendorTraits) -> tuple[Sequence[str], bool]:
     """The path to a signature, and whether a list of them stands there."""
-    if provider == "litellm":
-        # It reads no other place, wherever it wrote the signature.
-        listed = isinstance(unit.part, TextPart)
-        return ("provider_specific_fields", f"{FIELD}s" if listed else FIELD), listed
-    ext = _ext(unit)
+    ext = _ext(unit) if traits.signature_as_received else {}
     place, namespace = ext.get("signature_field"), ext.get("extra_content")
     if isinstance(namespace, str):
         return ("extra_content", namespace, FIELD), False
     if place in (FIELD, f"function.{FIELD}", f"provider_specific_fields.{FIELD}"):
         return str(place).split("."), False
-    return ("extra_content", "google", FIELD), False
+    home = traits.signature_home.split(".")
+    listed = home == ["provider_specific_fields"] and isinstance(unit.part, TextPart)
+    return (*home, f"{FIELD}s" if listed else FIELD), listed
 
 
 def _put(target: JSONObject, path: Sequence[str], listed: bool, value: str) -> None:
@@ -438,8 +441,7 @@ def _stand_in_on_call(draft: _Draft, calls: list[JSONObject], placeholder: str) 
     """Only the first call of a response bears a signature, and a response has its own or none at all."""
     if not calls or any(answer.unit.key in draft.placed for answer in draft.step.answers):
         return False
-    namespace = "vertex" if draft.how.provider == "google-vertex" else "google"
-    _put(calls[0], ("extra_content", namespace, FIELD), False, placeholder)
+    _put(calls[0], (*draft.traits.signature_home.split("."), FIELD), False, placeholder)
     return True
 
 

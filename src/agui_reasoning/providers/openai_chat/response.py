@@ -13,6 +13,7 @@ from agui_reasoning.deltas import (
     ToolCallDelta,
 )
 from agui_reasoning.parts import Ext, Opaque
+from agui_reasoning.policy import VendorTraits
 from agui_reasoning.providers.openai_chat.blocks import ChatBlock
 from agui_reasoning.providers.openai_chat.calls import Calls
 from agui_reasoning.providers.openai_chat.content import ContentSplitter
@@ -20,18 +21,11 @@ from agui_reasoning.providers.openai_chat.deduplication import Deduplicator, sha
 from agui_reasoning.providers.openai_chat.details import Details
 from agui_reasoning.providers.openai_chat.fields import DETAILS, RANK, MessagePiece
 from agui_reasoning.providers.openai_chat.runs import Runs
-from agui_reasoning.providers.openai_chat.signatures import DEFAULT_KIND, KINDS
 from agui_reasoning.providers.openai_chat.units import FLAT, TEXT, UnitTracker
 
 __all__ = ["ChatResponse"]
 
 REFUSAL = "refusal"
-
-CUT_REASONS = frozenset({"length", "max_tokens", "model_length", "insufficient_system_resource"})
-"""Finish reasons that say that the last unit was cut; the last one is DeepSeek's."""
-
-CUMULATIVE = frozenset({"minimax"})
-"""Providers that send all the reasoning so far with every delta, in some of their versions."""
 
 
 class ChatResponse:
@@ -42,15 +36,15 @@ class ChatResponse:
         reason: Its finish reason, once it came.
     """
 
-    def __init__(self, provider: str | None, response_id: str, model: str | None) -> None:
+    def __init__(self, response_id: str, traits: VendorTraits) -> None:
         self.id = response_id
         self.reason: str | None = None
-        self._provider = provider
+        self._traits = traits
         self._units = UnitTracker()
-        self._content = ContentSplitter(self._units, model)
+        self._content = ContentSplitter(self._units, traits)
         self._details = Details(self._units)
         self._runs = Runs(self._units, self._content)
-        self._calls = Calls(self._units, provider)
+        self._calls = Calls(self._units, traits.thought_signature_kind)
         self._ledger = Deduplicator()
         self._source: str | None = None
         self._flat = False
@@ -88,7 +82,7 @@ class ChatResponse:
 
     def end(self) -> list[Delta]:
         """The response ended properly."""
-        cut = self.reason in CUT_REASONS
+        cut = self.reason in self._traits.cut_reasons
         deltas = self.flush(cut=cut)
         if self._empty and not self._units.reasoned:
             field = min(self._empty, key=RANK.__getitem__)
@@ -109,7 +103,7 @@ class ChatResponse:
         if speaker is None:
             return ""
         mirror = self._source not in (None, speaker)
-        cumulative = self._provider in CUMULATIVE
+        cumulative = self._traits.cumulative
         fresh = self._ledger.fresh(piece.spoken[speaker], cumulative=cumulative, mirror=mirror)
         if fresh:
             self._source = speaker
@@ -202,5 +196,4 @@ class ChatResponse:
         return [ToolCallDelta(call, ext=ext), self._signature(value, f"tool_call:{call}")]
 
     def _signature(self, value: str, attach: str) -> OpaqueDelta:
-        kind = KINDS.get(self._provider or "", DEFAULT_KIND)
-        return OpaqueDelta(Opaque(kind, value, attach=attach))
+        return OpaqueDelta(Opaque(self._traits.thought_signature_kind, value, attach=attach))

@@ -5,12 +5,7 @@ from __future__ import annotations
 from agui_reasoning.parts import Ext
 from agui_reasoning.providers.payload import JSONObject
 
-__all__ = ["KINDS", "read_call_signature", "read_signature", "read_signatures"]
-
-DEFAULT_KIND = "gemini.openai_compat_signature"
-
-KINDS = {"perplexity": "perplexity.thought_signature"}
-"""The kind of a thought signature by provider; everyone else hands on Gemini's."""
+__all__ = ["FIELD", "read_call_signature", "read_signature", "read_signatures"]
 
 FIELD = "thought_signature"
 

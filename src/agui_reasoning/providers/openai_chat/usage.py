@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from agui_reasoning.deltas import UsageDelta
+from agui_reasoning.parts import Origin
+from agui_reasoning.policy import VendorTraits
 from agui_reasoning.providers.payload import JSONObject, integer, obj
 
 __all__ = ["read_usage"]
 
 
-def read_usage(data: JSONObject, provider: str | None, model: str | None) -> UsageDelta | None:
-    """Read the counts of a payload, if it has any. Groq streams them in ``x_groq``."""
-    path, usage = "/usage", obj(data, "usage")
-    if not usage:
-        path, usage = "/x_groq/usage", obj(obj(data, "x_groq"), "usage", "/x_groq")
+def read_usage(data: JSONObject, origin: Origin, traits: VendorTraits) -> UsageDelta | None:
+    """Read the counts of a payload, if it has any."""
+    path, usage = _find(data, traits.usage_at)
     if not usage:
         return None
     made = obj(usage, "completion_tokens_details", path)
@@ -21,10 +23,10 @@ def read_usage(data: JSONObject, provider: str | None, model: str | None) -> Usa
     total = integer(usage, "total_tokens", path)
     reasoning = _first(integer(made, "reasoning_tokens", path), integer(usage, "reasoning_tokens", path))
     return UsageDelta(
-        provider=provider,
-        model=model,
+        provider=origin.provider,
+        model=origin.model,
         input_tokens=prompt,
-        output_tokens=_output(prompt, integer(usage, "completion_tokens", path), total, reasoning),
+        output_tokens=_output(prompt, integer(usage, "completion_tokens", path), total, reasoning, traits),
         total_tokens=total,
         reasoning_tokens=reasoning,
         cached_input_tokens=_first(
@@ -38,13 +40,30 @@ def read_usage(data: JSONObject, provider: str | None, model: str | None) -> Usa
     )
 
 
+def _find(data: JSONObject, places: Iterable[str]) -> tuple[str, JSONObject]:
+    for place in places:
+        path, usage = "", data
+        for name in place.split("."):
+            path, usage = f"{path}/{name}", obj(usage, name, path)
+        if usage:
+            return path, usage
+    return "", {}
+
+
 def _output(
-    prompt: int | None, completion: int | None, total: int | None, reasoning: int | None
+    prompt: int | None,
+    completion: int | None,
+    total: int | None,
+    reasoning: int | None,
+    traits: VendorTraits,
 ) -> int | None:
-    """Count reasoning as output: xAI leaves it out of ``completion_tokens``, but not out of the total."""
-    if prompt is None or completion is None or not reasoning or total != prompt + completion + reasoning:
+    """Count reasoning as output, which some vendors leave out of ``completion_tokens``."""
+    if completion is None or not reasoning:
         return completion
-    return completion + reasoning
+    outside = traits.reasoning_outside_output
+    if total is not None and prompt is not None:
+        outside = total == prompt + completion + reasoning
+    return completion + reasoning if outside else completion
 
 
 def _first(*counts: int | None) -> int | None:

@@ -26,8 +26,6 @@ from agui_reasoning.providers.payload import JSONObject, array, integer, obj, sh
 
 __all__ = ["OpenAIResponsesDecoder"]
 
-CUT_REASONS = frozenset({"max_output_tokens", "content_filter", "cancelled", "incomplete"})
-
 
 class OpenAIResponsesDecoder(Decoder):
     """Decodes Responses streams and responses: OpenAI, Azure, xAI, OpenRouter, Copilot, Bedrock, vLLM, …."""
@@ -107,7 +105,7 @@ class OpenAIResponsesDecoder(Decoder):
         self._reset()
         if error or reason == "failed":
             raise _failure(error, deltas)
-        if reason in CUT_REASONS:
+        if reason in self._traits.cut_reasons:
             # The limit struck inside the last item, even where the API closed it in good order.
             deltas.append(CloseDelta(key=last, status="incomplete"))
         return [*deltas, FinishDelta(reason)]
@@ -231,7 +229,7 @@ class OpenAIResponsesDecoder(Decoder):
     def _make(self, index: int, kind: str) -> OutputItem:
         # Servers exist that number every item 0; a key must be its unit's own.
         again = f".{self._count}" if (index, kind) in self._items else ""
-        return OutputItem(kind, f"item:{index}{again}", index, self.provider)
+        return OutputItem(kind, f"item:{index}{again}", index, self._traits)
 
     def _keep(self, item: OutputItem) -> None:
         if self._items.get((item.index, item.type)) is item:

@@ -22,13 +22,13 @@ from agui_reasoning.deltas import (
     ToolResultDelta,
 )
 from agui_reasoning.parts import Channel, Opaque, Status
+from agui_reasoning.policy import VendorTraits
 from agui_reasoning.providers.payload import JSONObject, array, compact_json, obj, rest, shown, string
 
 __all__ = ["MESSAGE", "REASONING", "OutputItem", "announce", "grow", "late_values", "settle"]
 
 REASONING, MESSAGE, FUNCTION, CUSTOM = "reasoning", "message", "function_call", "custom_tool_call"
 SIGNATURE = "openrouter.signature"
-THOUGHT_SIGNATURE = "perplexity.thought_signature"
 
 # Calls that the client answers, with the fields that tell it what to do. The others ride in `ext`, so that
 # `ext | args | {"call_id": id}` is the item again.
@@ -60,7 +60,7 @@ class OutputItem:
         type: Its type on the wire.
         key: Its unit's key; each content part of a message has one of its own.
         index: Its place in the response.
-        provider: Who serves it.
+        traits: What distinguishes who serves it.
         id: The id it was announced with; final ids differ where a proxy rotates them.
         call: The call it was announced as.
         streamed: A fragment of it came.
@@ -73,7 +73,7 @@ class OutputItem:
     type: str
     key: str
     index: int
-    provider: str | None
+    traits: VendorTraits
     id: str = ""
     call: str = ""
     streamed: bool = False
@@ -120,8 +120,7 @@ def _name(item: OutputItem, source: JSONObject, path: str) -> str:
 
 def _is_server(item: OutputItem, source: JSONObject, path: str) -> bool:
     if item.type == CUSTOM:
-        # xAI has no free-text tools for clients: it reports the steps of its own X search in this form.
-        return item.provider == "xai"
+        return item.traits.custom_calls_on_server
     if item.type == "shell_call":
         return string(obj(source, "environment", path), "type", path) not in ("", "local")
     if item.type == "tool_search_call":
@@ -251,8 +250,7 @@ def late_values(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
 
 
 def _values(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
-    family = "xai" if item.provider == "xai" else "openai"
-    kinds = {"encrypted_content": f"{family}.encrypted_content", "signature": SIGNATURE}
+    kinds = {"encrypted_content": item.traits.encrypted_kind, "signature": SIGNATURE}
     return [
         OpaqueDelta(Opaque(kind, value), key=item.key)
         for name, kind in kinds.items()
@@ -305,7 +303,7 @@ def _settle_function(item: OutputItem, source: JSONObject, path: str) -> list[De
     ext = rest(source, "type", "call_id", "name", "arguments", "status", "thought_signature")
     deltas = [_final_call(item, source, path, shown(source.get("arguments")), ext=ext)]
     if signature := string(source, "thought_signature", path):
-        opaque = Opaque(THOUGHT_SIGNATURE, signature, attach=f"tool_call:{call}")
+        opaque = Opaque(item.traits.thought_signature_kind, signature, attach=f"tool_call:{call}")
         deltas.append(OpaqueDelta(opaque, key=call))
     return [*deltas, CloseDelta(key=call, status=_status(source))]
 

@@ -1,0 +1,95 @@
+"""The vendors of each wire format, read from the API's folder: how each sends reasoning.
+
+Every row that matches an origin contributes the traits it sets, and the first row that sets a trait wins:
+rows of vendors, then rows of models, each in the order of the file, then the defaults of the format.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache, lru_cache
+from typing import Any
+
+from agui_reasoning.parts import Origin
+from agui_reasoning.policy import EchoFlag, ModelHabit, Vendor, VendorTraits
+from agui_reasoning.providers.registry import provider_api, provider_apis, vendor_of
+
+__all__ = ["known_providers", "model_habits", "rows", "rule_rows", "vendor_traits", "vendors"]
+
+_FILE = "echo.toml"
+
+
+@cache
+def _table(api: str) -> dict[str, Any]:
+    return tomllib.loads(provider_api(api).read(_FILE))
+
+
+def rows(api: str, name: str) -> Iterator[dict[str, Any]]:
+    """The rows of one kind in the file of an API."""
+    yield from map(_frozen, _table(api).get(name, ()))
+
+
+def rule_rows(api: str) -> Iterator[dict[str, Any]]:
+    """The echo rules of an API, in order of precedence: those of a vendor stand beneath it."""
+    for vendor in _table(api).get("vendor", ()):
+        for rule in vendor.get("rule", ()):
+            yield _frozen({"provider": vendor["provider"], **rule})
+    yield from rows(api, "rule")
+
+
+def _frozen(row: dict[str, Any]) -> dict[str, Any]:
+    # TOML has lists where the strict models have tuples.
+    frozen: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in row.items()
+    }
+    if "flags" in frozen:
+        frozen["flags"] = tuple(EchoFlag.model_validate(flag) for flag in frozen["flags"])
+    if "traits" in frozen:
+        frozen["traits"] = VendorTraits.model_validate(_frozen(frozen["traits"]))
+    return frozen
+
+
+@cache
+def vendors(api: str) -> tuple[Vendor, ...]:
+    """The vendors of an API, in order of precedence."""
+    read = ({key: value for key, value in row.items() if key != "rule"} for row in rows(api, "vendor"))
+    return tuple(Vendor.model_validate({"api": api, **row}) for row in read)
+
+
+@cache
+def model_habits(api: str) -> tuple[ModelHabit, ...]:
+    """What models do at every vendor of an API, in order of precedence."""
+    return tuple(ModelHabit.model_validate({"api": api, **row}) for row in rows(api, "model"))
+
+
+@cache
+def _defaults(api: str) -> VendorTraits:
+    return VendorTraits.model_validate(_frozen(_table(api).get("defaults", {})))
+
+
+@lru_cache(maxsize=1024)
+def vendor_traits(origin: Origin) -> VendorTraits:
+    """Look up what distinguishes a vendor; the provider of a single-vendor API need not be named.
+
+    Examples:
+        >>> vendor_traits(Origin("minimax", "openai-chat")).cumulative
+        True
+    """
+    api = origin.api
+    if api is None or api not in (known.id for known in provider_apis()):
+        return VendorTraits()
+    named = replace(origin, provider=origin.provider or vendor_of(api))
+    matching = [row.traits for row in vendors(api) if row.matches(named)]
+    matching += [row.traits for row in model_habits(api) if row.matches(named)]
+    found: dict[str, Any] = {}
+    for traits in (*matching, _defaults(api)):
+        found = {**{name: getattr(traits, name) for name in traits.model_fields_set}, **found}
+    return VendorTraits(**found)
+
+
+def known_providers(api: str) -> list[str]:
+    """The providers of an API that rows are about by name, sorted."""
+    named = [row.provider for row in vendors(api)] + [row.get("provider", ()) for row in rows(api, "rule")]
+    return sorted({name.rstrip("*") for names in named for name in names} - {""})

@@ -1,0 +1,70 @@
+"""The vendor rows: which traits an origin gets, and which row decides."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from agui_reasoning.parts import Origin
+from agui_reasoning.policy import VendorTraits
+from agui_reasoning.providers import provider_apis
+from agui_reasoning.providers.vendors import model_habits, vendor_traits, vendors
+
+APIS = [api.id for api in provider_apis()]
+CHAT = VendorTraits(
+    cut_reasons=("length", "max_tokens", "model_length", "insufficient_system_resource"),
+    usage_at=("usage", "x_groq.usage"),
+)
+RESPONSES = VendorTraits(
+    cut_reasons=("max_output_tokens", "content_filter", "cancelled", "incomplete"),
+    thought_signature_kind="perplexity.thought_signature",
+)
+
+
+@pytest.mark.parametrize(
+    ("origin", "expected"),
+    [
+        (Origin(), VendorTraits()),
+        (Origin("deepseek", "no-such-api"), VendorTraits()),
+        (Origin(None, "openai-chat"), CHAT),
+        (Origin("acme", "openai-chat", "acme-1"), CHAT),
+        (Origin(None, "openai-responses"), RESPONSES),
+        # A vendor's row, a model's row, and both.
+        (Origin("minimax", "openai-chat", "abab"), CHAT.model_copy(update={"cumulative": True})),
+        (Origin("acme", "openai-chat", "acme/QwQ-32B"), CHAT.model_copy(update={"tags_prefilled": True})),
+        (
+            Origin("MiniMax", "openai-chat", "MiniMax-M2"),
+            CHAT.model_copy(update={"cumulative": True, "tags_anywhere": ("<think>",)}),
+        ),
+        # The row of Vertex adds to the row it shares with AI Studio.
+        (
+            Origin("google-vertex", "openai-chat", "google/gemini-3-pro"),
+            CHAT.model_copy(update={"signature_home": "extra_content.vertex"}),
+        ),
+        (Origin("google", "openai-chat", "gemini-3-pro"), CHAT),
+        # A row wins over the defaults of the format.
+        (
+            Origin("xai", "openai-responses", "grok-4"),
+            RESPONSES.model_copy(
+                update={"encrypted_kind": "xai.encrypted_content", "custom_calls_on_server": True}
+            ),
+        ),
+    ],
+    ids=str,
+)
+def test_the_first_row_that_sets_a_trait_decides(origin: Origin, expected: VendorTraits) -> None:
+    assert vendor_traits(origin) == expected
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_every_row_names_evidence_and_when_it_was_checked(api: str) -> None:
+    for row in (*vendors(api), *model_habits(api)):
+        assert row.evidence
+        assert date.fromisoformat(row.checked)
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_provider_is_named_once_but_for_rows_that_add_to_another(api: str) -> None:
+    named = [name for row in vendors(api) for name in row.provider]
+    assert {name for name in named if named.count(name) > 1} <= {"google-vertex"}
