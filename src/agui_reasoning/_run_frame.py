@@ -22,7 +22,7 @@ from ag_ui.core import (
     TokenUsage,
 )
 
-from agui_reasoning._envelope import ENVELOPE_KEY
+from agui_reasoning._hint import hint
 from agui_reasoning.protocol import PROTOCOL_VERSION
 
 __all__ = ["Ending", "Frame", "RunFrame", "SubagentFrame"]
@@ -45,7 +45,7 @@ class Ending:
     @property
     def metadata(self) -> dict[str, Any] | None:
         """What the last event says of the last response."""
-        return {ENVELOPE_KEY: {"finishReason": self.finish_reason}} if self.finish_reason else None
+        return hint({"finishReason": self.finish_reason}) if self.finish_reason else None
 
 
 class Frame(Protocol):

@@ -18,6 +18,7 @@ from agui_reasoning._envelope import (
     ResponsePlace,
     SegmentRecord,
     Span,
+    is_envelope,
     read_envelope,
     write_envelope,
 )
@@ -127,3 +128,11 @@ def test_what_is_too_large_is_not_read() -> None:
 )
 def test_reading_never_raises(value: str) -> None:
     assert read_envelope(value) is None
+
+
+def test_ours_are_told_from_others() -> None:
+    token = "eyJ0eXAiOiJhZ3VpLXJlYXNvbmluZytqd2UifQ.."
+    first = json.dumps({"k": "agui-reasoning", "v": 1}, separators=(",", ":"))
+    assert all(map(is_envelope, (write_envelope(FULL), first, token)))
+    others = ["", "QUJD", "gAAAA==", "eyJ0eXAiOiJKV1QifQ.a.b", '{"id": "rs_1"}', "é", "W10.x"]
+    assert not any(map(is_envelope, others))

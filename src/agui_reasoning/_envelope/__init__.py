@@ -2,7 +2,6 @@
 
 from agui_reasoning._envelope.packing import joined, pack
 from agui_reasoning._envelope.records import (
-    ENVELOPE_KEY,
     CallRecord,
     Envelope,
     Fragment,
@@ -25,6 +24,7 @@ from agui_reasoning._envelope.strings import (
     EnvelopeWriter,
     OnUndecryptable,
     Opened,
+    is_envelope,
     plain_value,
     read_envelope,
     write_envelope,
@@ -32,7 +32,6 @@ from agui_reasoning._envelope.strings import (
 from agui_reasoning._envelope.writing import WRITTEN, Exposure, PlacedPart, WrittenFields, unit_record
 
 __all__ = [
-    "ENVELOPE_KEY",
     "MAX_ENVELOPE_CHARS",
     "WRITTEN",
     "CallRecord",
@@ -57,6 +56,7 @@ __all__ = [
     "UnitRecord",
     "WrittenFields",
     "digest",
+    "is_envelope",
     "joined",
     "pack",
     "plain_value",

@@ -18,14 +18,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from agui_reasoning.parts import Channel, Encoding, Opaque, Origin, Status
 
 __all__ = [
-    "ENVELOPE_KEY",
     "CallRecord",
     "Envelope",
     "Fragment",
@@ -43,9 +42,6 @@ __all__ = [
     "WireRecord",
     "digest",
 ]
-
-ENVELOPE_KEY: Final = "agui-reasoning"
-"""The value of ``k``, and the key of our hint in ``metadata``."""
 
 
 class WireRecord(BaseModel):

@@ -20,6 +20,7 @@ __all__ = [
     "EnvelopeWriter",
     "OnUndecryptable",
     "Opened",
+    "is_envelope",
     "plain_value",
     "read_envelope",
     "write_envelope",
@@ -33,6 +34,15 @@ _TOKEN_FRAME: Final = 4_096
 
 OnUndecryptable: TypeAlias = Literal["drop", "raise"]
 """What restoring does with a token that does not open."""
+
+
+_PLAIN_MARK: Final = '{"k":"agui-reasoning"'
+"""How plain JSON of ours begins, whatever its version."""
+
+
+def is_envelope(value: str) -> bool:
+    """Whether a value says of itself that it is an envelope of this package, plain or encrypted."""
+    return value.startswith(_PLAIN_MARK) or looks_like_token(value)
 
 
 def write_envelope(envelope: Envelope) -> str:

@@ -11,10 +11,11 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
+from agui_reasoning._hint import hint_of
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.compat._histories import Histories
 from agui_reasoning.compat._peers import peer_of
-from agui_reasoning.compat._thinking import TITLE_KEY, members_of, python_warning
+from agui_reasoning.compat._thinking import members_of, python_warning
 from agui_reasoning.consumer._expand import Expander
 
 __all__ = ["ThinkingDowngrader"]
@@ -288,9 +289,7 @@ def _id(event: JSONObject) -> str:
 
 
 def _title(event: JSONObject) -> str | None:
-    metadata = event.get("metadata")
-    ours = metadata.get(TITLE_KEY) if isinstance(metadata, Mapping) else None
-    title = ours.get("title") if isinstance(ours, Mapping) else None
+    title = hint_of(event).get("title")
     return title if isinstance(title, str) else None
 
 

@@ -14,11 +14,11 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 from pydantic.alias_generators import to_camel
 
+from agui_reasoning._hint import hint
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.errors import AGUIReasoningWarning, LocalProtocolError
 
 __all__ = [
-    "TITLE_KEY",
     "ThinkingEndEvent",
     "ThinkingEvent",
     "ThinkingStartEvent",
@@ -29,9 +29,6 @@ __all__ = [
     "members_of",
     "python_warning",
 ]
-
-TITLE_KEY: Final = "agui-reasoning"
-"""Where a kept title rides: ``metadata["agui-reasoning"]["title"]`` of REASONING_START."""
 
 _TITLE_CHARS = 80
 _OPTIONAL = frozenset({"timestamp", "rawEvent", "raw_event", "title"})
@@ -310,7 +307,7 @@ def members_of(event: BaseModel | Mapping[str, Any]) -> JSONObject:
 def _with_title(event: JSONObject, title: Any) -> JSONObject:
     metadata = event.get("metadata")
     kept = dict(metadata) if isinstance(metadata, Mapping) else {}
-    return event | {"metadata": {**kept, TITLE_KEY: {"title": str(title)}}}
+    return event | {"metadata": {**kept, **hint({"title": str(title)})}}
 
 
 def _random_id() -> str:

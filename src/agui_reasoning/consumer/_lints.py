@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import binascii
-from base64 import urlsafe_b64decode
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from agui_reasoning._strict_json import JSONObject, Malformed, load
+from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer._history import HeldMessage, kind_of
 from agui_reasoning.consumer._notices import Notice, quoted
 from agui_reasoning.consumer._reduce import Reducer
 
-__all__ = ["Lints", "is_ours"]
+__all__ = ["Lints"]
 
 ReportNotice: TypeAlias = Callable[[int, Notice], None]
 
-_JSON_MARK = '{"k":"agui-reasoning"'
 _NAMED: Final = 10
 _OWN_VERSION: Final = "Set `protocolVersion` to the version you emit."
-_TOKEN_TYPE = "agui-reasoning+jwe"  # noqa: S105 -- a media type
 
 
 @dataclass(slots=True)
@@ -146,9 +142,7 @@ class Lints:
             self._homeless_value(subtype, name, index)
             return
         held = members.get("encryptedValue")
-        if held not in (None, event["encryptedValue"]) and not (
-            is_ours(held) and is_ours(event["encryptedValue"])
-        ):
+        if held not in (None, event["encryptedValue"]) and not _grows(held, event["encryptedValue"]):
             shown = quoted(name)
             message = f"A second value for {shown} replaces the first: clients keep the last one only."
             remedy = "Send one value per message or tool call, with everything in it."
@@ -218,18 +212,11 @@ def _lost(record: HeldMessage, told: dict[str, JSONObject]) -> list[str]:
     return lost
 
 
-def is_ours(value: str) -> bool:
-    """Whether an encrypted value is an envelope of this package, which only ever grows when it is resent."""
-    if value.startswith(_JSON_MARK):
-        return True
-    header = value.partition(".")[0]
-    try:
-        decoded = load(urlsafe_b64decode(header + "=" * (-len(header) % 4)).decode())
-    except (ValueError, binascii.Error):
-        return False
-    return (
-        not isinstance(decoded, Malformed) and isinstance(decoded, dict) and decoded.get("typ") == _TOKEN_TYPE
-    )
+def _grows(held: str, value: str) -> bool:
+    """Whether both are envelopes of this package, which say more, and never less, when they are resent."""
+    from agui_reasoning._envelope import is_envelope  # loads the library that encrypts; hardly a stream asks
+
+    return is_envelope(held) and is_envelope(value)
 
 
 _LINTS: Final[dict[str, Callable[[Lints, JSONObject, int], None]]] = {

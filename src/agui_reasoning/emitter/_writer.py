@@ -17,7 +17,7 @@ from typing import Any
 
 from ag_ui.core import Event, Message, ToolMessage
 
-from agui_reasoning._envelope import ENVELOPE_KEY
+from agui_reasoning._hint import hint
 from agui_reasoning.attribution import Shared
 from agui_reasoning.deltas._units import (
     Answered,
@@ -144,8 +144,8 @@ class Writer:
         """Structure for whoever cannot read an envelope; two of three front ends drop it."""
         place: dict[str, Any] = {"response": self._state.id}
         if self._disclosure.hidden:
-            return {ENVELOPE_KEY: place}  # no counts of units, and no durations
-        return {ENVELOPE_KEY: place | ({} if seq is None else {"seq": seq}) | more}
+            return hint(place)  # no counts of units, and no durations
+        return hint(place | ({} if seq is None else {"seq": seq}) | more)
 
     # -- responses
 

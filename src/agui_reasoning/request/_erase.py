@@ -7,7 +7,7 @@ from typing import Any
 
 from ag_ui.core import Message
 
-from agui_reasoning._envelope import ENVELOPE_KEY
+from agui_reasoning._hint import HINT_KEY, without_hint
 from agui_reasoning.request._messages import as_message
 
 __all__ = ["erase_reasoning"]
@@ -41,9 +41,8 @@ def _without_traces(entity: Any) -> Any:
     if getattr(entity, "encrypted_value", None) is not None:
         update["encrypted_value"] = None
     metadata = getattr(entity, "metadata", None)
-    if metadata and ENVELOPE_KEY in metadata:
-        rest = {key: value for key, value in metadata.items() if key != ENVELOPE_KEY}
-        update["metadata"] = rest or None
+    if metadata and HINT_KEY in metadata:
+        update["metadata"] = without_hint(metadata)
     if getattr(entity, "tool_calls", None):
         update["tool_calls"] = [_without_traces(call) for call in entity.tool_calls]
     copy = entity.model_copy(update=update)

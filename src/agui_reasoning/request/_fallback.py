@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from agui_reasoning._envelope import ENVELOPE_KEY
+from agui_reasoning._hint import hint_of
 from agui_reasoning._strict_json import load
 from agui_reasoning.parts import Opaque, Origin, Part, ReasoningPart, Segment, TextPart, ToolCallPart, Turn
 from agui_reasoning.providers.registry import signature_kinds
@@ -115,9 +115,7 @@ def _one_turn(turns: list[Turn]) -> Turn:
 def _hinted(message: Mapping[str, Any]) -> str | None:
     """The response a message belongs to, by its hint or that of its calls."""
     for entity in (message, *calls_of(message)):
-        metadata = entity.get("metadata")
-        hint = metadata.get(ENVELOPE_KEY) if isinstance(metadata, dict) else None
-        response = hint.get("response") if isinstance(hint, dict) else None
+        response = hint_of(entity).get("response")
         if isinstance(response, str):
             return response
     return None

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from ag_ui.core import ToolMessage
 
-from agui_reasoning._envelope import ENVELOPE_KEY
+from agui_reasoning._hint import hint_of
 from agui_reasoning.errors import did_you_mean
 from agui_reasoning.parts import (
     NativePart,
@@ -358,8 +358,7 @@ def _misnamed(part: Part, reason: str) -> str:
 def _response_of(message: Mapping[str, Any]) -> str | None:
     """The response a message says that it belongs to."""
     entities = (message, *message.get("toolCalls", ()))
-    hints = ((entity.get("metadata") or {}).get(ENVELOPE_KEY) for entity in entities)
-    return next((hint.get("response") for hint in hints if isinstance(hint, Mapping)), None)
+    return next((hint["response"] for entity in entities if "response" in (hint := hint_of(entity))), None)
 
 
 def _strings(value: Any) -> Iterator[str]:

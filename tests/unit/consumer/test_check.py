@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from agui_reasoning import Finding, LocalProtocolError, check_events
 from agui_reasoning._envelope import Envelope, ResponsePlace, write_envelope
-from agui_reasoning.consumer._lints import is_ours
 from tests.support.play import FAILED, FINISHED, RUN, STARTED, Json, call, ev, text, thought, value
 
 ROOT = Path(__file__).parents[3]
@@ -428,10 +427,3 @@ def test_a_finding_says_what_and_what_to_do() -> None:
 def test_what_is_no_event_is_refused() -> None:
     with pytest.raises(LocalProtocolError):
         check_events(["RUN_STARTED"])  # type: ignore[list-item]
-
-
-def test_ours_are_told_from_others() -> None:
-    token = "eyJ0eXAiOiJhZ3VpLXJlYXNvbmluZytqd2UifQ.."
-    assert [is_ours(one) for one in (ours(0), token)] == [True, True]
-    others = ["", "QUJD", "gAAAA==", "eyJ0eXAiOiJKV1QifQ.a.b", '{"id": "rs_1"}', "é", "W10.x"]
-    assert not any(is_ours(one) for one in others)

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 import libcst as cst
 
+from agui_reasoning._hint import HINT_KEY
 from agui_reasoning.compat._codemod.edits import (
     drop_argument,
     drop_item,
@@ -17,7 +18,6 @@ from agui_reasoning.compat._codemod.edits import (
 from agui_reasoning.compat._codemod.facts import Facts, source_of_node
 from agui_reasoning.compat._codemod.names import EventNames
 from agui_reasoning.compat._codemod.session import Session
-from agui_reasoning.compat._thinking import TITLE_KEY
 
 __all__ = ["Site", "complete", "find_sites"]
 
@@ -169,7 +169,7 @@ def _take_title(session: Session, site: Site, add: Callable[[str, str], None]) -
     if session.keep_title and site.value("metadata") is None and session.code(title) != "None":
         # Where `ThinkingUpgrader` keeps it, too.
         quote = _quote(site)
-        key, member = f"{quote}{TITLE_KEY}{quote}", f"{quote}title{quote}"
+        key, member = f"{quote}{HINT_KEY}{quote}", f"{quote}title{quote}"
         add("metadata", f"{{{key}: {{{member}: {session.code(title)}}}}}")
     else:
         session.find(title, "title_dropped", "REASONING_START has no title.")
