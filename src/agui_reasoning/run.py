@@ -128,6 +128,7 @@ class Run:
         self.visibility = visibility
         self._new_id = new_id or new_uuid
         self._on_warning = on_warning
+        self._told: set[str] = set()
         self._now_ms = now_ms
         self._state: Literal["new", "running", "ended"] = "new"
         self._terminal: Event | None = None
@@ -268,6 +269,13 @@ class Run:
     def release(self, events: Iterable[Event | None]) -> list[Event]:
         """The second half of `receive`; see `Emitter.release`."""
         return self._frame.mark(self._emitter.release(events))
+
+    def tell(self, warnings: Iterable[str]) -> None:
+        """Hand warnings on, each once in a run."""
+        for sentence in warnings:
+            if sentence not in self._told:
+                self._told.add(sentence)
+                self._emitter.warn(sentence)
 
     def finish(self, *, interrupts: Sequence[Interrupt] = (), result: Any = None) -> list[Event]:
         """End the run in success, or (``interrupts``) waiting for answers.

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from agui_reasoning.parts import Part, ReasoningPart, Segment, TextPart, ToolCallPart
-from tests.support.formats import bedrock, cohere, mistral, ollama
+from tests.support.formats import bedrock, cohere, gemini, mistral, ollama
 from tests.support.recordings import anthropic_blocks, arguments, payloads, responses_items
 
 _ORDER: dict[type, int] = {ReasoningPart: 0, TextPart: 1, ToolCallPart: 2}
@@ -136,7 +136,7 @@ def _merge_detail(into: dict[str, Any], detail: dict[str, Any]) -> None:
             into[name] = value
 
 
-_FORMATS = (bedrock, mistral, cohere, ollama)
+_FORMATS = (bedrock, mistral, cohere, ollama, gemini)
 
 WHOLES = {
     **{one.API: one.whole for one in _FORMATS},

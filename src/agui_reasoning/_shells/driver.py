@@ -101,14 +101,19 @@ class Reading:
         provider = stream.provider or (run.provider if same else None)
         model = stream.model or (run.model if same else None)
         self._decoder = decoder(api, provider=provider, model=model)
+        self._run = run
 
     def receive(self, payload: Any) -> list[Delta]:
         """What one payload of the stream gives."""
-        return self._decoder.receive(_unwrapped(payload))
+        return self._told(self._decoder.receive(_unwrapped(payload)))
 
     def whole(self, response: Any) -> list[Delta]:
         """What a whole response gives."""
-        return self._decoder.whole(response)
+        return self._told(self._decoder.whole(response))
+
+    def _told(self, deltas: list[Delta]) -> list[Delta]:
+        self._run.tell(self._decoder.warnings)
+        return deltas
 
     def close(self) -> list[Delta]:
         """The stream ended.

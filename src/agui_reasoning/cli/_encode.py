@@ -68,6 +68,7 @@ def encode_payloads(
     yield run.start()
     try:
         for deltas in _decoded(payloads, decode, whole=whole):
+            run.tell(decode.warnings)
             yield from _fed(run, deltas)
     except AGUIReasoningError as error:
         yield from _fed(run, [*getattr(error, "deltas", ()), *_closing(decode)])

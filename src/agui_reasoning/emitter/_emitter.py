@@ -97,12 +97,12 @@ class BaseEmitter:
         named = any((api, provider, model))
         self._default = Origin(provider, api, model) if named else None
         self._assembler = Assembler(self._default)
-        self._warn = on_warning or _warn
+        self.warn = on_warning or _warn
         self._rule_of = rule_of
         self._disclosure = Disclosure(visibility, keys is not None)
         sealer = _sealer(keys, thread_id, tenant, ttl_s, pad_to)
         self._values = Values(
-            rule_of=rule_of, anchors=anchors, sealer=sealer, warn=self._warn, on_audit=on_audit
+            rule_of=rule_of, anchors=anchors, sealer=sealer, warn=self.warn, on_audit=on_audit
         )
         self._writer = Writer(
             new_id=new_id or new_uuid,
@@ -113,7 +113,7 @@ class BaseEmitter:
         )
         self._nested: list[BaseEmitter] = []
         self._summarizes = visibility == "summary"
-        self.summaries = Summaries(summarize, self._warn)
+        self.summaries = Summaries(summarize, self.warn)
         self._stages = tuple(stages)
         self._foreign = Passthrough(new_id or new_uuid)
         self._known = {message.id: message for message in known_messages}
@@ -211,7 +211,7 @@ class BaseEmitter:
             before = self._writer.write(self._assembler.close())
             self._writer.note_result(event.message_id, event.tool_call_id, event.content)
         if isinstance(event, MessagesSnapshotEvent) and self._writer.has_reasoned:
-            self._warn(
+            self.warn(
                 "A MESSAGES_SNAPSHOT after streamed reasoning: some front ends show the reasoning twice, "
                 "others drop it. Send snapshots at the start of a run."
             )
@@ -219,9 +219,7 @@ class BaseEmitter:
         passed = [event] if seen else veiled(event, self._audience)
         if not passed and not self._told_of_raw:
             self._told_of_raw = True
-            self._warn(
-                f"With visibility {self._disclosure.visibility!r} {event.type.value} is not passed on."
-            )
+            self.warn(f"With visibility {self._disclosure.visibility!r} {event.type.value} is not passed on.")
         return [*before, *passed]
 
     @property

@@ -39,6 +39,8 @@ class Decoder(ABC):
         self.provider = provider or self.vendor
         self.model = model
         self._traits = vendor_traits(Origin(self.provider, self.api, model))
+        self.warnings: list[str] = []
+        """Sentences about what the decoder leaves out, each once; the shells hand them to ``on_warning``."""
         # An API without signs takes whatever comes.
         self._recognized = self.api not in SIGNS
         self._strange = False
@@ -99,7 +101,7 @@ class Decoder(ABC):
     def _read(
         self, payload: Any, decode: Callable[[JSONObject], list[Delta]], *, alone: bool = False
     ) -> list[Delta]:
-        data = plain(payload)
+        data = self._plain(payload)
         try:
             if not isinstance(data, dict):
                 raise reject("an object", data, "")
@@ -109,6 +111,15 @@ class Decoder(ABC):
         except DecodeError as error:
             error.provider = self.provider
             raise
+
+    def _plain(self, payload: Any) -> Any:
+        """Give the wire JSON of an SDK object, and anything else as it is."""
+        return plain(payload)
+
+    def _warn(self, sentence: str) -> None:
+        """Tell what is left out, once."""
+        if sentence not in self.warnings:
+            self.warnings.append(sentence)
 
     def _recognize(self, data: JSONObject, alone: bool) -> None:
         """Refuse the payloads of other APIs, which would say nothing here, until one of this API came.

@@ -27,6 +27,7 @@ _PACKAGES: Final[dict[str, str]] = {
     "mistral-chat": "agui_reasoning.providers.mistral_chat",
     "cohere-chat": "agui_reasoning.providers.cohere_chat",
     "ollama": "agui_reasoning.providers.ollama",
+    "gemini": "agui_reasoning.providers.gemini",
 }
 """Where the descriptor of each API stands; imported when the API is first asked for."""
 

@@ -8,7 +8,7 @@ import pytest
 
 from agui_reasoning import AGUIReasoningError, MissingExtraError, Run, scripted
 from agui_reasoning.cli._encode import FAILURE, encode_payloads
-from agui_reasoning.providers import decoder
+from agui_reasoning.providers import API_IDS, decoder
 from tests.support.verifier import Client, plain
 from tests.unit.cli.command import environment
 
@@ -17,7 +17,7 @@ ANTHROPIC = ("--api", "anthropic-messages", *IDS)
 RUN_INPUT = {"threadId": "t1", "runId": "r1", "messages": []}
 TERMINAL = {"RUN_FINISHED", "RUN_ERROR"}
 NO_FILE = "Give the path of a file, or - for standard input."
-KNOWN = "anthropic-messages, openai-chat, openai-responses"
+KNOWN = ", ".join(API_IDS)
 
 
 def payloads(name):

@@ -12,6 +12,7 @@ from agui_reasoning import scripted
 from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.errors import MissingExtraError
 from agui_reasoning.gateway import local_server
+from agui_reasoning.providers import API_IDS
 from tests.support.verifier import Client
 from tests.unit.cli.command import environment
 from tests.unit.gateway.http_client import call, opened
@@ -235,9 +236,8 @@ def test_a_name_is_answered_to_when_it_is_allowed():
             "or * for every page. [bad_origin]",
         ),
         (
-            ["--api", "gemini", "--base-url", "http://localhost", "--model", "m"],
-            "Unknown API 'gemini'. Use one of: anthropic-messages, openai-chat, openai-responses. "
-            "[unknown_api]",
+            ["--api", "telepathy", "--base-url", "http://localhost", "--model", "m"],
+            f"Unknown API 'telepathy'. Use one of: {', '.join(API_IDS)}. [unknown_api]",
         ),
     ],
 )

@@ -276,7 +276,7 @@ def test_half_a_character_goes_out_as_a_replacement() -> None:
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        ({"api": "gemini"}, "unknown_api"),
+        ({"api": "telepathy"}, "unknown_api"),
         ({"base_url": "api.example.com/v1"}, "bad_url"),
         ({"base_url": "ftp://api.example.com"}, "bad_url"),
         ({"base_url": "https://"}, "bad_url"),

@@ -1,0 +1,277 @@
+"""Gemini's ``generateContent``: every payload is a response, and a stream is their parts in a row.
+
+Texts of one kind that follow each other are one unit, until a part of another kind comes, or a signature:
+signatures stay on the part they came on. A payload is read whole before anything of it counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final
+
+from agui_reasoning.deltas import (
+    CloseDelta,
+    Delta,
+    FinishDelta,
+    ReasoningDelta,
+    ResponseStart,
+    TextDelta,
+    ToolCallDelta,
+    UsageDelta,
+)
+from agui_reasoning.errors import ProviderError
+from agui_reasoning.parts import Origin
+from agui_reasoning.providers.base import Decoder
+from agui_reasoning.providers.gemini.arguments import Fragment, assemble
+from agui_reasoning.providers.gemini.parts import Call, Piece, Prose, Settled, read_part, signed
+from agui_reasoning.providers.gemini.sdk import wire_json
+from agui_reasoning.providers.payload import JSONObject, array, integer, obj, reject, string
+
+__all__ = ["GeminiDecoder"]
+
+CUT_REASONS: Final = frozenset(
+    {"MAX_TOKENS", "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY"}
+)
+_NUMBERED: Final = {1: "STOP", 2: "MAX_TOKENS", 3: "SAFETY", 4: "RECITATION", 5: "OTHER"}
+"""The finish reasons that have the same number in both of Google's APIs."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A stretch of text or thought that may go on."""
+
+    thought: bool
+    key: str
+
+
+@dataclass(slots=True)
+class _OpenCall:
+    """A call whose arguments come in pieces."""
+
+    id: str
+    args: JSONObject
+    fragments: list[Fragment] = field(default_factory=list)
+
+
+class GeminiDecoder(Decoder):
+    """Decodes streams and responses of Gemini's ``generateContent``, by AI Studio and Vertex AI."""
+
+    api: ClassVar[str] = "gemini"
+    vendor: ClassVar[str | None] = "google"
+
+    def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
+        super().__init__(provider=provider, model=model)
+        self._running = False
+        self._reason: str | None = None
+        self._named_model = model
+        self._runs = 0
+        self._run: _Run | None = None
+        self._last: str | None = None
+        self._call: _OpenCall | None = None
+
+    def _plain(self, payload: Any) -> Any:
+        # An error that comes in place of a stream may stand in an array.
+        alone = isinstance(payload, list) and len(payload) == 1
+        return wire_json(payload[0] if alone else payload)
+
+    def _decode(self, data: JSONObject) -> list[Delta]:
+        if data.get("error"):
+            raise self._error(data)
+        if not (self._running or data.keys() & {"candidates", "promptFeedback", "usageMetadata"}):
+            return []
+        origin, response_id = self._origin_of(data), string(data, "responseId")
+        candidate, others = _first_candidate(data)
+        pieces = [read_part(part, path) for path, part in _parts(candidate)]
+        reason = _reason(candidate) or string(obj(data, "promptFeedback"), "blockReason", "/promptFeedback")
+        usage = self._usage(obj(data, "usageMetadata"), origin.model)
+        if others:
+            self._warn("The response has several candidates; only the first is decoded.")
+        deltas: list[Delta] = []
+        if not self._running:
+            deltas.append(ResponseStart(origin, id=response_id or None))
+            self._running, self._named_model = True, origin.model
+        for piece in pieces:
+            deltas += self._take(piece)
+        self._reason = reason or self._reason
+        return deltas + usage
+
+    def _end(self) -> list[Delta]:
+        if not self._running:
+            return []
+        if self._reason is None:
+            self._reset()
+            raise self._truncated()
+        return self._finish()
+
+    def _whole(self, data: JSONObject) -> list[Delta]:
+        return self._decode(data) + self._finish()
+
+    def _finish(self) -> list[Delta]:
+        """End the response. What a limit cut is incomplete; calls that came whole are not."""
+        reason, cut = self._reason, self._reason in CUT_REASONS
+        if self._call is not None and cut:
+            deltas: list[Delta] = [CloseDelta(key=self._call.id, status="incomplete")]
+        else:
+            deltas = self._end_call()
+        if cut and self._last is not None:
+            deltas.append(CloseDelta(key=self._last, status="incomplete"))
+        self._reset()
+        return [*deltas, FinishDelta(reason)]
+
+    def _reset(self) -> None:
+        self._running, self._reason, self._runs = False, None, 0
+        self._run, self._last, self._call = None, None, None
+
+    def _origin_of(self, data: JSONObject) -> Origin:
+        named = string(data, "modelVersion") or self._named_model or self.model
+        return Origin(self.provider, self.api, named)
+
+    # -- pieces
+
+    def _take(self, piece: Piece) -> list[Delta]:
+        if isinstance(piece, Prose):
+            return self._say(piece)
+        if isinstance(piece, Call):
+            return self._call_piece(piece)
+        assert isinstance(piece, Settled)
+        return [*self._end_call(), *self._end_run(), *piece.deltas]
+
+    def _say(self, piece: Prose) -> list[Delta]:
+        if not (piece.text or piece.signature):
+            return []
+        deltas = self._end_call()
+        thought = piece.thought or piece.bare
+        run = self._run
+        # A signature signs the text it came with, or without any of its own the text before it.
+        joins = not piece.bare and not (piece.text and piece.signature)
+        if run is None or run.thought != thought or not joins:
+            deltas += self._end_run()
+            run = self._run = _Run(thought, f"{'thought' if thought else 'text'}:{self._runs}")
+            self._runs += 1
+            deltas += _opened(run, piece)
+        elif piece.text:
+            deltas += _grown(run, piece)
+        self._last = run.key
+        if piece.signature:
+            deltas += signed(piece.signature, "self" if thought else "text", run.key)
+            deltas += self._end_run(keep_last=True)
+        return deltas
+
+    def _call_piece(self, piece: Call) -> list[Delta]:
+        if not piece.name:
+            return self._grow_call(piece) if self._call is not None else []
+        deltas = [*self._end_call(), *self._end_run()]
+        streamed = piece.goes_on or bool(piece.fragments)
+        written = "" if streamed else assemble(piece.args, ())
+        deltas.append(ToolCallDelta(piece.id, piece.name, written, ext=piece.ext or None))
+        deltas += signed(piece.signature, f"tool_call:{piece.id}")
+        if not streamed:
+            return [*deltas, CloseDelta(key=piece.id)]
+        self._call = _OpenCall(piece.id, piece.args, list(piece.fragments))
+        return deltas if piece.goes_on else deltas + self._end_call()
+
+    def _grow_call(self, piece: Call) -> list[Delta]:
+        call = self._call
+        assert call is not None
+        call.args = call.args | piece.args
+        call.fragments += piece.fragments
+        deltas = signed(piece.signature, f"tool_call:{call.id}")
+        return deltas if piece.goes_on else deltas + self._end_call()
+
+    def _end_call(self) -> list[Delta]:
+        """The arguments of the call that is open are complete."""
+        call, self._call = self._call, None
+        if call is None:
+            return []
+        return [ToolCallDelta(call.id, "", assemble(call.args, call.fragments)), CloseDelta(key=call.id)]
+
+    def _end_run(self, *, keep_last: bool = False) -> list[Delta]:
+        run, self._run = self._run, None
+        if not keep_last:
+            self._last = None
+        return [CloseDelta(key=run.key)] if run is not None else []
+
+    # -- beside the parts
+
+    def _usage(self, usage: JSONObject, model: str | None) -> list[Delta]:
+        """Token counts; tools are part of the input, thoughts of the output."""
+        path = "/usageMetadata"
+        prompt, tools = (
+            integer(usage, name, path) for name in ("promptTokenCount", "toolUsePromptTokenCount")
+        )
+        answer, thoughts = (
+            integer(usage, name, path) for name in ("candidatesTokenCount", "thoughtsTokenCount")
+        )
+        cached, total = (
+            integer(usage, name, path) for name in ("cachedContentTokenCount", "totalTokenCount")
+        )
+        if all(count is None for count in (prompt, tools, answer, thoughts, total)):
+            return []
+        delta = UsageDelta(
+            provider=self.provider,
+            model=model,
+            input_tokens=_sum(prompt, tools),
+            output_tokens=_sum(answer, thoughts),
+            total_tokens=total,
+            reasoning_tokens=thoughts,
+            cached_input_tokens=cached,
+        )
+        return [delta]
+
+    def _error(self, data: JSONObject) -> ProviderError:
+        error = obj(data, "error")
+        code = error.get("code")
+        self._reset()
+        return ProviderError(
+            provider_code=None if code is None else str(code)[:64],
+            provider_type=string(error, "status", "/error") or None,
+            provider_message=string(error, "message", "/error"),
+            deltas=(CloseDelta(status="incomplete"),),
+        )
+
+
+def _first_candidate(data: JSONObject) -> tuple[JSONObject, bool]:
+    """The candidate with the index 0, which may be missing, and whether there are others."""
+    chosen: JSONObject | None = None
+    listed = array(data, "candidates")
+    for number, candidate in enumerate(listed):
+        if chosen is None and not integer(candidate, "index", f"/candidates/{number}"):
+            chosen = candidate
+    return chosen or {}, len(listed) > (chosen is not None)
+
+
+def _parts(candidate: JSONObject) -> list[tuple[str, JSONObject]]:
+    path = "/candidates/content"
+    content = obj(candidate, "content", "/candidates")
+    return [(f"{path}/parts/{number}", part) for number, part in enumerate(array(content, "parts", path))]
+
+
+def _reason(candidate: JSONObject) -> str | None:
+    """The finish reason by name; some clients have it sent as a number."""
+    reason = candidate.get("finishReason")
+    if reason in (None, "", 0):
+        return None
+    if isinstance(reason, int) and not isinstance(reason, bool):
+        return _NUMBERED.get(reason, str(reason)[:64])
+    if not isinstance(reason, str):
+        raise reject("a string", reason, "/candidates/finishReason")
+    return reason
+
+
+def _sum(*counts: int | None) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _opened(run: _Run, piece: Prose) -> list[Delta]:
+    if piece.text:
+        return _grown(run, piece)
+    # A signature alone is a part of its own; that of a thought makes the unit present by itself.
+    return [] if run.thought else [TextDelta("", key=run.key, ext={**piece.ext, "explicit_empty": True})]
+
+
+def _grown(run: _Run, piece: Prose) -> list[Delta]:
+    ext = piece.ext or None
+    if run.thought:
+        return [ReasoningDelta(piece.text, key=run.key, ext=ext)]
+    return [TextDelta(piece.text, key=run.key, ext=ext)]

@@ -1,0 +1,40 @@
+"""Objects of the google-genai SDK as wire JSON.
+
+Its own JSON mode writes bytes as URL-safe base64, which is not what the API sent.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from datetime import date, datetime
+from enum import Enum
+from typing import Any
+
+from agui_reasoning.providers.payload import plain
+
+__all__ = ["wire_json"]
+
+
+def wire_json(payload: Any) -> Any:
+    """Give the wire JSON of an SDK object, and anything else as `plain` does.
+
+    Examples:
+        >>> wire_json({"thoughtSignature": "+/8="})
+        {'thoughtSignature': '+/8='}
+    """
+    dump = getattr(payload, "model_dump", None)
+    if not callable(dump):
+        return plain(payload)
+    return _spelled(dump(mode="python", by_alias=True, exclude_unset=True, warnings=False))
+
+
+def _spelled(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _spelled(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_spelled(inner) for inner in value]
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    if isinstance(value, Enum):
+        return value.value
+    return value.isoformat() if isinstance(value, datetime | date) else value
