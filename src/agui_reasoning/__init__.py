@@ -4,11 +4,32 @@ Start at `agui_reasoning.aio.run_agent` and `stream_run` (their namesakes here a
 `Run`, or at `agui_reasoning.providers.decoder`.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from agui_reasoning._lazy import lazy_attributes
 
 if TYPE_CHECKING:
+    from agui_reasoning import aio as aio
+    from agui_reasoning import asgi as asgi
+    from agui_reasoning import attribution as attribution
+    from agui_reasoning import audit as audit
+    from agui_reasoning import client as client
+    from agui_reasoning import compat as compat
+    from agui_reasoning import consumer as consumer
+    from agui_reasoning import crypto as crypto
+    from agui_reasoning import deltas as deltas
+    from agui_reasoning import emitter as emitter
+    from agui_reasoning import errors as errors
+    from agui_reasoning import gateway as gateway
+    from agui_reasoning import parts as parts
+    from agui_reasoning import protocol as protocol
+    from agui_reasoning import providers as providers
+    from agui_reasoning import request as request
+    from agui_reasoning import run as run
+    from agui_reasoning import testing as testing
+    from agui_reasoning import wire as wire
     from agui_reasoning._emitter import Emitter
+    from agui_reasoning._limits import Limits
     from agui_reasoning._shells.driver import ModelStream
     from agui_reasoning._shells.sync import run_agent, stream_run
     from agui_reasoning.consumer import Conversation, Finding, check_events, compact, reduce_events
@@ -29,7 +50,6 @@ if TYPE_CHECKING:
         TransportError,
         TruncatedRunError,
     )
-    from agui_reasoning.limits import Limits
     from agui_reasoning.request import History, ProviderRequest, build_request, erase_reasoning, restore
     from agui_reasoning.run import Run
 
@@ -88,24 +108,34 @@ _HOMES: Final = {
         "TransportError",
         "TruncatedRunError",
     ),
-    "agui_reasoning.limits": ("Limits",),
+    "agui_reasoning._limits": ("Limits",),
     "agui_reasoning.request": ("History", "ProviderRequest", "build_request", "erase_reasoning", "restore"),
     "agui_reasoning.run": ("Run",),
     "agui_reasoning._shells.sync": ("run_agent", "stream_run"),
 }
-"""Where each name is defined; its module is imported when the name is first used (PEP 562)."""
 
-_MODULES: Final = {name: module for module, names in _HOMES.items() for name in names}
+_SUBMODULES: Final = (
+    "aio",
+    "asgi",
+    "attribution",
+    "audit",
+    "client",
+    "compat",
+    "consumer",
+    "crypto",
+    "deltas",
+    "emitter",
+    "errors",
+    "gateway",
+    "parts",
+    "protocol",
+    "providers",
+    "request",
+    "run",
+    "testing",
+    "wire",
+)
+"""`agui_reasoning.wire` works after ``import agui_reasoning``; the module is imported on first use."""
 
-
-def __getattr__(name: str) -> Any:
-    module = _MODULES.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(module), name)
-    globals()[name] = value  # the next access finds it without coming here
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+if not TYPE_CHECKING:  # a type checker would accept any attribute
+    __getattr__, __dir__ = lazy_attributes(__name__, _HOMES, _SUBMODULES)

@@ -7,8 +7,8 @@ from typing import Unpack
 
 from ag_ui.core import Message
 
+from agui_reasoning._options import EmitterOptions
 from agui_reasoning.emitter import BaseEmitter
-from agui_reasoning.options import EmitterOptions
 from agui_reasoning.providers.echo import rule_for
 
 __all__ = ["Emitter"]

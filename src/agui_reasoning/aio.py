@@ -16,6 +16,7 @@ from typing import Any, TypeAlias, Unpack
 import anyio.to_thread
 from ag_ui.core import Event, Interrupt, RunAgentInput, Tool
 
+from agui_reasoning._options import RunOptions, StreamRunOptions
 from agui_reasoning._shells.driver import (
     Item,
     ModelStream,
@@ -34,7 +35,6 @@ from agui_reasoning._shells.sources import WholeResponse, discard, open_source
 from agui_reasoning.deltas import CloseDelta, Delta
 from agui_reasoning.emitter._summaries import SummaryDue
 from agui_reasoning.errors import AGUIReasoningError
-from agui_reasoning.options import RunOptions, StreamRunOptions
 from agui_reasoning.request import ProviderRequest
 from agui_reasoning.run import Run
 

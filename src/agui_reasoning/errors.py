@@ -7,8 +7,6 @@ the one exception is `ProviderError.provider_message`, which is for logs and nev
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-from importlib.metadata import PackageNotFoundError, requires
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -98,7 +96,9 @@ class MissingExtraError(ConfigurationError, ImportError):
 
 
 def _requirements(extra: str) -> str:
-    """What an extra installs, as arguments of pip: the package itself may be in no index."""
+    """The packages of an extra as arguments of pip; the package itself may not be on an index."""
+    from importlib.metadata import PackageNotFoundError, requires  # slow to import, rarely needed
+
     try:
         lines = requires("agui-reasoning") or []
     except PackageNotFoundError:
@@ -272,5 +272,7 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
         >>> did_you_mean("deepsek", ["anthropic", "deepseek"])
         "Did you mean 'deepseek'? "
     """
+    from difflib import get_close_matches  # slow to import, rarely needed
+
     nearest = get_close_matches(given.lower(), list(known), n=1)
     return f"Did you mean {nearest[0]!r}? " if nearest else ""

@@ -10,6 +10,8 @@ from ag_ui.core import BaseEvent, Event, Interrupt, ResumeEntry, RunAgentInput, 
 from pydantic import ValidationError
 
 from agui_reasoning._envelope import OnUndecryptable
+from agui_reasoning._limits import DEFAULT_LIMITS, Limits
+from agui_reasoning._options import RunOptions, check_options
 from agui_reasoning._run_frame import Ending, Frame, RunFrame, SubagentFrame
 from agui_reasoning.audit import OnAudit
 from agui_reasoning.crypto import KeyRing
@@ -21,8 +23,6 @@ from agui_reasoning.emitter._summaries import Summaries, Summarize, SummaryDue
 from agui_reasoning.emitter._values import Anchors
 from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.errors import ConfigurationError, LocalProtocolError, RemoteProtocolError
-from agui_reasoning.limits import DEFAULT_LIMITS, Limits
-from agui_reasoning.options import RunOptions, check_options
 from agui_reasoning.parts import Part, ToolCallPart
 from agui_reasoning.providers.echo import rule_for
 from agui_reasoning.request import History, ProviderRequest, build_request, restore

@@ -17,12 +17,13 @@ from typing import Any
 
 import pytest
 
-from agui_reasoning import Conversation, scripted
+from agui_reasoning import Conversation
+from agui_reasoning import _scripted as scripted
 from agui_reasoning._demo.front_end import post
+from agui_reasoning._scripted._sequence import sequence
+from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning.gateway import local_server, provider_app
 from agui_reasoning.providers.transcript import ARTEFACTS, RESULT, Entry
-from agui_reasoning.scripted._sequence import sequence
-from agui_reasoning.scripted._transcript import read_answer, read_request
 from tests.support.verifier import Client
 from tests.unit.gateway.http_client import INPUT, call
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from agui_reasoning._scripted import names
 from agui_reasoning.parts import Opaque, ReasoningPart
 from agui_reasoning.providers import provider_apis
 from agui_reasoning.providers.api import ProviderAPI
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.transcript import Transcript
-from agui_reasoning.scripted import names
 
 ROOT = Path(__file__).parents[2]
 

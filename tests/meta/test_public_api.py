@@ -105,17 +105,54 @@ def test_every_error_is_at_the_front_door() -> None:
 
 
 def test_every_name_at_the_front_door_has_a_home() -> None:
-    assert sorted(agui_reasoning._MODULES) == sorted(agui_reasoning.__all__)
+    homes = [name for names in agui_reasoning._HOMES.values() for name in names]
+    assert sorted(homes) == sorted(agui_reasoning.__all__)
     assert set(agui_reasoning.__all__) <= set(dir(agui_reasoning))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         agui_reasoning.nothing  # noqa: B018
 
 
-def test_importing_the_package_imports_none_of_its_modules() -> None:
-    ours = "[name for name in sys.modules if name.startswith('agui_reasoning')]"
-    script = "import agui_reasoning, sys; print(" + ours + ")"
+LOADED = """
+import sys
+before = set(sys.modules)
+import {module}
+loaded = sorted(set(sys.modules) - before)
+ours = [name for name in loaded if name.startswith("agui_reasoning")]
+others = {{name.partition(".")[0] for name in loaded}} - sys.stdlib_module_names - {{"agui_reasoning"}}
+print(*ours, "|", *others, "|", len(loaded))
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "ours"),
+    [
+        ("agui_reasoning", ""),
+        ("agui_reasoning.providers", ".providers"),
+        ("agui_reasoning.providers.think_tags", ".errors .providers .providers.think_tags"),
+    ],
+)
+def test_a_light_module_loads_no_more_than_it_needs(module: str, ours: str) -> None:
+    expected = ["", "._lazy", *ours.split()]
+    script = LOADED.format(module=module)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "['agui_reasoning']", "")
+    assert (done.returncode, done.stderr) == (0, "")
+    loaded, others, count = (part.split() for part in done.stdout.split("|"))
+    assert loaded == [f"agui_reasoning{name}" for name in expected]
+    assert others == []
+    assert int(count[0]) < 70  # it was 146 for think_tags
+
+
+def test_the_public_modules_are_attributes_after_a_bare_import() -> None:
+    script = (
+        "import agui_reasoning\n"
+        "agui_reasoning.providers.decoder('openai-chat').close()\n"
+        "agui_reasoning.wire.SSEEncoder()\n"
+        "for name in agui_reasoning._SUBMODULES:\n"
+        "    assert getattr(agui_reasoning, name).__name__ == f'agui_reasoning.{name}'\n"
+        "    assert name in dir(agui_reasoning)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_importing_the_package_imports_no_sdk_no_http_and_no_command_line() -> None:

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agui_reasoning import DecodeError, ProviderError, Run, check_events, compact, reduce_events, scripted
+from agui_reasoning import DecodeError, ProviderError, Run, check_events, compact, reduce_events
+from agui_reasoning import _scripted as scripted
 from agui_reasoning.deltas import Delta
 from agui_reasoning.emitter.stages import Chunks, Coalesce, Steps
 from agui_reasoning.providers import decoder

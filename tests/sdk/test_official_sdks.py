@@ -11,10 +11,10 @@ import anyio
 import pytest
 
 from agui_reasoning import aio, stream_run
+from agui_reasoning._scripted import load
 from agui_reasoning._shells.driver import FAILED
 from agui_reasoning.gateway._provider_replay import provider_app
 from agui_reasoning.gateway._serving import local_server
-from agui_reasoning.scripted import load
 from tests.support.recordings import load as load_recording
 from tests.support.recordings import recordings
 from tests.support.verifier import Client, plain

@@ -3,12 +3,13 @@ import json
 
 import pytest
 
-from agui_reasoning import ConfigurationError, DecodeError, scripted
+from agui_reasoning import ConfigurationError, DecodeError
+from agui_reasoning import _scripted as scripted
+from agui_reasoning._scripted._sequence import choose, sequence
+from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning.deltas import fold
 from agui_reasoning.providers import API_IDS, decoder
 from agui_reasoning.providers.transcript import ARTEFACTS, CALL_ID, THINKING
-from agui_reasoning.scripted._sequence import choose, sequence
-from agui_reasoning.scripted._transcript import read_answer, read_request
 from tests.support.recordings import load, recordings
 
 THREES = ("anthropic-weather", "chat-weather", "openai-weather")

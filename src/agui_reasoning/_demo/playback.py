@@ -17,14 +17,14 @@ import anyio
 from ag_ui.core import Event
 
 from agui_reasoning._demo.front_end import FrontEnd
+from agui_reasoning._scripted._exchange import Exchange
+from agui_reasoning._scripted._sequence import sequence
+from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.errors import RunFailedError
 from agui_reasoning.providers import provider_api
 from agui_reasoning.providers.api import HTTPEndpoint
 from agui_reasoning.providers.transcript import ARTEFACTS, Entry
-from agui_reasoning.scripted._exchange import Exchange
-from agui_reasoning.scripted._sequence import sequence
-from agui_reasoning.scripted._transcript import read_answer, read_request
 
 __all__ = ["TOOL_RESULT", "Check", "Playback", "compare", "play"]
 
@@ -51,7 +51,7 @@ class Check:
     """One artefact that the provider gave out, looked for in the last request that reached it.
 
     Attributes:
-        kind: What it is; see `agui_reasoning.scripted._transcript`.
+        kind: What it is; see `agui_reasoning._scripted._transcript`.
         bytes: Its length in UTF-8.
         fingerprint: The first 8 hexadecimal digits of its SHA-256.
         path: Where the request has it, as a JSON pointer; ``None`` when it is not there.

@@ -10,7 +10,9 @@ from pydantic import ValidationError
 from agui_reasoning._envelope.records import Envelope
 from agui_reasoning._envelope.version1 import Version1
 from agui_reasoning._strict_json import MAX_NESTING, dump, load
-from agui_reasoning.crypto import Binding, KeyRing, TokenReader, check_encrypt_options, looks_like_token
+from agui_reasoning.crypto import Binding, KeyRing, looks_like_token
+from agui_reasoning.crypto._arguments import check_encrypt_options
+from agui_reasoning.crypto._reader import TokenReader
 from agui_reasoning.crypto._secret import Secret
 from agui_reasoning.errors import ConfigurationError, DecryptionError
 

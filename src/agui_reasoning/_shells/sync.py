@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, Unpack
 
 from ag_ui.core import Event, Interrupt, RunAgentInput
 
+from agui_reasoning._options import RunOptions, StreamRunOptions
 from agui_reasoning._shells.driver import (
     Item,
     ModelStream,
@@ -23,7 +24,6 @@ from agui_reasoning._shells.driver import (
 )
 from agui_reasoning._shells.sources import WholeResponse, discard, open_source_sync
 from agui_reasoning.deltas import Delta
-from agui_reasoning.options import RunOptions, StreamRunOptions
 from agui_reasoning.run import Run
 
 __all__ = ["run_agent", "stream_run"]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agui_reasoning._scripted import names
 from agui_reasoning._strict_json import load
 from agui_reasoning.cli._report import warn
 from agui_reasoning.cli._ring import KeysFile, key_ring_if_any
@@ -19,7 +20,6 @@ from agui_reasoning.crypto._keys import DEFAULT_VARIABLE
 from agui_reasoning.emitter.stages import Steps
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.providers.registry import API_IDS, vendor_of
-from agui_reasoning.scripted import names
 
 # The gateway is imported when it is needed: the other commands work without the extra `server`.
 if TYPE_CHECKING:

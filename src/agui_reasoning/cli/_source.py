@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from agui_reasoning._scripted._exchange import payloads
 from agui_reasoning.cli._reading import opened, pieces
 from agui_reasoning.errors import RemoteProtocolError
-from agui_reasoning.scripted._exchange import payloads
 from agui_reasoning.wire import iter_payloads
 
 __all__ = ["Source", "read_file", "read_source"]

@@ -1,12 +1,8 @@
-"""What left the protocol and still arrives: the THINKING_* events of 0.x, and the ways into 1.x and back."""
+"""Upgrade THINKING_* events, which AG-UI 1.0 removed, to REASONING_* events, and downgrade them again."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from agui_reasoning.compat._streams import Translator, translate, translate_async
-from agui_reasoning.compat._thinking import (
+from agui_reasoning._thinking import (
     ThinkingEndEvent,
     ThinkingEvent,
     ThinkingStartEvent,
@@ -15,9 +11,8 @@ from agui_reasoning.compat._thinking import (
     ThinkingTextMessageStartEvent,
     ThinkingUpgrader,
 )
-
-if TYPE_CHECKING:
-    from agui_reasoning.compat._downgrade import ThinkingDowngrader
+from agui_reasoning.compat._downgrade import ThinkingDowngrader
+from agui_reasoning.compat._streams import Translator, translate, translate_async
 
 __all__ = [
     "ThinkingDowngrader",
@@ -32,10 +27,3 @@ __all__ = [
     "translate",
     "translate_async",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    # It uses the consumer, which uses the upgrader of this package: importing it here would be a circle.
-    if name == "ThinkingDowngrader":
-        return import_module("agui_reasoning.compat._downgrade").ThinkingDowngrader
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

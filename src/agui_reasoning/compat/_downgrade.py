@@ -13,9 +13,9 @@ from pydantic import BaseModel
 
 from agui_reasoning._hint import hint_of
 from agui_reasoning._strict_json import JSONObject
+from agui_reasoning._thinking import members_of, python_warning
 from agui_reasoning.compat._histories import Histories
 from agui_reasoning.compat._peers import peer_of
-from agui_reasoning.compat._thinking import members_of, python_warning
 from agui_reasoning.consumer._expand import Expander
 
 __all__ = ["ThinkingDowngrader"]

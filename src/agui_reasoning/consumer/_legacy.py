@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from agui_reasoning._strict_json import JSONObject
-from agui_reasoning.compat._thinking import ThinkingUpgrader
+from agui_reasoning._thinking import ThinkingUpgrader
 from agui_reasoning.consumer._notices import Notice, NoticeSink
 
 __all__ = ["Boundary", "upgrade_message"]

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from agui_reasoning.limits import Limits
+from agui_reasoning._limits import Limits
 
 __all__ = [
     "ANY",

@@ -21,6 +21,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from agui_reasoning._options import ApplicationOptions, check_options
 from agui_reasoning._shells.driver import OnError, now_in_ms, report_line
 from agui_reasoning._strict_json import Malformed, load
 from agui_reasoning.aio import agent_events
@@ -33,7 +34,6 @@ from agui_reasoning.gateway._guard import middleware, refusal
 from agui_reasoning.gateway._page import ICON, render, render_hint
 from agui_reasoning.gateway._replay import ReplayUpstream
 from agui_reasoning.gateway._upstream import Upstream
-from agui_reasoning.options import ApplicationOptions, check_options
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import NO_RULE
 from agui_reasoning.providers.echo import rule_for

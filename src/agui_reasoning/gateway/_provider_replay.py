@@ -15,14 +15,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from agui_reasoning._scripted._exchange import Exchange, is_whole
+from agui_reasoning._scripted._sequence import choose, sequence
+from agui_reasoning._scripted._transcript import read_request
 from agui_reasoning._strict_json import dump, load
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.gateway._provider_rules import Rules
 from agui_reasoning.providers import provider_api, provider_apis
 from agui_reasoning.providers.api import HTTPEndpoint
-from agui_reasoning.scripted._exchange import Exchange, is_whole
-from agui_reasoning.scripted._sequence import choose, sequence
-from agui_reasoning.scripted._transcript import read_request
 from agui_reasoning.wire import MEDIA_TYPE
 
 __all__ = ["provider_app"]
@@ -42,7 +42,7 @@ def provider_app(
     call's result.
 
     Args:
-        exchange: The name of a script (`agui_reasoning.scripted.names`), or a recording, which answers every
+        exchange: The name of a script (`agui_reasoning._scripted.names`), or a recording, which answers every
             request. A streamed one answers requests with ``"stream": true``, a whole one all others.
         delay_s: Seconds to wait before each event.
         on_request: Called with each request, before it is answered or refused: ``requests.append`` keeps

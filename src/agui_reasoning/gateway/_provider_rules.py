@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from agui_reasoning._scripted._exchange import Exchange
+from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning.providers import provider_api
 from agui_reasoning.providers.transcript import (
     CALL_ID,
@@ -17,8 +19,6 @@ from agui_reasoning.providers.transcript import (
     SIGNATURE,
     Entry,
 )
-from agui_reasoning.scripted._exchange import Exchange
-from agui_reasoning.scripted._transcript import read_answer, read_request
 
 __all__ = ["Rules"]
 

@@ -9,6 +9,8 @@ from uuid import uuid4
 
 import anyio
 
+from agui_reasoning._scripted._exchange import Exchange, is_whole, payloads
+from agui_reasoning._scripted._sequence import choose, sequence
 from agui_reasoning._shells.driver import Item, ModelStream
 from agui_reasoning.deltas import Delta, ReasoningDelta
 from agui_reasoning.errors import DecodeError, ProviderError
@@ -16,8 +18,6 @@ from agui_reasoning.gateway._upstream import Upstream
 from agui_reasoning.providers import decoder
 from agui_reasoning.providers.transcript import Speaker
 from agui_reasoning.run import Run
-from agui_reasoning.scripted._exchange import Exchange, is_whole, payloads
-from agui_reasoning.scripted._sequence import choose, sequence
 
 __all__ = ["ReplayUpstream"]
 
@@ -39,7 +39,7 @@ class ReplayUpstream(Upstream):
         """Choose what to play.
 
         Args:
-            exchange: The name of a script (`agui_reasoning.scripted.names`), or a recording.
+            exchange: The name of a script (`agui_reasoning._scripted.names`), or a recording.
             delay_s: Seconds to wait before each payload.
 
         Raises:

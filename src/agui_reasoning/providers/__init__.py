@@ -1,47 +1,26 @@
 """A folder per wire format: payloads to deltas, and conversations to requests.
 
-`decoder` picks one by its API id; a new API is a folder beside these and a row in `registry`.
+`decoder` makes a decoder by API id. To add an API, add a folder here and a row in `registry`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Final
 
-from agui_reasoning.deltas import fold
-from agui_reasoning.parts import Part
-from agui_reasoning.providers.base import Decoder
-from agui_reasoning.providers.registry import API_IDS, provider_api, provider_apis
+from agui_reasoning._lazy import lazy_attributes
+
+if TYPE_CHECKING:
+    from agui_reasoning.providers._decoding import decode_response, decoder
+    from agui_reasoning.providers.base import Decoder
+    from agui_reasoning.providers.registry import API_IDS, provider_api, provider_apis
 
 __all__ = ["API_IDS", "Decoder", "decode_response", "decoder", "provider_api", "provider_apis"]
 
+_HOMES: Final = {
+    "agui_reasoning.providers._decoding": ("decode_response", "decoder"),
+    "agui_reasoning.providers.base": ("Decoder",),
+    "agui_reasoning.providers.registry": ("API_IDS", "provider_api", "provider_apis"),
+}
 
-def decoder(api: str, *, provider: str | None = None, model: str | None = None) -> Decoder:
-    """Make the decoder of one stream.
-
-    Args:
-        api: One of `API_IDS`.
-        provider: Who serves it, for example ``"openrouter"``; default is the vendor of a single-vendor API.
-        model: The model's name where the payloads do not tell it.
-
-    Raises:
-        ConfigurationError: The API id is unknown (``unknown_api``).
-
-    Examples:
-        >>> decode = decoder("anthropic-messages")
-        >>> decode.receive({"type": "ping"})
-        []
-    """
-    return provider_api(api).load_decoder()(provider=provider, model=model)
-
-
-def decode_response(
-    api: str, response: Any, *, provider: str | None = None, model: str | None = None
-) -> list[Part]:
-    """Decode a whole response: a dict in the API's JSON spelling, or the SDK's own object.
-
-    Raises:
-        ConfigurationError: The API id is unknown (``unknown_api``).
-        DecodeError: The response does not have the API's shape.
-        ProviderError: It is the provider's error.
-    """
-    return fold(decoder(api, provider=provider, model=model).whole(response))
+if not TYPE_CHECKING:  # a type checker would accept any attribute
+    __getattr__, __dir__ = lazy_attributes(__name__, _HOMES)

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from agui_reasoning.deltas import CloseDelta, Delta
 from agui_reasoning.errors import DecodeError, ProviderError
 from agui_reasoning.parts import Origin
+from agui_reasoning.providers._signs import SIGNS, bears_sign, is_error, looks_like
 from agui_reasoning.providers.payload import JSONObject, plain, reject, string
-from agui_reasoning.providers.signs import SIGNS, bears_sign, is_error, looks_like
 from agui_reasoning.providers.vendors import vendor_traits
 
 __all__ = ["Decoder"]

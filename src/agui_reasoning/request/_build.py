@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from ag_ui.core import Message, RunAgentInput, Tool
 
 from agui_reasoning._envelope import OnUndecryptable
+from agui_reasoning._limits import DEFAULT_LIMITS, Limits
 from agui_reasoning._strict_json import well_formed
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.errors import (
@@ -18,7 +19,6 @@ from agui_reasoning.errors import (
     ReasoningLostError,
     ReasoningLostWarning,
 )
-from agui_reasoning.limits import DEFAULT_LIMITS, Limits
 from agui_reasoning.parts import NativePart, Opaque, Origin, ReasoningPart, RedactedRepr, Turn
 from agui_reasoning.policy import NO_RULE, EchoFlag, EchoRule
 from agui_reasoning.providers import provider_api, provider_apis

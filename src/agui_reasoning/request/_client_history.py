@@ -20,7 +20,7 @@ from agui_reasoning._envelope import (
     UnitRecord,
     joined,
 )
-from agui_reasoning.limits import DEFAULT_LIMITS, Limits
+from agui_reasoning._limits import DEFAULT_LIMITS, Limits
 from agui_reasoning.parts import Origin
 from agui_reasoning.request._intake import HistoryInput, messages_of
 

@@ -9,8 +9,8 @@ from ag_ui.core import RunAgentInput
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 
+from agui_reasoning._limits import Limits
 from agui_reasoning.errors import RemoteProtocolError
-from agui_reasoning.limits import Limits
 
 __all__ = ["HistoryInput", "messages_of", "thread_of"]
 

@@ -16,10 +16,11 @@ from typing import Any
 from ag_ui.core import Message
 
 from agui_reasoning._envelope import EnvelopeReader, OnUndecryptable
+from agui_reasoning._limits import DEFAULT_LIMITS, Limits
 from agui_reasoning.audit import AuditRecord, OnAudit
-from agui_reasoning.crypto import Binding, KeyRing, token_key_id
+from agui_reasoning.crypto import Binding, KeyRing
+from agui_reasoning.crypto._keys import token_key_id
 from agui_reasoning.errors import ConfigurationError
-from agui_reasoning.limits import DEFAULT_LIMITS, Limits
 from agui_reasoning.parts import CUT_CALL_RESULT, Opaque, Part, ReasoningPart, ToolCallPart, Turn
 from agui_reasoning.request._client_history import (
     ClientHistory,

@@ -16,11 +16,11 @@ from ag_ui.core import RunAgentInput  # noqa: E402
 
 from agui_reasoning import Conversation, Run, build_request, restore  # noqa: E402
 from agui_reasoning._demo.playback import play  # noqa: E402
+from agui_reasoning._scripted import load  # noqa: E402
 from agui_reasoning.cli._demo import SCRIPTS  # noqa: E402
 from agui_reasoning.parts import Origin  # noqa: E402
 from agui_reasoning.providers import decode_response, decoder  # noqa: E402
 from agui_reasoning.providers.echo import rule_for  # noqa: E402
-from agui_reasoning.scripted import load  # noqa: E402
 from tests.docs.test_echo_policy_page import tables  # noqa: E402
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agui_reasoning import scripted
+from agui_reasoning import _scripted as scripted
 from agui_reasoning.wire import SSEEncoder
 from tests.property.test_own_streams import exchanged
 from tests.support.play import FAILED, FINISHED, STARTED, call, ev, text, thought, value

@@ -12,17 +12,18 @@ import anyio
 import pytest
 from rich.console import Console
 
-from agui_reasoning import Conversation, scripted
+from agui_reasoning import Conversation
+from agui_reasoning import _scripted as scripted
 from agui_reasoning._demo import playback as playback_module
 from agui_reasoning._demo.front_end import FrontEnd, post
 from agui_reasoning._demo.playback import TOOL_RESULT, compare, play
 from agui_reasoning._demo.screen import Screen, conversation, rows, short
+from agui_reasoning._scripted._sequence import sequence
 from agui_reasoning.cli import _demo as command
 from agui_reasoning.deltas import ReasoningDelta
 from agui_reasoning.errors import RunFailedError, TransportError
 from agui_reasoning.gateway import Upstream, create_app, local_server
 from agui_reasoning.providers.transcript import Entry
-from agui_reasoning.scripted._sequence import sequence
 from tests.support.verifier import Client, plain
 from tests.unit.cli.command import environment
 

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from agui_reasoning import AGUIReasoningError, MissingExtraError, Run, scripted
+from agui_reasoning import AGUIReasoningError, MissingExtraError, Run
+from agui_reasoning import _scripted as scripted
 from agui_reasoning.cli._encode import FAILURE, encode_payloads
 from agui_reasoning.providers import API_IDS, decoder
 from tests.support.verifier import Client, plain

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from agui_reasoning import reduce_events, stream_run
+from agui_reasoning._scripted import load
 from agui_reasoning.crypto import KeyRing
-from agui_reasoning.scripted import load
 from tests.unit.cli.command import Result
 
 INPUT: dict[str, Any] = {"threadId": "t", "runId": "r", "messages": [], "protocolVersion": "1.0"}

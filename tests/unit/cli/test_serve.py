@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from agui_reasoning import scripted
+from agui_reasoning import _scripted as scripted
 from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.errors import MissingExtraError
 from agui_reasoning.gateway import local_server

@@ -14,12 +14,12 @@ import anyio.abc
 import pytest
 
 from agui_reasoning import ConfigurationError, Conversation, MissingExtraError, Run
+from agui_reasoning._scripted import load
+from agui_reasoning._scripted._exchange import payloads
 from agui_reasoning.aio import run_agent
 from agui_reasoning.client import AgentClient
 from agui_reasoning.gateway import HTTPUpstream, create_app, local_server, provider_app
 from agui_reasoning.gateway import _transport as transport
-from agui_reasoning.scripted import load
-from agui_reasoning.scripted._exchange import payloads
 from tests.support.verifier import Client
 from tests.unit.gateway.http_client import INPUT, TIMEOUT, call
 from tests.unit.gateway.provider import APIS, KEY, MODELS, Json, Provider, Reply, frames, gateway, upstream

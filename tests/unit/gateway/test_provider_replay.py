@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from agui_reasoning import ConfigurationError, scripted
+from agui_reasoning import ConfigurationError
+from agui_reasoning import _scripted as scripted
+from agui_reasoning._scripted._sequence import sequence
+from agui_reasoning._scripted._transcript import read_request
 from agui_reasoning.gateway import local_server, provider_app
 from agui_reasoning.gateway._provider_rules import Rules
-from agui_reasoning.scripted._sequence import sequence
-from agui_reasoning.scripted._transcript import read_request
 from tests.support.recordings import load, recordings
 from tests.unit.gateway.http_client import call
 from tests.unit.gateway.test_replay import WHOLE

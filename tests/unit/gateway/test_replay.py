@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from agui_reasoning import ConfigurationError, DecodeError, Run, scripted
+from agui_reasoning import ConfigurationError, DecodeError, Run
+from agui_reasoning import _scripted as scripted
 from agui_reasoning.aio import run_agent
 from agui_reasoning.gateway import ReplayUpstream
 from agui_reasoning.providers import decode_response

@@ -9,7 +9,7 @@ import pytest
 
 from agui_reasoning import DecodeError, ProviderError
 from agui_reasoning.providers import API_IDS, decode_response, decoder
-from agui_reasoning.providers.signs import SIGNS, bears_sign
+from agui_reasoning.providers._signs import SIGNS, bears_sign
 from tests.support.recordings import load, recordings
 
 OURS = API_IDS

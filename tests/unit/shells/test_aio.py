@@ -17,6 +17,7 @@ from sniffio import current_async_library
 
 import agui_reasoning
 from agui_reasoning import ConfigurationError, Conversation, ProviderError, RemoteProtocolError, Run, aio
+from agui_reasoning._scripted import load
 from agui_reasoning._shells.driver import FAILED, Reading
 from agui_reasoning._shells.sources import WholeResponse, open_source, open_source_sync
 from agui_reasoning.aio import ModelStream, run_agent, stream_run
@@ -24,7 +25,6 @@ from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import ReasoningDelta, TextDelta
 from agui_reasoning.gateway import create_app
 from agui_reasoning.parts import ToolResultPart
-from agui_reasoning.scripted import load
 from tests.support.verifier import Client, plain
 
 pytestmark = pytest.mark.anyio

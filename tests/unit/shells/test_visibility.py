@@ -11,6 +11,8 @@ import pytest
 
 import agui_reasoning
 from agui_reasoning import ConfigurationError, ProviderError, Run
+from agui_reasoning._scripted import load
+from agui_reasoning._scripted._exchange import payloads
 from agui_reasoning._shells.driver import FAILED, Item
 from agui_reasoning.aio import ModelStream, run_agent, stream_run
 from agui_reasoning.crypto import KeyRing
@@ -18,8 +20,6 @@ from agui_reasoning.deltas import ReasoningDelta, TextDelta
 from agui_reasoning.emitter._summaries import PLACEHOLDER
 from agui_reasoning.emitter.stages import Chunks
 from agui_reasoning.parts import ReasoningPart
-from agui_reasoning.scripted import load
-from agui_reasoning.scripted._exchange import payloads
 
 KEYS = KeyRing({"k": bytes(32)})
 INPUT = {"threadId": "t", "runId": "r", "messages": []}

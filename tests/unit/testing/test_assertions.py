@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from agui_reasoning import ConfigurationError, LocalProtocolError, RemoteProtocolError, Run
+from agui_reasoning._scripted import _exchange as exchange
+from agui_reasoning._scripted import load, names
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import (
     CloseDelta,
@@ -23,8 +25,6 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.parts import Opaque, Origin
 from agui_reasoning.providers import decoder
-from agui_reasoning.scripted import _exchange as exchange
-from agui_reasoning.scripted import load, names
 from agui_reasoning.testing import assert_round_trip, assert_valid
 from tests.support.verifier import plain
 

@@ -27,6 +27,7 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.parts import Opaque
+from agui_reasoning.providers._signs import is_error
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.inline import InlineThought
 from agui_reasoning.providers.payload import (
@@ -40,7 +41,6 @@ from agui_reasoning.providers.payload import (
     shown,
     string,
 )
-from agui_reasoning.providers.signs import is_error
 
 __all__ = ["BedrockConverseDecoder"]
 

@@ -19,10 +19,10 @@ from agui_reasoning.deltas import (
     UsageDelta,
 )
 from agui_reasoning.errors import ProviderError
+from agui_reasoning.providers._signs import is_error
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.inline import InlineThought
 from agui_reasoning.providers.payload import JSONObject, array, compact_json, integer, obj, rest, string
-from agui_reasoning.providers.signs import is_error
 
 __all__ = ["OllamaDecoder"]
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Required, TypedDict
 
 from agui_reasoning._envelope import EnvelopeReader, EnvelopeWriter, OnUndecryptable
+from agui_reasoning._limits import Limits
 from agui_reasoning.audit import OnAudit
 from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.emitter._disclosure import Disclosure, Visibility
@@ -17,7 +18,6 @@ from agui_reasoning.emitter._summaries import Summarize
 from agui_reasoning.emitter._values import Anchors
 from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.errors import ConfigurationError
-from agui_reasoning.limits import Limits
 from agui_reasoning.providers import provider_api
 
 __all__ = ["ApplicationOptions", "EmitterOptions", "RunOptions", "StreamRunOptions", "check_options"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from agui_reasoning._scripted import load, names
+from agui_reasoning._scripted._exchange import Exchange, check_exchange
 from agui_reasoning.providers.transcript import Speaker
-from agui_reasoning.scripted import load, names
-from agui_reasoning.scripted._exchange import Exchange, check_exchange
 
 __all__ = ["choose", "sequence"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from agui_reasoning._scripted._exchange import Exchange, is_whole, payloads
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.providers.registry import provider_api
 from agui_reasoning.providers.transcript import Entry
-from agui_reasoning.scripted._exchange import Exchange, is_whole, payloads
 
 __all__ = ["read_answer", "read_request"]
 
