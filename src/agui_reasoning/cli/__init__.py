@@ -1,6 +1,6 @@
 """The command ``agui-reasoning``: a module per subcommand, and `main`, its entry point.
 
-Nothing is imported before `main` runs: what is interrupted meanwhile would end in a traceback.
+Imports happen inside `main`, so that Ctrl-C during an import does not print a traceback.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 __all__ = ["main"]
 
-_EXTRA = frozenset({"typer", "rich", "click"})
+_EXTRA_MODULES = frozenset({"typer", "rich", "click"})
 _INTERRUPTED = 130
 
 
@@ -17,10 +17,11 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run the command.
 
     Args:
-        args: The words after the command's name; default is ``sys.argv[1:]``.
+        args: The command-line arguments; defaults to ``sys.argv[1:]``.
 
     Returns:
-        The exit status: 0 fine, 1 the input breaks the protocol, 2 unreadable input or wrong usage.
+        The exit status: 0 for success, 1 if the input breaks the protocol, 2 for unreadable input or a
+        usage error.
     """
     try:
         return _run(args)
@@ -35,7 +36,7 @@ def _run(args: Sequence[str] | None) -> int:
         return run(args)
     except ModuleNotFoundError as error:
         module = (error.name or "").partition(".")[0]
-        if module not in _EXTRA:
+        if module not in _EXTRA_MODULES:
             raise
         from agui_reasoning.cli._report import complain
         from agui_reasoning.errors import MissingExtraError

@@ -1,4 +1,4 @@
-"""``python -m agui_reasoning.cli``."""
+"""Entry point of ``python -m agui_reasoning.cli``."""
 
 import sys
 

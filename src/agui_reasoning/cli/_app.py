@@ -1,4 +1,4 @@
-"""The typer application: its commands, and what they all do about errors."""
+"""The Typer application: loads commands on demand and reports errors in one place."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from agui_reasoning.errors import AGUIReasoningError
 __all__ = ["app", "run"]
 
 _NAME = "agui-reasoning"
-# The commands in the order of the help, each with the module that is imported when it is called.
+# Commands in the order shown by --help, each with the module that implements it.
 _MODULES = {
     "demo": "demo",
     "serve": "serve",
@@ -43,8 +43,8 @@ _MODULES = {
 }
 _INTERRUPTED = 130
 _NO_OUTPUT = "The output cannot be written"
-_OUTPUT_HINT = "Check where it goes. [unwritable_output]"
-# The class itself has moved between typer's versions; this one has not.
+_OUTPUT_HINT = "Check where the output is redirected. [unwritable_output]"
+# UsageError itself has moved between Typer versions; its subclass has not.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
@@ -56,9 +56,9 @@ app = typer.Typer(
 
 
 def run(args: Sequence[str] | None = None) -> int:
-    """Run the application and give its exit status.
+    """Run the application and return its exit status.
 
-    Wrong usage is one line too, where typer would print a box.
+    Usage errors are printed as one line instead of Typer's box.
     """
     if sys.stdout is None:
         line("error", f"{_NO_OUTPUT}: standard output is closed. {_OUTPUT_HINT}")
@@ -67,11 +67,11 @@ def run(args: Sequence[str] | None = None) -> int:
         with ends_cleanly():
             status = app(args=None if args is None else list(args), prog_name=_NAME, standalone_mode=False)
             sys.stdout.flush()
-    except BrokenPipeError:  # that of the flush too: a command that ends early has not written all
-        return _reader_left()
+    except BrokenPipeError:  # may come from the flush: output is buffered
+        return _pipe_closed()
     except SystemExit as end:
-        if isinstance(end.__context__, BrokenPipeError):  # rich's way to say so, with status 1
-            return _reader_left()
+        if isinstance(end.__context__, BrokenPipeError):  # Rich exits with status 1
+            return _pipe_closed()
         raise
     except OSError as error:
         _discard_output()
@@ -95,10 +95,10 @@ def _command(error: Any) -> str:
 
 
 class _PlainFlags:
-    """Shows flags without a type: they take no value."""
+    """Mixin that hides the type of flags in the help."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The parameters, as the help shows them."""
+        """Return the parameters as the help shows them."""
         params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
         for param in params:
             if getattr(param, "is_flag", False) and param.metavar is None:
@@ -107,27 +107,27 @@ class _PlainFlags:
 
 
 class _Group(_PlainFlags, TyperGroup):
-    """The application: imports a command when it is called, and all of them to list them."""
+    """Command group that imports a command's module on first use."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        # Only for their names, from which typer suggests the one that was meant.
+        # Only the names are needed: Typer suggests similar ones.
         self.commands = dict.fromkeys(_MODULES)  # type: ignore[assignment]
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The names, in the order of the help."""
+        """Return the command names in the order of the help."""
         return list(_MODULES)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A command, or None if there is none of this name."""
+        """Return a command, or ``None`` if the name is unknown."""
         return _load(cmd_name) if cmd_name in _MODULES else None
 
 
 class _Command(_PlainFlags, TyperCommand):
-    """A command whose wrong usage points to its own help, whoever finds it wrong."""
+    """Command whose usage errors always refer to its own help."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words behind the command's name."""
+        """Parse the arguments after the command's name."""
         try:
             return super().parse_args(ctx, args)
         except _UsageError as error:
@@ -138,17 +138,17 @@ class _Command(_PlainFlags, TyperCommand):
 @cache
 def _load(name: str) -> Any:
     function = getattr(import_module(f"agui_reasoning.cli._{_MODULES[name]}"), name)
-    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    alone.command(name, cls=_Command, help=_paragraphs(function))(_guarded(function))
-    return typer.main.get_command(alone)
+    single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    single.command(name, cls=_Command, help=_paragraphs(function))(_with_errors_reported(function))
+    return typer.main.get_command(single)
 
 
 def _paragraphs(command: Callable[..., None]) -> str:
-    """The docstring with a line for each paragraph: the lines of the source are not those of a terminal."""
+    """Return the docstring with one line per paragraph, so that the terminal wraps it."""
     return "\n\n".join(" ".join(part.split()) for part in (inspect.getdoc(command) or "").split("\n\n"))
 
 
-def _guarded(command: Callable[..., None]) -> Callable[..., None]:
+def _with_errors_reported(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def call(*args: Any, **options: Any) -> None:
         try:
@@ -159,14 +159,14 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
     return call
 
 
-def _reader_left() -> int:
-    """The reader has seen enough, as in ``| head``: whatever was found out, nobody waits for it."""
+def _pipe_closed() -> int:
+    """Return status 0 after the reader closed the pipe, as in ``| head``."""
     _discard_output()
     return 0
 
 
 def _discard_output() -> None:
-    """Point stdout at nothing, or the interpreter would fail once more when it flushes at the end."""
+    """Redirect stdout to the null device, so that the flush at interpreter exit cannot fail."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -1,4 +1,4 @@
-"""``check``: what is wrong with an AG-UI stream, and valid constructs that real clients mishandle."""
+"""``check``: verify an AG-UI stream and lint valid constructs that real clients mishandle."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def check(
 ) -> None:
     """Verify an AG-UI stream, and report valid constructs that real clients mishandle.
 
-    FILE holds the events as server-sent events, JSON lines or a JSON array. Each finding has a page in the
-    documentation, under its code; findings of one code with the same message are shown once, --json has all.
-    Exits with 1 when the stream breaks the protocol or is cut, and with 2 when it cannot be read to its end.
+    FILE holds the events as server-sent events, JSON lines or a JSON array. Each code has a page in the
+    documentation. Findings with the same code and message are shown once; --json lists all of them.
+    Exits with 1 if the stream breaks the protocol or is truncated, and with 2 if it cannot be read in full.
     """
     stream = read_stream(file)
     findings = _findings(stream)
@@ -40,8 +40,8 @@ def check(
         print(json.dumps(_report(stream, counts, findings), indent=2))
     else:
         _show(stream, counts, findings)
-        if _is_old(stream.events):
-            _show_way_out(file)
+        if _uses_thinking(stream.events):
+            _suggest_upgrade(file)
     if stream.error is not None:
         raise stream.error
     if counts["error"] or (strict and findings):
@@ -49,20 +49,20 @@ def check(
 
 
 def _findings(stream: Stream) -> list[Finding]:
-    """What was found, the cut included; of an end that was not reached nothing can be said."""
+    """Return the findings, including a truncated end unless reading stopped before it."""
     findings, end = check_events(stream.events), len(stream.events)
     ended = [finding for finding in findings if (finding.code, finding.index) != (_TRUNCATED, end)]
     if stream.error is not None:
         return ended
     if stream.cut and len(ended) == len(findings):
-        remedy = "The connection was probably cut. What came before is kept."
+        remedy = "The connection was probably lost. Earlier events are kept."
         findings.append(
             Finding(_TRUNCATED, "error", end, "The stream ended in the middle of an event.", remedy)
         )
     return findings
 
 
-def _is_old(events: Iterable[Mapping[str, Any]]) -> bool:
+def _uses_thinking(events: Iterable[Mapping[str, Any]]) -> bool:
     return any(event["type"].startswith("THINKING_") for event in events)
 
 
@@ -78,18 +78,18 @@ def _report(stream: Stream, counts: Counter[str], findings: Sequence[Finding]) -
 
 def _show(stream: Stream, counts: Counter[str], findings: Sequence[Finding]) -> None:
     console = stdout_console()
-    for alike in _by_code(findings):
-        first = alike[0]
+    for group in _by_code(findings):
+        first = group[0]
         head = (f"{first.severity:<8}", _STYLES[first.severity])
         console.print(Text.assemble(head, (f" {_place(stream, first)}  ", "dim"), (first.code, "bold")))
         console.print(Text(f"         {first.message}"), soft_wrap=True)
-        messages = Counter(finding.message for finding in alike)
+        messages = Counter(finding.message for finding in group)
         _show_more(messages[first.message] - 1)
-        for finding in _firsts(alike)[1:]:
+        for finding in _first_per_message(group)[1:]:
             place = (f"         {_place(stream, finding)}  ", "dim")
             console.print(Text.assemble(place, finding.message), soft_wrap=True)
             _show_more(messages[finding.message] - 1)
-        for remedy in dict.fromkeys(finding.remedy for finding in alike):
+        for remedy in dict.fromkeys(finding.remedy for finding in group):
             console.print(Text(f"         {remedy}", "dim"), soft_wrap=True)
     console.print(Text(f"{_count(len(stream.events), 'event')}: {_verdict(counts)}"))
 
@@ -108,26 +108,28 @@ def _line(stream: Stream, finding: Finding) -> int | None:
     return stream.lines[finding.index] if finding.index < len(stream.lines) else None
 
 
-def _show_way_out(file: str) -> None:
+def _suggest_upgrade(file: str) -> None:
     name = "FILE" if file == STDIN else file
-    words = f"THINKING_* events are in it: agui-reasoning upgrade {name} turns them into REASONING_*."
+    words = (
+        f"The stream uses THINKING_* events. Convert them to REASONING_* with: agui-reasoning upgrade {name}"
+    )
     stdout_console().print(Text(words), soft_wrap=True)
 
 
 def _by_code(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
-    """The findings of each code and severity, by where the first of them is."""
-    alike: dict[tuple[str, str], list[Finding]] = {}
+    """Group findings by code and severity, in order of first occurrence."""
+    groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
-        alike.setdefault((finding.code, finding.severity), []).append(finding)
-    return alike.values()
+        groups.setdefault((finding.code, finding.severity), []).append(finding)
+    return groups.values()
 
 
-def _firsts(findings: Iterable[Finding]) -> list[Finding]:
-    """The first finding with each message."""
-    firsts: dict[str, Finding] = {}
+def _first_per_message(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the first finding for each message."""
+    first_by_message: dict[str, Finding] = {}
     for finding in findings:
-        firsts.setdefault(finding.message, finding)
-    return list(firsts.values())
+        first_by_message.setdefault(finding.message, finding)
+    return list(first_by_message.values())
 
 
 def _verdict(counts: Counter[str]) -> str:

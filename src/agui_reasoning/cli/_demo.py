@@ -1,4 +1,4 @@
-"""``demo``: from provider streams to a front end and back into the next request, on this machine alone."""
+"""``demo``: the full round trip from provider stream to front end to next request, offline."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ from agui_reasoning.providers import provider_apis
 __all__ = ["SCRIPTS", "demo"]
 
 SCRIPTS = tuple(api.scripts[0] for api in provider_apis() if api.scripts)
-"""The conversations shown, one per API."""
+"""The scripted conversations to play, one per API."""
 
 _PAUSE_S = 0.04
-"""How long a terminal waits after each piece that streams in."""
+"""The delay after each streamed piece on a terminal."""
 
 
 def demo(
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object: the checks, and the last requests, whole.")
+        bool,
+        typer.Option("--json", help="Print one JSON object with the checks and the last requests in full."),
     ] = False,
 ) -> None:
-    """Play two turns through the gateway and show what a user sees and what the provider gets back.
+    """Play two turns through the gateway, and show what the user sees and what the provider receives back.
 
-    The provider is a script on this machine: no key, no network. Ends with status 1 if anything that it gave
-    out came back changed, or not at all.
+    The provider is scripted: no API key or network is needed. Exits with 1 if any provider data is changed
+    or lost on the way back.
     """
     playbacks = map(play, SCRIPTS)
     shown = list(playbacks) if as_json else _show(playbacks)
@@ -42,13 +43,13 @@ def demo(
 
 
 def _show(playbacks: Iterable[Playback]) -> list[Playback]:
-    """Show each conversation as soon as it was played."""
+    """Show each conversation as soon as it has been played."""
     screen = Screen(stdout_console(), lambda: time.sleep(_PAUSE_S))
     shown: list[Playback] = []
     for playback in playbacks:
         if not shown:
             screen.intro()
-        # The events are alike for all: that is what a protocol is for.
+        # The event types are the same for every API, so they are listed once.
         screen.play(playback, list_events=not shown)
         shown.append(playback)
     screen.outro(shown)

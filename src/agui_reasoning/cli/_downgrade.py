@@ -1,4 +1,4 @@
-"""``downgrade``: REASONING_* to what an older peer reads."""
+"""``downgrade``: convert REASONING_* events for an older peer."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ def downgrade(
     file: File,
     peer: Annotated[
         str | None,
-        typer.Option(metavar="VERSION", help="The peer's ag-ui-protocol; default is any with THINKING_*."),
+        typer.Option(
+            metavar="VERSION", help="The peer's ag-ui-protocol version; default: any with THINKING_*."
+        ),
     ] = None,
     in_place: InPlace = False,
     as_json: AsJSON = False,
 ) -> None:
-    """Turn a stream into what an older peer reads: THINKING_*, or the REASONING_* of its time.
+    """Convert a stream for an older peer: to THINKING_*, or to the REASONING_* of its version.
 
-    FILE holds the events as server-sent events, JSON lines or a JSON array, of any size; what comes out has
-    the same form. This loses what the peer has no place for: each kind of loss is told on standard error.
+    FILE holds the events as server-sent events, JSON lines or a JSON array, of any size; the output has the
+    same format. Data that the peer cannot represent is dropped; each kind of loss is reported once on
+    standard error.
     """
     translate_file(
         "downgrade",

@@ -1,4 +1,4 @@
-"""``encode``: provider payloads to AG-UI events."""
+"""``encode``: convert provider payloads to AG-UI events."""
 
 from __future__ import annotations
 
@@ -21,22 +21,24 @@ from agui_reasoning.wire import SSEEncoder
 __all__ = ["FAILURE", "encode", "encode_payloads"]
 
 FAILURE = "The model's answer could not be completed."
-"""What the user reads when a stream breaks; the provider's own words never go there."""
+"""The message of RUN_ERROR when a stream fails; it never contains the provider's error text."""
 
 
 def encode(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A path, or - for standard input.")],
     api: Annotated[str | None, typer.Option(help=f"One of: {', '.join(API_IDS)}.", metavar="API")] = None,
-    provider: Annotated[str | None, typer.Option(help="Who serves it, such as openrouter.")] = None,
-    model: Annotated[str | None, typer.Option(help="The model, where the payloads do not tell.")] = None,
-    thread: Annotated[str | None, typer.Option(help="Thread id; default is a random one.")] = None,
-    run: Annotated[str | None, typer.Option(help="Run id; default is a random one.")] = None,
+    provider: Annotated[
+        str | None, typer.Option(help="The provider that serves the model, such as openrouter.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="The model, if the payloads do not name it.")] = None,
+    thread: Annotated[str | None, typer.Option(help="The thread ID; random by default.")] = None,
+    run: Annotated[str | None, typer.Option(help="The run ID; random by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array of events.")] = False,
 ) -> None:
-    """Turn a provider's stream into AG-UI events (SSE).
+    """Convert a provider's stream to AG-UI events (SSE).
 
     FILE holds the provider's payloads as JSON lines, server-sent events or a JSON array, or a whole response.
-    A recording (an object with "api" and "events" or "response") tells --api, --provider and --model itself.
+    A recording (an object with "api" and "events" or "response") supplies --api, --provider and --model.
     """
     source = read_source(read_file(file))
     provider, model = provider or source.provider, model or source.model
@@ -55,23 +57,23 @@ def encode_payloads(
 
     Args:
         payloads: Parsed payloads, in order; iterating may raise.
-        decode: A fresh decoder.
+        decode: A new decoder.
         run: A run that has not started.
-        whole: Each payload is a whole response, not a piece of a stream.
+        whole: Whether each payload is a whole response instead of a piece of a stream.
 
     Yields:
-        Lists of events, as soon as they are known: a complete AG-UI stream also when an error follows.
+        Lists of events, as soon as they are known. The AG-UI stream is complete even if an error follows.
 
     Raises:
-        AGUIReasoningError: Whatever broke the stream, after the run has been ended as failed.
+        AGUIReasoningError: The error that broke the stream, raised after the run has ended as failed.
     """
     yield run.start()
     try:
         for deltas in _decoded(payloads, decode, whole=whole):
             run.tell(decode.warnings)
-            yield from _fed(run, deltas)
+            yield from _emitted(run, deltas)
     except AGUIReasoningError as error:
-        yield from _fed(run, [*getattr(error, "deltas", ()), *_closing(decode)])
+        yield from _emitted(run, [*getattr(error, "deltas", ()), *_closing(decode)])
         yield run.fail(FAILURE, code=error.code)
         raise
     yield run.finish()
@@ -79,17 +81,17 @@ def encode_payloads(
 
 def _decoded(payloads: Iterable[Any], decode: Decoder, *, whole: bool) -> Iterator[list[Delta]]:
     read = decode.whole if whole else decode.receive
-    count, said = 0, False
-    for count, payload in enumerate(payloads, 1):  # noqa: B007 -- counted for the error below
+    count, responded = 0, False
+    for count, payload in enumerate(payloads, 1):  # noqa: B007 -- reported in the error below
         deltas = read(payload)
-        said = said or any(not isinstance(delta, UsageDelta) for delta in deltas)
+        responded = responded or any(not isinstance(delta, UsageDelta) for delta in deltas)
         yield deltas
     yield decode.close()
-    if not said:
-        raise _nothing_said(count, decode.api)
+    if not responded:
+        raise _no_response(count, decode.api)
 
 
-def _fed(run: Run, deltas: Iterable[Delta]) -> Iterator[list[Event]]:
+def _emitted(run: Run, deltas: Iterable[Delta]) -> Iterator[list[Event]]:
     for delta in deltas:
         events = run.receive(delta)
         if events:
@@ -97,33 +99,33 @@ def _fed(run: Run, deltas: Iterable[Delta]) -> Iterator[list[Event]]:
 
 
 def _closing(decode: Decoder) -> Sequence[Delta]:
-    """What the decoder still holds when something else has broken the stream."""
+    """Return the deltas the decoder still holds after the stream broke."""
     try:
         return decode.close()
     except DecodeError as error:
         return error.deltas
 
 
-def _nothing_said(count: int, api: str) -> DecodeError:
+def _no_response(count: int, api: str) -> DecodeError:
     if not count:
         return DecodeError(
-            "The stream ended before it began: there is no payload in it.",
+            "The stream contains no payloads.",
             code="truncated_stream",
-            hint="Check that the provider was reached and that its answer was kept.",
+            hint="Check that the provider was reached and that its response was saved.",
         )
     return DecodeError(
         f"None of the {count} payloads belongs to a response of {api}.",
         code="no_response",
-        hint=f"Check --api; it is one of: {', '.join(API_IDS)}.",
+        hint=f"Check --api. Known APIs: {', '.join(API_IDS)}.",
     )
 
 
 def _api(api: str | None) -> str:
     if api is None:
         raise ConfigurationError(
-            "The input does not tell its API.",
+            "The input does not name its API.",
             code="missing_api",
-            hint=f"Give --api, one of: {', '.join(API_IDS)}.",
+            hint=f"Pass --api with one of: {', '.join(API_IDS)}.",
         )
     return api
 
@@ -140,7 +142,7 @@ def _run_input(thread: str | None, run: str | None) -> dict[str, Any]:
     }
 
 
-# -- how events are written
+# -- output formats
 
 
 def _write_sse(batches: Iterable[list[Event]], out: BinaryIO) -> None:
@@ -151,7 +153,7 @@ def _write_sse(batches: Iterable[list[Event]], out: BinaryIO) -> None:
 
 
 def _write_json(batches: Iterable[list[Event]], out: BinaryIO) -> None:
-    """Write one array, which is complete also when the stream is not."""
+    """Write one array, complete even if the stream breaks."""
     events: list[Event] = []
     failure: AGUIReasoningError | None = None
     try:

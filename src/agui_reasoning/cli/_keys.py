@@ -1,4 +1,4 @@
-"""``keygen``, ``encrypt`` and ``decrypt``: a key, and one token at a time."""
+"""``keygen``, ``encrypt`` and ``decrypt``: generate keys, and encrypt or decrypt one token."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from agui_reasoning.cli._report import complain
-from agui_reasoning.cli._ring import KeysEnv, KeysFile, TenantOption, key_ring, named
+from agui_reasoning.cli._ring import KeysEnv, KeysFile, TenantOption, key_ring, not_empty
 from agui_reasoning.cli._source import read_file
 from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.crypto._binding import Subtype
@@ -20,22 +20,23 @@ __all__ = ["decrypt", "encrypt", "keygen"]
 
 _File: TypeAlias = Annotated[str, typer.Argument(metavar="FILE", help="A path, or - for standard input.")]
 _Thread: TypeAlias = Annotated[
-    str, typer.Option("--thread", metavar="ID", help="The thread it belongs to.", callback=named)
+    str, typer.Option("--thread", metavar="ID", help="The thread the token belongs to.", callback=not_empty)
 ]
 _Entity: TypeAlias = Annotated[
-    str, typer.Option("--entity", metavar="ID", help="The message or tool call it is bound to, if it is.")
+    str,
+    typer.Option("--entity", metavar="ID", help="The message or tool call the token is bound to, if any."),
 ]
-_Subtype: TypeAlias = Annotated[Subtype, typer.Option("--subtype", help="What --entity names.")]
+_Subtype: TypeAlias = Annotated[Subtype, typer.Option("--subtype", help="The kind of entity --entity names.")]
 
 
 def keygen(
-    kid: Annotated[str | None, typer.Option(metavar="KID", help="Its id; a random one by default.")] = None,
+    kid: Annotated[str | None, typer.Option(metavar="KID", help="The key ID; random by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Make a key, and print it as kid:key.
+    """Generate a key and print it as kid:key.
 
-    That is how the variable AGUI_REASONING_KEYS and key files hold keys: separated by commas, the one that
-    encrypts first.
+    AGUI_REASONING_KEYS and key files use this format. Separate several keys with commas; the first one
+    encrypts.
     """
     written = KeyRing.generate(kid).to_env()
     name, _, key = written.partition(":")
@@ -48,15 +49,15 @@ def encrypt(
     tenant: TenantOption = "",
     entity: _Entity = "",
     subtype: _Subtype = "message",
-    ttl_s: Annotated[int | None, typer.Option("--ttl-s", help="Seconds until it expires.")] = None,
-    pad_to: Annotated[int, typer.Option("--pad-to", help="Spaces hide the length up to this.")] = 0,
+    ttl_s: Annotated[int | None, typer.Option("--ttl-s", help="Seconds until the token expires.")] = None,
+    pad_to: Annotated[int, typer.Option("--pad-to", help="Pad with spaces to this length.")] = 0,
     keys_env: KeysEnv = DEFAULT_VARIABLE,
     keys_file: KeysFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Encrypt a file for a thread, and print the token (a JWE).
+    """Encrypt a file for a thread and print the token (a JWE).
 
-    FILE is encrypted byte for byte, its last line break included.
+    FILE is encrypted byte for byte, including a final line break.
     """
     ring = key_ring(keys_env, keys_file)
     binding = Binding(thread, tenant=tenant, entity_id=entity, subtype=subtype)
@@ -74,9 +75,9 @@ def decrypt(
     keys_file: KeysFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Decrypt a token, and print what is in it, byte for byte.
+    """Decrypt a token and print its content byte for byte.
 
-    FILE holds one token. Ends with 1 when it does not open, which has the same message whatever the cause.
+    FILE holds one token. Exits with 1 if it cannot be decrypted; the message is the same for every cause.
     """
     ring = key_ring(keys_env, keys_file)
     token = read_file(file).decode("utf-8", "replace").strip()

@@ -1,4 +1,4 @@
-"""``migrate``: rewrites Python source away from the THINKING_* events."""
+"""``migrate``: rewrite Python source from THINKING_* to REASONING_* events."""
 
 from __future__ import annotations
 
@@ -28,25 +28,26 @@ if TYPE_CHECKING:
 __all__ = ["migrate"]
 
 _SUFFIXES = frozenset({".py", ".pyi"})
-# Beside all hidden folders and all virtual environments.
-_OTHERS = frozenset({"__pycache__", "node_modules", "site-packages"})
+# Skipped in addition to hidden folders and virtual environments.
+_SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages"})
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
-_NO_END = b"\n\\ No newline at end of file\n"
+_NO_NEWLINE = b"\n\\ No newline at end of file\n"
 
 
 def migrate(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, and folders to search.")],
-    write: Annotated[bool, typer.Option("--write", help="Change the files.")] = False,
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, or folders to search.")],
+    write: Annotated[bool, typer.Option("--write", help="Write the changes to the files.")] = False,
     keep_title: KeepTitle = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Rewrite Python source that uses THINKING_* events, which left the protocol with 1.0, to REASONING_*.
+    """Rewrite Python source from THINKING_* events, which AG-UI 1.0 removed, to REASONING_*.
 
-    Prints a diff, or with --write changes the files. What it cannot decide is listed on standard error, with
-    file, line and advice; then it ends with 1. A file that cannot be read is listed too; then it ends with 2.
-    Folders are searched for *.py and *.pyi, but not hidden ones, virtual environments and node_modules.
+    Prints a diff, or changes the files with --write. Places that need a decision are listed on standard error
+    with file, line and advice, and the exit status is 1. Files that cannot be read are listed too, and the
+    exit status is 2. Folders are searched for *.py and *.pyi; hidden folders, virtual environments and
+    node_modules are skipped.
     """
-    from agui_reasoning.compat._codemod import migrate_sources  # it needs an extra of its own
+    from agui_reasoning.compat._codemod import migrate_sources  # requires the extra `migrate`
 
     sources, unreadable = _read(_files(paths))
     migrations = migrate_sources(sources, keep_title=keep_title)
@@ -60,7 +61,7 @@ def migrate(
         print(json.dumps(_report(len(sources), changed, listed, written, base), indent=2))
     else:
         _show(changed, unwritten, base, write=write)
-        _list(findings)  # what could not be read has been told
+        _list(findings)  # unreadable files have been reported already
         _sum_up(len(sources), changed, findings, base, write=write)
     severities = {finding.severity for finding in listed}
     if unwritten or "error" in severities:
@@ -73,11 +74,11 @@ def migrate(
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:
-    """The files, each once, in order."""
+    """Return the files in order, without duplicates."""
     found: dict[Path, Path] = {}
     for path in paths:
         if not path.exists():
-            read_file(str(path))  # says what is wrong with it
+            read_file(str(path))  # raises the appropriate error
         for file in sorted(_search(path)) if path.is_dir() else [path]:
             found.setdefault(file.resolve(), file)
     return list(found.values())
@@ -85,19 +86,19 @@ def _files(paths: Sequence[Path]) -> list[Path]:
 
 def _search(folder: Path) -> Iterator[Path]:
     for root, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not _is_foreign(Path(root, name))]
+        folders[:] = [name for name in folders if not _is_skipped(Path(root, name))]
         for name in files:
             file = Path(root, name)
             if file.suffix in _SUFFIXES and file.is_file() and not file.is_symlink():
                 yield file
 
 
-def _is_foreign(folder: Path) -> bool:
-    return folder.name.startswith(".") or folder.name in _OTHERS or (folder / "pyvenv.cfg").exists()
+def _is_skipped(folder: Path) -> bool:
+    return folder.name.startswith(".") or folder.name in _SKIPPED or (folder / "pyvenv.cfg").exists()
 
 
 def _read(files: Sequence[Path]) -> tuple[dict[str, bytes], list[MigrationFinding]]:
-    """The files that can be read, and a finding for each of the others."""
+    """Read the files, and return a finding for each unreadable one."""
     from agui_reasoning.compat._codemod import MigrationFinding
 
     sources: dict[str, bytes] = {}
@@ -113,7 +114,7 @@ def _read(files: Sequence[Path]) -> tuple[dict[str, bytes], list[MigrationFindin
 
 
 def _write(changed: Sequence[Migration]) -> list[str]:
-    """Write the files, and give the paths of those that could not be."""
+    """Write the files and return the paths that failed."""
     failed = []
     for migration in changed:
         try:
@@ -126,7 +127,7 @@ def _write(changed: Sequence[Migration]) -> list[str]:
     return failed
 
 
-# -- what is said
+# -- output
 
 
 def _show(changed: Sequence[Migration], unwritten: Sequence[str], base: str, *, write: bool) -> None:
@@ -138,19 +139,19 @@ def _show(changed: Sequence[Migration], unwritten: Sequence[str], base: str, *, 
 
 
 def _base(changed: Sequence[Migration]) -> str:
-    """The folder that a diff's paths start from: this one, or the nearest that has all files in it.
+    """Return the folder the paths of the diff are relative to: the nearest common ancestor.
 
-    No path may lead upwards: ``git apply`` refuses those.
+    ``git apply`` rejects paths that contain ``..``.
     """
     return os.path.commonpath([os.getcwd(), *(os.path.abspath(migration.path) for migration in changed)])
 
 
 def _diff(migration: Migration, base: str) -> bytes:
-    """A unified diff that `patch` and `git apply` take, whatever the encoding."""
+    """Return a unified diff that `patch` and `git apply` accept, whatever the encoding."""
     path = os.fsencode(os.path.relpath(migration.path, base))
     before, after = (data.splitlines(keepends=True) for data in (migration.before, migration.after))
     lines = difflib.diff_bytes(difflib.unified_diff, before, after, b"a/" + path, b"b/" + path)
-    return b"".join(text if text.endswith((b"\n", b"\r")) else text + _NO_END for text in lines)
+    return b"".join(text if text.endswith((b"\n", b"\r")) else text + _NO_NEWLINE for text in lines)
 
 
 def _show_diff(diff: bytes) -> None:
@@ -177,8 +178,10 @@ def _sum_up(
     where = f"{_count(changes, 'change')} in {_count(len(changed), 'file')} of {read}"
     left = sum(finding.severity == "decide" for finding in findings)
     todo = f"{left} left to decide by hand" if left else "nothing left to decide"
-    where_to = "" if base == os.getcwd() else f" The paths of the diff start from {base}: apply it there."
-    hint = "" if write or not changed else f"{where_to} Add --write to make them."
+    where_to = (
+        "" if base == os.getcwd() else f" The paths of the diff are relative to {base}: apply it there."
+    )
+    hint = "" if write or not changed else f"{where_to} Add --write to apply them."
     line("summary", f"{where}, {todo}.{hint}")
 
 

@@ -1,4 +1,4 @@
-"""``providers``: who requires, accepts or rejects reasoning that comes back, and where this is known from."""
+"""``providers``: which providers require, accept or reject returned reasoning, with evidence."""
 
 from __future__ import annotations
 
@@ -21,21 +21,19 @@ __all__ = ["providers"]
 
 
 def providers(
-    provider: Annotated[
-        str | None, typer.Argument(metavar="P", help="Only what is about this provider.")
-    ] = None,
-    api: Annotated[str | None, typer.Option(help="Only what is about this API.")] = None,
-    model: Annotated[str | None, typer.Option(help="Only the row that counts for this model.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array, with every column.")] = False,
+    provider: Annotated[str | None, typer.Argument(metavar="P", help="Show only this provider.")] = None,
+    api: Annotated[str | None, typer.Option(help="Show only this API.")] = None,
+    model: Annotated[str | None, typer.Option(help="Show only the row that applies to this model.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array with every column.")] = False,
 ) -> None:
-    """Show the echo policy: what each provider does about reasoning that is sent back.
+    """Show the echo policy: what each provider does with reasoning that is sent back.
 
-    Of the rows about a provider and an API the first one whose model fits counts. Where no row fits, no
-    reasoning is sent back.
+    For a provider and an API, the first row that matches the model applies. If no row matches, reasoning is
+    not sent back.
     """
     if api is not None:
-        provider_api(api)  # an unknown one is told here
-    found = list(_chosen(provider, api, model))
+        provider_api(api)  # raises if unknown
+    found = list(_matching(provider, api, model))
     if not found:
         raise _unknown(provider, api)
     if as_json:
@@ -45,19 +43,19 @@ def providers(
             _show(rule)
 
 
-def _chosen(provider: str | None, api: str | None, model: str | None) -> Iterator[EchoRule]:
-    """The rows that were asked for, in order of precedence."""
+def _matching(provider: str | None, api: str | None, model: str | None) -> Iterator[EchoRule]:
+    """Yield the matching rows in order of precedence."""
     for rule in rules():
-        if api in (None, rule.api) and _is_about(rule, provider) and _counts(rule, provider, model):
+        if api in (None, rule.api) and _covers(rule, provider) and _applies(rule, provider, model):
             yield rule
 
 
-def _is_about(rule: EchoRule, provider: str | None) -> bool:
+def _covers(rule: EchoRule, provider: str | None) -> bool:
     return provider is None or any(fnmatchcase(provider.lower(), pattern) for pattern in rule.provider)
 
 
-def _counts(rule: EchoRule, provider: str | None, model: str | None) -> bool:
-    """Whether no row before it is about the model, for one of its providers."""
+def _applies(rule: EchoRule, provider: str | None, model: str | None) -> bool:
+    """Return whether this is the first row that matches the model, for one of its providers."""
     if model is None:
         return True
     names = (provider,) if provider else rule.provider
@@ -84,12 +82,12 @@ def _unknown(provider: str | None, api: str | None) -> ConfigurationError:
     known = sorted({name for one in ([api] if api else API_IDS) for name in known_providers(one)})
     if provider is None or provider.lower() in known:
         return ConfigurationError(
-            "No row of the echo policy is about this model.",
+            "The echo policy has no row for this model.",
             code="unknown_model",
-            hint="Leave out --model to see all rows.",
+            hint="Omit --model to see all rows.",
         )
     return ConfigurationError(
-        f"No row of the echo policy is about the provider {provider!r}.",
+        f"The echo policy has no row for the provider {provider!r}.",
         code="unknown_provider",
-        hint=f"{did_you_mean(provider, known)}Known are: {', '.join(known)}.",
+        hint=f"{did_you_mean(provider, known)}Known providers: {', '.join(known)}.",
     )

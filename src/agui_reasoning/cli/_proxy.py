@@ -1,4 +1,4 @@
-"""``proxy``: a running agent that still speaks THINKING_*, upgraded from outside."""
+"""``proxy``: upgrade the event streams of a running agent that emits THINKING_*."""
 
 from __future__ import annotations
 
@@ -16,27 +16,30 @@ _PORT = 8001
 
 
 def proxy(
-    upstream: Annotated[str, typer.Option(metavar="URL", help="Where the agent is.")],
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 is any free one.")] = _PORT,
-    host: Annotated[str, typer.Option(help="The name or address to listen at.")] = "127.0.0.1",
+    upstream: Annotated[str, typer.Option(metavar="URL", help="The agent's URL.")],
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port to listen on; 0 picks a free one.")
+    ] = _PORT,
+    host: Annotated[str, typer.Option(help="The host name or address to listen on.")] = "127.0.0.1",
     agent_version: Annotated[
         str | None,
         typer.Option(
-            metavar="VERSION", help="The agent's ag-ui-protocol: requests leave out what it refuses."
+            metavar="VERSION", help="The agent's ag-ui-protocol version; requests omit what it rejects."
         ),
     ] = None,
     allow_host: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="One more name to answer to; * is any.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="An additional host name to accept; * accepts any."),
     ] = None,
     repair: Repair = True,
     keep_title: KeepTitle = False,
 ) -> None:
-    """Stand in front of a running agent, and upgrade the event streams that it answers with.
+    """Run a proxy that upgrades the event streams of a running agent.
 
-    Requests go to the agent as they are, and so does everything else that comes back. Clients talk to this
-    address instead of the agent's. Ends on Ctrl-C.
+    Requests and all other responses pass through unchanged. Point clients at the proxy instead of the agent.
+    Stops on Ctrl-C.
     """
-    # Imported when it is needed: the other commands work without the extras `server` and `client`.
+    # Imported here because the other commands work without the extras `server` and `client`.
     from agui_reasoning.gateway import listen, url_of
     from agui_reasoning.gateway import serve as serve_app
     from agui_reasoning.gateway._proxy import create_proxy
@@ -49,12 +52,12 @@ def proxy(
         allowed_hosts=allow_host or (),
     )
     listening = listen(host, port)
-    line = f"agui-reasoning proxy in front of {_shown(upstream)} at {url_of(listening)}"
+    line = f"agui-reasoning proxy in front of {_without_credentials(upstream)} at {url_of(listening)}"
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
     serve_app(app, listening, on_ready=lambda: print(line, flush=True))
 
 
-def _shown(url: str) -> str:
-    """The URL without a password."""
+def _without_credentials(url: str) -> str:
+    """Return the URL without credentials."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

@@ -1,4 +1,4 @@
-"""Files that are too large to be read at once, and how far a command has come with one."""
+"""Incremental reading of large files, with a progress bar."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _PIECE: Final = 1 << 16
 
 @contextmanager
 def opened(file: str) -> Iterator[IO[bytes]]:
-    """A file, or standard input for ``-``.
+    """Open a file, or standard input for ``-``.
 
     Raises:
-        ConfigurationError: It cannot be read (``unreadable_file``), as for what reads it below.
+        ConfigurationError: The file cannot be read (``unreadable_file``). `lines` and `pieces` raise it too.
     """
     try:
         source = open(0 if file == STDIN else file, "rb", closefd=file != STDIN)  # noqa: SIM115 - closed below
@@ -34,7 +34,7 @@ def opened(file: str) -> Iterator[IO[bytes]]:
 
 
 def lines(file: str, source: IO[bytes]) -> Iterator[bytes]:
-    """What there is, line by line."""
+    """Yield the lines of a file."""
     try:
         yield from source
     except OSError as error:
@@ -42,7 +42,7 @@ def lines(file: str, source: IO[bytes]) -> Iterator[bytes]:
 
 
 def pieces(file: str, source: Any) -> Iterator[bytes]:
-    """What there is to read as soon as it is there, so that a pipe flows."""
+    """Yield data as soon as it is available, so that pipes are not delayed."""
     try:
         while data := source.read1(_PIECE):
             yield data
@@ -51,18 +51,18 @@ def pieces(file: str, source: Any) -> Iterator[bytes]:
 
 
 def unreadable(file: str, error: Exception) -> ConfigurationError:
-    """The error to raise when a file cannot be read."""
-    reason = getattr(error, "strerror", None) or "its name is not one"
+    """Return the error to raise when a file cannot be read."""
+    reason = getattr(error, "strerror", None) or "the name is not a valid path"
     return ConfigurationError(
         f"{file} cannot be read: {reason}.",
         code="unreadable_file",
-        hint="Give the path of a file, or - for standard input.",
+        hint="Pass the path of a file, or - for standard input.",
     )
 
 
 @contextmanager
 def progress(command: str, source: IO[bytes], *, quiet: bool) -> Iterator[Callable[[float], None]]:
-    """A bar on standard error, where that is a terminal; yields what takes the bytes that are done."""
+    """Show a progress bar on stderr if it is a terminal; yields a function that adds processed bytes."""
     console = Console(stderr=True)
     bar = Progress(
         TextColumn(command),

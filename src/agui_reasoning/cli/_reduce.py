@@ -1,4 +1,4 @@
-"""``reduce``: the messages a client holds after an AG-UI stream."""
+"""``reduce``: print the messages a client holds after an AG-UI stream."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def reduce(
 ) -> None:
     """Print the messages a client holds after an AG-UI stream.
 
-    FILE holds the events as server-sent events, JSON lines or a JSON array. A stream that breaks the
-    protocol, or is cut, still gives what came before; the command then ends with 1. Where the rest cannot be
-    read at all, it ends with 2.
+    FILE holds the events as server-sent events, JSON lines or a JSON array. If the stream breaks the protocol
+    or is truncated, the messages up to that point are printed, and the exit status is 1. If the file cannot
+    be read to the end, the exit status is 2.
     """
     conversation = Conversation(on_warning=warn)
     failure = _receive(conversation, read_stream(file))
@@ -50,14 +50,14 @@ def _receive(conversation: Conversation, stream: Stream) -> RemoteProtocolError 
         conversation.end_of_stream()
     except RemoteProtocolError as error:
         return error
-    return _cut() if stream.cut else None
+    return _truncated() if stream.cut else None
 
 
-def _cut() -> RemoteProtocolError:
+def _truncated() -> RemoteProtocolError:
     return RemoteProtocolError(
         "The stream ended in the middle of an event, after the end of a run.",
         code="truncated_stream",
-        hint="The connection was probably cut.",
+        hint="The connection was probably lost.",
     )
 
 
@@ -76,12 +76,12 @@ def _lines(message: dict[str, Any]) -> Iterator[str]:
         yield from content.splitlines()
     elif content is not None:
         yield json.dumps(content, ensure_ascii=False)
-    yield from _sealed(message)
+    yield from _encrypted_value(message)
     for call in message.get("toolCalls", ()):
         yield f"{call['function']['name']}({call['function']['arguments']})  {call['id']}"
-        yield from _sealed(call)
+        yield from _encrypted_value(call)
 
 
-def _sealed(holder: dict[str, Any]) -> Iterator[str]:
+def _encrypted_value(holder: dict[str, Any]) -> Iterator[str]:
     if "encryptedValue" in holder:
         yield f"[encrypted value: {len(holder['encryptedValue'])} characters]"

@@ -1,4 +1,4 @@
-"""``rekey``: the values of stored histories under the primary key."""
+"""``rekey``: re-encrypt the values of stored histories with the primary key."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import typer
 from agui_reasoning.cli._reading import STDIN, lines, opened, progress
 from agui_reasoning.cli._report import line, warn
 from agui_reasoning.cli._rewrite import FileSink, Rewrite, Standard
-from agui_reasoning.cli._ring import KeysEnv, KeysFile, TenantOption, key_ring, named
+from agui_reasoning.cli._ring import KeysEnv, KeysFile, TenantOption, key_ring, not_empty
 from agui_reasoning.cli._stored import (
     StoredHistory,
     StoredRecord,
     StoredValue,
     histories,
     records,
-    replaced,
+    replace_strings,
     stored_values,
 )
 from agui_reasoning.crypto import Binding, KeyRing, looks_like_token
@@ -32,7 +32,7 @@ from agui_reasoning.errors import ConfigurationError, DecryptionError
 __all__ = ["rekey"]
 
 _LISTED: Final = 1000
-"""How many tokens that do not open are remembered one by one: memory does not grow with the file."""
+"""The most undecryptable tokens kept individually, so that memory use does not grow with the file."""
 _SHOWN: Final = 20
 _NAMED: Final = 5
 
@@ -41,42 +41,44 @@ def rekey(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A path, or - for standard input.")],
     thread: Annotated[
         str | None,
-        typer.Option("--thread", metavar="ID", help="The thread of what names none.", callback=named),
+        typer.Option(
+            "--thread", metavar="ID", help="The thread of histories that do not name one.", callback=not_empty
+        ),
     ] = None,
     tenant: TenantOption = "",
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")
+        bool, typer.Option("--dry-run", help="Report what would change without writing.")
     ] = False,
     keys_env: KeysEnv = DEFAULT_VARIABLE,
     keys_file: KeysFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Encrypt the values of stored histories again with the first key of the ring.
+    """Re-encrypt the values of stored histories with the first key of the ring.
 
     FILE is JSON or JSON lines: arrays of messages, messages, or objects with threadId and messages. It is
-    replaced as a whole, when all is done; whatever stops the command leaves it as it was. What does not open
-    stays as it is, is listed, and makes the command end with 1. Run it again as often as you like.
+    replaced atomically at the end; an interrupted command leaves it unchanged. Tokens that cannot be
+    decrypted are kept and listed, and the exit status is 1. It is safe to run the command repeatedly.
     """
-    work = _Work(key_ring(keys_env, keys_file), thread, tenant)
+    rekeyer = _Rekeyer(key_ring(keys_env, keys_file), thread, tenant)
     to_stdout = file == STDIN and not dry_run
     with opened(file) as source, progress("rekey", source, quiet=as_json or to_stdout) as advance:
         sink = FileSink() if dry_run else Standard() if to_stdout else Rewrite(file, source)
         with sink:
-            work.all(lines(file, source), sink, advance)
+            rekeyer.all(lines(file, source), sink, advance)
             source.close()
             sink.commit()
-    report = work.report(file, dry_run)
-    print(json.dumps(report, indent=2) if as_json else _sentence(report), file=_out(to_stdout))
+    report = rekeyer.report(file, dry_run)
+    print(json.dumps(report, indent=2) if as_json else _sentence(report), file=_report_stream(to_stdout))
     if not as_json:
-        _list(work.tally)
-    if work.tally.undecryptable:
-        line("error", f"{work.failure()} [undecryptable]")
+        _list(rekeyer.tally)
+    if rekeyer.tally.undecryptable:
+        line("error", f"{rekeyer.failure()} [undecryptable]")
         raise typer.Exit(1)
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a token stands that does not open, and the key it names, if it names one."""
+    """The location of a token that cannot be decrypted, and the key ID it names, if any."""
 
     line: int
     thread_id: str
@@ -86,7 +88,7 @@ class _Place:
 
 @dataclass(slots=True)
 class _Tally:
-    """What was found, and what became of it."""
+    """Counts of the tokens found and their outcomes."""
 
     histories: int = 0
     tokens: int = 0
@@ -97,8 +99,8 @@ class _Tally:
     unopened: list[_Place] = field(default_factory=list)
 
 
-class _Work:
-    """The values of one file."""
+class _Rekeyer:
+    """Re-encrypts the values of one file."""
 
     def __init__(self, ring: KeyRing, thread: str | None, tenant: str) -> None:
         self.tally = _Tally()
@@ -107,31 +109,31 @@ class _Work:
         self._tenant = tenant
 
     def all(self, lines: Iterator[bytes], sink: FileSink, advance: Callable[[float], None]) -> None:
-        """Hand every record on, with new values in it where there are any."""
+        """Write every record to the sink, with its re-encrypted values."""
         for record in records(lines):
             changes = self._changes(record, advance)
             if changes:
-                sink.change(replaced(record.data, changes))
+                sink.change(replace_strings(record.data, changes))
             else:
                 sink.keep(record.data)
 
     def report(self, file: str, dry_run: bool) -> dict[str, Any]:
-        """What was done, as JSON."""
+        """Return the outcome as JSON."""
         return {"file": file, "primary": self._ring.primary, "dry_run": dry_run, **asdict(self.tally)}
 
     def failure(self) -> str:
-        """How many tokens do not open, and what to do about them."""
+        """Return the error message for tokens that cannot be decrypted."""
         kids = {place.kid for place in self.tally.unopened if place.kid is not None}
         missing = sorted(kids.difference(self._ring.kids))
         names = ", ".join(missing[:_NAMED]) + (", ..." if len(missing) > _NAMED else "")
         keys = f", and add the keys they name to the ring ({names})" if missing else ""
         return (
-            f"Tokens that do not open: {self.tally.undecryptable}. Give the --tenant and --thread they were "
-            f"encrypted for{keys}; else they have expired or were altered."
+            f"Tokens that cannot be decrypted: {self.tally.undecryptable}. Pass the --tenant and --thread "
+            f"they were encrypted for{keys}; otherwise they have expired or were altered."
         )
 
     def _changes(self, record: StoredRecord, advance: Callable[[float], None]) -> dict[str, str]:
-        """The tokens of a record that are to be replaced, each with what replaces it."""
+        """Map each token of a record that changes to its replacement."""
         found = histories(record)
         changes: dict[str, str] = {}
         for history in found:
@@ -148,36 +150,36 @@ class _Work:
             self.tally.other += 1
             return value.value
         self.tally.tokens += 1
-        home = self._home(record, history)
+        binding = self._binding(record, history)
         try:
-            new = renewed(value.value, self._ring, home, value.entity_id, value.subtype)
+            new = renewed(value.value, self._ring, binding, value.entity_id, value.subtype)
         except DecryptionError:
             header = read_header(value.value.partition(".")[0])
             kid = None if header is None else header.kid
-            self._unopened(_Place(record.line, home.thread_id, value.message_id, kid))
+            self._add_undecryptable(_Place(record.line, binding.thread_id, value.message_id, kid))
             return value.value
         self.tally.rekeyed += new != value.value
         self.tally.current += new == value.value
         return new
 
-    def _home(self, record: StoredRecord, history: StoredHistory) -> Binding:
+    def _binding(self, record: StoredRecord, history: StoredHistory) -> Binding:
         thread = self._thread if history.thread_id is None else history.thread_id
         if thread is None:
             raise ConfigurationError(
-                f"The history that begins at line {record.line} does not say which thread it belongs to.",
+                f"The history at line {record.line} does not name its thread.",
                 code="no_thread",
-                hint="Add --thread.",
+                hint="Pass --thread.",
             )
         return Binding(thread, tenant=self._tenant)
 
-    def _unopened(self, place: _Place) -> None:
+    def _add_undecryptable(self, place: _Place) -> None:
         self.tally.undecryptable += 1
         if len(self.tally.unopened) < _LISTED:
             self.tally.unopened.append(place)
 
 
-def _out(to_stdout: bool) -> Any:
-    """Where the report goes: beside the histories, not among them."""
+def _report_stream(to_stdout: bool) -> Any:
+    """Return the stream for the report, which must not mix with histories on stdout."""
     return sys.stderr if to_stdout else sys.stdout
 
 
@@ -187,8 +189,8 @@ def _sentence(report: dict[str, Any]) -> str:
     tokens = "token" if report["tokens"] == 1 else "tokens"
     return (
         f"{report['file']}: {report['tokens']} {tokens} in {report['histories']} {histories}: "
-        f"{report['rekeyed']} {done} to {report['primary']}, {report['current']} there already, "
-        f"{report['undecryptable']} not opening."
+        f"{report['rekeyed']} {done} to {report['primary']}, {report['current']} already current, "
+        f"{report['undecryptable']} not decryptable."
     )
 
 
@@ -196,7 +198,7 @@ def _list(tally: _Tally) -> None:
     for place in tally.unopened[:_SHOWN]:
         warn(
             f"line {place.line}, thread {place.thread_id}, message {place.message_id}: "
-            f"the token{f' of key {place.kid}' if place.kid else ''} does not open and stays as it is."
+            f"the token{f' of key {place.kid}' if place.kid else ''} cannot be decrypted and was kept."
         )
     if tally.undecryptable > _SHOWN:
         warn(f"and {tally.undecryptable - _SHOWN} more.")

@@ -1,4 +1,4 @@
-"""A file in the place of another: whole and on the disk before it takes its name, or not at all."""
+"""Atomic replacement of files: the new file is complete and synced before it is renamed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PARTIAL: Final = ".partial"
 
 
 class FileSink:
-    """Takes the pieces of a file in order; a context manager. This one drops them."""
+    """Context manager that receives the pieces of a file in order. The base class discards them."""
 
     def __enter__(self) -> Self:
         return self
@@ -37,44 +37,44 @@ class FileSink:
         """Clean up."""
 
     def keep(self, data: bytes) -> None:
-        """Take a piece as it was."""
+        """Receive an unchanged piece."""
 
     def change(self, data: bytes) -> None:
-        """Take what a piece has become."""
+        """Receive a changed piece."""
 
     def commit(self) -> None:
-        """Everything is there."""
+        """Finish: all pieces have been received."""
 
 
 class Standard(FileSink):
     """Writes to standard output."""
 
     def keep(self, data: bytes) -> None:
-        """Write it."""
+        """Write a piece."""
         sys.stdout.buffer.write(data)
 
     change = keep
 
 
 class Rewrite(FileSink):
-    """Puts the result in the place of the file, if anything has changed.
+    """Replaces the file atomically if anything has changed.
 
-    Nothing is written before something has changed. The new file is complete, synced, and has the mode and
-    the owner of the old one before it is renamed: whatever happens, there is one of the two.
+    Nothing is written before the first change. The new file is complete and synced, and has the mode and
+    owner of the old one, before it is renamed: either the old or the new file exists at all times.
 
     Raises:
-        ConfigurationError: From any method: the file cannot be written (``unwritable_file``), or somebody
-            else has written it meanwhile (``changed_file``). It is as it was.
+        ConfigurationError: From any method: the file cannot be written (``unwritable_file``), or another
+            process has written it in the meantime (``changed_file``). The file is left unchanged.
     """
 
     def __init__(self, path: str, source: IO[bytes]) -> None:
-        """Begin.
+        """Prepare to replace a file.
 
         Args:
-            path: The file; a link is followed, and stays.
+            path: The file; symbolic links are followed and kept.
             source: The file, open for reading.
         """
-        self._shown = path
+        self._name = path
         self._path = Path(os.path.realpath(path))
         self._before = os.fstat(source.fileno())
         self._kept = 0
@@ -86,49 +86,49 @@ class Rewrite(FileSink):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Remove what is half done."""
+        """Remove an incomplete new file."""
         if self._file is not None:
-            with suppress(OSError):  # closing writes what is left, for which there may be no room
+            with suppress(OSError):  # closing flushes, which fails on a full disk
                 self._file.close()
             with suppress(OSError):
                 os.unlink(self._file.name)
             self._file = None
 
     def keep(self, data: bytes) -> None:
-        """Count a piece as it was, or write it behind what has changed."""
+        """Count an unchanged piece, or write it if a change came before."""
         if self._file is None:
             self._kept += len(data)
         else:
             self._write(self._file, data)
 
     def change(self, data: bytes) -> None:
-        """Write what a piece has become."""
-        self._write(self._file or self._begun(), data)
+        """Write a changed piece."""
+        self._write(self._file or self._start(), data)
 
     def commit(self) -> None:
-        """Put the result in the file's place."""
+        """Replace the file with the result."""
         if self._file is None:
             return
         try:
-            self._settle(self._file)
+            self._replace(self._file)
         except OSError as error:
             raise self._failed(error) from None
         self._file = None
 
-    def _begun(self) -> IO[bytes]:
+    def _start(self) -> IO[bytes]:
         try:
-            # In the same folder: a file can only be renamed within one file system.
+            # In the same folder, because files can only be renamed within one file system.
             file = _locked_partial(self._path)
         except OSError as error:
             raise self._failed(error) from None
         self._file = file
         try:
-            self._copy_head(file)
+            self._copy_kept(file)
         except OSError as error:
             raise self._failed(error) from None
         return file
 
-    def _copy_head(self, file: IO[bytes]) -> None:
+    def _copy_kept(self, file: IO[bytes]) -> None:
         left = self._kept
         with self._path.open("rb") as source:
             while data := source.read(min(left, _PIECE)):
@@ -141,34 +141,34 @@ class Rewrite(FileSink):
         except OSError as error:
             raise self._failed(error) from None
 
-    def _settle(self, file: IO[bytes]) -> None:
+    def _replace(self, file: IO[bytes]) -> None:
         file.flush()
-        self._dress(file.fileno())
+        self._copy_mode_and_owner(file.fileno())
         os.fsync(file.fileno())
         file.close()
         if _identity(self._path.stat()) != _identity(self._before):
             raise ConfigurationError(
-                f"{self._shown} has changed while it was read. It is as it is now.",
+                f"{self._name} changed while it was being read. It was not replaced.",
                 code="changed_file",
-                hint="Run the command again when nobody writes the file.",
+                hint="Run the command again while no other process writes the file.",
             )
         os.replace(file.name, self._path)
         _sync_folder(self._path.parent)
 
-    def _dress(self, fd: int) -> None:
+    def _copy_mode_and_owner(self, fd: int) -> None:
         if hasattr(os, "fchown"):
             with suppress(PermissionError):
                 os.fchown(fd, self._before.st_uid, self._before.st_gid)
             os.fchmod(fd, stat.S_IMODE(self._before.st_mode))
 
     def _failed(self, error: OSError) -> ConfigurationError:
-        return self._unwritable(error.strerror or "there is no reason given")
+        return self._unwritable(error.strerror or "unknown reason")
 
     def _unwritable(self, reason: str) -> ConfigurationError:
         return ConfigurationError(
-            f"{self._shown} cannot be rewritten: {reason}. It is as it was.",
+            f"{self._name} cannot be rewritten: {reason}. It was left unchanged.",
             code="unwritable_file",
-            hint="Make room or give permission, and run the command again.",
+            hint="Free disk space or grant write permission, and run the command again.",
         )
 
 
@@ -177,19 +177,19 @@ def _prefix(path: Path) -> str:
 
 
 def _locked_partial(path: Path) -> IO[bytes]:
-    """Make the file that takes the place of another; it is locked for as long as it is open."""
+    """Create the file that will replace another; it is locked while it is open."""
     while True:
         file = tempfile.NamedTemporaryFile(  # noqa: SIM115 - closed by __exit__ or commit
             dir=path.parent, prefix=_prefix(path), suffix=_PARTIAL, delete=False
         )
-        # Another process may have taken it for a stale one before it was locked.
+        # Another process may have removed it as stale before it was locked.
         if _lock(file) and os.fstat(file.fileno()).st_nlink:
             return file
         file.close()
 
 
 def _lock(file: IO[bytes]) -> bool:
-    """Lock a file if nobody has: whoever dies lets go. Where there are no such locks, nothing is stale."""
+    """Try to lock a file; the lock ends with the process. Without ``fcntl``, no file counts as stale."""
     if fcntl is None:
         return True
     try:
@@ -200,7 +200,7 @@ def _lock(file: IO[bytes]) -> bool:
 
 
 def _remove_stale(path: Path) -> None:
-    """Remove what a process that was killed has left behind while it rewrote the file."""
+    """Remove partial files left behind by killed processes."""
     if fcntl is None:
         return
     name = re.compile(re.escape(_prefix(path)) + r"[a-z0-9_]{8}" + re.escape(_PARTIAL))
@@ -216,7 +216,7 @@ def _identity(status: os.stat_result) -> tuple[int, ...]:
 
 
 def _sync_folder(path: Path) -> None:
-    """Make the new name last; where a folder cannot be opened, the system does that itself."""
+    """Sync the folder so that the rename survives a crash; skipped where folders cannot be opened."""
     with suppress(OSError):
         fd = os.open(path, os.O_RDONLY)
         try:

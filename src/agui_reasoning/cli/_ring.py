@@ -1,4 +1,4 @@
-"""What the commands about keys and tokens share: where the keys are, and what a token is bound to."""
+"""Options shared by the commands that use keys."""
 
 from __future__ import annotations
 
@@ -12,39 +12,42 @@ from agui_reasoning.crypto import KeyRing
 from agui_reasoning.crypto._keys import DEFAULT_VARIABLE
 from agui_reasoning.errors import ConfigurationError
 
-__all__ = ["KeysEnv", "KeysFile", "TenantOption", "key_ring", "key_ring_if_any", "named"]
+__all__ = ["KeysEnv", "KeysFile", "TenantOption", "key_ring", "key_ring_if_any", "not_empty"]
 
 KeysEnv: TypeAlias = Annotated[
-    str, typer.Option("--keys-env", metavar="NAME", help="The environment variable with the keys.")
+    str, typer.Option("--keys-env", metavar="NAME", help="The environment variable that holds the keys.")
 ]
 KeysFile: TypeAlias = Annotated[
-    str | None, typer.Option("--keys-file", metavar="PATH", help="A file with the keys, instead.")
+    str | None,
+    typer.Option("--keys-file", metavar="PATH", help="A file that holds the keys, instead of the variable."),
 ]
-TenantOption: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help="Who owns the thread.")]
+TenantOption: TypeAlias = Annotated[
+    str, typer.Option(metavar="NAME", help="The tenant that owns the thread.")
+]
 
 
 def key_ring(variable: str, path: str | None) -> KeyRing:
-    """The ring that was asked for."""
+    """Load the key ring from a file or an environment variable."""
     if path is not None:
         return KeyRing.from_file(path, on_warning=warn)
     if not os.environ.get(variable, "").strip():
         raise ConfigurationError(
-            f"The environment variable {variable} is not set, or empty.",
+            f"The environment variable {variable} is not set or is empty.",
             code="no_keys",
-            hint="Set it, or use a file of keys (--keys-file); `agui-reasoning keygen` makes a first key.",
+            hint="Set it, or pass --keys-file. `agui-reasoning keygen` generates a key.",
         )
     return KeyRing.from_env(variable)
 
 
 def key_ring_if_any(variable: str, path: str | None) -> KeyRing | None:
-    """The ring that was asked for; ``None`` when nobody named one and the usual variable is not set."""
+    """Load the key ring, or return ``None`` if no source is given and the default variable is not set."""
     if path is None and variable == DEFAULT_VARIABLE and not os.environ.get(variable):
         return None
     return key_ring(variable, path)
 
 
-def named(value: str | None) -> str | None:
-    """Refuse an empty name: it is a variable of the shell that is not set."""
+def not_empty(value: str | None) -> str | None:
+    """Reject an empty name, which usually is an unset shell variable."""
     if value == "":
-        raise typer.BadParameter("It is empty.")
+        raise typer.BadParameter("The value is empty.")
     return value

@@ -1,4 +1,4 @@
-"""``serve``: the gateway, until it is told to stop."""
+"""``serve``: run the gateway."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from agui_reasoning.emitter.stages import Steps
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.providers.registry import API_IDS, vendor_of
 
-# The gateway is imported when it is needed: the other commands work without the extra `server`.
+# The gateway is imported on first use: the other commands work without the extra `server`.
 if TYPE_CHECKING:
     from agui_reasoning.gateway import Upstream
 
@@ -29,9 +29,9 @@ __all__ = ["serve"]
 
 _REPLAY = "replay"
 _PORT = 8000
-_PROVIDER = "The provider that is asked"
-_CALLERS = "Who may call"
-_REASONING = "What is shown of the reasoning"
+_PROVIDER = "Provider"
+_CALLERS = "Callers"
+_REASONING = "Reasoning"
 
 
 class VisibilityChoice(StrEnum):
@@ -43,40 +43,41 @@ class VisibilityChoice(StrEnum):
 
 
 def serve(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 is any free one.")] = _PORT,
-    host: Annotated[str, typer.Option(help="The name or address to listen at.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port to listen on; 0 picks a free one.")
+    ] = _PORT,
+    host: Annotated[str, typer.Option(help="The host name or address to listen on.")] = "127.0.0.1",
     upstream: Annotated[
         str | None,
         typer.Option(
             metavar="UPSTREAM",
-            help="Who answers: replay, replay:SCRIPT or replay:FILE.",
+            help="The upstream: replay, replay:SCRIPT or replay:FILE.",
             show_default=_REPLAY,
         ),
     ] = None,
-    api: Annotated[
-        str | None, typer.Option(help="The API of the provider to ask.", rich_help_panel=_PROVIDER)
-    ] = None,
+    api: Annotated[str | None, typer.Option(help="The provider's API.", rich_help_panel=_PROVIDER)] = None,
     provider: Annotated[
-        str | None, typer.Option(help="Who serves it, such as openai.", rich_help_panel=_PROVIDER)
+        str | None,
+        typer.Option(help="The provider that serves the model, such as openai.", rich_help_panel=_PROVIDER),
     ] = None,
     base_url: Annotated[
         str | None,
-        typer.Option(help="Its address, as the vendor's SDK takes it.", rich_help_panel=_PROVIDER),
+        typer.Option(help="The base URL, as the vendor's SDK takes it.", rich_help_panel=_PROVIDER),
     ] = None,
     model: Annotated[str | None, typer.Option(help="The model's name.", rich_help_panel=_PROVIDER)] = None,
     api_key_env: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="The environment variable that holds the key.", rich_help_panel=_PROVIDER
+            metavar="NAME", help="The environment variable that holds the API key.", rich_help_panel=_PROVIDER
         ),
     ] = None,
     system: Annotated[
-        str | None, typer.Option(help="Instructions to the model.", rich_help_panel=_PROVIDER)
+        str | None, typer.Option(help="The system instructions.", rich_help_panel=_PROVIDER)
     ] = None,
     parameters: Annotated[
         str | None,
         typer.Option(
-            metavar="JSON", help="More fields of the request, as an object.", rich_help_panel=_PROVIDER
+            metavar="JSON", help="Additional request fields, as an object.", rich_help_panel=_PROVIDER
         ),
     ] = None,
     visibility: Annotated[
@@ -91,39 +92,41 @@ def serve(
         ),
     ] = DEFAULT_VARIABLE,
     steps: Annotated[
-        bool, typer.Option("--steps", help="Put STEP events around reasoning.", rich_help_panel=_REASONING)
+        bool, typer.Option("--steps", help="Emit STEP events around reasoning.", rich_help_panel=_REASONING)
     ] = False,
     delay_ms: Annotated[
-        int, typer.Option(min=0, help="A replay waits so long before each payload, in milliseconds.")
+        int, typer.Option(min=0, help="The delay before each replayed payload, in milliseconds.")
     ] = 0,
     keys_file: KeysFile = None,
     allow_origin: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="ORIGIN", help="An origin whose pages may use the gateway.", rich_help_panel=_CALLERS
+            metavar="ORIGIN", help="An origin whose pages may call the gateway.", rich_help_panel=_CALLERS
         ),
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A name the gateway answers to.", rich_help_panel=_CALLERS),
+        typer.Option(metavar="NAME", help="An additional host name to accept.", rich_help_panel=_CALLERS),
     ] = None,
     allow_file_ids: Annotated[
         bool,
         typer.Option(
-            "--allow-file-ids", help="Let callers name files at the provider.", rich_help_panel=_CALLERS
+            "--allow-file-ids",
+            help="Let callers refer to files stored at the provider.",
+            rich_help_panel=_CALLERS,
         ),
     ] = False,
 ) -> None:
     """Serve an AG-UI endpoint at POST /agent, and a page at GET /.
 
-    The upstream "replay" plays scripted provider streams of the package; "replay:FILE" plays one recording
-    (an object with "api", and "events" or "response") again for every request. No key, no network. With
-    --api a provider is asked instead. Ends on Ctrl-C.
+    The upstream "replay" plays scripted provider streams; "replay:FILE" plays one recording (an object with
+    "api", and "events" or "response") for every request. Neither needs an API key or network access. Pass
+    --api to call a provider instead. Stops on Ctrl-C.
     """
     from agui_reasoning.gateway import create_app, listen, url_of
     from agui_reasoning.gateway import serve as serve_app
 
-    asked = {
+    options = {
         "--api": api,
         "--provider": provider,
         "--base-url": base_url,
@@ -132,7 +135,7 @@ def serve(
         "--system": system,
         "--parameters": parameters,
     }
-    given = {name: value for name, value in asked.items() if value is not None}
+    given = {name: value for name, value in options.items() if value is not None}
     spec = upstream or _REPLAY
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
     chosen = _provider(given) if _is_provider(given, upstream) else _replay(spec, delay_ms / 1000)
@@ -151,27 +154,27 @@ def serve(
 
 
 def _keys(name: str, path: str | None, visibility: VisibilityChoice) -> KeyRing | None:
-    """The keys in the environment; what is hidden without any is encrypted for as long as this runs."""
+    """Load the keys; without any, hidden reasoning is encrypted with a temporary key."""
     ring = key_ring_if_any(name, path)
     if ring is not None or visibility is VisibilityChoice.full:
         return ring
-    warn(f"{name} is not set: what is hidden is lost when this gateway ends. Make keys with keygen.")
+    warn(f"{name} is not set: hidden reasoning is lost when this gateway stops. Generate a key with keygen.")
     return KeyRing.generate()
 
 
 def _is_provider(given: Mapping[str, str], upstream: str | None) -> bool:
-    """Whether a provider is asked, and not a replay."""
+    """Return whether the options select a provider instead of a replay."""
     if given and upstream is not None:
         raise ConfigurationError(
             f"--upstream and {next(iter(given))} exclude each other.",
             code="wrong_option",
-            hint="Choose a replay, or a provider with --api.",
+            hint="Use a replay, or a provider with --api.",
         )
     return bool(given)
 
 
 def _needs_provider(api: str | None) -> bool:
-    """Whether several vendors speak an API; an unknown one is refused elsewhere."""
+    """Return whether several vendors serve an API; unknown APIs are rejected later."""
     return api in API_IDS and vendor_of(api) is None
 
 
@@ -180,10 +183,10 @@ def _provider(given: Mapping[str, str]) -> Upstream:
 
     missing = [name for name in ("--api", "--base-url", "--model") if name not in given]
     if "--provider" not in given and _needs_provider(given.get("--api")):
-        missing.append("--provider")  # many speak that API, and each wants its reasoning back in another form
+        missing.append("--provider")  # these vendors expect reasoning back in different forms
     if missing:
         raise ConfigurationError(
-            f"To ask a provider, {', '.join(missing)} must be given too.",
+            f"Missing options for a provider: {', '.join(missing)}.",
             code="missing_option",
             hint="For example: --api anthropic-messages --base-url https://api.anthropic.com --model NAME.",
         )
@@ -199,12 +202,12 @@ def _provider(given: Mapping[str, str]) -> Upstream:
 
 
 def _key(name: str | None) -> str | None:
-    """The key in an environment variable; a server of your own may want none."""
+    """Read the API key from an environment variable; self-hosted servers may need none."""
     if name is None:
         return None
     key = os.environ.get(name, "").strip()
     if not key:
-        # The name is not repeated: people put the key itself there.
+        # The message omits the name, because users may pass the key itself by mistake.
         raise ConfigurationError(
             "The environment variable that --api-key-env names is not set.",
             code="missing_key",
@@ -219,7 +222,7 @@ def _parameters(text: str | None) -> Mapping[str, Any] | None:
     if isinstance(parameters := load(text), Mapping):
         return parameters
     raise ConfigurationError(
-        "What --parameters gives is no JSON object.",
+        "The value of --parameters is not a JSON object.",
         code="bad_parameter",
         hint="""Write it like --parameters '{"max_tokens": 8192}'.""",
     )
@@ -228,21 +231,21 @@ def _parameters(text: str | None) -> Mapping[str, Any] | None:
 def _replay(spec: str, delay_s: float) -> Upstream:
     from agui_reasoning.gateway import ReplayUpstream
 
-    kind, _, which = spec.partition(":")
+    kind, _, name = spec.partition(":")
     if kind != _REPLAY or spec == f"{_REPLAY}:":
         raise ConfigurationError(
-            f"There is no upstream {spec!r}.",
+            f"Unknown upstream {spec!r}.",
             code="unknown_upstream",
             hint="Use replay, replay:SCRIPT or replay:FILE.",
         )
-    if not which:
+    if not name:
         return ReplayUpstream(delay_s=delay_s)
-    if which in names():
-        return ReplayUpstream(which, delay_s=delay_s)
-    if not os.path.exists(which):
+    if name in names():
+        return ReplayUpstream(name, delay_s=delay_s)
+    if not os.path.exists(name):
         raise ConfigurationError(
-            f"There is no file and no script {which!r}.",
+            f"No file or script is named {name!r}.",
             code="unknown_upstream",
-            hint=f"Scripts are: {', '.join(names())}.",
+            hint=f"Scripts: {', '.join(names())}.",
         )
-    return ReplayUpstream(load(read_file(which).decode(errors="replace")), delay_s=delay_s)
+    return ReplayUpstream(load(read_file(name).decode(errors="replace")), delay_s=delay_s)

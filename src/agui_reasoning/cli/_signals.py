@@ -1,4 +1,4 @@
-"""What a command does when it is told to stop: it cleans up, as it does after an error."""
+"""Clean shutdown on SIGTERM."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["ends_cleanly"]
 
 @contextmanager
 def ends_cleanly() -> Iterator[None]:
-    """Make SIGTERM end the process as Ctrl-C does, with what was opened closed, while a block runs."""
+    """Make SIGTERM end the process like Ctrl-C while the block runs, closing open resources."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # signals are the main thread's
+        yield  # only the main thread can set signal handlers
         return
     before = signal.signal(signal.SIGTERM, _end)
     try:

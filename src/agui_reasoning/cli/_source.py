@@ -1,4 +1,4 @@
-"""What a command reads: a file or standard input, and the provider exchange in it."""
+"""Input of the commands: a file or standard input, and the provider exchange in it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agui_reasoning.wire import iter_payloads
 
 __all__ = ["Source", "read_file", "read_source"]
 
-# How a whole response tells itself from a piece of a stream, where it stands alone in a file.
+# Members that identify a whole response if it is the only value in a file.
 _WHOLE = (("type", "message"), ("object", "response"), ("object", "chat.completion"))
 
 
@@ -25,10 +25,10 @@ class Source:
 
     Attributes:
         payloads: The parsed payloads; iterating may raise.
-        whole: They are whole responses.
-        api: The API id, where the input tells it.
-        provider: The provider, where the input tells it.
-        model: The model, where the input tells it.
+        whole: Whether each payload is a whole response.
+        api: The API ID, if the input names it.
+        provider: The provider, if the input names it.
+        model: The model, if the input names it.
     """
 
     payloads: Iterable[Any]
@@ -42,22 +42,22 @@ def read_file(name: str) -> bytes:
     """Read a file, or standard input for ``-``.
 
     Raises:
-        ConfigurationError: It cannot be read (``unreadable_file``).
+        ConfigurationError: The file cannot be read (``unreadable_file``).
     """
     with opened(name) as stream:
         return b"".join(pieces(name, stream))
 
 
 def read_source(data: bytes) -> Source:
-    """Find out what the input is: payloads of a stream, a whole response, or a recording of either."""
-    only = _only(data)
-    if only is None:
+    """Detect the input: payloads of a stream, a whole response, or a recording of either."""
+    single = _single_object(data)
+    if single is None:
         return Source(iter_payloads(data))
-    if "type" not in only and isinstance(only.get("events"), list):
-        return _recording(only, payloads(only), whole=False)
-    if "type" not in only and "response" in only:
-        return _recording(only, [only["response"]], whole=True)
-    return Source([only], whole=any(only.get(key) == value for key, value in _WHOLE))
+    if "type" not in single and isinstance(single.get("events"), list):
+        return _recording(single, payloads(single), whole=False)
+    if "type" not in single and "response" in single:
+        return _recording(single, [single["response"]], whole=True)
+    return Source([single], whole=any(single.get(key) == value for key, value in _WHOLE))
 
 
 def _recording(exchange: dict[str, Any], payloads: Iterable[Any], *, whole: bool) -> Source:
@@ -69,8 +69,8 @@ def _name(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _only(data: bytes) -> dict[str, Any] | None:
-    """The object that is all there is in the input; what is wrong with it is told when it is read."""
+def _single_object(data: bytes) -> dict[str, Any] | None:
+    """Return the object if the input is a single one; invalid input raises later, when it is read."""
     with suppress(RemoteProtocolError):
         values = list(islice(iter_payloads(data), 2))
         if len(values) == 1 and isinstance(values[0], dict):

@@ -1,7 +1,7 @@
-"""Stored histories: the records of a file, the values in them, and other values in their place.
+"""Stored histories: the records of a file, the encrypted values in them, and their replacement.
 
-A record is a line of JSON lines, or the whole file where it is one JSON value. Nothing is written anew that
-has not changed: a value is replaced where it stands, and every other byte of its record stays.
+A record is a line of JSON lines, or the whole file if it is one JSON value. Values are replaced in place, and
+every other byte of a record is preserved.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ __all__ = [
     "StoredValue",
     "histories",
     "records",
-    "replaced",
+    "replace_strings",
     "stored_values",
 ]
 
 _STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _BOM: Final = b"\xef\xbb\xbf"
-# As a client sends them, and as Python writes the models down when nobody asks for the aliases.
+# The wire name, and the Python name that models dumped without aliases have.
 _VALUE: Final = ("encryptedValue", "encrypted_value")
 _CALLS: Final = ("toolCalls", "tool_calls")
 _THREAD: Final = ("threadId", "thread_id")
@@ -35,11 +35,11 @@ _THREAD: Final = ("threadId", "thread_id")
 
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
-    """A piece of a file that is one JSON value.
+    """One JSON value in a file.
 
     Attributes:
-        line: Where it begins, from 1.
-        data: Its bytes, with the line break.
+        line: The line it starts on, from 1.
+        data: Its bytes, including the line break.
     """
 
     line: int
@@ -51,7 +51,7 @@ class StoredHistory:
     """A history in a record.
 
     Attributes:
-        thread_id: The thread it says it belongs to, if it does.
+        thread_id: The thread it names, if any.
         messages: Its messages, as JSON.
     """
 
@@ -61,13 +61,13 @@ class StoredHistory:
 
 @dataclass(frozen=True, slots=True)
 class StoredValue:
-    """A value in a history.
+    """An encrypted value in a history.
 
     Attributes:
-        value: What is stored.
-        entity_id: The message or tool call it stands on.
-        subtype: Which of the two.
-        message_id: The message it stands on, or whose call it stands on.
+        value: The stored value.
+        entity_id: The ID of the message or tool call that carries it.
+        subtype: The kind of that entity.
+        message_id: The ID of the message that carries it, directly or on a tool call.
     """
 
     value: str
@@ -77,14 +77,14 @@ class StoredValue:
 
 
 def records(lines: Iterable[bytes]) -> Iterator[StoredRecord]:
-    """Cut a file into records, reading no further than the one that is asked for."""
+    """Split a file into records lazily."""
     numbered = enumerate(lines, start=1)
     head: list[bytes] = []
     for number, line in numbered:
         head.append(line)
         if not line.strip():
             continue
-        # A value that is whole at the end of its first line: the other lines have one each.
+        # If the first line is a complete value, the file is JSON lines.
         if isinstance(_parsed(line), Malformed):
             yield StoredRecord(number, b"".join([*head, *(line for _, line in numbered)]))
         else:
@@ -99,17 +99,17 @@ def histories(record: StoredRecord) -> list[StoredHistory]:
     """Read the histories in a record: messages, an object with messages, or an array of these.
 
     Raises:
-        RemoteProtocolError: It is not JSON (``bad_json``).
-        ConfigurationError: It is JSON and holds no history (``not_a_history``).
+        RemoteProtocolError: The record is not JSON (``bad_json``).
+        ConfigurationError: The JSON is not a history (``not_a_history``).
     """
     if not record.data.strip():
         return []
     value = _parsed(record.data)
     if isinstance(value, Malformed):
         raise RemoteProtocolError(
-            f"What begins at line {record.line} is not JSON.",
+            f"The record at line {record.line} is not JSON.",
             code="bad_json",
-            hint="Give one JSON value, or one on each line.",
+            hint="Pass one JSON value, or one per line.",
         )
     items = value if isinstance(value, list) else [value]
     if all(_is_message(item) for item in items):
@@ -118,7 +118,7 @@ def histories(record: StoredRecord) -> list[StoredHistory]:
 
 
 def stored_values(history: StoredHistory) -> Iterator[StoredValue]:
-    """The values on messages and on their tool calls."""
+    """Yield the encrypted values of messages and of their tool calls."""
     for message in history.messages:
         message_id = _text(message, ("id",)) or ""
         if (value := _text(message, _VALUE)) is not None:
@@ -129,22 +129,24 @@ def stored_values(history: StoredHistory) -> Iterator[StoredValue]:
                 yield StoredValue(value, _text(call, ("id",)) or "", "tool-call", message_id)
 
 
-def replaced(data: bytes, changes: Mapping[str, str]) -> bytes:
-    """Put other values in the place of strings, wherever in the record they stand; nothing else changes."""
-    return _STRING.sub(_swap({_quoted(old): _quoted(new) for old, new in changes.items()}), data)
+def replace_strings(data: bytes, changes: Mapping[str, str]) -> bytes:
+    """Replace strings anywhere in the record; nothing else changes."""
+    return _STRING.sub(
+        _replacement({_json_string(old): _json_string(new) for old, new in changes.items()}), data
+    )
 
 
-def _swap(table: Mapping[bytes, bytes]) -> Callable[[re.Match[bytes]], bytes]:
-    def swap(match: re.Match[bytes]) -> bytes:
+def _replacement(table: Mapping[bytes, bytes]) -> Callable[[re.Match[bytes]], bytes]:
+    def replace(match: re.Match[bytes]) -> bytes:
         found: bytes = match[0]
-        # Nothing in a token needs an escape, but a writer may use them all the same.
-        plain = _quoted(load(found.decode())) if b"\\" in found else found
+        # Tokens need no escapes, but a writer may use them anyway.
+        plain = _json_string(load(found.decode())) if b"\\" in found else found
         return table.get(plain, found)
 
-    return swap
+    return replace
 
 
-def _quoted(text: str) -> bytes:
+def _json_string(text: str) -> bytes:
     return dump(text).encode()
 
 
@@ -159,9 +161,9 @@ def _history(item: Any, line: int) -> StoredHistory:
     messages = item.get("messages") if isinstance(item, dict) else None
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         raise ConfigurationError(
-            f"What begins at line {line} is not a history.",
+            f"The record at line {line} is not a history.",
             code="not_a_history",
-            hint="Give an array of messages, an object with threadId and messages, or an array of these.",
+            hint="Pass an array of messages, an object with threadId and messages, or an array of these.",
         )
     return StoredHistory(_text(item, _THREAD), messages)
 

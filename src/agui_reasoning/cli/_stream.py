@@ -1,4 +1,4 @@
-"""An AG-UI stream in a file: the events up to where it can be read, and why it cannot be read further."""
+"""AG-UI streams in files: the readable events, and the error that stopped reading, if any."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """What was read.
+    """The events of a file.
 
     Attributes:
         events: The events, in order.
-        lines: The line that each begins on, from 1.
-        cut: The file ends in the middle of an event, or of the array around them.
-        error: Why the rest cannot be read; ``None`` where there is no rest, or where it was cut off.
+        lines: The line each event starts on, from 1.
+        cut: Whether the file ends in the middle of an event or of the array.
+        error: The error that stopped reading; ``None`` if the file was read to the end or is truncated.
     """
 
     events: list[dict[str, Any]]
@@ -38,8 +38,8 @@ def read_stream(name: str) -> Stream:
     """Read a file, or standard input for ``-``.
 
     Raises:
-        ConfigurationError: It cannot be read (``unreadable_file``).
-        RemoteProtocolError: Not even its first event can.
+        ConfigurationError: The file cannot be read (``unreadable_file``).
+        RemoteProtocolError: The first event cannot be read.
     """
     data = read_file(name)
     events: list[dict[str, Any]] = []
@@ -56,24 +56,24 @@ def read_stream(name: str) -> Stream:
 
 
 def _is_cut(data: bytes) -> bool:
-    """Whether what is wrong with a stream is that its end is missing."""
+    """Return whether the stream is unreadable because its end is missing."""
     start = data.removeprefix(BOM_UTF8).lstrip()
     return _ends_open(start) if start.startswith((b"{", b"[")) else _ends_in_frame(data)
 
 
 def _ends_open(data: bytes) -> bool:
-    """Whether JSON ends inside a string, an object or an array."""
+    """Return whether JSON ends inside a string, an object or an array."""
     rest = _STRING.sub(b"", data)
     opened, closed = (sum(map(rest.count, brackets)) for brackets in ((b"{", b"["), (b"}", b"]")))
     return b'"' in rest or opened > closed
 
 
 def _ends_in_frame(data: bytes) -> bool:
-    """Whether every frame is good but for the last one, which nothing ends."""
+    """Return whether every frame is valid except for an unterminated last one."""
     decoder = SSEDecoder(max_frame_bytes=len(data))
     try:
         decoder.feed(data)
-        decoder.feed(b"")  # an error comes after the events before it
+        decoder.feed(b"")  # errors are raised after the events before them
     except RemoteProtocolError:
         return False
     return True

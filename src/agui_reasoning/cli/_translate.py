@@ -1,4 +1,4 @@
-"""What ``upgrade`` and ``downgrade`` share: an event stream of any size in, the same form out."""
+"""Translation of event streams of any size, shared by ``upgrade`` and ``downgrade``."""
 
 from __future__ import annotations
 
@@ -23,53 +23,53 @@ from agui_reasoning.compat._sse import SSERewriter
 __all__ = ["AsJSON", "File", "InPlace", "translate_file"]
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A path, or - for standard input.")]
-InPlace = Annotated[bool, typer.Option("--in-place", help="Replace the file, whole or not at all.")]
-AsJSON = Annotated[bool, typer.Option("--json", help="Print one JSON object: events and counts.")]
+InPlace = Annotated[bool, typer.Option("--in-place", help="Replace the file atomically.")]
+AsJSON = Annotated[bool, typer.Option("--json", help="Print one JSON object with events and counts.")]
 
 MakeTranslator: TypeAlias = Callable[[Callable[[str], None]], Translator]
-"""Called with where its warnings go."""
+"""Called with the warning callback."""
 
 _PIECE: Final = 1 << 16
-_LARGEST: Final = 1 << 28
-"""The largest single event that is read: only one is ever in memory."""
+_MAX_EVENT_BYTES: Final = 1 << 28
+"""The largest event accepted, in bytes. Only one event is in memory at a time."""
 
 _SSE: Final = re.compile(rb"[\r\n]*(?:data|event|id|retry)?:")
 _LONGEST_FIELD: Final = len(b"event:")
 
 
 def translate_file(command: str, file: str, make: MakeTranslator, *, in_place: bool, as_json: bool) -> None:
-    """Translate a file to standard output, or in its place.
+    """Translate a file to standard output, or in place.
 
     Args:
         command: The name of the command, for the progress bar.
         file: A path, or ``-``.
-        make: Makes the translator.
+        make: Creates the translator.
         in_place: Replace the file.
-        as_json: Print one JSON object instead of the stream, or beside the new file.
+        as_json: Print one JSON object instead of the stream, or in addition to the new file.
 
     Raises:
         ConfigurationError: The file cannot be read or written.
-        RemoteProtocolError: What is in it is no event stream; what came before it has been written.
+        RemoteProtocolError: The content is not an event stream. Output before the error has been written.
     """
     if in_place and file == STDIN:
         raise typer.BadParameter("--in-place needs a file, not standard input.")
     with opened(file) as source:
         sink = Rewrite(file, source) if in_place else FileSink() if as_json else Standard()
-        report = _Report(make, show_events=as_json and not in_place)
+        translation = _Translation(make, show_events=as_json and not in_place)
         with (
             sink,
             progress(command, source, quiet=not in_place and sys.stdout.isatty()) as advance,
-            report.printed(shown=as_json),
+            translation.printed(shown=as_json),
         ):
             for data in pieces(file, source):
-                report.feed(data, sink)
+                translation.feed(data, sink)
                 advance(len(data))
-            report.close(sink)
+            translation.close(sink)
             sink.commit()
 
 
-class _Report:
-    """One translation, what is told of it, and what of it is JSON."""
+class _Translation:
+    """One translation with its warnings and JSON report."""
 
     def __init__(self, make: MakeTranslator, *, show_events: bool) -> None:
         self._warnings: list[str] = []
@@ -78,7 +78,7 @@ class _Report:
         self._rewriter: Rewriter | None = None
         self._form = "json_lines"
         self._show_events = show_events
-        self._shown = 0
+        self._printed_count = 0
 
     def feed(self, data: bytes, sink: FileSink) -> None:
         """Translate a piece of the file."""
@@ -91,18 +91,18 @@ class _Report:
             self._put(self._rewriter.feed(data), sink)
 
     def close(self, sink: FileSink) -> None:
-        """Translate what is left."""
+        """Translate the remaining data."""
         rewriter = self._rewriter
         if rewriter is None:
             rewriter = self._rewriter = self._rewriter_of(self._head, ended=True)
-            assert rewriter is not None  # at the end it is known
+            assert rewriter is not None  # always detected at the end
             self._put(rewriter.feed(self._head), sink)
-        while out := rewriter.close():  # an error comes after what was good before it
+        while out := rewriter.close():  # errors are raised after the good output before them
             self._put(out, sink)
 
     @contextmanager
     def printed(self, *, shown: bool) -> Iterator[None]:
-        """Print the JSON object around the work, complete whatever happens."""
+        """Print the JSON object around the block; it is complete even if the block fails."""
         if not shown:
             yield
             return
@@ -129,17 +129,19 @@ class _Report:
         }
 
     def _rewriter_of(self, head: bytes, *, ended: bool) -> Rewriter | None:
-        """The rewriter for what begins like this; ``None`` when that does not tell yet."""
+        """Detect the format from the first bytes; ``None`` if more are needed."""
         start = head.removeprefix(BOM_UTF8)
         if not ended and len(start.strip()) < _LONGEST_FIELD:
             return None
         if _SSE.match(start):
             self._form = "sse"
-            return SSERewriter(self._translator, on_events=self._on_events, max_frame_bytes=_LARGEST)
+            return SSERewriter(self._translator, on_events=self._on_events, max_frame_bytes=_MAX_EVENT_BYTES)
         if start.lstrip().startswith(b"["):
             self._form = "json_array"
-            return ArrayRewriter(self._translator, on_events=self._on_events, max_value_bytes=_LARGEST)
-        return LinesRewriter(self._translator, on_events=self._on_events, max_value_bytes=_LARGEST)
+            return ArrayRewriter(
+                self._translator, on_events=self._on_events, max_value_bytes=_MAX_EVENT_BYTES
+            )
+        return LinesRewriter(self._translator, on_events=self._on_events, max_value_bytes=_MAX_EVENT_BYTES)
 
     def _put(self, data: bytes, sink: FileSink) -> None:
         changed = self._rewriter is not None and self._rewriter.changed
@@ -150,8 +152,8 @@ class _Report:
     def _on_events(self, events: list[dict[str, Any]]) -> None:
         if self._show_events:
             for event in events:
-                print(",\n" if self._shown else "\n", written(event).decode(), sep="", end="")
-                self._shown += 1
+                print(",\n" if self._printed_count else "\n", written(event).decode(), sep="", end="")
+                self._printed_count += 1
 
     def _warn(self, message: str) -> None:
         self._warnings.append(message)

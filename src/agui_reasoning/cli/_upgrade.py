@@ -1,4 +1,4 @@
-"""``upgrade``: THINKING_* to REASONING_*."""
+"""``upgrade``: convert THINKING_* events to REASONING_*."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ __all__ = ["KeepTitle", "Repair", "upgrade"]
 
 Repair = Annotated[
     bool,
-    typer.Option("--repair/--no-repair", help="Put right what 1.0 refuses, such as ends that are missing."),
+    typer.Option("--repair/--no-repair", help="Repair what AG-UI 1.0 rejects, such as missing end events."),
 ]
-KeepTitle = Annotated[bool, typer.Option("--keep-title", help="Keep titles of THINKING_START as metadata.")]
+KeepTitle = Annotated[
+    bool, typer.Option("--keep-title", help="Keep the titles of THINKING_START as metadata.")
+]
 
 
 def upgrade(
@@ -25,10 +27,10 @@ def upgrade(
     in_place: InPlace = False,
     as_json: AsJSON = False,
 ) -> None:
-    """Turn the THINKING_* events of a stream into REASONING_*.
+    """Convert the THINKING_* events of a stream to REASONING_*.
 
-    FILE holds the events as server-sent events, JSON lines or a JSON array, of any size; what comes out has
-    the same form, and every byte that is not of such an event stays. What is lost is told on standard error.
+    FILE holds the events as server-sent events, JSON lines or a JSON array, of any size; the output has the
+    same format. Other events are kept as they are. Losses are reported on standard error.
     """
     translate_file(
         "upgrade",

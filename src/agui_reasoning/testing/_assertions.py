@@ -102,7 +102,7 @@ def _misspelt(target: Origin) -> list[str]:
     if target.provider is None or matches_any(known, [target.provider.lower()]):
         return []
     meant = did_you_mean(target.provider, sorted(known))
-    row = f"No row of the echo policy is about the provider {target.provider!r} of {target.api}."
+    row = f"The echo policy has no row for the provider {target.provider!r} of {target.api}."
     return [f"{row} {meant.strip()}"] if meant else []
 
 

@@ -111,7 +111,7 @@ def test_each_message_of_a_code_is_shown_once_and_all_findings_in_json(file, cli
     assert "         and 24 more.\n" in shown
     assert "         event 3, line 1  THINKING_TEXT_MESSAGE_CONTENT left the protocol" in shown
     assert "         event 28, line 1  THINKING_TEXT_MESSAGE_END left the protocol" in shown
-    assert f"agui-reasoning upgrade {path} " in shown
+    assert f"with: agui-reasoning upgrade {path}\n" in shown
     assert "30 events: 28 warnings.\n" in shown
     assert len(json.loads(cli("check", path, "--json").stdout)["findings"]) == 28
 

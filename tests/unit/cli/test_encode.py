@@ -17,7 +17,7 @@ IDS = ("--thread", "t1", "--run", "r1")
 ANTHROPIC = ("--api", "anthropic-messages", *IDS)
 RUN_INPUT = {"threadId": "t1", "runId": "r1", "messages": []}
 TERMINAL = {"RUN_FINISHED", "RUN_ERROR"}
-NO_FILE = "Give the path of a file, or - for standard input."
+NO_FILE = "Pass the path of a file, or - for standard input."
 KNOWN = ", ".join(API_IDS)
 
 
@@ -258,7 +258,10 @@ def test_payloads_of_another_api_are_not_a_silent_success(file, cli):
             f"missing.json cannot be read: No such file or directory. {NO_FILE} [unreadable_file]",
         ),
         (["encode", "--api", "nope", "FILE"], f"Unknown API 'nope'. Use one of: {KNOWN}. [unknown_api]"),
-        (["encode", "FILE"], f"The input does not tell its API. Give --api, one of: {KNOWN}. [missing_api]"),
+        (
+            ["encode", "FILE"],
+            f"The input does not name its API. Pass --api with one of: {KNOWN}. [missing_api]",
+        ),
         (["encode"], "Missing argument 'FILE'. See 'agui-reasoning encode --help'. [usage]"),
         (["nope"], "No such command 'nope'. See 'agui-reasoning --help'. [usage]"),
     ],

@@ -160,7 +160,7 @@ def test_a_file_that_cannot_be_read_is_one_line(command, cli):
 def test_a_variable_that_is_not_set_says_where_keys_can_come_from(token_file, cli):
     result = cli("decrypt", token_file("x"), "--thread", "t", "--keys-env", "NOT_SET")
     assert result.status == 2
-    assert "NOT_SET is not set, or empty. Set it, or use a file of keys (--keys-file); " in result.stderr
+    assert "NOT_SET is not set or is empty. Set it, or pass --keys-file. " in result.stderr
 
 
 def test_a_key_that_is_there_twice_is_to_be_removed(token_file, cli, monkeypatch):

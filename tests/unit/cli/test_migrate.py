@@ -59,7 +59,7 @@ def test_a_diff_is_printed_and_nothing_is_changed(tree, cli):
     ]
     assert (
         result.stderr
-        == "summary: 7 changes in 1 file of 2, nothing left to decide. Add --write to make them.\n"
+        == "summary: 7 changes in 1 file of 2, nothing left to decide. Add --write to apply them.\n"
     )
     assert (folder / "app.py").read_text(encoding="utf-8") == GOOD
 
@@ -92,7 +92,7 @@ def test_the_diff_of_files_elsewhere_can_be_applied_where_it_says(absolute, tree
         "+++ b/app.py",
         "+++ b/deep/er/other.py",
     ]
-    assert f"The paths of the diff start from {folder}: apply it there." in result.stderr
+    assert f"The paths of the diff are relative to {folder}: apply it there." in result.stderr
     diff = result.stdout.encode()
     subprocess.run(["git", "apply", "-"], input=diff, check=True, capture_output=True, timeout=60, cwd=folder)
     assert "Reasoning" in (folder / "app.py").read_text(encoding="utf-8")
@@ -196,7 +196,7 @@ def test_a_file_that_cannot_be_replaced_is_listed_and_the_others_go_on(tree, cli
     monkeypatch.setattr(os, "replace", refuse)
     result = cli("migrate", ".", "--write")
     assert (result.status, result.stdout) == (2, "good.py: 7 changes\n")
-    assert "error: bad.py cannot be rewritten: Permission denied. It is as it was. " in result.stderr
+    assert "error: bad.py cannot be rewritten: Permission denied. It was left unchanged. " in result.stderr
     assert (folder / "bad.py").read_text(encoding="utf-8") == GOOD
     assert sorted(path.name for path in folder.iterdir()) == ["bad.py", "good.py"]
 

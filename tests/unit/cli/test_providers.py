@@ -48,7 +48,7 @@ def test_for_a_model_it_is_the_row_that_counts(api, cli):
     [
         (
             ["deepsek"],
-            "error: No row of the echo policy is about the provider 'deepsek'. Did you mean 'deepseek'? ",
+            "error: The echo policy has no row for the provider 'deepsek'. Did you mean 'deepseek'? ",
         ),
         (
             ["--api", "anthropic"],

@@ -7,7 +7,7 @@ import tracemalloc
 
 import pytest
 
-from agui_reasoning.cli._stored import StoredRecord, records, replaced
+from agui_reasoning.cli._stored import StoredRecord, records, replace_strings
 from agui_reasoning.crypto import Binding, KeyRing
 from tests.unit.cli.command import touched
 from tests.unit.crypto.tokens import BOTH, NEW, OLD, header_of
@@ -165,7 +165,7 @@ def test_a_line_without_a_token_is_copied_to_the_byte(file, cli):
 def test_an_escaped_token_is_replaced_too():
     value = token()
     escaped = '["\\u0065' + value[1:] + '", "\\"' + value + '"]'
-    assert replaced(escaped.encode(), {value: "NEW"}) == b'["NEW", "\\"' + value.encode() + b'"]'
+    assert replace_strings(escaped.encode(), {value: "NEW"}) == b'["NEW", "\\"' + value.encode() + b'"]'
 
 
 def test_a_file_is_read_line_by_line():
@@ -204,7 +204,7 @@ def test_a_dry_run_says_what_would_be_done(file, cli):
     before = path.read_bytes(), touched(path)
     result = cli("rekey", path, "--dry-run")
     assert result.status == 1
-    told = "2 tokens in 2 histories: 1 would be rekeyed to new, 0 there already, 1 not opening."
+    told = "2 tokens in 2 histories: 1 would be rekeyed to new, 0 already current, 1 not decryptable."
     assert told in result.stdout
     assert (path.read_bytes(), touched(path)) == before
 
@@ -229,7 +229,7 @@ def test_what_does_not_open_is_named_and_stays_and_the_rest_is_done(file, cli):
     assert [path.read_text().count(value) for value in bad] == [1, 1, 1, 1]
     again = cli("rekey", path)
     assert again.status == 1
-    assert again.stderr.count("does not open and stays as it is.\n") == 4
+    assert again.stderr.count("cannot be decrypted and was kept.\n") == 4
     assert again.stderr.startswith("warning: line 2, thread t, message r0: the token of key old ")
     for stderr in (result.stderr, again.stderr):
         last = stderr.splitlines()[-1]
@@ -243,7 +243,7 @@ def test_of_many_that_do_not_open_some_are_named(file, cli):
     path = file(history("t", *[token("u")] * 50))
     more, error = cli("rekey", path).stderr.splitlines()[20:]
     assert more == "warning: and 30 more."
-    assert error.startswith("error: Tokens that do not open: 50. ")
+    assert error.startswith("error: Tokens that cannot be decrypted: 50. ")
     assert "the keys they name" not in error
 
 
@@ -305,7 +305,7 @@ def test_a_full_disk_leaves_the_file_and_nothing_else(file, process):
     assert (result.status, result.stdout) == (2, "")
     assert result.stderr.count("\n") == 1
     assert result.stderr.endswith("[unwritable_file]\n")
-    assert "It is as it was." in result.stderr
+    assert "It was left unchanged." in result.stderr
     assert path.read_bytes() == content
     assert os.listdir(path.parent) == [path.name]
 
@@ -419,5 +419,5 @@ def test_no_terminal_shows_nothing_but_the_report(file, cli):
     path = file(lines(history("t")))
     result = cli("rekey", path, AGUI_REASONING_KEYS=BOTH.to_env())
     assert result.stderr == ""
-    told = "1 token in 1 history: 1 rekeyed to new, 0 there already, 0 not opening."
+    told = "1 token in 1 history: 1 rekeyed to new, 0 already current, 0 not decryptable."
     assert result.stdout == f"{path}: {told}\n"

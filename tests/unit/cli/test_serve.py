@@ -99,9 +99,9 @@ def test_a_port_that_is_taken_is_one_line_and_status_2(cli):
 @pytest.mark.parametrize(
     ("upstream", "line"),
     [
-        ("nope", "There is no upstream 'nope'. Use replay, replay:SCRIPT or replay:FILE."),
-        ("replay:", "There is no upstream 'replay:'. Use replay, replay:SCRIPT or replay:FILE."),
-        ("replay:nope", f"There is no file and no script 'nope'. Scripts are: {NAMES}."),
+        ("nope", "Unknown upstream 'nope'. Use replay, replay:SCRIPT or replay:FILE."),
+        ("replay:", "Unknown upstream 'replay:'. Use replay, replay:SCRIPT or replay:FILE."),
+        ("replay:nope", f"No file or script is named 'nope'. Scripts: {NAMES}."),
     ],
 )
 def test_an_unknown_upstream_is_one_line_and_status_2(upstream, line, cli):
@@ -192,27 +192,26 @@ def test_a_name_is_answered_to_when_it_is_allowed():
     [
         (
             ["--api", "openai-responses"],
-            "To ask a provider, --base-url, --model must be given too. For example: --api anthropic-messages "
+            "Missing options for a provider: --base-url, --model. For example: --api anthropic-messages "
             "--base-url https://api.anthropic.com --model NAME. [missing_option]",
         ),
         (
             ["--model", "m"],
-            "To ask a provider, --api, --base-url must be given too. For example: --api anthropic-messages "
+            "Missing options for a provider: --api, --base-url. For example: --api anthropic-messages "
             "--base-url https://api.anthropic.com --model NAME. [missing_option]",
         ),
         (
             ["--api", "openai-chat", "--base-url", "http://localhost/v1", "--model", "m"],
-            "To ask a provider, --provider must be given too. For example: --api anthropic-messages "
+            "Missing options for a provider: --provider. For example: --api anthropic-messages "
             "--base-url https://api.anthropic.com --model NAME. [missing_option]",
         ),
         (
             [*PROVIDER, "--upstream", "replay"],
-            "--upstream and --api exclude each other. Choose a replay, or a provider with --api. "
-            "[wrong_option]",
+            "--upstream and --api exclude each other. Use a replay, or a provider with --api. [wrong_option]",
         ),
         (
             ["--upstream", "replay", "--parameters", "{}"],
-            "--upstream and --parameters exclude each other. Choose a replay, or a provider with --api. "
+            "--upstream and --parameters exclude each other. Use a replay, or a provider with --api. "
             "[wrong_option]",
         ),
         (
@@ -222,7 +221,7 @@ def test_a_name_is_answered_to_when_it_is_allowed():
         ),
         (
             [*PROVIDER, "--parameters", "[]"],
-            "What --parameters gives is no JSON object. "
+            "The value of --parameters is not a JSON object. "
             "Write it like --parameters '{\"max_tokens\": 8192}'. [bad_parameter]",
         ),
         (
