@@ -275,14 +275,12 @@ def test_blocks_are_what_a_user_sees(playbacks):
     assert [block.kind for block in conversation(playbacks["anthropic-weather"])] == [
         "you",
         "thinking",
-        "thinking",
         "answer",
         "tool call",
         "result",
         "thinking",
         "answer",
         "you",
-        "thinking",
         "thinking",
         "answer",
     ]
