@@ -40,6 +40,7 @@ Scope: TypeAlias = Literal["none", "tool_loop", "tool_turns_all", "all"]
 Field: TypeAlias = Literal[
     "blocks",
     "items",
+    "messages",
     "reasoning_content",
     "reasoning",
     "reasoning_text",
@@ -54,7 +55,7 @@ Field: TypeAlias = Literal[
     "tool_plan",
     "tool_calls",
 ]
-"""Where reasoning is written: content blocks, input items, or a place in a chat message.
+"""Where reasoning is written: content blocks, input items, messages, or a place in a chat message.
 
 ``received`` is the string field it came in, ``content_tags`` the tags it came in, ``tool_calls`` where a
 thought signature sits, ``signed_blocks`` the blocks of ``thinking_blocks`` that are not redacted.

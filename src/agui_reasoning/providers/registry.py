@@ -28,6 +28,7 @@ _PACKAGES: Final[dict[str, str]] = {
     "cohere-chat": "agui_reasoning.providers.cohere_chat",
     "ollama": "agui_reasoning.providers.ollama",
     "gemini": "agui_reasoning.providers.gemini",
+    "xai-grpc": "agui_reasoning.providers.xai_grpc",
 }
 """Where the descriptor of each API stands; imported when the API is first asked for."""
 

@@ -1,0 +1,27 @@
+"""xAI's gRPC chat, in the JSON form of its messages."""
+
+from agui_reasoning.providers.api import CallIds, ProviderAPI
+
+__all__ = ["API"]
+
+API = ProviderAPI(
+    id="xai-grpc",
+    title="xAI gRPC chat",
+    package=__name__,
+    vendor="xai",
+    decoder="decode:XAIDecoder",
+    encoder=None,
+    transcript="transcript:TRANSCRIPT",
+    strategy="strategies:xai_turns",
+    example=("xai", "grok-4-fast-reasoning"),
+    call_ids=CallIds(),
+    conversation_fields=frozenset({"messages"}),
+    native_kinds=("xai.",),
+    signature_kinds={},
+    redacted_kinds=frozenset(),
+    group_kinds=(),
+    hosts_models=False,
+    stores=False,
+    http=None,
+    scripts=(),
+)
