@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from agui_reasoning.parts import Part, ReasoningPart, Segment, TextPart, ToolCallPart
-from tests.support.formats import bedrock, cohere, gemini, mistral, ollama
+from tests.support.formats import bedrock, cohere, gemini, mistral, ollama, xai
 from tests.support.recordings import anthropic_blocks, arguments, payloads, responses_items
 
 _ORDER: dict[type, int] = {ReasoningPart: 0, TextPart: 1, ToolCallPart: 2}
@@ -136,9 +136,9 @@ def _merge_detail(into: dict[str, Any], detail: dict[str, Any]) -> None:
             into[name] = value
 
 
-_FORMATS = (bedrock, mistral, cohere, ollama, gemini)
+_FORMATS = (bedrock, mistral, cohere, ollama, gemini, xai)
 
-WHOLES = {
+WHOLES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     **{one.API: one.whole for one in _FORMATS},
     "anthropic-messages": whole_anthropic,
     "openai-responses": whole_responses,
@@ -263,6 +263,7 @@ def _detail_fragments(detail: dict[str, Any], cut: Cut) -> list[dict[str, Any]]:
 
 STREAMS: dict[str, Callable[[dict[str, Any], Cut], list[Any]]] = {
     **{one.API: one.stream for one in _FORMATS},
+    "litellm": stream_chat,
     "anthropic-messages": stream_anthropic,
     "openai-responses": stream_responses,
     "openai-chat": stream_chat,

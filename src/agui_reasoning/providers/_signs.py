@@ -21,6 +21,12 @@ _BEDROCK_EXCEPTIONS: Final = (
     *("throttlingException", "validationException"),
 )
 
+_CHAT: Final[tuple[_Sign, ...]] = (
+    {"choices": list},
+    {"object": re.compile(r"chat\.completion.*")},
+    {"type": re.compile("chunk"), "chunk": dict},
+)
+
 SIGNS: Final[Mapping[str, tuple[_Sign, ...]]] = MappingProxyType(
     {
         "anthropic-messages": (
@@ -34,11 +40,7 @@ SIGNS: Final[Mapping[str, tuple[_Sign, ...]]] = MappingProxyType(
             {"object": re.compile(r"response(\..*)?")},
             {"output": list},
         ),
-        "openai-chat": (
-            {"choices": list},
-            {"object": re.compile(r"chat\.completion.*")},
-            {"type": re.compile("chunk"), "chunk": dict},
-        ),
+        "openai-chat": _CHAT,
         "mistral-chat": (
             {"choices": list, "p": str},
             {"choices": list},
@@ -66,9 +68,10 @@ SIGNS: Final[Mapping[str, tuple[_Sign, ...]]] = MappingProxyType(
         "cohere-chat": ({"type": _COHERE_TYPES}, {"message": dict, "finish_reason": str}),
         "ollama": ({"done": bool, "message": dict}, {"done": bool, "response": str}),
         "xai-grpc": ({"outputs": list},),
+        "litellm": _CHAT,
     }
 )
-"""API id to its signs; any one of them is enough. LiteLLM's payloads are those of ``openai-chat``."""
+"""API id to its signs; any one of them is enough. Of those alike the first is named."""
 
 
 def bears_sign(api: str, data: JSONObject) -> bool:

@@ -29,6 +29,7 @@ _PACKAGES: Final[dict[str, str]] = {
     "ollama": "agui_reasoning.providers.ollama",
     "gemini": "agui_reasoning.providers.gemini",
     "xai-grpc": "agui_reasoning.providers.xai_grpc",
+    "litellm": "agui_reasoning.providers.litellm",
 }
 """Where the descriptor of each API stands; imported when the API is first asked for."""
 

@@ -1,7 +1,8 @@
 """The vendors of each wire format, read from the API's folder: how each sends reasoning.
 
 Every row that matches an origin contributes the traits it sets, and the first row that sets a trait wins:
-rows of vendors, then rows of models, each in the order of the file, then the defaults of the format.
+rows of vendors, then rows of models, each in the order of the file, then the defaults of the format, then
+what holds for the format that it is ``like``.
 """
 
 from __future__ import annotations
@@ -83,8 +84,10 @@ def vendor_traits(origin: Origin) -> VendorTraits:
     named = replace(origin, provider=origin.provider or vendor_of(api))
     matching = [row.traits for row in vendors(api) if row.matches(named)]
     matching += [row.traits for row in model_habits(api) if row.matches(named)]
+    like = _table(api).get("like")
+    inherited = [vendor_traits(replace(named, api=like))] if like else []
     found: dict[str, Any] = {}
-    for traits in (*matching, _defaults(api)):
+    for traits in (*matching, _defaults(api), *inherited):
         found = {**{name: getattr(traits, name) for name in traits.model_fields_set}, **found}
     return VendorTraits(**found)
 

@@ -63,6 +63,7 @@ NAMED: dict[str, list[Any]] = {
         {"id": "m", "message": {"role": "assistant", "content": []}, "finish_reason": "COMPLETE"},
     ],
     "ollama": [{"model": "m", "message": {"role": "assistant", "content": "Hi."}, "done": False}],
+    "litellm": [{"id": "c", "object": "chat.completion.chunk", "choices": [{"delta": {"content": "Hi."}}]}],
     "xai-grpc": [{"id": "x", "outputs": [{"delta": {"content": "Hi."}}]}],
 }
 FOREIGN = [
@@ -70,7 +71,8 @@ FOREIGN = [
     for api in OURS
     for named, examples in NAMED.items()
     for number, payload in enumerate(examples)
-    if api != named and not bears_sign(api, payload)
+    # LiteLLM's payloads are known as those of the API that they are like.
+    if api != named != "litellm" and not bears_sign(api, payload)
 ]
 
 
@@ -137,7 +139,7 @@ RECORDED = [
     for param in recordings(own)
     for api in OURS
 ]
-ALIKE = {"openai-chat", "mistral-chat"}
+ALIKE = {"openai-chat", "mistral-chat", "litellm"}
 
 
 def decode_alike(api: str, recording: dict[str, Any]) -> None:

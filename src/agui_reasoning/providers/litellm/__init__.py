@@ -1,0 +1,27 @@
+"""LiteLLM's SDK: Chat Completions for every upstream, with fields of its own."""
+
+from agui_reasoning.providers.api import CallIds, ProviderAPI
+
+__all__ = ["API"]
+
+API = ProviderAPI(
+    id="litellm",
+    title="LiteLLM",
+    package=__name__,
+    vendor=None,
+    decoder="decode:LiteLLMDecoder",
+    encoder=None,
+    transcript="transcript:TRANSCRIPT",
+    strategy=None,
+    example=("anthropic", "anthropic/claude-sonnet-4-6"),
+    call_ids=CallIds(),
+    conversation_fields=frozenset({"messages"}),
+    native_kinds=("openrouter.",),
+    signature_kinds={},
+    redacted_kinds=frozenset({"openrouter.encrypted"}),
+    group_kinds=(),
+    hosts_models=False,
+    stores=False,
+    http=None,
+    scripts=(),
+)
