@@ -58,8 +58,9 @@ def stream(response: dict[str, Any], cut: Callable[[str], list[str]]) -> list[An
     chunks: list[Any] = []
     for place, output in enumerate(response["outputs"]):
         index = {"index": place} if place else {}
-        for delta in _deltas(output["message"], cut):
-            chunks.append({**head, "outputs": [{**index, "delta": delta}]})
+        chunks += [
+            {**head, "outputs": [{**index, "delta": delta}]} for delta in _deltas(output["message"], cut)
+        ]
         if "finish_reason" in output:
             last = {**index, "delta": {}, "finish_reason": output["finish_reason"]}
             chunks.append({**head, "outputs": [last]})

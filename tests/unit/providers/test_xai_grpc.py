@@ -235,7 +235,11 @@ def test_a_limit_cuts_the_last_unit(reason: str) -> None:
     [
         [chunk(reasoning_content="Hm")],
         [chunk(content="Ye")],
-        [chunk(tool_calls=[call("c1")], reason="REASON_TOOL_CALLS"), chunk(1, **ANSWERED), chunk(2, content="Y")],
+        [
+            chunk(tool_calls=[call("c1")], reason="REASON_TOOL_CALLS"),
+            chunk(1, **ANSWERED),
+            chunk(2, content="Y"),
+        ],
     ],
 )
 def test_a_stream_that_stops_inside_an_output_is_cut(payloads: list[Any]) -> None:
