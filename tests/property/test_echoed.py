@@ -54,15 +54,21 @@ def _value(opaque: Opaque, mark: str) -> Opaque:
 
 
 def marks(part: Part) -> Iterator[str]:
-    """What must be in the request of a unit that is echoed: its values, else its text, else its id."""
-    values = [opaque.value for opaque in getattr(part, "opaque", ())]
+    """What tells that a unit is in a request: its values, else its text, or the id by which it is stored."""
+    values = [] if _goes_by_id(part) else [opaque.value for opaque in getattr(part, "opaque", ())]
     if isinstance(part, NativePart):
         yield part.payload["encrypted_content"]
     elif values:
         yield from (json.loads(value)["value"] if value.startswith("{") else value for value in values)
     elif isinstance(part, ReasoningPart):
-        texts = [segment.text for segment in part.segments]
-        yield from texts or ([part.item_id] if part.item_id else [])
+        yield from (segment.text for segment in part.segments)
+        yield from [part.item_id] if part.item_id else []
+
+
+def _goes_by_id(part: Part) -> bool:
+    """An item that came without its encrypted content is a reference to what the provider stored."""
+    kinds = [opaque.kind for opaque in getattr(part, "opaque", ())]
+    return bool(getattr(part, "item_id", None)) and "openai.encrypted_content" not in kinds
 
 
 def missing(target: str, items: list[Turn | Message]) -> list[str]:
