@@ -7,7 +7,6 @@ while the generator is being closed.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
@@ -17,23 +16,11 @@ import anyio.to_thread
 from ag_ui.core import Event, Interrupt, RunAgentInput, Tool
 
 from agui_reasoning._options import RunOptions, StreamRunOptions
-from agui_reasoning._shells.driver import (
-    Item,
-    ModelStream,
-    OnError,
-    Reading,
-    ReportError,
-    bad_agent,
-    failure,
-    last_events,
-    left_over,
-    report,
-    run_of,
-    show,
-)
+from agui_reasoning._shells.driver import Driver, Item, ModelStream, OnError, Reading, bad_agent, run_of
+from agui_reasoning._shells.failures import FailureLog
 from agui_reasoning._shells.sources import WholeResponse, discard, open_source
 from agui_reasoning.deltas import CloseDelta, Delta
-from agui_reasoning.emitter._summaries import SummaryDue
+from agui_reasoning.emitter._summaries import Settling
 from agui_reasoning.errors import AGUIReasoningError
 from agui_reasoning.request import ProviderRequest
 from agui_reasoning.run import Run
@@ -92,10 +79,11 @@ def run_agent(
 
 
 def agent_events(
-    run: Run, agent: Agent, on_error: OnError | None, report: ReportError = report
+    run: Run, agent: Agent, on_error: OnError | None, log: type[FailureLog] = FailureLog
 ) -> EventStream:
-    """The events of an agent; ``report`` logs what goes wrong."""
-    return EventStream(_drive(run, _items(run, agent), on_error, report))
+    """The events of an agent; ``log`` is told what goes wrong."""
+    driver = _AsyncDriver(run, on_error, log)
+    return EventStream(driver.events(driver.items(agent)))
 
 
 async def request(
@@ -145,116 +133,111 @@ def stream_run(
         discard(source)
         raise
 
-    return EventStream(_drive(run, _one(ModelStream(source)), on_error, report), source)
+    return EventStream(_AsyncDriver(run, on_error).events(_one(ModelStream(source))), source)
 
 
-async def _drive(
-    run: Run, items: AsyncGenerator[Item, None], on_error: OnError | None, report: ReportError
-) -> AsyncGenerator[Event, None]:
-    for event in run.start():
-        yield event
-    interrupts: list[Interrupt] = []
-    ended = False
-    last: list[Event] = []
-    failed: Exception | None = None
-    try:
-        async with aclosing(items):
+class _AsyncDriver(Driver):
+    """Drives a run in asynchronous code, and awaits its summaries."""
+
+    async def events(self, items: AsyncGenerator[Item, None]) -> AsyncGenerator[Event, None]:
+        """The events of a run whose agent gives these items, from first to last."""
+        for event in self.run.start():
+            yield event
+        last: list[Event] = []
+        failed: Exception | None = None
+        try:
+            async with aclosing(items):
+                async for item in items:
+                    async with aclosing(self._show(item)) as events:
+                        async for event in events:
+                            yield event
+            if self.run.summarizes and self.run.terminal is None:
+                for event in await self._take(CloseDelta()):
+                    yield event
+            last = self.last_events()
+        except Exception as error:
+            # Cancellation and the closing of this generator are no Exceptions: nothing is yielded for them.
+            self.report(error)
+            failed = error
+        if failed is not None:
+            last = await self._failed(failed)
+        for event in last:
+            yield event
+
+    async def items(self, agent: Agent) -> AsyncGenerator[Item, None]:
+        """The agent's items; the agent is closed with this generator, whatever kind of iterator it is.
+
+        What the client sent is restored first, in a worker thread: it chose the size, and every other run
+        would wait.
+        """
+        with suppress(Exception):  # told to an agent that asks for the history
+            await anyio.to_thread.run_sync(lambda: self.run.history)
+        items: Any = agent(self.run)
+        if not hasattr(items, "__aiter__"):
+            discard(items)
+            raise bad_agent(items, "an async generator: `async def agent(run): … yield …`")
+        try:
             async for item in items:
-                if isinstance(item, Interrupt):
-                    interrupts.append(item)
-                    continue
-                async with aclosing(_show(run, item)) as events:
-                    async for event in events:
-                        ended = event is run.terminal
-                        yield event
-        if run.summaries.wanted and run.terminal is None:
-            for event in await _take(run, CloseDelta()):
+                yield item
+        finally:
+            if close := getattr(items, "aclose", None):
+                await close()
+
+    async def _failed(self, error: Exception) -> list[Event]:
+        events: list[Event] = []
+        try:
+            for delta in self.left_over(error):
+                events += await self._take(delta)
+        except Exception as second:
+            self.report(second)
+        return events + self.failure(error)
+
+    async def _show(self, item: Any) -> AsyncGenerator[Event, None]:
+        if not isinstance(item, ModelStream):
+            for event in await self._take(item):
                 yield event
-        last = last_events(run, interrupts, ended=ended)
-    except Exception as error:
-        # Cancellation and the closing of this generator are no Exceptions: nothing is yielded for them.
-        report(run, error)
-        failed = error
-    if failed is not None:
-        last = await _failed(run, failed, on_error, report)
-    for event in last:
-        yield event
+            return
+        async with aclosing(self._read(item)) as deltas:
+            async for delta in deltas:
+                for event in await self._take(delta):
+                    yield event
+
+    async def _read(self, stream: ModelStream) -> AsyncGenerator[Delta, None]:
+        """Open, read and close a model stream."""
+        reading = Reading(self.run, stream)
+        async with open_source(stream.source) as payloads:
+            if isinstance(payloads, WholeResponse):
+                for delta in reading.whole(payloads.response):
+                    yield delta
+                return
+            async for payload in payloads:
+                for delta in reading.receive(payload):
+                    yield delta
+        for delta in reading.close():
+            yield delta
+
+    async def _take(self, item: Any) -> list[Event]:
+        """The events of an item that is no model stream, its summaries awaited."""
+        if isinstance(item, Interrupt) or not self.run.summarizes or self.run.terminal is not None:
+            return self.show(item)
+        return await _settled(self.run.receiving(item))
 
 
-async def _failed(run: Run, error: Exception, on_error: OnError | None, report: ReportError) -> list[Event]:
-    events: list[Event] = []
+async def _settled(settling: Settling[list[Event]]) -> list[Event]:
+    """Await what work waits for."""
     try:
-        for delta in left_over(run, error):
-            events += await _take(run, delta)
-    except Exception as second:
-        report(run, second)
-    return events + failure(run, error, on_error, report)
+        awaited = next(settling)
+        while True:
+            try:
+                made = await awaited
+            except Exception as error:
+                awaited = settling.throw(error)
+            else:
+                awaited = settling.send(made)
+    except StopIteration as done:
+        events: list[Event] = done.value
+        return events
 
 
 async def _one(item: Item) -> AsyncGenerator[Item, None]:
     yield item
-
-
-async def _items(run: Run, agent: Agent) -> AsyncGenerator[Item, None]:
-    """The agent's items; the agent is closed with this generator, whatever kind of iterator it is.
-
-    What the client sent is restored first, in a worker thread: it chose the size, and every other run would
-    wait.
-    """
-    with suppress(Exception):  # told to an agent that asks for the history
-        await anyio.to_thread.run_sync(lambda: run.history)
-    items: Any = agent(run)
-    if not hasattr(items, "__aiter__"):
-        discard(items)
-        raise bad_agent(items, "an async generator: `async def agent(run): … yield …`")
-    try:
-        async for item in items:
-            yield item
-    finally:
-        if close := getattr(items, "aclose", None):
-            await close()
-
-
-async def _show(run: Run, item: Any) -> AsyncGenerator[Event, None]:
-    if not isinstance(item, ModelStream):
-        for event in await _take(run, item):
-            yield event
-        return
-    async with aclosing(_read(run, item)) as deltas:
-        async for delta in deltas:
-            for event in await _take(run, delta):
-                yield event
-
-
-async def _read(run: Run, stream: ModelStream) -> AsyncGenerator[Delta, None]:
-    """Open, read and close a model stream."""
-    reading = Reading(run, stream)
-    async with open_source(stream.source) as payloads:
-        if isinstance(payloads, WholeResponse):
-            for delta in reading.whole(payloads.response):
-                yield delta
-            return
-        async for payload in payloads:
-            for delta in reading.receive(payload):
-                yield delta
-    for delta in reading.close():
-        yield delta
-
-
-async def _take(run: Run, item: Any) -> list[Event]:
-    """The events of an item that is no model stream, its summaries awaited."""
-    if not run.summaries.wanted or run.terminal is not None:
-        return show(run, item)
-    return run.release([await _settled(run, event) for event in run.prepare(item)])
-
-
-async def _settled(run: Run, event: Event | SummaryDue) -> Event | None:
-    if not isinstance(event, SummaryDue):
-        return event
-    made = run.summaries.ask(event.part)
-    if inspect.isawaitable(made):
-        try:
-            made = await made
-        except Exception as error:
-            made = run.summaries.failed(error)
-    return run.summaries.content(event, made)

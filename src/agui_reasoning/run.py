@@ -19,7 +19,7 @@ from agui_reasoning.deltas import Delta, UsageDelta
 from agui_reasoning.emitter import BaseEmitter
 from agui_reasoning.emitter._disclosure import Visibility
 from agui_reasoning.emitter._emitter import new_uuid
-from agui_reasoning.emitter._summaries import Summaries, Summarize, SummaryDue
+from agui_reasoning.emitter._summaries import Settling, Summarize
 from agui_reasoning.emitter._values import Anchors
 from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.errors import ConfigurationError, LocalProtocolError, RemoteProtocolError
@@ -153,9 +153,9 @@ class Run:
         return self._emitter.finish_reason
 
     @property
-    def summaries(self) -> Summaries:
-        """Who makes the summaries; for shells that await them."""
-        return self._emitter.summaries
+    def summarizes(self) -> bool:
+        """Whether a function of the caller's makes summaries."""
+        return self._emitter.summarizes
 
     @property
     def terminal(self) -> Event | None:
@@ -261,14 +261,10 @@ class Run:
         self._require("running", "receive")
         return self._frame.mark(self._emitter.receive(item))
 
-    def prepare(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> list[Event | SummaryDue]:
-        """The first half of `receive`, for shells that await their summaries; see `Emitter.prepare`."""
+    def receiving(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> Settling[list[Event]]:
+        """`receive` for shells that await summaries; nothing happens before it is run."""
         self._require("running", "receive")
-        return self._emitter.prepare(item)
-
-    def release(self, events: Iterable[Event | None]) -> list[Event]:
-        """The second half of `receive`; see `Emitter.release`."""
-        return self._frame.mark(self._emitter.release(events))
+        return self._frame.mark((yield from self._emitter.receiving(item)))
 
     def tell(self, warnings: Iterable[str]) -> None:
         """Hand warnings on, each once in a run."""

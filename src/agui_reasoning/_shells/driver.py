@@ -1,51 +1,36 @@
-"""What the shells share: model streams, the clock, and the errors of a run.
+"""What the shells share: model streams, the clock, and the course of a run.
 
-`ModelStream` is what an agent yields for "ask this and show what comes"; `Reading` turns its payloads into
-events of the run; `sentence_for` decides what a user reads when something fails.
+`ModelStream` is what an agent yields for "ask this and show what comes"; `Reading` decodes its payloads;
+`Driver` takes the run from its first event to its last.
 """
 
 from __future__ import annotations
 
-import logging
-import re
 import time
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
 from ag_ui.core import BaseEvent, Event, Interrupt, RunAgentInput
 
+from agui_reasoning._shells.failures import FailureLog, is_own_error
 from agui_reasoning.deltas import Delta
-from agui_reasoning.errors import AGUIReasoningError, ConfigurationError, DecodeError, ProviderError
+from agui_reasoning.errors import ConfigurationError, DecodeError, ProviderError
 from agui_reasoning.parts import Part
 from agui_reasoning.providers import decoder
 from agui_reasoning.run import Run
 
 __all__ = [
     "FAILED",
+    "Driver",
     "Item",
     "ModelStream",
     "OnError",
     "Reading",
-    "ReportError",
     "bad_agent",
-    "failure",
-    "last_events",
-    "left_over",
     "now_in_ms",
-    "report",
-    "report_line",
     "run_of",
-    "show",
 ]
-
-_log = logging.getLogger("agui_reasoning")
-
-# A name of an error, not a sentence about it: only this goes where a provider's own words must not.
-_NAME: Final = re.compile(r"[\w.:/-]{1,64}", re.ASCII)
-_ID_CHARS: Final = 80
-_WORDS_CHARS: Final = 2_000
 
 FAILED: Final = "The agent could not finish its answer. Please try again."
 """The sentence a user reads when a run fails and `on_error` chooses none."""
@@ -131,21 +116,70 @@ def _unwrapped(payload: Any) -> Any:
     return payload
 
 
-def show(run: Run, item: Any) -> list[Event]:
-    """The events of an item that is no model stream.
+class Driver:
+    """Takes a run from its first event to its last; the shells iterate around it."""
 
-    An agent may end the run itself: what `Run.cancel` and `Run.fail` gave it passes as it is.
-    """
-    if run.terminal is not None and isinstance(item, BaseEvent):
-        return [cast("Event", item)]
-    return run.receive(item)
+    def __init__(self, run: Run, on_error: OnError | None = None, log: type[FailureLog] = FailureLog) -> None:
+        self.run = run
+        self._on_error = on_error
+        self._log = log(run)
+        self._interrupts: list[Interrupt] = []
+        self._ended = False
 
+    def show(self, item: Any) -> list[Event]:
+        """The events of an item that is no model stream; an interrupt is kept for the end.
 
-def last_events(run: Run, interrupts: list[Interrupt], *, ended: bool) -> list[Event]:
-    """The events that end a run whose agent is done; ``ended`` tells that the last one went out already."""
-    if run.terminal is None:
-        return run.finish(interrupts=interrupts)
-    return [] if ended else [run.terminal]
+        An agent may end the run itself: what `Run.cancel` and `Run.fail` gave it passes as it is.
+        """
+        if isinstance(item, Interrupt):
+            self._interrupts.append(item)
+            return []
+        if self.run.terminal is not None and isinstance(item, BaseEvent):
+            self._ended = item is self.run.terminal
+            return [cast("Event", item)]
+        return self.run.receive(item)
+
+    def last_events(self) -> list[Event]:
+        """The events that end a run whose agent is done, unless the last one went out already."""
+        if self.run.terminal is None:
+            return self.run.finish(interrupts=self._interrupts)
+        return [] if self._ended else [self.run.terminal]
+
+    def report(self, error: Exception) -> None:
+        """Log what failed."""
+        self._log.report(error)
+
+    def left_over(self, error: BaseException) -> Sequence[Delta]:
+        """What an error still gave, for the run to take before it ends."""
+        if isinstance(error, DecodeError | ProviderError) and self.run.terminal is None:
+            return error.deltas
+        return ()
+
+    def failure(self, error: BaseException) -> list[Event]:
+        """The events that end the run in an error: what is open closed, RUN_ERROR.
+
+        The error's own text never reaches the client; its ``code`` does, when it is one of ours. Call it
+        where the error is not being handled any more: what is raised here would carry it along, words and
+        all.
+        """
+        if self.run.terminal is not None:
+            return []
+        code = getattr(error, "code", None) if is_own_error(error) else None
+        sentence = self._sentence(error)
+        try:
+            return self.run.fail(sentence, code=code)
+        except Exception as second:
+            self.report(second)
+        # A callback failed while things were being closed. That must not keep the run from ending.
+        return self.run.fail(sentence, code=code)
+
+    def _sentence(self, error: BaseException) -> str:
+        try:
+            return (self._on_error(error) if self._on_error else None) or FAILED
+        except Exception as second:
+            self._log.note("`on_error` failed; the default sentence is used.")
+            self.report(second)
+            return FAILED
 
 
 def run_of(run_input: RunAgentInput | Mapping[str, Any] | Run, options: Mapping[str, Any]) -> Run:
@@ -179,115 +213,3 @@ def bad_agent(given: Any, wanted: str) -> ConfigurationError:
         code="bad_agent",
         hint=f"Write it as {wanted}.",
     )
-
-
-ReportError: TypeAlias = Callable[[Run, Exception], None]
-"""Logs what ended a run."""
-
-
-def report(run: Run, error: Exception) -> None:
-    """Log a failure: an error of this package in one line, any other with its traceback.
-
-    Where reasoning is not to be seen, neither words nor messages of exceptions are logged, because they may
-    quote it: names and places are.
-    """
-    if _is_ours(error):
-        report_line(run, error)
-    elif run.visibility == "full":
-        _log.error("%s", _line(run, error), exc_info=error)
-    else:
-        _log.error("%s\n%s", _line(run, error), _places(error))
-
-
-def report_line(run: Run, error: Exception) -> None:
-    """Log a failure in one line, whatever failed; its traceback is for the level DEBUG."""
-    _log.error("%s", _line(run, error))
-    if run.visibility == "full":
-        _log.debug("Where the run failed:", exc_info=error)
-    else:
-        _log.debug("Where the run failed:\n%s", _places(error))
-
-
-def _line(run: Run, error: BaseException) -> str:
-    """What failed, in which run, and in ``full`` in what words."""
-    names = ", ".join(f"{name} {value}" for name, value in _names(run, error) if value)
-    return f"The run failed: {type(error).__name__} ({names}).{_words(run, error)}"
-
-
-def _names(run: Run, error: BaseException) -> list[tuple[str, Any]]:
-    """What programs and people look for: names alone, for this goes where no words may."""
-    status = getattr(error, "status_code", None)
-    return [
-        ("code", getattr(error, "code", None) if _is_ours(error) else None),
-        ("provider", _name(run.provider or run.api)),
-        ("status", status if isinstance(status, int) else None),
-        ("provider code", _name(getattr(error, "provider_code", None))),
-        ("provider type", _name(getattr(error, "provider_type", None))),
-        ("thread", _quoted(run.input.thread_id)),
-        ("run", _quoted(run.input.run_id)),
-    ]
-
-
-def _name(value: Any) -> str | None:
-    return value if isinstance(value, str) and _NAME.fullmatch(value) else None
-
-
-def _quoted(chosen_by_client: str) -> str:
-    """An id on one line, and not too much of it."""
-    return repr(chosen_by_client[:_ID_CHARS])
-
-
-def _words(run: Run, error: BaseException) -> str:
-    if run.visibility != "full":
-        return ""
-    said = error.provider_message if isinstance(error, ProviderError) else ""
-    words = f"The provider says: {said}" if said else str(error)
-    return " " + " ".join(words.split())[:_WORDS_CHARS] if words else ""
-
-
-def _places(error: BaseException) -> str:
-    """Where an exception came from, and its type and code."""
-    code = f" ({error.code})" if isinstance(error, AGUIReasoningError) else ""
-    place = f"{''.join(traceback.format_tb(error.__traceback__))}{type(error).__name__}{code}"
-    members = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
-    return "\n".join([place, *map(_places, members)])
-
-
-def left_over(run: Run, error: BaseException) -> Sequence[Delta]:
-    """What an error still gave, for the run to take before it ends."""
-    if isinstance(error, DecodeError | ProviderError) and run.terminal is None:
-        return error.deltas
-    return ()
-
-
-def failure(
-    run: Run, error: BaseException, on_error: OnError | None, report: ReportError = report
-) -> list[Event]:
-    """The events that end a run in an error: what is open closed, RUN_ERROR.
-
-    The error's own text never reaches the client; its ``code`` does, when it is one of ours. Call it where
-    the error is not being handled any more: what is raised here would carry it along, words and all.
-    """
-    if run.terminal is not None:
-        return []
-    code = getattr(error, "code", None) if _is_ours(error) else None
-    sentence = _sentence(run, error, on_error, report)
-    try:
-        return run.fail(sentence, code=code)
-    except Exception as second:
-        report(run, second)
-    # A callback failed while things were being closed. That must not keep the run from ending.
-    return run.fail(sentence, code=code)
-
-
-def _sentence(run: Run, error: BaseException, on_error: OnError | None, report: ReportError) -> str:
-    try:
-        return (on_error(error) if on_error else None) or FAILED
-    except Exception as second:
-        _log.error("`on_error` failed; the default sentence is used.")
-        report(run, second)
-        return FAILED
-
-
-def _is_ours(error: BaseException) -> bool:
-    return type(error).__module__.startswith("agui_reasoning.")

@@ -6,22 +6,10 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from typing import Any, TypeAlias, Unpack
 
-from ag_ui.core import Event, Interrupt, RunAgentInput
+from ag_ui.core import Event, RunAgentInput
 
 from agui_reasoning._options import RunOptions, StreamRunOptions
-from agui_reasoning._shells.driver import (
-    Item,
-    ModelStream,
-    OnError,
-    Reading,
-    bad_agent,
-    failure,
-    last_events,
-    left_over,
-    report,
-    run_of,
-    show,
-)
+from agui_reasoning._shells.driver import Driver, Item, ModelStream, OnError, Reading, bad_agent, run_of
 from agui_reasoning._shells.sources import WholeResponse, discard, open_source_sync
 from agui_reasoning.deltas import Delta
 from agui_reasoning.run import Run
@@ -44,7 +32,7 @@ def run_agent(
     Arguments and errors are those of `agui_reasoning.aio.run_agent`; the agent is a generator and its model
     streams are synchronous.
     """
-    return _drive(run_of(run_input, options), agent, on_error)
+    return _SyncDriver(run_of(run_input, options), on_error).events(agent)
 
 
 def stream_run(
@@ -60,39 +48,54 @@ def stream_run(
     def agent(run: Run) -> Iterator[Item]:
         yield ModelStream(source)
 
-    return _drive(run, agent, on_error)
+    return _SyncDriver(run, on_error).events(agent)
 
 
-def _drive(run: Run, agent: SyncAgent, on_error: OnError | None) -> Generator[Event, None, None]:
-    yield from run.start()
-    interrupts: list[Interrupt] = []
-    ended = False
-    last: list[Event] = []
-    failed: Exception | None = None
-    try:
-        with closing(_items(agent(run))) as items:
-            for item in items:
-                if isinstance(item, Interrupt):
-                    interrupts.append(item)
-                    continue
-                for event in _show(run, item):
-                    ended = event is run.terminal
-                    yield event
-        last = last_events(run, interrupts, ended=ended)
-    except Exception as error:
-        report(run, error)
-        failed = error
-    yield from last if failed is None else _failed(run, failed, on_error)
+class _SyncDriver(Driver):
+    """Drives a run in synchronous code."""
 
+    def events(self, agent: SyncAgent) -> Generator[Event, None, None]:
+        """The events of an agent, from first to last."""
+        yield from self.run.start()
+        last: list[Event] = []
+        failed: Exception | None = None
+        try:
+            with closing(_items(agent(self.run))) as items:
+                for item in items:
+                    yield from self._show(item)
+            last = self.last_events()
+        except Exception as error:
+            self.report(error)
+            failed = error
+        yield from last if failed is None else self._failed(failed)
 
-def _failed(run: Run, error: Exception, on_error: OnError | None) -> list[Event]:
-    events: list[Event] = []
-    try:
-        for delta in left_over(run, error):
-            events += run.receive(delta)
-    except Exception as second:
-        report(run, second)
-    return events + failure(run, error, on_error)
+    def _failed(self, error: Exception) -> list[Event]:
+        events: list[Event] = []
+        try:
+            for delta in self.left_over(error):
+                events += self.show(delta)
+        except Exception as second:
+            self.report(second)
+        return events + self.failure(error)
+
+    def _show(self, item: Any) -> Generator[Event, None, None]:
+        if not isinstance(item, ModelStream):
+            yield from self.show(item)
+            return
+        with closing(self._read(item)) as deltas:
+            for delta in deltas:
+                yield from self.show(delta)
+
+    def _read(self, stream: ModelStream) -> Generator[Delta, None, None]:
+        """Open, read and close a model stream."""
+        reading = Reading(self.run, stream)
+        with open_source_sync(stream.source) as payloads:
+            if isinstance(payloads, WholeResponse):
+                yield from reading.whole(payloads.response)
+                return
+            for payload in payloads:
+                yield from reading.receive(payload)
+        yield from reading.close()
 
 
 def _items(agent: Any) -> Generator[Item, None, None]:
@@ -105,24 +108,3 @@ def _items(agent: Any) -> Generator[Item, None, None]:
     finally:
         if close := getattr(agent, "close", None):
             close()
-
-
-def _show(run: Run, item: Any) -> Generator[Event, None, None]:
-    if not isinstance(item, ModelStream):
-        yield from show(run, item)
-        return
-    with closing(_read(run, item)) as deltas:
-        for delta in deltas:
-            yield from run.receive(delta)
-
-
-def _read(run: Run, stream: ModelStream) -> Generator[Delta, None, None]:
-    """Open, read and close a model stream."""
-    reading = Reading(run, stream)
-    with open_source_sync(stream.source) as payloads:
-        if isinstance(payloads, WholeResponse):
-            yield from reading.whole(payloads.response)
-            return
-        for payload in payloads:
-            yield from reading.receive(payload)
-    yield from reading.close()

@@ -29,7 +29,7 @@ from agui_reasoning.deltas._operations import DELTA_TYPES
 from agui_reasoning.emitter._disclosure import Disclosure, Visibility
 from agui_reasoning.emitter._passthrough import Passthrough
 from agui_reasoning.emitter._redaction import Audience, veiled
-from agui_reasoning.emitter._summaries import Summaries, Summarize, SummaryDue
+from agui_reasoning.emitter._summaries import Settling, Summaries, Summarize, SummaryDue, settle_now
 from agui_reasoning.emitter._values import Anchors, Values
 from agui_reasoning.emitter._writer import Writer
 from agui_reasoning.emitter.stages import Stage, run_stages
@@ -113,7 +113,7 @@ class BaseEmitter:
         )
         self._nested: list[BaseEmitter] = []
         self._summarizes = visibility == "summary"
-        self.summaries = Summaries(summarize, self.warn)
+        self._summaries = Summaries(summarize, self.warn)
         self._stages = tuple(stages)
         self._foreign = Passthrough(new_id or new_uuid)
         self._known = {message.id: message for message in known_messages}
@@ -130,6 +130,11 @@ class BaseEmitter:
     def usage(self) -> tuple[UsageDelta, ...]:
         """The token counts of each response that reported any."""
         return tuple(self._assembler.usages)
+
+    @property
+    def summarizes(self) -> bool:
+        """Whether a function of the caller's makes summaries."""
+        return self._summaries.wanted
 
     @property
     def finish_reason(self) -> str | None:
@@ -156,18 +161,22 @@ class BaseEmitter:
                 (``visibility_without_keys``): nothing has changed. Or ``summarize`` is asynchronous
                 (``async_summarize``).
         """
-        events: list[Any] = self.prepare(item)
-        if self._summarizes:
-            events = [self.summaries.settle(event) for event in events]
-        return self.release(events)
+        written = self._written(item)
+        return self._staged(settle_now(self._summaries.settle(written)) if self._summarizes else written)
 
-    def prepare(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> list[Event | SummaryDue]:
-        """The first half of `receive`, for shells that await their summaries.
+    def receiving(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> Settling[list[Event]]:
+        """`receive` for shells that await summaries; nothing happens before it is run."""
+        return self._staged((yield from self._summaries.settle(self._written(item))))
 
-        Returns:
-            Events, and `SummaryDue` where the content of a message comes: replace each by what
-            `Summaries.content` makes of it, and give the list to `release`.
-        """
+    def close(self) -> list[Event]:
+        """The stream ended: end what is open. A second call gives nothing."""
+        return self._end(self._assembler.close)
+
+    def abort(self) -> list[Event]:
+        """The stream was cut: end what is open, and mark it incomplete. A second call gives nothing."""
+        return self._end(self._assembler.abort)
+
+    def _written(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> list[Any]:
         if self._closed:
             raise LocalProtocolError(
                 f"{type(item).__name__} came after the emitter was closed.",
@@ -181,20 +190,8 @@ class BaseEmitter:
             return [event for delta in self._deltas(item) for event in self._apply(delta)]
         return self._pass_on(_event(item))
 
-    def release(self, events: Iterable[Event | None]) -> list[Event]:
-        """The second half of `receive`: send events through the stages; ``None`` is an empty summary."""
-        told: list[Any] = list(events)
-        if self._summarizes:
-            told = [event for event in told if event is not None]
-        return run_stages(self._stages, told) if self._stages else told
-
-    def close(self) -> list[Event]:
-        """The stream ended: end what is open. A second call gives nothing."""
-        return self._end(self._assembler.close)
-
-    def abort(self) -> list[Event]:
-        """The stream was cut: end what is open, and mark it incomplete. A second call gives nothing."""
-        return self._end(self._assembler.abort)
+    def _staged(self, events: list[Event]) -> list[Event]:
+        return run_stages(self._stages, events) if self._stages else events
 
     def _apply(self, delta: Delta) -> list[Event | SummaryDue]:
         if isinstance(delta, ResponseStart):
@@ -250,8 +247,7 @@ class BaseEmitter:
             return []
         self._closed = True
         written = self._writer.write(how()) + self._writer.finish() + self._foreign.close()
-        events = [event for due in written if (event := self.summaries.settle(due)) is not None]
-        return run_stages(self._stages, events, close=True)
+        return run_stages(self._stages, settle_now(self._summaries.settle(written)), close=True)
 
 
 def _sealer(

@@ -22,7 +22,8 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from agui_reasoning._options import ApplicationOptions, check_options
-from agui_reasoning._shells.driver import OnError, now_in_ms, report_line
+from agui_reasoning._shells.driver import OnError, now_in_ms
+from agui_reasoning._shells.failures import BriefFailureLog
 from agui_reasoning._strict_json import Malformed, load
 from agui_reasoning.aio import agent_events
 from agui_reasoning.asgi import AGUIResponse
@@ -176,7 +177,7 @@ class _Endpoint:
             return refusal(_STATUS.get(error.code, 400), error.code, str(error))
         except ClientDisconnect:
             return Response(status_code=400)  # nobody reads it
-        events = agent_events(run, self.upstream.agent, self.on_error, report_line)
+        events = agent_events(run, self.upstream.agent, self.on_error, BriefFailureLog)
         return AGUIResponse(events, keep_alive_s=self.keep_alive_s)
 
     async def show_page(self, request: Request) -> Response:

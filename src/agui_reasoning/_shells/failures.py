@@ -1,0 +1,107 @@
+"""What is logged of a run that fails: names and places, and words only where reasoning may be seen."""
+
+from __future__ import annotations
+
+import logging
+import re
+import traceback
+from typing import Any, Final
+
+from agui_reasoning.errors import AGUIReasoningError, ProviderError
+from agui_reasoning.run import Run
+
+__all__ = ["BriefFailureLog", "FailureLog", "is_own_error"]
+
+_log = logging.getLogger("agui_reasoning")
+
+# A name of an error, not a sentence about it: only this goes where a provider's own words must not.
+_NAME: Final = re.compile(r"[\w.:/-]{1,64}", re.ASCII)
+_ID_CHARS: Final = 80
+_WORDS_CHARS: Final = 2_000
+
+
+class FailureLog:
+    """Logs what ended a run: an error of this package in one line, any other with its traceback.
+
+    Where reasoning is not to be seen, neither words nor messages of exceptions are logged, because they may
+    quote it: names and places are.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def report(self, error: Exception) -> None:
+        """Log a failure."""
+        if is_own_error(error):
+            self.report_line(error)
+        elif self._run.visibility == "full":
+            _log.error("%s", self._line(error), exc_info=error)
+        else:
+            _log.error("%s\n%s", self._line(error), _places(error))
+
+    def report_line(self, error: Exception) -> None:
+        """Log a failure in one line, whatever failed; its traceback is for the level DEBUG."""
+        _log.error("%s", self._line(error))
+        if self._run.visibility == "full":
+            _log.debug("Where the run failed:", exc_info=error)
+        else:
+            _log.debug("Where the run failed:\n%s", _places(error))
+
+    def note(self, sentence: str) -> None:
+        """Log a sentence that stands by itself."""
+        _log.error("%s", sentence)
+
+    def _line(self, error: BaseException) -> str:
+        """What failed, in which run, and in ``full`` in what words."""
+        names = ", ".join(f"{name} {value}" for name, value in self._names(error) if value)
+        return f"The run failed: {type(error).__name__} ({names}).{self._words(error)}"
+
+    def _names(self, error: BaseException) -> list[tuple[str, Any]]:
+        """What programs and people look for: names alone, for this goes where no words may."""
+        run, status = self._run, getattr(error, "status_code", None)
+        return [
+            ("code", getattr(error, "code", None) if is_own_error(error) else None),
+            ("provider", _name(run.provider or run.api)),
+            ("status", status if isinstance(status, int) else None),
+            ("provider code", _name(getattr(error, "provider_code", None))),
+            ("provider type", _name(getattr(error, "provider_type", None))),
+            ("thread", _quoted(run.input.thread_id)),
+            ("run", _quoted(run.input.run_id)),
+        ]
+
+    def _words(self, error: BaseException) -> str:
+        if self._run.visibility != "full":
+            return ""
+        said = error.provider_message if isinstance(error, ProviderError) else ""
+        words = f"The provider says: {said}" if said else str(error)
+        return " " + " ".join(words.split())[:_WORDS_CHARS] if words else ""
+
+
+class BriefFailureLog(FailureLog):
+    """Logs every failure in one line."""
+
+    def report(self, error: Exception) -> None:
+        """Log a failure."""
+        self.report_line(error)
+
+
+def is_own_error(error: BaseException) -> bool:
+    """Whether an error is of this package."""
+    return type(error).__module__.startswith("agui_reasoning.")
+
+
+def _name(value: Any) -> str | None:
+    return value if isinstance(value, str) and _NAME.fullmatch(value) else None
+
+
+def _quoted(chosen_by_client: str) -> str:
+    """An id on one line, and not too much of it."""
+    return repr(chosen_by_client[:_ID_CHARS])
+
+
+def _places(error: BaseException) -> str:
+    """Where an exception came from, and its type and code."""
+    code = f" ({error.code})" if isinstance(error, AGUIReasoningError) else ""
+    place = f"{''.join(traceback.format_tb(error.__traceback__))}{type(error).__name__}{code}"
+    members = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    return "\n".join([place, *map(_places, members)])
