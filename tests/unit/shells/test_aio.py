@@ -250,6 +250,8 @@ async def deltas_of(source: Any) -> list[Any]:
 
 
 class Kept:
+    warnings: tuple[str, ...] = ()
+
     def receive(self, payload: Any) -> list[Any]:
         return [payload]
 
