@@ -61,7 +61,7 @@ def carried(client: Client) -> list[str]:
             values = found.setdefault((number, unit.seq), {})
             values.update(dict.fromkeys(opaque.value for opaque in record.opaque))
             for native in (getattr(record, "native", None), getattr(record, "payload", None)):
-                for name in ("encrypted_content", "thoughtSignature"):
+                for name in ("encrypted_content", "thoughtSignature", "signature"):
                     values.update(dict.fromkeys(strings_named(native, name)))
     return [value for place in sorted(found) for value in found[place]]
 

@@ -20,7 +20,7 @@ from tests.support.effort import sample
 from tests.support.expected import Expected as Expected
 from tests.support.expected import arguments as arguments
 from tests.support.expected import payloads as payloads
-from tests.support.formats import bedrock, cohere, gemini, mistral, ollama, xai
+from tests.support.formats import bedrock, cohere, gemini, interactions, mistral, ollama, xai
 
 SHARED = Path(os.environ.get("AGUI_REASONING_SHARED", Path(__file__).parents[3] / "shared"))
 FOLDER = SHARED / "recordings"
@@ -188,7 +188,7 @@ def strings_named(value: Any, name: str) -> Iterator[str]:
 
 
 EXPECT: dict[str, Callable[[dict[str, Any]], Expected]] = {
-    **{one.API: one.expect for one in (bedrock, mistral, cohere, ollama, gemini, xai)},
+    **{one.API: one.expect for one in (bedrock, mistral, cohere, ollama, gemini, interactions, xai)},
     "anthropic-messages": expect_anthropic,
     "openai-responses": expect_responses,
     "openai-chat": expect_chat,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from agui_reasoning.parts import Part, ReasoningPart, Segment, TextPart, ToolCallPart
-from tests.support.formats import bedrock, cohere, gemini, mistral, ollama, xai
+from tests.support.formats import bedrock, cohere, gemini, interactions, mistral, ollama, xai
 from tests.support.recordings import anthropic_blocks, arguments, payloads, responses_items
 
 _ORDER: dict[type, int] = {ReasoningPart: 0, TextPart: 1, ToolCallPart: 2}
@@ -136,7 +136,7 @@ def _merge_detail(into: dict[str, Any], detail: dict[str, Any]) -> None:
             into[name] = value
 
 
-_FORMATS = (bedrock, mistral, cohere, ollama, gemini, xai)
+_FORMATS = (bedrock, mistral, cohere, ollama, gemini, interactions, xai)
 
 WHOLES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     **{one.API: one.whole for one in _FORMATS},

@@ -30,6 +30,7 @@ _PACKAGES: Final[dict[str, str]] = {
     "gemini": "agui_reasoning.providers.gemini",
     "xai-grpc": "agui_reasoning.providers.xai_grpc",
     "litellm": "agui_reasoning.providers.litellm",
+    "gemini-interactions": "agui_reasoning.providers.gemini_interactions",
 }
 """Where the descriptor of each API stands; imported when the API is first asked for."""
 
