@@ -22,8 +22,8 @@ from agui_reasoning import (
     erase_reasoning,
     reduce_events,
     restore,
-    scripted,
 )
+from agui_reasoning import _scripted as scripted
 from agui_reasoning._envelope import Envelope, Fragment, ResponsePlace, write_envelope
 from agui_reasoning._strict_json import dump, load
 from agui_reasoning.compat import ThinkingDowngrader, ThinkingUpgrader

@@ -12,6 +12,7 @@ from ag_ui.core import Event
 from agui_reasoning import Run
 from agui_reasoning.deltas import Delta
 from agui_reasoning.parts import ReasoningPart
+from agui_reasoning.providers.registry import provider_api
 from agui_reasoning.testing import assert_round_trip, assert_valid
 from tests.recordings.test_recordings import ALL, decode
 from tests.recordings.test_round_trip import responses
@@ -45,6 +46,8 @@ def test_a_recording_passes_the_assertions_of_a_framework_author(api: str, file:
     deltas = decode(recording)
     events = emitted(deltas)
     assert_valid(events)
+    if provider_api(api).encoder is None:
+        return  # there is no next request to look at
     target = {"api": api, "provider": recording["provider"], "model": recording["model"]}
     if file.stem in ALARMS:
         with pytest.raises(AssertionError, match=ALARMS[file.stem]):
