@@ -170,6 +170,7 @@ class VendorTraits(_Row):
         signature_as_received: A signature goes back to where it was found, whatever ``signature_home`` says.
         encrypted_kind: The kind of ``encrypted_content`` of reasoning items.
         custom_calls_on_server: Calls of custom tools are steps that the vendor took itself.
+        first_raw_part: The number that a stream gives to the first raw part of an item.
         summary_in_choice_index: The index of a choice is the number of a reasoning summary.
         tags_anywhere: Opening tags of reasoning that count between stretches of the answer, too.
         tags_prefilled: The opening tag is part of the prompt, so that only the closing one may come.
@@ -184,6 +185,7 @@ class VendorTraits(_Row):
     signature_as_received: bool = True
     encrypted_kind: str = "openai.encrypted_content"
     custom_calls_on_server: bool = False
+    first_raw_part: int = 0
     summary_in_choice_index: bool = False
     tags_anywhere: tuple[str, ...] = ()
     tags_prefilled: bool = False

@@ -1,7 +1,7 @@
 """Reasoning that comes as a list of blocks, in any of the spellings gateways have for it.
 
 ``content`` lists (Mistral, Cohere, LiteLLM's upstreams), ``thinking_blocks`` and ``reasoning_items``
-(LiteLLM), and ``content_blocks`` (Portkey) all become `ChatBlock`.
+(LiteLLM), ``content_blocks`` (Portkey), and ``reasoning_steps`` (Perplexity) all become `ChatBlock`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Literal
 from agui_reasoning.parts import Ext, Opaque, Segment
 from agui_reasoning.providers.payload import JSONObject, array, integer, obj, rest, string
 
-__all__ = ["ChatBlock", "read_block", "read_indexed_block"]
+__all__ = ["ChatBlock", "read_block", "read_indexed_block", "read_step"]
 
 ANTHROPIC_SIGNATURE = "anthropic.signature"
 MISTRAL_SIGNATURE = "mistral.signature"
@@ -71,6 +71,13 @@ def read_indexed_block(source: JSONObject, path: str, position: int) -> list[Cha
     return _BLOCKS[kind](delta, f"{path}/delta", key) if kind else []
 
 
+def read_step(source: JSONObject, path: str) -> ChatBlock:
+    """Read a step of Perplexity: a thought, and what it led to."""
+    text = string(source, "thought", path)
+    ext = rest(source, "thought") or None
+    return ChatBlock("reasoning", _text_segments(text), ext=ext, ends=True, begins=True)
+
+
 def _thinking(source: JSONObject, path: str, key: str | None) -> list[ChatBlock]:
     """A string is Anthropic's and Cohere's spelling, a list of chunks is Mistral's."""
     listed = isinstance(source.get("thinking"), list)
@@ -90,8 +97,8 @@ def _thinking(source: JSONObject, path: str, key: str | None) -> list[ChatBlock]
         (Opaque(kind, signature),) if signature else (),
         key,
         ext=rest(source, "type", "index", "thinking", "signature") or None,
-        # A signature is the last thing of a block; so is Mistral's word that it is closed.
-        ends=bool(signature) or source.get("closed") is True,
+        # A signature is the last thing of a block. Mistral's `closed` stands on every fragment.
+        ends=bool(signature),
     )
     others = [chunk for chunk in chunks if not isinstance(chunk.get("text"), str)]
     return [block, *(_native(chunk, path, None)[0] for chunk in others)]

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from agui_reasoning.parts import Ext, Opaque
-from agui_reasoning.providers.openai_chat.blocks import ChatBlock, read_block, read_indexed_block
+from agui_reasoning.providers.openai_chat.blocks import ChatBlock, read_block, read_indexed_block, read_step
 from agui_reasoning.providers.openai_chat.calls import CallPiece, ExecutedTool, read_calls, read_executed_tool
 from agui_reasoning.providers.openai_chat.details import Detail, read_detail
 from agui_reasoning.providers.openai_chat.signatures import read_signature, read_signatures
@@ -31,6 +31,7 @@ PREFERENCE = (
     "reasoning.content",
     "reasoning_text",
     "thinking",
+    "reasoning_steps",
     "extra_content.deepseek.reasoning_content",
     "content",
 )
@@ -158,6 +159,11 @@ def _content_blocks(piece: MessagePiece, message: JSONObject, name: str, path: s
     _keep_blocks(piece, name, list(chain.from_iterable(read)))
 
 
+def _steps(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
+    entries = array(message, name, path)
+    _keep_blocks(piece, name, [read_step(entry, f"{path}/{name}/{n}") for n, entry in enumerate(entries)])
+
+
 def _keep_blocks(piece: MessagePiece, name: str, blocks: list[ChatBlock]) -> None:
     if blocks:
         piece.blocks[name] = blocks
@@ -226,6 +232,7 @@ _READERS: dict[str, _Reader] = {
     "reasoning_content": _flat,
     "reasoning": _reasoning,
     "reasoning_text": _flat,
+    "reasoning_steps": _steps,
     "reasoning_opaque": _copilot,
     "thinking": _flat,
     "extra_content": _extra_content,

@@ -62,8 +62,8 @@ class Runs:
 
     def _reasoning(self, source: str, block: ChatBlock, text: str, flat: bool, whole: bool) -> list[Delta]:
         run = self._runs.get(source)
-        ends_run = block.ends and run is not None and run.open
-        if not (text or block.values or block.item_id or ends_run):
+        goes_on = bool(block.ends or block.ext) and run is not None and run.open
+        if not (text or block.values or block.item_id or goes_on):
             return []
         joins = flat and not text and self._joins_flat(source, block)
         key = FLAT if joins else self._key(source, block, whole)

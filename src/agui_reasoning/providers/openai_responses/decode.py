@@ -10,7 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from agui_reasoning.deltas import CloseDelta, Delta, FinishDelta, ResponseStart, UsageDelta
+from agui_reasoning.deltas import (
+    CloseDelta,
+    Delta,
+    FinishDelta,
+    ReasoningDelta,
+    ResponseStart,
+    UsageDelta,
+)
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.openai_responses.items import (
@@ -46,6 +53,9 @@ class OpenAIResponsesDecoder(Decoder):
         self._newest: OutputItem | None = None
         self._count = 0
         self._done_types: set[str] = set()
+        self._thoughts = 0
+        self._pieces = 0
+        self._thought: str | None = None
 
     def _decode(self, data: JSONObject) -> list[Delta]:
         kind = string(data, "type")
@@ -83,10 +93,35 @@ class OpenAIResponsesDecoder(Decoder):
 
     def _during(self, deltas: list[Delta]) -> list[Delta]:
         """What an item gave; it opens a response that was not announced."""
-        if self._running or not deltas:
+        if not deltas:
+            return deltas
+        deltas = self._end_thought() + deltas
+        if self._running:
             return deltas
         self._running = True
         return [ResponseStart(self._origin({})), *deltas]
+
+    def _mused(self, data: JSONObject) -> list[Delta]:
+        """A thought that belongs to no item (Perplexity); thoughts that follow each other are one unit."""
+        text = string(data, "thought")
+        if not text:
+            return []
+        if self._thought is not None:
+            self._pieces += 1
+            return [ReasoningDelta(text, key=self._thought, index=self._pieces)]
+        self._thoughts += 1
+        self._pieces = 0
+        key = f"thought:{self._thoughts}"
+        deltas = self._during([ReasoningDelta(text, key=key, ext={"field": "thought"})])
+        self._thought = key
+        return deltas
+
+    def _stopped(self, data: JSONObject) -> list[Delta]:
+        return self._mused(data) + self._end_thought()
+
+    def _end_thought(self) -> list[Delta]:
+        key, self._thought = self._thought, None
+        return [] if key is None else [CloseDelta(key=key)]
 
     def _ended(self, data: JSONObject) -> list[Delta]:
         word = string(data, "type").removeprefix("response.")
@@ -100,7 +135,7 @@ class OpenAIResponsesDecoder(Decoder):
         reason = _reason(response, path) or word or None
         deltas = [] if self._running else [self._start(response, path)]
         missing, last = self._missing(response, path)
-        deltas += [*missing, *self._count_tokens(response, path)]
+        deltas += [*self._end_thought(), *missing, *self._count_tokens(response, path)]
         error = obj(response, "error", path)
         self._reset()
         if error or reason == "failed":
@@ -280,6 +315,8 @@ _GROWTH: dict[str, tuple[str, str, str, str]] = {
     "response.custom_tool_call_input.done": ("custom_tool_call", "input", "", "input"),
 }
 
+_THOUGHTS = ("started", "search_queries", "search_results", "fetch_url_queries", "fetch_url_results")
+
 _EVENTS: dict[str, Callable[[OpenAIResponsesDecoder, JSONObject], list[Delta]]] = {
     "response.created": OpenAIResponsesDecoder._created,
     "response.queued": OpenAIResponsesDecoder._progressed,
@@ -287,6 +324,8 @@ _EVENTS: dict[str, Callable[[OpenAIResponsesDecoder, JSONObject], list[Delta]]] 
     "response.output_item.added": OpenAIResponsesDecoder._added,
     "response.output_item.done": OpenAIResponsesDecoder._item_done,
     **dict.fromkeys(_GROWTH, OpenAIResponsesDecoder._grown),
+    **{f"response.reasoning.{name}": OpenAIResponsesDecoder._mused for name in _THOUGHTS},
+    "response.reasoning.stopped": OpenAIResponsesDecoder._stopped,
     "response.completed": OpenAIResponsesDecoder._ended,
     "response.incomplete": OpenAIResponsesDecoder._ended,
     "response.failed": OpenAIResponsesDecoder._ended,

@@ -258,6 +258,10 @@ def _reasoning(unit: EchoUnit, how: EncodingOptions, results: set[str]) -> _Slot
         item["encrypted_content"] = encrypted[0].value
     if signature := values(unit, SIGNATURE):
         item["signature"] = signature[0].value
+    if part.segments and item.keys() <= {"type", "summary"} and not item["summary"]:
+        # Perplexity's thoughts came in no item.
+        how.ledger.drop(unit, "policy", minded=False)
+        return slot
     slot.item = {**leftovers(unit, "id", "phase", "status", "encrypted_content", "content"), **item}
     return slot
 

@@ -156,7 +156,9 @@ def _grow_summary(item: OutputItem, text: str, index: int, whole: bool) -> list[
 
 
 def _grow_raw(item: OutputItem, text: str, index: int, whole: bool) -> list[Delta]:
-    return [ReasoningDelta(text, key=item.key, channel="raw", index=index)]
+    # The final form of an item counts from 0.
+    number = max(index - item.traits.first_raw_part, 0)
+    return [ReasoningDelta(text, key=item.key, channel="raw", index=number)]
 
 
 def _grow_text(item: OutputItem, text: str, index: int, whole: bool) -> list[Delta]:
