@@ -1,7 +1,7 @@
-"""The five THINKING_* events of AG-UI 0.x, and the machine that turns them into REASONING_*.
+"""The five THINKING_* events of AG-UI 0.x, and their translation to REASONING_*.
 
-The protocol's own models dropped them with 1.0, so they are declared here. They never had ids: which span
-and which message an event belongs to is only told by what came before it.
+``ag_ui`` 1.0 removed their models, so they are declared here. They have no IDs: the span and message of an
+event follow from the events before it.
 """
 
 from __future__ import annotations
@@ -41,39 +41,39 @@ class _ThinkingBase(BaseModel):
     raw_event: Any | None = None
 
     @model_serializer(mode="wrap")
-    def _omit_what_has_no_value(self, handler: SerializerFunctionWrapHandler) -> JSONObject:
+    def _omit_absent_members(self, handler: SerializerFunctionWrapHandler) -> JSONObject:
         members: JSONObject = handler(self)
         return {name: value for name, value in members.items() if value is not None or name not in _OPTIONAL}
 
 
 class ThinkingStartEvent(_ThinkingBase):
-    """A phase of thinking begins; now REASONING_START."""
+    """Start of a thinking phase; replaced by REASONING_START."""
 
     type: Literal["THINKING_START"] = "THINKING_START"
     title: str | None = None
 
 
 class ThinkingTextMessageStartEvent(_ThinkingBase):
-    """A text of that phase begins; now REASONING_MESSAGE_START."""
+    """Start of a text; replaced by REASONING_MESSAGE_START."""
 
     type: Literal["THINKING_TEXT_MESSAGE_START"] = "THINKING_TEXT_MESSAGE_START"
 
 
 class ThinkingTextMessageContentEvent(_ThinkingBase):
-    """A piece of that text; now REASONING_MESSAGE_CONTENT."""
+    """A piece of a text; replaced by REASONING_MESSAGE_CONTENT."""
 
     type: Literal["THINKING_TEXT_MESSAGE_CONTENT"] = "THINKING_TEXT_MESSAGE_CONTENT"
     delta: str = Field(repr=False)
 
 
 class ThinkingTextMessageEndEvent(_ThinkingBase):
-    """That text ends; now REASONING_MESSAGE_END."""
+    """End of a text; replaced by REASONING_MESSAGE_END."""
 
     type: Literal["THINKING_TEXT_MESSAGE_END"] = "THINKING_TEXT_MESSAGE_END"
 
 
 class ThinkingEndEvent(_ThinkingBase):
-    """The phase ends; now REASONING_END."""
+    """End of a thinking phase; replaced by REASONING_END."""
 
     type: Literal["THINKING_END"] = "THINKING_END"
 
@@ -86,15 +86,15 @@ ThinkingEvent: TypeAlias = Annotated[
     | ThinkingEndEvent,
     Field(discriminator="type"),
 ]
-"""Any of the five."""
+"""Any THINKING_* event."""
 
 
 class ThinkingUpgrader:
-    """Turn the THINKING_* events of a stream into REASONING_*, and pass on everything else.
+    """Translates the THINKING_* events of a stream to REASONING_*, and passes on all other events.
 
-    It translates and does not judge: content without an opener gets an id of our own, with a warning, and
-    whoever verifies the stream refuses it there. Nothing is closed that the producer left open. With
-    ``repair`` what the producer did wrong is put right instead, so that a strict consumer can read it.
+    The stream is not validated: content without a start gets a generated ID, with a warning, and a consumer
+    that verifies the stream rejects it. Nothing is closed that the producer left open. With ``repair``, such
+    mistakes are corrected instead, so that a strict consumer accepts the stream.
 
     Source:
         AG-UI 1.1, versioning: V6 to V10.
@@ -118,20 +118,21 @@ class ThinkingUpgrader:
         """Prepare for one stream.
 
         Args:
-            on_warning: Called with each warning; default is Python's ``warnings``.
-            new_id: Makes the ids that 0.x did not have; default is a random UUID.
-            repair: Put right what 1.0 refuses: an orphan is opened (content) or left out (an end), what is
-                still open is closed before the next of its kind and before the run ends, and the role
-                "assistant" that 0.1.11 to 0.1.13 wrote on REASONING_MESSAGE_START becomes "reasoning".
+            on_warning: Called with each warning; defaults to Python's ``warnings``.
+            new_id: Generates the IDs that 0.x events lack; defaults to random UUIDs.
+            repair: Correct what 1.0 rejects: content without a start gets one, an end without a start is
+                dropped, open spans and messages are closed before the next one and at the end of the run, and
+                the role "assistant" that 0.1.11 to 0.1.13 wrote on REASONING_MESSAGE_START becomes
+                "reasoning".
             keep_title: Keep the title of THINKING_START as ``metadata["agui-reasoning"]["title"]`` of
-                REASONING_START, where the downgrader finds it again. Default is to drop it, with a warning.
-            tell: "everything" tells of each event that is translated, as the official client does; "losses"
-                of what is lost, invented or repaired, each kind once, and never quotes a title.
+                REASONING_START, where the downgrader reads it. By default it is dropped, with a warning.
+            tell: "everything" warns about each translated event, as the official client does; "losses" warns
+                once about each kind of loss, generated ID or repair, and never quotes a title.
         """
         self._warn = on_warning or python_warning
         self._new_id = new_id or _random_id
         self._keep_title = keep_title
-        self._told: set[str] | None = set() if tell == "losses" else None
+        self._warned: set[str] | None = set() if tell == "losses" else None
         self._before = _REPAIRS if repair else {}
         self._span: str | None = None
         self._message: str | None = None
@@ -140,10 +141,10 @@ class ThinkingUpgrader:
         """Translate one event.
 
         Args:
-            event: A model or its JSON; it is not changed.
+            event: A model or its JSON; it is not modified.
 
         Returns:
-            The event as it goes on: always one, unless something is repaired.
+            The translated event: exactly one, unless a repair adds or drops events.
         """
         members = members_of(event)
         kind = members.get("type")
@@ -157,7 +158,7 @@ class ThinkingUpgrader:
         return [*repaired, members if upgrade is None else upgrade(self, members)]
 
     def close(self) -> list[JSONObject]:
-        """Say that the stream ended. Forgets what is open and makes up no end for it: no events."""
+        """Signal the end of the stream. Discards open state without closing it; returns no events."""
         self._span = self._message = None
         return []
 
@@ -165,62 +166,64 @@ class ThinkingUpgrader:
 
     def _start(self, event: JSONObject) -> JSONObject:
         self._span = self._new_id()
-        upgraded = self._rename(event, "REASONING_START", self._span)
+        upgraded = self._renamed(event, "REASONING_START", self._span)
         title = upgraded.pop("title", None)
         if title is None:
             return upgraded
         if self._keep_title:
             return _with_title(upgraded, title)
-        shown = "" if self._told is not None else f" {str(title)[:_TITLE_CHARS]!r}"
-        self._tell("title", f"THINKING_START.title{shown} is dropped: REASONING_START has no title.")
+        shown = "" if self._warned is not None else f" {str(title)[:_TITLE_CHARS]!r}"
+        self._warn_once("title", f"THINKING_START.title{shown} is dropped: REASONING_START has no title.")
         return upgraded
 
     def _text_start(self, event: JSONObject) -> JSONObject:
         self._message = self._new_id()
-        return self._rename(event, "REASONING_MESSAGE_START", self._message) | {"role": "reasoning"}
+        return self._renamed(event, "REASONING_MESSAGE_START", self._message) | {"role": "reasoning"}
 
     def _text_content(self, event: JSONObject) -> JSONObject:
-        return self._rename(event, "REASONING_MESSAGE_CONTENT", self._continued(event, self._message))
+        return self._renamed(event, "REASONING_MESSAGE_CONTENT", self._continued(event, self._message))
 
     def _text_end(self, event: JSONObject) -> JSONObject:
         message, self._message = self._continued(event, self._message), None
-        return self._rename(event, "REASONING_MESSAGE_END", message)
+        return self._renamed(event, "REASONING_MESSAGE_END", message)
 
     def _end(self, event: JSONObject) -> JSONObject:
         span, self._span = self._continued(event, self._span), None
-        return self._rename(event, "REASONING_END", span)
+        return self._renamed(event, "REASONING_END", span)
 
-    def _rename(self, event: JSONObject, kind: str, entity: str) -> JSONObject:
-        # The other members stay: whoever does not describe them strips them, and says so.
-        if self._told is None:
+    def _renamed(self, event: JSONObject, kind: str, entity: str) -> JSONObject:
+        # Other members are kept; the consumer strips unknown ones with a warning.
+        if self._warned is None:
             self._warn(f"{event['type']} left the protocol with 1.0; it is read as {kind}.")
         return event | {"type": kind, "messageId": entity}
 
     def _continued(self, event: JSONObject, entity: str | None) -> str:
         if entity is not None:
             return entity
-        invented = self._new_id()
-        self._tell(
+        generated = self._new_id()
+        self._warn_once(
             "orphan",
-            f"{event['type']} continues nothing: no opener came before it. Its id {invented!r} is invented "
-            f"here, and a consumer that verifies will refuse it.",
+            f"{event['type']} came without a start. It gets the generated ID {generated!r}, "
+            f"and a consumer that verifies the stream will reject it.",
         )
-        return invented
+        return generated
 
-    # -- repairs: what goes before the event, or None to leave the event out
+    # -- repairs: the events to insert before the event, or None to drop it
 
     def _end_phase(self, event: JSONObject) -> list[JSONObject]:
         if self._span is None:
             return []
-        self._tell("open span", f"{event['type']} came while a phase was open; REASONING_END is added.")
+        self._warn_once(
+            "open span", f"{event['type']} came while a phase was open; REASONING_END is inserted."
+        )
         span, self._span = self._span, None
         return [{"type": "REASONING_END", "messageId": span}]
 
     def _end_text(self, event: JSONObject) -> list[JSONObject]:
         if self._message is None:
             return []
-        ending = "REASONING_MESSAGE_END is added"
-        self._tell("open text", f"{event['type']} came while a text was open; {ending}.")
+        ending = "REASONING_MESSAGE_END is inserted"
+        self._warn_once("open text", f"{event['type']} came while a text was open; {ending}.")
         message, self._message = self._message, None
         return [{"type": "REASONING_MESSAGE_END", "messageId": message}]
 
@@ -230,7 +233,7 @@ class ThinkingUpgrader:
     def _open_text(self, event: JSONObject) -> list[JSONObject]:
         if self._message is not None:
             return []
-        self._tell("no opener", f"{event['type']} has no opener; REASONING_MESSAGE_START is added.")
+        self._warn_once("no opener", f"{event['type']} has no start; REASONING_MESSAGE_START is inserted.")
         self._message = self._new_id()
         return [{"type": "REASONING_MESSAGE_START", "messageId": self._message, "role": "reasoning"}]
 
@@ -243,23 +246,23 @@ class ThinkingUpgrader:
     def _only_open(self, entity: str | None, event: JSONObject) -> list[JSONObject] | None:
         if entity is not None:
             return []
-        self._tell(f"stray {event['type']}", f"{event['type']} ends nothing that is open; it is left out.")
+        self._warn_once(f"stray {event['type']}", f"{event['type']} has no start; it is dropped.")
         return None
 
-    def _forget(self, event: JSONObject) -> list[JSONObject]:
+    def _discard(self, event: JSONObject) -> list[JSONObject]:
         return self.close()
 
-    def _mend_role(self, event: JSONObject) -> list[JSONObject]:
+    def _repair_role(self, event: JSONObject) -> list[JSONObject]:
         if event.get("role") == "assistant":
             event["role"] = "reasoning"
-            self._tell("role", 'The role "assistant" of REASONING_MESSAGE_START is now "reasoning".')
+            self._warn_once("role", 'The role "assistant" of REASONING_MESSAGE_START is now "reasoning".')
         return []
 
-    def _tell(self, kind: str, message: str) -> None:
-        if self._told is not None:
-            if kind in self._told:
+    def _warn_once(self, kind: str, message: str) -> None:
+        if self._warned is not None:
+            if kind in self._warned:
                 return
-            self._told.add(kind)
+            self._warned.add(kind)
         self._warn(message)
 
 
@@ -276,31 +279,31 @@ _REPAIRS: Final[dict[str, Callable[[ThinkingUpgrader, JSONObject], list[JSONObje
     "THINKING_TEXT_MESSAGE_CONTENT": ThinkingUpgrader._open_text,
     "THINKING_TEXT_MESSAGE_END": ThinkingUpgrader._only_open_text,
     "THINKING_END": ThinkingUpgrader._only_open_phase,
-    "REASONING_MESSAGE_START": ThinkingUpgrader._mend_role,
-    "RUN_STARTED": ThinkingUpgrader._forget,
+    "REASONING_MESSAGE_START": ThinkingUpgrader._repair_role,
+    "RUN_STARTED": ThinkingUpgrader._discard,
     "RUN_FINISHED": ThinkingUpgrader._end_all,
     "RUN_ERROR": ThinkingUpgrader._end_all,
 }
 
 
 def members_of(event: BaseModel | Mapping[str, Any]) -> JSONObject:
-    """Give an event's members under their wire names, in a dict of their own.
+    """Return an event's members under their wire names, as a new dict.
 
     Raises:
-        LocalProtocolError: It is no event at all (``not_an_event``).
+        LocalProtocolError: The argument is not an event (``not_an_event``).
     """
     if isinstance(event, BaseModel):
         event = event.model_dump(by_alias=True, warnings=False)
     if not isinstance(event, Mapping):
         raise LocalProtocolError(
-            f"{type(event).__name__} is no event.",
+            f"{type(event).__name__} is not an event.",
             code="not_an_event",
             hint="Pass an event of `ag_ui.core`, or a mapping with its JSON.",
         )
     members = dict(event)
     kind = members.get("type")
     if isinstance(kind, str):
-        members["type"] = str.__str__(kind)  # an enum member: its value
+        members["type"] = str.__str__(kind)  # replaces an enum member by its value
     return members
 
 
@@ -315,5 +318,5 @@ def _random_id() -> str:
 
 
 def python_warning(message: str) -> None:
-    """Warn with Python's ``warnings``."""
+    """Issue a warning with Python's ``warnings``."""
     warnings.warn(message, AGUIReasoningWarning, stacklevel=5)

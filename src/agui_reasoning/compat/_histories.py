@@ -1,4 +1,4 @@
-"""Messages in histories and tool results, in the form that an older peer takes."""
+"""Adapt messages in histories and tool results to older peers."""
 
 from __future__ import annotations
 
@@ -14,51 +14,56 @@ _MEDIA: Final = frozenset({"image", "audio", "video", "document"})
 
 
 class Histories:
-    """What one peer takes of histories.
+    """Adapts histories to one peer.
 
     Args:
         peer: The peer.
-        tell: Told of each kind of loss, with a key.
+        warn_once: Called with a key and a message for each loss.
     """
 
-    def __init__(self, peer: Peer, tell: Callable[[str, str], None]) -> None:
+    def __init__(self, peer: Peer, warn_once: Callable[[str, str], None]) -> None:
         self._peer = peer
-        self._tell = tell
+        self._warn_once = warn_once
 
-    def known(self, holder: JSONObject) -> JSONObject:
-        """A copy of what holds ``messages``, or itself when they may stay."""
+    def adapt(self, holder: JSONObject) -> JSONObject:
+        """Return a copy with adapted ``messages``, or the argument if nothing changes."""
         messages = holder.get("messages")
         if not isinstance(messages, (list, tuple)):
             return holder
-        known = [self._message(message) for message in messages if self._knows(message)]
-        same = len(known) == len(messages) and all(map(_is, known, messages))
-        return holder if same else holder | {"messages": known}
+        adapt = [self._message(message) for message in messages if self._is_supported(message)]
+        same = len(adapt) == len(messages) and all(map(_is, adapt, messages))
+        return holder if same else holder | {"messages": adapt}
 
-    def result(self, holder: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A tool's result as text, which is all that it was."""
+    def adapt_result(self, holder: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Reduce a tool result to text, the only kind older peers support."""
         content = holder.get("content")
         if not isinstance(content, (list, tuple)):
             return holder
         texts = [text for part in content if isinstance(text := _text_of(part), str)]
         if len(texts) < len(content):
-            self._tell("results", "Parts of tool results that are no text are left out: the peer has none.")
+            self._warn_once(
+                "results",
+                "Parts of tool results other than text are dropped: the peer does not support them.",
+            )
         return {**holder, "content": "".join(texts)}
 
-    def _knows(self, message: Any) -> bool:
+    def _is_supported(self, message: Any) -> bool:
         if not self._peer.thinking or not isinstance(message, Mapping) or message.get("role") != "reasoning":
             return True
-        self._tell("messages", "Reasoning messages in histories are left out: the peer has no such role.")
+        self._warn_once(
+            "messages", "Reasoning messages in histories are dropped: the peer does not support the role."
+        )
         return False
 
     def _message(self, message: Any) -> Any:
         if not isinstance(message, Mapping):
             return message
         if "toolCallId" in message:
-            return self.result(message)
+            return self.adapt_result(message)
         content = message.get("content")
         if not isinstance(content, (list, tuple)):
             return message
-        parts = [known for part in content if (known := self._part(part)) is not None]
+        parts = [adapt for part in content if (adapt := self._part(part)) is not None]
         same = len(parts) == len(content) and all(map(_is, parts, content))
         return message if same else {**message, "content": parts}
 
@@ -68,14 +73,14 @@ class Histories:
             return part
         if isinstance(kind, str) and kind in _MEDIA and (binary := _binary(part)) is not None:
             return part if self._peer.media else binary
-        self._tell("parts", "Parts of messages are left out: the peer has no such kind of content.")
+        self._warn_once("parts", "Parts of messages are dropped: the peer does not support their type.")
         return None
 
 
 def _binary(part: Mapping[str, Any]) -> JSONObject | None:
-    """A media part as it was before there were kinds of media; ``None`` for a source that is newer still.
+    """Convert a media part to the older "binary" kind; ``None`` if its source cannot be represented.
 
-    The other way round than at the compatibility boundary (AG-UI 1.1, C5).
+    This is the inverse of the compatibility boundary (AG-UI 1.1, C5).
     """
     source = part.get("source")
     where = source.get("type") if isinstance(source, Mapping) else None

@@ -1,7 +1,7 @@
-"""JSON logs with their events translated: values one after the other, or the elements of one array.
+"""Translate JSON logs: a sequence of values, or the elements of one array.
 
-Only one value is held at a time, so a log may be of any size. Values that do not change stay as they are; the
-white space between them does not.
+Only one value is held in memory, so logs can be of any size. Unchanged values keep their bytes; white space
+between values is not preserved.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from agui_reasoning.wire._faults import bad_json, frame_too_large
 
 __all__ = ["ArrayRewriter", "LinesRewriter", "Splitter"]
 
-# Possessive, so that no input makes them go back: each byte is looked at a fixed number of times.
+# Possessive quantifiers prevent backtracking: the time per byte is bounded.
 _BLANK: Final = re.compile(rb"[ \t\r\n]*+")
 _FLAT: Final = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
 _STRING: Final = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
@@ -29,9 +29,9 @@ _OPEN, _SHUT = frozenset(b"{["), frozenset(b"}]")
 
 
 class Splitter:
-    r"""Cuts JSON text into values and what stands between, as it comes.
+    r"""Splits JSON text incrementally into values and separators.
 
-    It knows strings, escapes and nesting, and nothing else of JSON: whether a value is one, its reader says.
+    Tracks only strings, escapes and nesting. Values are not validated.
 
     Examples:
         >>> list(Splitter().feed(b' {"a": "}"} [1'))
@@ -42,11 +42,11 @@ class Splitter:
         """Prepare for one text.
 
         Args:
-            array: The text is an array, and its elements are the values: its brackets and commas are pieces
-                of the kind "mark".
+            array: The text is an array whose elements are the values. Its brackets and commas are yielded as
+                pieces of the kind "mark".
         """
         self.held = bytearray()
-        """The beginning of a value that is not complete."""
+        """The bytes of an incomplete value."""
         self._marks = frozenset(b"[],") if array else frozenset[int]()
         self._first_mark = array
         self._depth = 0
@@ -55,29 +55,29 @@ class Splitter:
         self._in_scalar = False
 
     def feed(self, data: bytes) -> Iterator[tuple[str, bytes]]:
-        """Yield the pieces that are complete: kind ("value", "mark" or "wrong") and bytes."""
+        """Yield the complete pieces: kind ("value", "mark" or "wrong") and bytes."""
         at = 0
         while at < len(data):
             if self._inside:
                 end, complete = self._value_end(data, at)
                 self.held += data[at:end]
                 if complete:
-                    yield "value", self._give()
+                    yield "value", self._take_value()
             elif (end := _match(_BLANK, data, at)) == at:
                 end = at + 1
                 yield from self._begin(data[at])
             at = end
 
     def close(self) -> Iterator[tuple[str, bytes]]:
-        """Yield the value that only the end completes: a number or a word."""
+        """Yield a number or literal that only the end of the text completes."""
         if self._in_scalar:
-            yield "value", self._give()
+            yield "value", self._take_value()
 
     @property
     def _inside(self) -> bool:
         return bool(self._depth) or self._in_string or self._in_scalar
 
-    def _give(self) -> bytes:
+    def _take_value(self) -> bytes:
         self._in_scalar = False
         value, self.held = bytes(self.held), bytearray()
         return value
@@ -95,7 +95,7 @@ class Splitter:
             self._in_scalar = not self._depth and not self._in_string
 
     def _value_end(self, data: bytes, at: int) -> tuple[int, bool]:
-        """How far the value goes in these bytes, and whether it ends there."""
+        """Return the end of the value within these bytes, and whether the value is complete."""
         if self._in_scalar:
             end = _match(_SCALAR, data, at)
             return end, end < len(data)
@@ -112,7 +112,7 @@ class Splitter:
         at = _match(_STRING, data, at)
         if at == len(data):
             return at
-        self._escaped = data[at] == _BACKSLASH  # cut behind it
+        self._escaped = data[at] == _BACKSLASH  # the data may end after the backslash
         self._in_string = self._escaped
         return at + 1
 
@@ -129,7 +129,7 @@ class Splitter:
 
 
 class LinesRewriter(Rewriter):
-    r"""Rewrites JSON values that stand one after the other: JSON lines, or one object over several lines.
+    r"""Rewrites a sequence of JSON values: JSON lines, or objects that span several lines.
 
     Examples:
         >>> from agui_reasoning.compat import ThinkingDowngrader
@@ -138,7 +138,7 @@ class LinesRewriter(Rewriter):
         b'{"type":"THINKING_START"}\n{"type": "RAW", "event": 1}\n'
     """
 
-    # Where the log is, and what comes: where it is then.
+    # (state, piece) to the next state.
     _steps: ClassVar[Mapping[tuple[str, str], str]] = {("begin", "value"): "begin"}
     _end = "begin"
     _array = False
@@ -154,10 +154,10 @@ class LinesRewriter(Rewriter):
         """Prepare for one log.
 
         Args:
-            translator: See `Rewriter`, as the next two.
-            on_events: Called with the events that go on.
-            on_fault: Called with what is wrong with a value.
-            max_value_bytes: The largest value that is read.
+            translator: Translates each event; see `Rewriter`.
+            on_events: Called with the translated events; see `Rewriter`.
+            on_fault: Called with the error of an invalid value; see `Rewriter`.
+            max_value_bytes: The maximum size of a value.
         """
         super().__init__(translator, on_events=on_events, on_fault=on_fault)
         self._limit = max_value_bytes
@@ -167,15 +167,15 @@ class LinesRewriter(Rewriter):
         self._start: bytes | None = b""
 
     def _take(self, data: bytes) -> None:
-        if self._start is not None and not (data := self._after_mark(data)):
+        if self._start is not None and not (data := self._without_bom(data)):
             return
         for kind, piece in self._splitter.feed(data):
             self._take_piece(kind, piece)
         if len(self._splitter.held) > self._limit:
             raise frame_too_large(self._place, self._limit)
 
-    def _after_mark(self, data: bytes) -> bytes:
-        """Drop a byte order mark, however it is cut."""
+    def _without_bom(self, data: bytes) -> bytes:
+        """Drop a byte order mark, even if it arrives in pieces."""
         start = (self._start or b"") + data
         if len(start) < len(BOM_UTF8) and BOM_UTF8.startswith(start):
             self._start = start
@@ -211,7 +211,7 @@ class LinesRewriter(Rewriter):
         self._out += value + b"\n"
 
     def _mark(self, mark: bytes) -> None:
-        """Write what stands for a bracket or comma."""
+        """Write a bracket or comma, if the output has one."""
 
 
 class ArrayRewriter(LinesRewriter):

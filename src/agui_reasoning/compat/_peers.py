@@ -1,4 +1,4 @@
-"""What each version of ``ag-ui-protocol`` before 1.0 can read, as its own models say."""
+"""Capabilities of the ``ag-ui-protocol`` versions before 1.0, taken from their own models."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _FORM: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """How a version reads a stream.
+    """Capabilities of one version.
 
     Attributes:
-        thinking: It knows THINKING_* and not REASONING_*.
-        role: The only role of REASONING_MESSAGE_START that it takes.
-        empty_deltas: It takes an empty ``delta`` of text and of reasoning.
-        media: It knows images, audio, video and documents, which were all "binary" before.
-        subagents: It knows SUBAGENT_* events.
-        old: It is from before 1.0: no cancelled runs, no tool results that are lists of parts.
+        thinking: Supports THINKING_* but not REASONING_*.
+        role: The only role accepted on REASONING_MESSAGE_START.
+        empty_deltas: Accepts an empty ``delta`` in text and reasoning.
+        media: Supports image, audio, video and document parts; earlier versions have "binary" only.
+        subagents: Supports SUBAGENT_* events.
+        old: Predates 1.0: no cancelled runs, no tool results with parts.
     """
 
     thinking: bool = False
@@ -36,12 +36,12 @@ class Peer:
 
 
 DEFAULT: Final = Peer(thinking=True, media=False)
-"""Something that speaks THINKING_*, version unknown."""
+"""A peer of unknown version that supports THINKING_*."""
 
 CURRENT: Final = Peer(subagents=True, old=False)
-"""Something that speaks 1.0: nothing is downgraded."""
+"""A peer that supports 1.0: nothing is downgraded."""
 
-# The newest first; each holds from its version on.
+# Newest first; each entry applies from its version on.
 _SINCE: Final[tuple[tuple[_Version, Peer], ...]] = (
     ((1, 0, 0), CURRENT),
     ((0, 1, 21), Peer(subagents=True)),
@@ -54,13 +54,13 @@ _SINCE: Final[tuple[tuple[_Version, Peer], ...]] = (
 
 
 def peer_of(version: str | None) -> Peer:
-    """Look up what a version reads.
+    """Look up the capabilities of a version.
 
     Args:
-        version: For example "0.1.13"; ``None`` is `DEFAULT`.
+        version: For example "0.1.13"; ``None`` means `DEFAULT`.
 
     Raises:
-        ConfigurationError: No version, or one before 0.1.10 (``unknown_peer``).
+        ConfigurationError: The version is invalid, or earlier than 0.1.10 (``unknown_peer``).
     """
     if version is None:
         return DEFAULT
@@ -71,8 +71,8 @@ def peer_of(version: str | None) -> Peer:
             if (major, minor, patch) >= since:
                 return peer
     raise ConfigurationError(
-        f"{version[:40]!r} is no version of ag-ui-protocol that a stream can be downgraded for.",
+        f"{version[:40]!r} is not a version of ag-ui-protocol that streams can be downgraded to.",
         code="unknown_peer",
-        # What is older refuses every member it does not know, and 1.0 has many.
-        hint="Give 0.1.10 or a newer one, or nothing for any peer that speaks THINKING_*.",
+        # Older versions reject unknown members, and 1.0 has many.
+        hint="Use 0.1.10 or later, or omit it for any peer that supports THINKING_*.",
     )

@@ -1,7 +1,7 @@
-"""What rewriters of bytes have in common: which events a value holds, and what becomes of them.
+"""Base class of byte stream rewriters.
 
-A rewriter takes the bytes of a stream and gives the same bytes, apart from the events that its translator
-changes. However the bytes are cut, what comes out is the same.
+A rewriter returns the bytes of a stream unchanged, except for events that its translator changes. The output
+does not depend on how the input is split.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BLANK = len(b"\n\n")
 
 
 class Replacement(NamedTuple):
-    """What becomes of an event that does not go on as it is."""
+    """The replacement of a changed event."""
 
     kind: str
     events: list[Event]
@@ -35,13 +35,13 @@ class Replacement(NamedTuple):
 class Rewriter(ABC):
     """Rewrites one stream.
 
-    Good bytes are never lost to bad ones behind them: `feed` returns what was good, and the error is raised
-    by the next call. When there is nothing to return it is raised at once.
+    Output before an error is never lost: `feed` returns it, and the next call raises the error. Without such
+    output the error is raised immediately.
 
     Attributes:
-        events: How many events have come.
-        changed: How many of them were changed.
-        written: How many events have gone.
+        events: The number of events read.
+        changed: The number of events changed.
+        written: The number of events written.
     """
 
     def __init__(
@@ -54,10 +54,10 @@ class Rewriter(ABC):
         """Prepare for one stream.
 
         Args:
-            translator: What to do with each event; fresh, and closed with this.
-            on_events: Called with the events that go on, in order.
-            on_fault: Called with what is wrong with a value that is no event, or that the translator
-                refuses; it goes on as it is then. Default is to raise it.
+            translator: A new translator; closed together with the rewriter.
+            on_events: Called with the translated events, in order.
+            on_fault: Called with the error of an invalid event; the value is then passed on unchanged.
+                Defaults to raising the error.
         """
         self.events = 0
         self.changed = 0
@@ -69,16 +69,16 @@ class Rewriter(ABC):
         self._error: RemoteProtocolError | None = None
 
     def feed(self, data: bytes) -> bytes:
-        """Take the next bytes and return those that go on.
+        """Process the next bytes and return the output.
 
         Raises:
-            RemoteProtocolError: ``bad_json``, ``bad_frame``, ``bad_utf8`` or ``frame_too_large``, or what
-                the translator raises.
+            RemoteProtocolError: ``bad_json``, ``bad_frame``, ``bad_utf8`` or ``frame_too_large``, or an error
+                of the translator.
         """
         return self._guarded(lambda: self._take(data))
 
     def close(self) -> bytes:
-        """Say that the stream ended, and return what was held back.
+        """Signal the end of the stream and return the remaining output.
 
         Raises:
             RemoteProtocolError: As in `feed`.
@@ -87,11 +87,11 @@ class Rewriter(ABC):
 
     @abstractmethod
     def _take(self, data: bytes) -> None:
-        """Write to ``_out`` what the bytes give."""
+        """Process bytes and append the output to ``_out``."""
 
     @abstractmethod
     def _finish(self) -> None:
-        """Write to ``_out`` what was held back."""
+        """Append the remaining output to ``_out``."""
 
     def _guarded(self, work: Callable[[], None]) -> bytes:
         if self._error is None:
@@ -105,7 +105,7 @@ class Rewriter(ABC):
         return out
 
     def _change(self, value: bytes, place: str, *, cut: bool = False) -> Replacement | None:
-        """What becomes of the event in a value; ``None`` when it goes on as it is."""
+        """Translate the event in a value; ``None`` if it is unchanged."""
         try:
             event = self._event(value, place, cut=cut)
             events = self._translator.receive(event)
@@ -132,9 +132,9 @@ class Rewriter(ABC):
             if isinstance(loaded, Malformed):
                 raise bad_json(place, loaded.position, cut=cut)
             return check_event(loaded, place)
-        raise bad_utf8(place, position)  # outside: the cause holds the value
+        raise bad_utf8(place, position)  # raised outside the handler: the cause would hold the value
 
 
 def written(event: Event) -> bytes:
-    """Write an event as one line of JSON."""
+    """Serialize an event as one line of JSON."""
     return SSEEncoder().encode(event)[_PREFIX:-_BLANK]

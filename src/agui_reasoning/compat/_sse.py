@@ -1,4 +1,4 @@
-"""Server-Sent Events with their events translated, and every other byte as it came."""
+"""Translate events in Server-Sent Events, preserving all other bytes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["SSERewriter"]
 class SSERewriter(Rewriter):
     r"""Rewrites one stream of Server-Sent Events.
 
-    A frame whose event changes keeps its comments, its ``id`` and ``retry``, its line ends and its spacing;
-    an ``event`` field that names the old type names the new one. Comments between frames go on at once, a
-    frame when it is complete. (A frame that ends in CR alone is complete when the next byte shows it.)
+    A frame with a changed event keeps its comments, ``id``, ``retry``, line endings and spacing; an ``event``
+    field that names the old type is updated. Comments between frames are passed on immediately, frames when
+    they are complete. (A frame that ends in a lone CR is complete when the next byte arrives.)
 
     Examples:
         >>> from agui_reasoning.compat import ThinkingUpgrader
@@ -39,10 +39,11 @@ class SSERewriter(Rewriter):
         """Prepare for one stream.
 
         Args:
-            translator: See `Rewriter`, as the next two.
-            on_events: Called with the events that go on.
-            on_fault: Called with what is wrong with a frame.
-            max_frame_bytes: A larger frame is a fault: it goes on without being looked at.
+            translator: Translates each event; see `Rewriter`.
+            on_events: Called with the translated events; see `Rewriter`.
+            on_fault: Called with the error of an invalid frame; see `Rewriter`.
+            max_frame_bytes: The maximum size of a frame. Larger frames are an error; with ``on_fault`` they
+                are passed on unread.
         """
         super().__init__(translator, on_events=on_events, on_fault=on_fault)
         self._limit = max_frame_bytes
@@ -52,14 +53,14 @@ class SSERewriter(Rewriter):
         self._size = 0
         self._at_start = True
         self._unread = False
-        """The rest of the frame goes on without being looked at."""
+        """Whether the rest of the frame is passed on unread."""
         self._inside_line = False
-        """And so does the rest of the line."""
+        """Whether the rest of the line is passed on unread."""
 
     def _take(self, data: bytes) -> None:
-        if self._line.endswith(b"\r"):  # whether an LF belongs to it shows only now
+        if self._line.endswith(b"\r"):  # an LF may follow
             data, self._line = bytes(self._line) + data, bytearray()
-        lines = data.splitlines(keepends=True)  # for bytes: CR, LF and CRLF only
+        lines = data.splitlines(keepends=True)  # bytes split at CR, LF and CRLF only
         rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
         if lines and self._line:
             lines[0] = bytes(self._line) + lines[0]
@@ -85,20 +86,20 @@ class SSERewriter(Rewriter):
             self._frame.append(line)
             self._size += len(line)
             if self._size > self._limit:
-                self._refuse()
+                self._reject()
 
     def _check_size(self) -> None:
-        """Hold no more than one frame of the largest size, whatever comes."""
+        """Limit the buffered data to one frame of the maximum size."""
         size = len(self._line.rstrip(b"\r"))
         if self._size + size > self._limit and not (self._unread or self._in_comment):
-            self._refuse()
+            self._reject()
         if size and (self._unread or self._inside_line or size > self._limit):
             last = b"\r" if self._line.endswith(b"\r") else b""
             self._out += self._line.removesuffix(b"\r")
             self._line = bytearray(last)
             self._inside_line = True
 
-    def _refuse(self) -> None:
+    def _reject(self) -> None:
         fault = frame_too_large(f"Frame {self._number}", self._limit)
         if self._on_fault is None:
             raise fault
@@ -141,7 +142,7 @@ class SSERewriter(Rewriter):
 
 
 class _Frame:
-    """A frame that is about to be written anew, with the habits of who wrote it."""
+    """A frame to rewrite, preserving its formatting."""
 
     def __init__(
         self, lines: list[bytes], fields: list[tuple[bytes, bytes]], blank: bytes, kind: str
@@ -156,29 +157,29 @@ class _Frame:
         self._old_type = (b"event", kind.encode())
 
     def written(self, events: Sequence[Event]) -> bytes:
-        """The frame with these events, one or more frames, or what is left of it without any."""
+        """Return the frame with these events, as one or more frames; without events, its other lines."""
         if not events:
-            rest = b"".join(line for line, field in self._rest())
+            rest = b"".join(line for line, field in self._other_lines())
             return rest and rest + self._blank
         if len(events) > 1:
             self._complete()
-        frames = [self._head(events[0]), *map(self._another, events[1:])]
+        frames = [self._head(events[0]), *map(self._additional_frame, events[1:])]
         return b"".join(frame + self._blank for frame in frames)
 
-    def _rest(self) -> list[tuple[bytes, tuple[bytes, bytes]]]:
-        """Lines and fields that have nothing to do with the event."""
+    def _other_lines(self) -> list[tuple[bytes, tuple[bytes, bytes]]]:
+        """Return the lines and fields that do not belong to the event."""
         pairs = zip(self._lines, self._fields, strict=True)
         return [(line, field) for line, field in pairs if field[0] != b"data" and field != self._old_type]
 
     def _complete(self) -> None:
-        """Add the ends of lines that a stream which just stopped has left out."""
+        """Add the line endings that a truncated stream is missing."""
         self._end = self._end or b"\n"
         self._blank = self._blank or self._end
         if not _end_of(self._lines[-1]):
             self._lines[-1] += self._end
 
     def _head(self, event: Event) -> bytes:
-        """The frame with another event in place of its own."""
+        """Return the frame with its event replaced."""
         lines = []
         for at, (line, field) in enumerate(zip(self._lines, self._fields, strict=True)):
             if at == self._first:
@@ -189,7 +190,7 @@ class _Frame:
                 lines.append(line)
         return b"".join(lines)
 
-    def _another(self, event: Event) -> bytes:
+    def _additional_frame(self, event: Event) -> bytes:
         typed = self._type(event) if self._old_type in self._fields else b""
         return typed + self._data(event)
 
@@ -201,7 +202,7 @@ class _Frame:
 
 
 def _field(line: bytes, *, first: bool = False) -> tuple[bytes, bytes]:
-    """Name and value of a line; a comment has no name."""
+    """Split a line into field name and value; comments have an empty name."""
     if first:
         line = line.removeprefix(BOM_UTF8)
     name, _, value = line.rstrip(b"\r\n").partition(b":")

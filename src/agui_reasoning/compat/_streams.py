@@ -1,4 +1,4 @@
-"""Whole streams through a translator: a loop of a few lines, asynchronous or not."""
+"""Translate whole streams, synchronously or asynchronously."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ __all__ = ["Translator", "translate", "translate_async"]
 
 
 class Translator(Protocol):
-    """`ThinkingUpgrader`, `ThinkingDowngrader`, or a machine of your own, fresh for each stream."""
+    """Interface of `ThinkingUpgrader` and `ThinkingDowngrader`. Create a new instance for each stream."""
 
     def receive(self, event: BaseModel | Mapping[str, Any], /) -> list[dict[str, Any]]:
         """Translate one event."""
 
     def close(self) -> list[dict[str, Any]]:
-        """Say that the stream ended."""
+        """Signal the end of the stream."""
 
 
 def translate(
@@ -25,11 +25,11 @@ def translate(
 ) -> Generator[dict[str, Any], None, None]:
     """Translate a stream.
 
-    The source is closed with the stream, if it can be closed.
+    The source is closed together with the stream, if it has a ``close`` method.
 
     Args:
         events: Models or their JSON.
-        translator: Which way; one for each stream.
+        translator: A new translator.
 
     Examples:
         >>> from agui_reasoning.compat import ThinkingDowngrader
@@ -49,7 +49,7 @@ def translate(
 async def translate_async(
     events: AsyncIterable[BaseModel | Mapping[str, Any]], translator: Translator
 ) -> AsyncGenerator[dict[str, Any], None]:
-    """Translate an asynchronous stream; the same as `translate` otherwise."""
+    """Translate an asynchronous stream; otherwise like `translate`."""
     try:
         async for event in events:
             for translated in translator.receive(event):

@@ -156,8 +156,8 @@ def test_what_is_left_to_decide_is_listed_with_place_and_advice(tree, cli):
         result = cli("migrate", ".", *options)
         assert result.status == 1
         listed, summary = result.stderr.splitlines()
-        assert listed.startswith('decide: app.py:4:8 It is not certain that "THINKING_START" is the type')
-        assert listed.endswith("write the new name and add what the event needs. [string_left]")
+        assert listed.startswith('decide: app.py:4:8 "THINKING_START" may be the type of')
+        assert listed.endswith("use the new name and add the members the event needs. [string_left]")
         assert "1 left to decide by hand" in summary
 
 
@@ -165,7 +165,7 @@ def test_a_file_that_does_not_parse_is_listed_and_the_others_go_on(tree, cli):
     folder = tree(bad="THINKING_START = (\n", good=GOOD)
     result = cli("migrate", ".", "--write")
     assert (result.status, result.stdout) == (2, "good.py: 7 changes\n")
-    assert result.stderr.startswith("error: bad.py:1:1 This is not Python that can be parsed.")
+    assert result.stderr.startswith("error: bad.py:1:1 The file cannot be parsed as Python.")
     assert (folder / "bad.py").read_text(encoding="utf-8") == "THINKING_START = (\n"
 
 
@@ -240,7 +240,7 @@ def test_json_is_one_object_with_everything(tree, cli):
                 "column": 8,
                 "code": "string_left",
                 "severity": "decide",
-                "message": 'It is not certain that "THINKING_START" is the type of an event.',
+                "message": '"THINKING_START" may be the type of an event.',
                 "advice": ADVICE["string_left"][1],
             }
         ],

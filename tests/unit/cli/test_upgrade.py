@@ -103,7 +103,7 @@ def test_nothing_gives_nothing(cli, file, data):
 
 def test_losses_are_told_once_on_standard_error(cli, file):
     result = cli("downgrade", file(as_lines(NEW * 3)))
-    assert result.stderr == "warning: The ids of reasoning are lost: THINKING_* has none.\n"
+    assert result.stderr == "warning: The IDs of reasoning are lost: THINKING_* has none.\n"
     titled = [event | ({"title": "Plan"} if event["type"] == "THINKING_START" else {}) for event in OLD]
     result = cli("upgrade", file(as_lines(titled * 3)))
     assert result.stderr == "warning: THINKING_START.title is dropped: REASONING_START has no title.\n"
@@ -202,7 +202,7 @@ def test_json_is_one_object_with_the_events(cli, file, form):
         "events_in": len(NEW),
         "events_out": len(OLD),
         "changed": len(SPAN),
-        "warnings": ["The ids of reasoning are lost: THINKING_* has none."],
+        "warnings": ["The IDs of reasoning are lost: THINKING_* has none."],
         "complete": True,
     }
 

@@ -46,7 +46,7 @@ def marks(*events: Json) -> str:
 def test_spans_and_messages_become_phases_and_texts() -> None:
     events, warnings = downgrade(*span("s", *thought("a", "Hm", ""), *thought("b")), *span("s2"))
     assert events == [*phase(*old("Hm", ""), *old()), *phase()]
-    assert warnings == ["The ids of reasoning are lost: THINKING_* has none."]
+    assert warnings == ["The IDs of reasoning are lost: THINKING_* has none."]
 
 
 def test_a_message_without_a_span_gets_a_phase_which_clients_of_0_x_insist_on() -> None:
@@ -73,7 +73,7 @@ def test_a_chunk_that_fits_nothing_is_refused() -> None:
 def test_spans_that_overlap_are_one_phase() -> None:
     start, end = span("a")
     assert marks(start, *span("b"), end, *span("c")) == "()()"
-    assert "overlap" in downgrade(start, *span("b"))[1][1]
+    assert "Overlapping" in downgrade(start, *span("b"))[1][1]
 
 
 def test_messages_that_overlap_are_put_in_a_row_in_pieces() -> None:
@@ -81,7 +81,7 @@ def test_messages_that_overlap_are_put_in_a_row_in_pieces() -> None:
     assert marks(a[0], b[0], a[1], b[1], a[1], b[2], a[2]) == "([1][2][1])"
     assert marks(a[0], b[0], a[1], a[2], b[1], b[2]) == "([1][2])"
     assert marks(a[0], b[0], b[2], a[2]) == "([][])"
-    assert any("parallel" in warning for warning in downgrade(a[0], *b)[1])
+    assert any("Parallel" in warning for warning in downgrade(a[0], *b)[1])
 
 
 def test_a_message_may_outlive_its_span_and_another_one_then_gets_a_phase() -> None:
@@ -100,8 +100,8 @@ def test_what_is_open_is_closed_before_the_run_ends_so_that_the_next_one_can_ope
 def test_ends_of_nothing_are_left_out_and_content_without_an_opener_gets_one() -> None:
     events, warnings = downgrade(span("s")[1], thought("a")[1], *thought("b", "Hm")[1:])
     assert events == phase(*old("Hm"))
-    assert any("ends nothing" in warning for warning in warnings)
-    assert any("opener" in warning for warning in warnings)
+    assert any("without a start is dropped" in warning for warning in warnings)
+    assert any("gets one" in warning for warning in warnings)
 
 
 def test_times_and_raw_events_stay_and_everything_else_is_told_once() -> None:
@@ -296,5 +296,5 @@ def test_the_end_of_a_stream_makes_nothing_up_and_forgets_what_is_open() -> None
 
 
 def test_without_a_listener_python_warns() -> None:
-    with pytest.warns(AGUIReasoningWarning, match="ids of reasoning"):
+    with pytest.warns(AGUIReasoningWarning, match="IDs of reasoning"):
         ThinkingDowngrader().receive(span("s")[0])

@@ -105,7 +105,7 @@ def test_only_losses_are_told_on_request_each_kind_once_and_titles_are_not_quote
     _, warnings = upgrade(titled, CONTENT, CONTENT, titled, CONTENT, TEXT_END, END, tell="losses")
     assert len(warnings) == 2
     assert "title is dropped" in warnings[0]
-    assert "'id-2' is invented" in warnings[1]
+    assert "generated ID 'id-2'" in warnings[1]
     assert upgrade(START, TEXT_START, CONTENT, TEXT_END, END, tell="losses")[1] == []
 
 

@@ -60,7 +60,7 @@ def test_a_producers_own_id_is_overwritten() -> None:
 def test_what_continues_nothing_gets_an_id_that_is_told_and_fails(orphan: Json) -> None:
     events, warnings = upgrade(orphan)
     assert events[0]["messageId"] == "id-1"
-    assert any("'id-1' is invented" in warning for warning in warnings)
+    assert any("generated ID 'id-1'" in warning for warning in warnings)
     assert play(orphan).code == "not_open"
 
 

@@ -1,7 +1,8 @@
-"""Rewrites Python source away from the THINKING_* events (extra ``migrate``).
+"""Rewrites Python source from THINKING_* to REASONING_* events (extra ``migrate``).
 
-The steps for one file: resolve names (`facts`), find the events it makes (`sites`), give them ids
-(`carriers`), and rename the rest (`imports`, `references`, `strings`). What cannot be decided is listed.
+The steps for one file: resolve names (`facts`), find the events it creates (`sites`), give them IDs
+(`carriers`), and rename the rest (`imports`, `references`, `strings`). Places that need a decision become
+findings.
 """
 
 from __future__ import annotations

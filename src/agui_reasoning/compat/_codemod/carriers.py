@@ -1,13 +1,13 @@
-"""Where the ids live, and how they get there.
+"""Chooses variables that carry IDs from START events to the events that belong to them.
 
-In 0.x the protocol kept one open span and one open message per stream, and events had no ids. Now the id of a
-START must reach everything that belongs to it, and no other stream. Two things can carry it:
+In 0.x a stream had one open span and one open message, and events had no IDs. Now the ID of a START must
+reach all events that belong to it, and no other stream. Two kinds of variables can carry it:
 
-* a local variable, where one function makes the START and all that follows;
-* an attribute, for methods of an object that keeps the state of one stream already.
+* a local variable, if one function creates the START and all events that belong to it;
+* an attribute, for methods of an object that already keeps the state of one stream.
 
-An id that would have to cross from one function to another is for a person to pass on: such a file is left as
-it is. What outlives a call is told by what guards a START: ``if not self._open`` does, ``if not open`` in a
+If an ID would have to cross function boundaries, the file is left unchanged and reported. The condition that
+guards a START shows whether its state outlives the call: ``if not self._open`` does, ``if not open`` in a
 loop does not.
 """
 
@@ -48,17 +48,17 @@ class _Use:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Method:
-    """A method, the class it is in, and what it calls its object."""
+    """The class of a method, and the name of its ``self`` parameter."""
 
     owner: cst.ClassDef
     receiver: str
 
 
 def give_ids(session: Session, sites: Sequence[Site]) -> bool:
-    """Give every event the id it needs.
+    """Give every event the ID it needs.
 
     Returns:
-        Whether that is possible for all of them; where it is not, the findings say why.
+        Whether all events can get an ID; otherwise the findings explain why not.
     """
     writer = _Writer(session)
     given = [_Carriers(session, writer, family).give(sites) for family in _FAMILIES]
@@ -66,7 +66,7 @@ def give_ids(session: Session, sites: Sequence[Site]) -> bool:
 
 
 class _Carriers:
-    """Finds what carries the ids of one family."""
+    """Chooses the carriers of one family of IDs."""
 
     def __init__(self, session: Session, writer: _Writer, family: Family) -> None:
         self._session = session
@@ -89,12 +89,12 @@ class _Carriers:
     def _place_group(
         self, scope: CodeScope, group: list[_Use], of_objects: dict[cst.ClassDef, list[_Use]]
     ) -> bool:
-        """Decide about the events of one function; those of stateful objects are decided about together."""
+        """Choose a carrier for the events of one function, or defer methods of stateful objects."""
         missing = [use for use in group if use.site.explicit is None]
         if not missing:
             self._writer.keep(self._family, group)
         elif len(missing) < len(group):
-            return self._refuse(missing[0], "mixed_ids", "This has no id, and others around it have one.")
+            return self._refuse(missing[0], "mixed_ids", "This event has no ID, but others around it do.")
         elif wrong := next((use for use in group if use.place.compared), None):
             return self._refuse(wrong, "compared_event", "A whole event is compared.")
         elif any(use.place.fixed for use in group) or any(u.place.iterable for u in _inline_starts(group)):
@@ -118,7 +118,7 @@ class _Carriers:
         return self._cross(group)
 
     def _cross(self, group: Sequence[_Use]) -> bool:
-        message = f"No variable of this function can carry the id of this {self._family}, and no attribute."
+        message = f"No local variable or attribute can carry the ID of this {self._family}."
         return self._refuse(min(group, key=lambda use: use.place.line), "ids_cross_functions", message)
 
     def _refuse(self, use: _Use, code: str, message: str) -> bool:
@@ -128,7 +128,7 @@ class _Carriers:
     # -- functions
 
     def _is_closed(self, group: Sequence[_Use]) -> bool:
-        """Whether a function makes the START of all it makes and the END of all it starts, in one call."""
+        """Return whether each call of a function creates both START and END of its spans or messages."""
         steps: dict[EventStep, list[SitePlace]] = {"start": [], "content": [], "end": []}
         for use in sorted(group, key=lambda use: use.place.line):
             steps[use.step].append(use.place)
@@ -149,7 +149,7 @@ class _Carriers:
     # -- objects
 
     def _method(self, scope: CodeScope) -> _Method | None:
-        """The method that a function is, or is inside of."""
+        """Return the method that is, or contains, a function."""
         for node in [scope, *(above for above, _ in self._facts.up(scope))]:
             if isinstance(node, cst.FunctionDef) and (receiver := _receiver(node)):
                 owner = next((above for above, _ in self._facts.up(self._facts.parent(node))), None)
@@ -158,7 +158,7 @@ class _Carriers:
         return None
 
     def _keeps_state(self, owner: cst.ClassDef) -> bool:
-        """Whether objects of a class change while a stream goes on, and can be given an attribute."""
+        """Return whether instances keep state during a stream and can get another attribute."""
         code = self._session.code
         if any(code(base.value).endswith("NamedTuple") for base in owner.bases):
             return False
@@ -177,32 +177,32 @@ class _Carriers:
 
 
 class _Writer:
-    """Turns decisions into edits; edits of one place are made together."""
+    """Collects edits and registers those of one place together."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self.places = Places(session.facts)
-        self.changed = frozenset(_outliving(session))
-        self._names = {family: _free(session, f"reasoning_{family}_id") for family in _FAMILIES}
+        self.changed = frozenset(_outlives_call(session))
+        self._names = {family: _unused_name(session, f"reasoning_{family}_id") for family in _FAMILIES}
         self._before: dict[cst.CSTNode, list[cst.BaseSmallStatement]] = defaultdict(list)
         self._tops: dict[cst.CSTNode, list[cst.BaseSmallStatement]] = defaultdict(list)
         self._attributes: dict[cst.ClassDef, list[str]] = defaultdict(list)
         self._ids: list[tuple[Site, str | None]] = []
 
     def keep(self, family: Family, group: Sequence[_Use]) -> None:
-        """Leave the ids that the code passes already.
+        """Keep the IDs that the code already passes.
 
-        0.x ignored them, so they may be those of the answer; now a client would put both into one message.
+        0.x ignored them, so they may equal those of text messages; clients would now merge the two messages.
         """
         self._ids += [(use.site, None) for use in group]
         texts = _ids_of_texts(self._session) if family == "message" else set()
         for use in group:
             assert use.site.explicit is not None
             if (code := self._session.code(use.site.explicit)) in texts:
-                self._session.find(use.site.node, "shared_id", f"{code} is the id of a text message too.")
+                self._session.find(use.site.node, "shared_id", f"{code} is also the ID of a text message.")
 
     def local(self, family: Family, scope: CodeScope, group: Sequence[_Use]) -> None:
-        """Keep the id in a variable of the function."""
+        """Keep the ID in a local variable."""
         name = self._names[family]
         readers = [use.place for use in group if use.step != "start"]
         self._give(group, dict.fromkeys(group, name), _inline_starts(group))
@@ -215,7 +215,7 @@ class _Writer:
         self._tops[first.place.top].append(assignment(name, '""'))
 
     def attribute(self, family: Family, owner: cst.ClassDef, receivers: dict[_Use, str]) -> None:
-        """Keep the id in an attribute."""
+        """Keep the ID in an attribute."""
         name = f"_{self._names[family]}"
         self._attributes[owner].append(name)
         self._give(list(receivers), {use: f"{own}.{name}" for use, own in receivers.items()}, set())
@@ -231,7 +231,7 @@ class _Writer:
             self._ids.append((use.site, variable))
 
     def finish(self) -> bool:
-        """Register what was collected."""
+        """Register the collected edits."""
         edits = self._session.edits
         for site, identifier in self._ids:
             complete(self._session, site, identifier)
@@ -245,7 +245,7 @@ class _Writer:
         return True
 
     def _target(self, anchor: cst.CSTNode) -> cst.CSTNode:
-        """The line of a statement that is alone on it; else the statement itself."""
+        """Return the line of a statement if it is the only one on it, else the statement itself."""
         parent = self._session.facts.parent(anchor)
         alone = isinstance(parent, cst.SimpleStatementLine) and len(parent.body) == 1
         return parent if alone else anchor
@@ -254,15 +254,15 @@ class _Writer:
 def _nearest(
     places: Sequence[SitePlace], place: SitePlace, fits: Callable[[SitePlace, SitePlace], bool]
 ) -> bool:
-    """Whether any of some places, which are in order, fits another: those right before it are tried first."""
+    """Return whether any of the sorted places fits, trying the closest preceding ones first."""
     at = bisect_right(places, place.line, key=lambda other: other.line)
     return any(fits(other, place) for other in chain(reversed(places[:at]), places[at:]))
 
 
 def _alternate(group: Sequence[_Use]) -> bool:
-    """Whether no two STARTs follow each other, and nothing follows an END but a START.
+    """Return whether STARTs and ENDs alternate, with content only in between.
 
-    Only where the first of two is sure to have run when the second does.
+    Two events are compared only if the first has always run before the second.
     """
     before: _Use | None = None
     for use in sorted(group, key=lambda use: use.place.line):
@@ -276,7 +276,7 @@ def _alternate(group: Sequence[_Use]) -> bool:
 
 
 def _inline_starts(group: Sequence[_Use]) -> set[_Use]:
-    """The STARTs whose id can only be made where it is used."""
+    """Return the STARTs whose ID must be created inline with ``:=``."""
     starts = [use for use in group if use.step == "start"]
     count = Counter(use.place.anchor for use in starts)
     first: dict[Anchor | None, tuple[int, int]] = {}
@@ -292,7 +292,7 @@ def _inline_starts(group: Sequence[_Use]) -> set[_Use]:
 
 
 def _receiver(node: cst.FunctionDef) -> str | None:
-    """What a method calls its object."""
+    """Return the name of a method's ``self`` parameter."""
     marks = {mark.decorator.value for mark in node.decorators if isinstance(mark.decorator, cst.Name)}
     parameters = [*node.params.posonly_params, *node.params.params]
     if marks & {"staticmethod", "classmethod"} or node.name.value == "__new__" or not parameters:
@@ -300,8 +300,8 @@ def _receiver(node: cst.FunctionDef) -> str | None:
     return parameters[0].name.value
 
 
-def _outliving(session: Session) -> Iterator[str]:
-    """The names, attributes and items that functions change and that outlive their calls, as source."""
+def _outlives_call(session: Session) -> Iterator[str]:
+    """Yield the source of names, attributes and items that functions assign and that outlive the call."""
     facts = session.facts
     for node in facts.nodes:
         if isinstance(node, cst.Global | cst.Nonlocal):
@@ -313,7 +313,7 @@ def _outliving(session: Session) -> Iterator[str]:
 
 
 def _ids_of_texts(session: Session) -> set[str]:
-    """What text messages have as their ids, as source."""
+    """Return the source of the IDs of text messages."""
     facts = session.facts
     return {
         session.code(arg.value)
@@ -324,8 +324,8 @@ def _ids_of_texts(session: Session) -> set[str]:
     }
 
 
-def _free(session: Session, name: str) -> str:
-    """A name that the file does not use yet, neither as it is nor with an underscore before it."""
+def _unused_name(session: Session, name: str) -> str:
+    """Return a name that the file does not use, with or without a leading underscore."""
     taken, number, found = session.facts.names, 2, name
     while found in taken or f"_{found}" in taken:
         found, number = f"{name}_{number}", number + 1

@@ -1,4 +1,4 @@
-"""Small changes to the tree, one function each; they keep the white space and comments around them."""
+"""Edits of the syntax tree that preserve the surrounding white space and comments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Space: TypeAlias = cst.BaseParenthesizableWhitespace
 
 
 class Edits(cst.CSTTransformer):
-    """Applies the edits that were registered for nodes, and counts them."""
+    """Applies and counts the edits registered for nodes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,12 +31,12 @@ class Edits(cst.CSTTransformer):
         self.count = 0
 
     def add(self, node: cst.CSTNode, edit: Edit) -> None:
-        """Register an edit; several of one node run in the order they came."""
+        """Register an edit. Edits of one node run in order of registration."""
         self._edits.setdefault(node, []).append(edit)
         self.count += 1
 
     def on_leave(self, original_node: Any, updated_node: Any) -> Any:
-        """Apply what is registered."""
+        """Apply the registered edits."""
         updated = super().on_leave(original_node, updated_node)
         for edit in self._edits.get(original_node, ()):
             updated = edit(updated)
@@ -49,21 +49,21 @@ class Edits(cst.CSTTransformer):
 
 
 def assignment(target: str, value: str) -> cst.Assign:
-    """``target = value``."""
+    """Return the statement ``target = value``."""
     statement = cst.ensure_type(cst.parse_statement(f"{target} = {value}"), cst.SimpleStatementLine)
     return cst.ensure_type(statement.body[0], cst.Assign)
 
 
 def before(statements: Sequence[cst.BaseSmallStatement], *, own_lines: bool) -> Edit:
-    """Put statements before a line or compound statement; without lines of their own, before a small one."""
+    """Insert statements before a line or compound statement, or on the same line before a small statement."""
     if not own_lines:
-        return lambda node: cst.FlattenSentinel([*statements, *_flat(node)])
+        return lambda node: cst.FlattenSentinel([*statements, *_nodes(node)])
 
     def edit(node: Any) -> cst.FlattenSentinel[Any]:
-        first, *rest = _flat(node)
+        first, *rest = _nodes(node)
         above = first.leading_lines
         lines = [cst.SimpleStatementLine([statement]) for statement in statements]
-        if isinstance(first, cst.FunctionDef | cst.ClassDef):  # its comments are about itself
+        if isinstance(first, cst.FunctionDef | cst.ClassDef):  # comments above a definition belong to it
             lines[0] = lines[0].with_changes(leading_lines=[line for line in above if line.comment is None])
         else:
             lines[0] = lines[0].with_changes(leading_lines=above)
@@ -73,12 +73,12 @@ def before(statements: Sequence[cst.BaseSmallStatement], *, own_lines: bool) -> 
     return edit
 
 
-def _flat(node: Any) -> list[Any]:
+def _nodes(node: Any) -> list[Any]:
     return list(node.nodes) if isinstance(node, cst.FlattenSentinel) else [node]
 
 
 def declare_on_class(names: Sequence[str]) -> Edit:
-    """Give a class attributes that are empty strings, before its first method."""
+    """Declare class attributes with empty strings as values, before the first method."""
 
     def edit(node: cst.ClassDef) -> cst.ClassDef:
         body: list[Any] = list(node.body.body)
@@ -97,7 +97,7 @@ def declare_on_class(names: Sequence[str]) -> Edit:
 
 
 def insert_argument(index: int | None, name: str, value: str) -> Edit:
-    """Add a keyword argument to a call, as the last one where there is no index."""
+    """Add a keyword argument to a call, at an index or at the end."""
     plain = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
     new = cst.Arg(cst.parse_expression(value), keyword=cst.Name(name), equal=plain)
 
@@ -150,18 +150,20 @@ def _keyword(arg: cst.Arg) -> str | None:
 
 
 def _inserted(items: Sequence[Any], index: int, new: Any, first_gap: _Space) -> list[Any]:
-    """Insert an argument, item or parameter; it is set apart as the others are."""
-    gap = _bare(first_gap)
+    """Insert an argument or item, separated like its neighbors."""
+    gap = _without_comments(first_gap)
     if index == 0:
         comma = _comma(gap) if items else cst.MaybeSentinel.DEFAULT
         return [new.with_changes(comma=comma), *items]
     previous = items[index - 1]
     if index < len(items):
         return [*items[:index], new.with_changes(comma=_comma(gap)), *items[index:]]
-    if isinstance(previous.comma, cst.Comma):  # a trailing comma: what is behind it stays the last
+    if isinstance(previous.comma, cst.Comma):  # keep white space and comments after a trailing comma last
         tail = previous.comma
         own = tail.with_changes(whitespace_after=_reindented(tail.whitespace_after, gap))
-        new = new.with_changes(comma=tail.with_changes(whitespace_after=_bare(tail.whitespace_after)))
+        new = new.with_changes(
+            comma=tail.with_changes(whitespace_after=_without_comments(tail.whitespace_after))
+        )
         return [*items[:-1], previous.with_changes(comma=own), new]
     if isinstance(previous, cst.Arg):
         new = new.with_changes(whitespace_after_arg=previous.whitespace_after_arg)
@@ -174,7 +176,7 @@ def _without(items: Sequence[Any], unwanted: Callable[[Any], bool]) -> list[Any]
     if kept and unwanted(items[-1]):
         kept[-1] = kept[-1].with_changes(comma=items[-1].comma)
         if isinstance(items[-1], cst.Arg):
-            space = _bare(items[-1].whitespace_after_arg)
+            space = _without_comments(items[-1].whitespace_after_arg)
             kept[-1] = kept[-1].with_changes(whitespace_after_arg=space)
     return kept
 
@@ -184,8 +186,8 @@ def _comma(gap: _Space) -> cst.Comma:
     return cst.Comma(whitespace_after=gap if isinstance(gap, cst.ParenthesizedWhitespace) else one)
 
 
-def _bare(space: _Space) -> _Space:
-    """The white space without the comments in it."""
+def _without_comments(space: _Space) -> _Space:
+    """Return the white space without its comments."""
     if isinstance(space, cst.ParenthesizedWhitespace):
         first = space.first_line.with_changes(comment=None, whitespace=cst.SimpleWhitespace(""))
         return space.with_changes(first_line=first, empty_lines=())
@@ -193,7 +195,7 @@ def _bare(space: _Space) -> _Space:
 
 
 def _reindented(space: _Space, gap: _Space) -> _Space:
-    """The white space as it is between two items, with its comment."""
+    """Return the white space with its comment, indented like the gap between items."""
     if isinstance(space, cst.ParenthesizedWhitespace) and isinstance(gap, cst.ParenthesizedWhitespace):
         return space.with_changes(indent=gap.indent, last_line=gap.last_line)
     return gap if isinstance(gap, cst.ParenthesizedWhitespace) else cst.SimpleWhitespace(" ")

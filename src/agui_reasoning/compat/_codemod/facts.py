@@ -1,4 +1,4 @@
-"""What a module's names mean: which are the events, which compare a type, where things stand."""
+"""Facts about one module: resolved names, event classes and types, and positions."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _ENUM = "EventType."
 
 
 class Facts:
-    """The names of one module, resolved."""
+    """The resolved names of one module."""
 
     def __init__(self, module: cst.Module, path: str, project: Project) -> None:
-        """Resolve. The module's nodes are those that are asked about later."""
+        """Resolve the names. Later calls must pass nodes of this module."""
         wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
         self.module = wrapper.module
         self.path = path
@@ -49,32 +49,32 @@ class Facts:
         self._types = self._names_of_types()
 
     def of_type(self, kind: type[_Node]) -> Iterator[_Node]:
-        """All nodes of a class, in order."""
+        """Yield all nodes of a class in order."""
         return (node for node in self.nodes if isinstance(node, kind))
 
     def line(self, node: cst.CSTNode) -> tuple[int, int]:
-        """Where a node starts: line and column, both from 1."""
+        """Return the line and column where a node starts, both from 1."""
         start = self._positions[node].start
         return start.line, start.column + 1
 
     def up(self, node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
-        """Each parent above a node, with the child through which it is reached."""
+        """Yield each ancestor of a node with the child that leads to it."""
         while (parent := self.parents.get(node)) is not None:
             yield parent, node
             node = parent
 
     def above(self, node: cst.CSTNode, kind: type[_Node]) -> _Node | None:
-        """The nearest node of a class above a node."""
+        """Return the nearest ancestor of a class."""
         return next((parent for parent, _ in self.up(node) if isinstance(parent, kind)), None)
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode:
-        """The node above."""
+        """Return the parent of a node."""
         return self.parents[node]
 
     # -- names
 
     def core(self, node: cst.CSTNode) -> str | None:
-        """The name inside ``ag_ui.core`` that an expression is, through imports and local aliases."""
+        """Resolve an expression to a name in ``ag_ui.core``, through imports and local aliases."""
         for name in self.qualified(node):
             found = self.project.core_name(name.name, self.path)
             if found is not None and name.source is QualifiedNameSource.IMPORT:
@@ -84,21 +84,21 @@ class Facts:
         return self._from_star(node)
 
     def imported(self, node: cst.CSTNode) -> bool:
-        """Whether an expression is reached through an import, and not through a name given here."""
+        """Return whether an expression refers to an import and not to a local definition."""
         sources = {name.source for name in self.qualified(node)}
         return QualifiedNameSource.LOCAL not in sources
 
     def qualified(self, node: cst.CSTNode) -> set[QualifiedName]:
-        """The qualified names of an expression."""
+        """Return the qualified names of an expression."""
         found = self._qualified.get(node, ())
         return set(found() if callable(found) else found)
 
     def class_kind(self, node: cst.CSTNode) -> EventNames | None:
-        """The event whose class of ``ag_ui.core`` (or a subclass) an expression is."""
+        """Return the event if the expression is its class in ``ag_ui.core``, or a subclass."""
         return BY_CLASS.get(self.core(node) or "")
 
     def member_kind(self, node: cst.CSTNode) -> EventNames | None:
-        """The event whose `EventType` member an expression is, ``.value`` and ``.name`` included."""
+        """Return the event if the expression is its `EventType` member, or its ``.value`` or ``.name``."""
         name = self.core(node) or ""
         if not name.startswith(_ENUM):
             return None
@@ -106,17 +106,17 @@ class Facts:
         return BY_TYPE.get(member) if rest in ("", "value", "name") else None
 
     def type_kind(self, node: cst.CSTNode) -> EventNames | None:
-        """The event whose type an expression is: a member or the string."""
+        """Return the event if the expression is its type, as a member or a string."""
         if isinstance(node, cst.SimpleString):
             return BY_TYPE.get(source_of_node(node) or "")
         return self.member_kind(node)
 
     def own_model(self, node: cst.CSTNode) -> EventNames | None:
-        """The event that a class of the module's own makes; its members have their names on the wire."""
+        """Return the event that a class of this module declares itself."""
         return next((self._own[name.name] for name in self.qualified(node) if name.name in self._own), None)
 
     def is_type(self, node: cst.CSTNode) -> bool:
-        """Whether an expression reads the type of an event: ``x.type``, ``x["type"]``, and what they gave."""
+        """Return whether an expression is an event's type: ``x.type``, ``x["type"]``, or a name for it."""
         match node:
             case cst.Attribute(attr=cst.Name(value="type")):
                 return True
@@ -140,7 +140,7 @@ class Facts:
                 return name in _TYPE_NAMES or (self.above(node, cst.FunctionDef), name) in self._types
         return False
 
-    # -- what the module itself names
+    # -- local names
 
     def _names_of_types(self) -> set[tuple[cst.CSTNode | None, str]]:
         self._types = set()
@@ -151,7 +151,7 @@ class Facts:
         return self._types
 
     def _read_aliases(self) -> None:
-        """Follow ``X = ThinkingStartEvent`` and ``class X(ThinkingStartEvent)``, in the order they stand."""
+        """Resolve ``X = ThinkingStartEvent`` and ``class X(ThinkingStartEvent)``, in source order."""
         for node in self.nodes:
             if isinstance(node, cst.ClassDef):
                 for base in node.bases:
@@ -176,7 +176,7 @@ class Facts:
         return f"{self._aliases[head]}.{last}" if head in self._aliases else None
 
     def own_kind(self, node: cst.ClassDef) -> EventNames | None:
-        """The event that a class of the module's own declares: its ``type`` says so, and no base does."""
+        """Return the event whose type a class declares without inheriting from its class."""
         if any(self.class_kind(base.value) for base in node.bases):
             return None
         for statement in node.body.body:
@@ -210,7 +210,7 @@ class Facts:
 
 
 def source_of_node(node: cst.CSTNode | None) -> str | None:
-    """The text of a plain string literal."""
+    """Return the value of a plain string literal."""
     if isinstance(node, cst.SimpleString):
         value = node.evaluated_value
         return value if isinstance(value, str) else None
@@ -218,7 +218,7 @@ def source_of_node(node: cst.CSTNode | None) -> str | None:
 
 
 def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """A node and all below it, in order."""
+    """Yield a node and its descendants in order."""
     waiting = [node]
     while waiting:
         node = waiting.pop()
@@ -227,7 +227,7 @@ def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 
 def _assigned(node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
-    """Each target of an assignment, with the value."""
+    """Yield each target of an assignment with its value."""
     if isinstance(node, cst.Assign):
         yield from ((target.target, node.value) for target in node.targets)
     elif isinstance(node, cst.AnnAssign | cst.NamedExpr) and node.value is not None:

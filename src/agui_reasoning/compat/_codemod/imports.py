@@ -1,4 +1,4 @@
-"""Rewrites imports, and asks for the one that makes ids."""
+"""Rewrites imports, and requests the import of ``uuid4``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["new_id", "rewrite_imports"]
 
 
 def new_id(session: Session) -> str:
-    """The source of a new id; the import that it needs is seen to."""
+    """Return source code that creates an ID, and request the import it needs."""
     if not session.imports_uuid4:
         facts = session.facts
         own = any(module_of(node) == "uuid" for node in facts.of_type(cst.ImportFrom))
@@ -26,15 +26,15 @@ def new_id(session: Session) -> str:
 
 
 def rewrite_imports(session: Session) -> set[str] | None:
-    """Rewrite the names that are imported.
+    """Rewrite imported names.
 
     Returns:
-        The old names that the file had from there, under these very names; ``None`` where a new name is
-        something else in the file.
+        The old names imported without an alias; ``None`` if the file already uses a new name for something
+        else.
     """
     old: set[str] = set()
-    taken = _taken(session)
-    seen: dict[cst.CSTNode, set[str]] = defaultdict(set)
+    taken = _defined_names(session)
+    imported: dict[cst.CSTNode, set[str]] = defaultdict(set)
     for node in session.facts.of_type(cst.ImportFrom):
         if isinstance(node.names, cst.ImportStar):
             if CORE.match(module_of(node)):
@@ -45,19 +45,19 @@ def rewrite_imports(session: Session) -> set[str] | None:
         if clash is not None:
             session.findings.clear()
             new = BY_CLASS[clash].new_class
-            session.find(node, "name_taken", f"{new} is something else in this file.")
+            session.find(node, "name_taken", f"This file already uses the name {new}.")
             return None
         block = session.facts.parent(session.facts.parent(node))
         old |= {a.evaluated_name for a in node.names if a.evaluated_name in names and a.asname is None}
         if names:
-            session.edits.add(node, _rename(names, seen[block]))
-        seen[block] |= {alias.evaluated_alias or _new(alias, names) for alias in node.names}
+            session.edits.add(node, _rename(names, imported[block]))
+        imported[block] |= {alias.evaluated_alias or _new(alias, names) for alias in node.names}
         _report_foreign(session, node, names)
     return set(BY_CLASS) if session.facts.has_star else old
 
 
-def _taken(session: Session) -> set[str]:
-    """What the file itself gives a name to."""
+def _defined_names(session: Session) -> set[str]:
+    """Return the names that the file defines."""
     facts = session.facts
     bound: set[str] = set()
     for node in facts.nodes:
@@ -80,13 +80,13 @@ def _new(alias: cst.ImportAlias, old: set[str]) -> str:
     return BY_CLASS[name].new_class if name in old else name
 
 
-def _rename(old: set[str], seen: set[str]) -> Callable[[Any], Any]:
-    """Rename the old names; what is imported already, by this line or one before it, goes."""
-    before = set(seen)
+def _rename(old: set[str], imported: set[str]) -> Callable[[Any], Any]:
+    """Rename the old names, and drop duplicates of this or an earlier import."""
+    before = set(imported)
 
     def edit(node: cst.ImportFrom) -> Any:
         assert not isinstance(node.names, cst.ImportStar)
-        there = before | {
+        present = before | {
             alias.evaluated_name
             for alias in node.names
             if alias.evaluated_name not in old and alias.asname is None
@@ -96,11 +96,11 @@ def _rename(old: set[str], seen: set[str]) -> Callable[[Any], Any]:
             new = _new(alias, old)
             local = alias.evaluated_alias or new
             if alias.evaluated_name in old:
-                if local in there:
+                if local in present:
                     continue
                 asname = None if local == new else alias.asname
                 alias = alias.with_changes(name=cst.Name(new), asname=asname)
-            there.add(local)
+            present.add(local)
             kept.append(alias)
         if not kept:
             return cst.RemoveFromParent()
@@ -116,5 +116,5 @@ def _report_foreign(session: Session, node: cst.ImportFrom, old: set[str]) -> No
     for alias in node.names:
         name = alias.evaluated_name
         if name in BY_CLASS and name not in old and not facts.project.knows(module, facts.path):
-            message = f"{name} comes from {module}, not from ag_ui.core: left as it is."
+            message = f"{name} comes from {module}, not from ag_ui.core, and was not changed."
             session.find(alias, "foreign_name", message)

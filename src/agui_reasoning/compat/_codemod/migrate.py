@@ -1,4 +1,4 @@
-"""From sources to migrations: parses, rewrites, and leaves alone what does not concern us."""
+"""Parses and rewrites the files that mention THINKING_* events."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from agui_reasoning.compat._codemod.strings import rewrite_strings
 
 __all__ = ["migrate_sources"]
 
-_DEEP = "Something in it is nested too deeply."
+_DEEP = "The code is nested too deeply."
 
 
 def migrate_sources(sources: Mapping[str, bytes], *, keep_title: bool = False) -> list[Migration]:
     r"""Rewrite Python files that use THINKING_* so that they use REASONING_*.
 
-    The files are looked at together: one may import the events from another. Their encoding, line ends and
-    formatting stay; a file that has none of the events comes back as it is, and so does one in which an id
-    would have to go from one function to another.
+    The files are analyzed together, because one may import the events from another. Encoding, line endings
+    and formatting are preserved. Files without the events are returned unchanged, and so are files in which
+    an ID would have to cross function boundaries.
 
     Args:
-        sources: The bytes of each file by its path.
-        keep_title: Keep the title of THINKING_START as ``metadata["agui-reasoning"]["title"]``; else it is
-            dropped, as `ThinkingUpgrader` does.
+        sources: The content of each file by path.
+        keep_title: Keep the title of THINKING_START as ``metadata["agui-reasoning"]["title"]``. By default it
+            is dropped, as by `ThinkingUpgrader`.
 
     Returns:
-        One entry per file, in the same order.
+        One migration per file, in the same order.
 
     Examples:
         >>> source = b"from ag_ui.core import ThinkingEndEvent as End\nisinstance(x, End)\n"
@@ -66,16 +66,18 @@ def _parse(path: str, source: bytes) -> cst.Module | MigrationFinding:
         return _failure(path, "too_deep", line, _DEEP)
     if b"\0" in source:
         line = source.count(b"\n", 0, source.index(b"\0")) + 1
-        return _failure(path, "does_not_parse", line, "There is a NUL byte in it.")
+        return _failure(path, "does_not_parse", line, "The file contains a NUL byte.")
     try:
         module = parse_module(source)
     except cst.ParserSyntaxError as error:
-        return _failure(path, "does_not_parse", error.raw_line, "This is not Python that can be parsed.")
+        return _failure(path, "does_not_parse", error.raw_line, "The file cannot be parsed as Python.")
     except (ValueError, LookupError, SyntaxError):
-        return _failure(path, "does_not_parse", 1, "The bytes do not fit the encoding.")
+        return _failure(path, "does_not_parse", 1, "The file does not match its encoding.")
     try:
         if module.bytes != source:
-            return _failure(path, "not_lossless", 1, "Its white space cannot be kept exactly.")
+            return _failure(
+                path, "not_lossless", 1, "The white space of the file cannot be preserved exactly."
+            )
     except RecursionError:
         return _failure(path, "too_deep", 1, _DEEP)
     return module
@@ -89,7 +91,7 @@ def _failure(path: str, code: str, line: int, message: str) -> MigrationFinding:
 def _migrate(
     path: str, source: bytes, module: cst.Module, project: Project, *, keep_title: bool
 ) -> Migration:
-    """Rewrite one file; whatever goes wrong with it is a finding of its own."""
+    """Rewrite one file; errors become findings."""
     try:
         session = Session(Facts(module, path, project), keep_title)
         after = _rewritten(session, source)

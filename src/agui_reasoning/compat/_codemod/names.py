@@ -1,4 +1,4 @@
-"""What was renamed: the five events, and the words the rewriter looks for."""
+"""The renamed events, and the patterns the rewriter searches for."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = [
 ]
 
 Family: TypeAlias = Literal["span", "message"]
-"""Whose id it is: spans and messages have separate ones."""
+"""The kind of ID; spans and messages have separate ones."""
 EventStep: TypeAlias = Literal["start", "content", "end"]
 
 
 @dataclass(frozen=True, slots=True)
 class EventNames:
-    """One of the five events, under its old and its new name."""
+    """The old and new names of one event."""
 
     old_class: str
     new_class: str
@@ -72,9 +72,9 @@ CLASS_NAME = re.compile(rf"(?<!\w)({'|'.join(BY_CLASS)})(?!\w)")
 TYPE_NAME = re.compile(r"(?<![A-Z_])THINKING_(?:START|END|TEXT_MESSAGE(?:_(?:START|CONTENT|END))?)?(?![A-Z])")
 
 _ANYTHING = re.compile(rb"THINKING_|Thinking(?:Start|End|TextMessage(?:Start|Content|End))Event")
-# In encodings that keep no ASCII (UTF-16) Python source cannot be, so bytes are enough.
+# Python source is always in an ASCII-compatible encoding (never UTF-16), so matching bytes is enough.
 
 
 def mentions_anything(source: bytes) -> bool:
-    """Whether a file can concern us at all; most are not even parsed."""
+    """Return whether a file may use the events; other files are not parsed."""
     return _ANYTHING.search(source) is not None

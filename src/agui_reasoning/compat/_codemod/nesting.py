@@ -1,6 +1,6 @@
-"""Finds what is nested too deeply, before the parser gets it: it is native code, and deep nesting crashes it.
+"""Detects deep nesting before parsing, because it crashes the parser, which is native code.
 
-It looks at tokens only. What they mean is the parser's to say, so that any version of Python may be read.
+Only tokens are examined, independently of the grammar, so any version of Python is supported.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 __all__ = ["too_deep"]
 
 _BRACKETS: Final = 60
-_PATTERN_BRACKETS: Final = 12  # the parser takes twice as long with each more
+_PATTERN_BRACKETS: Final = 12  # parsing time doubles with each level
 _CHAIN: Final = 600
 _BRANCHES: Final = 200
 
@@ -32,10 +32,10 @@ _TOKEN: Final = re.compile(
 
 
 def too_deep(source: bytes) -> int | None:
-    """The line where a file is nested deeper than its parser can bear; ``None`` where that is nowhere.
+    """Return the first line that is nested too deeply for the parser, or ``None``.
 
-    Counted are brackets in brackets, what follows each other without a comma (each operator and each call may
-    be one level), and the branches of an ``if``.
+    Counts nested brackets, tokens without a comma in between (each operator and call may add a level), and
+    branches of an ``if``.
     """
     depth = _Depth()
     for token in _TOKEN.finditer(source):
@@ -46,12 +46,12 @@ def too_deep(source: bytes) -> int | None:
 
 
 class _Depth:
-    """How deep the tokens so far have led."""
+    """Tracks the nesting depth of a token stream."""
 
     def __init__(self) -> None:
-        self._chains = [0]  # for each open bracket the tokens in it, from the last comma on
-        self._sum = 0
-        self._most = _BRACKETS
+        self._chains = [0]  # per open bracket, the number of tokens since the last comma
+        self._total = 0
+        self._max_brackets = _BRACKETS
         self._branches: dict[int, int] = {}  # by indentation
         self._indent: int | None = 0
         self.is_over = False
@@ -71,18 +71,18 @@ class _Depth:
     def _count(self, kind: str, text: bytes) -> None:
         if self._indent is not None:
             self._begin(self._indent, text)
-        self._sum += 1
+        self._total += 1
         self._chains[-1] += 1
         if kind == "open":
             self._chains.append(0)
-        self.is_over |= len(self._chains) > self._most or self._sum > _CHAIN
+        self.is_over |= len(self._chains) > self._max_brackets or self._total > _CHAIN
         if kind == "string" and b"f" in text[:2].lower() and b"{" in text:
-            self.is_over |= too_deep(_holes(text)) is not None
+            self.is_over |= too_deep(_replacement_fields(text)) is not None
 
     def _begin(self, indent: int, word: bytes) -> None:
-        """The first word of a line: a pattern, or one more branch."""
+        """Process the first word of a line, which may start a pattern or a branch."""
         self._indent = None
-        self._most = _PATTERN_BRACKETS if word == b"case" else _BRACKETS
+        self._max_brackets = _PATTERN_BRACKETS if word == b"case" else _BRACKETS
         branch = word in (b"elif", b"else")
         self._branches = {
             at: count for at, count in self._branches.items() if at < indent or (at == indent and branch)
@@ -92,16 +92,16 @@ class _Depth:
         self.is_over |= sum(self._branches.values()) > _BRANCHES
 
     def _reset(self) -> None:
-        self._sum -= self._chains[-1]
+        self._total -= self._chains[-1]
         self._chains[-1] = 0
 
 
-def _holes(text: bytes) -> bytes:
-    """What an f-string has in braces; the words between count for nothing."""
+def _replacement_fields(text: bytes) -> bytes:
+    """Return the replacement fields of an f-string, without its text."""
     depth, kept = 0, []
     for part in re.split(rb"(\{\{|\}\}|[{}])", text):
         inside = depth > 0
-        if inside or len(part) == 1:  # a doubled one outside of braces is a plain one
+        if inside or len(part) == 1:  # outside a field, a doubled brace is literal
             depth = max(0, depth + part.count(b"{") - part.count(b"}"))
         kept.append(part if inside or depth else b",")
     return b"".join(kept)

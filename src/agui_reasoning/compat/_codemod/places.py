@@ -1,4 +1,4 @@
-"""Where an event is made: in which function, before which statement, under which conditions."""
+"""Locations of created events: the function, the statement and the conditions around them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guard:
-    """A condition above a place.
+    """A condition or loop around a place.
 
     Attributes:
         node: The branch, loop, handler or case.
-        tests: Its condition, split at ``and``, as source.
-        reads: The names, attributes and items that the condition reads, as source.
-        loop: It repeats; a place in it may follow one that is behind it.
-        inline: It is inside an expression.
+        tests: The source of its condition, split at ``and``.
+        reads: The source of the names, attributes and items that the condition reads.
+        loop: Whether it repeats, so that earlier places can run after later ones.
+        inline: Whether it is inside an expression.
     """
 
     node: cst.CSTNode
@@ -40,19 +40,19 @@ class Guard:
 
 @dataclass(slots=True, eq=False)
 class SitePlace:
-    """Where an event is made.
+    """The location of a created event.
 
     Attributes:
         line: Line and column.
         scope: The innermost function around it.
         guards: The conditions between scope and event, from the inside.
-        anchor: What an assignment goes before; ``None`` where it would not run in time.
-        top: The statement of the scope's own block that it is in.
-        fixed: It runs when the definition around it does: a class body, a default, a decorator.
-        compared: It is part of a comparison or an ``assert``.
-        iterable: It is what a comprehension goes over, where ``:=`` cannot stand.
-        rescue: The ``try`` statements in whose handlers or ``finally`` it is.
-        attempts: The ``try`` statements in whose body it is.
+        anchor: The statement to insert an assignment before; ``None`` if it would not run in time.
+        top: The top-level statement of the scope that contains it.
+        fixed: Whether it runs at definition time: in a class body, a default or a decorator.
+        compared: Whether it is part of a comparison or an ``assert``.
+        iterable: Whether it is the iterable of a comprehension, where ``:=`` is not allowed.
+        rescue: The ``try`` statements that contain it in a handler or ``finally``.
+        attempts: The ``try`` statements that contain it in their body.
     """
 
     line: tuple[int, int]
@@ -68,16 +68,16 @@ class SitePlace:
 
     @property
     def inline(self) -> bool:
-        """Whether it may run or not when its statement does."""
+        """Whether it may be skipped when its statement runs."""
         return self.anchor is None or any(guard.inline for guard in self.guards)
 
     def precedes(self, other: SitePlace) -> bool:
-        """Whether it has run whenever a later place does: it is under no condition that the other is not."""
+        """Return whether it has always run when a later place does: the other shares all its conditions."""
         return {guard.node for guard in self.guards} <= {guard.node for guard in other.guards}
 
 
 class Places:
-    """Locates nodes, and tells whether one place can come before another in the same call."""
+    """Locates nodes, and decides whether one place can run before another in the same call."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
@@ -86,7 +86,7 @@ class Places:
         self._sets = lru_cache(None)(self._find_sets)
 
     def locate(self, node: cst.CSTNode) -> SitePlace:
-        """Find out where a node is."""
+        """Return the location of a node."""
         place, found = SitePlace(self._facts.line(node), self._facts.module, node), False
         for parent, child in self._facts.up(node):
             if isinstance(parent, cst.FunctionDef | cst.Lambda) and child is parent.body:
@@ -102,9 +102,9 @@ class Places:
         return place
 
     def reaches(self, start: SitePlace, use: SitePlace) -> bool:
-        """Whether what a START leaves behind can be there when another place runs.
+        """Return whether the ID of a START can be available at another place.
 
-        In a loop a START can also come after it, if the place is skipped the first time.
+        In a loop, the START may also come later in the source if the place can be skipped the first time.
         """
         shared = {guard.node for guard in use.guards}
         loop = next((guard.node for guard in start.guards if guard.loop and guard.node in shared), None)
@@ -121,7 +121,7 @@ class Places:
         )
 
     def ends(self, start: SitePlace, end: SitePlace) -> bool:
-        """Whether an END can come after a START."""
+        """Return whether an END can run after a START."""
         if end.line > start.line:
             return self.reaches(start, end)
         around = {guard.node for guard in end.guards}
@@ -139,7 +139,7 @@ class Places:
             (place.attempts if child is parent.body else place.rescue).add(parent)
 
     def _anchor(self, parent: Anchor, child: cst.CSTNode) -> Anchor | None:
-        """A header runs once, before what it heads: not that of ``while`` and ``elif``."""
+        """Return the statement if its header runs exactly once and first, unlike ``while`` and ``elif``."""
         if isinstance(parent, cst.While) or isinstance(child, cst.MatchCase | cst.ExceptHandler):
             return None
         is_elif = isinstance(parent, cst.If) and isinstance(self._facts.parent(parent), cst.If)
@@ -179,7 +179,7 @@ class Places:
 
 
 def targets(block: cst.CSTNode, module: cst.Module) -> Iterator[str]:
-    """What is assigned to in a block, as source."""
+    """Yield the source of the assignment targets in a block."""
     for node in walk(block):
         if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.NamedExpr):
             target = node.target
@@ -188,7 +188,7 @@ def targets(block: cst.CSTNode, module: cst.Module) -> Iterator[str]:
 
 
 def covers(start: SitePlace, use: SitePlace) -> bool:
-    """Whether a place runs only after a START has: then a variable needs no value before it."""
+    """Return whether a place runs only after a START, so that the variable needs no initial value."""
     shared = {guard.node for guard in use.guards}
     return (
         start.line <= use.line
@@ -199,7 +199,7 @@ def covers(start: SitePlace, use: SitePlace) -> bool:
 
 
 def _is_conditional(place: SitePlace, loop: cst.CSTNode) -> bool:
-    """Whether there is a condition between a place and a loop around it."""
+    """Return whether there is a condition between a place and a surrounding loop."""
     return any(not guard.loop for guard in takewhile(lambda guard: guard.node is not loop, place.guards))
 
 

@@ -1,4 +1,4 @@
-"""The files of one call, and which of them pass on names of ``ag_ui.core``."""
+"""Resolves re-exports of ``ag_ui.core`` across the given files."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from libcst.helpers import get_full_name_for_node
 __all__ = ["CORE", "Project", "module_of"]
 
 CORE = re.compile(r"^ag_ui\.core(?:\.events)?(?:\.|$)")
-"""The module that had the events; longer names are what is in it."""
+"""Matches the module that defined the events, and names in it."""
 
 
 def module_of(node: cst.ImportFrom) -> str:
-    """The module of a ``from … import``, with its leading dots."""
+    """Return the module of a ``from … import``, with leading dots."""
     name = get_full_name_for_node(node.module) if node.module is not None else ""
     return "." * len(node.relative) + (name or "")
 
 
 class Project:
-    """What is imported from where, as far as the given files tell.
+    """The imports between the given files.
 
-    ``from .events import ThinkingStartEvent`` means the event only if ``events.py`` has it from
-    ``ag_ui.core``: other libraries use the same class names.
+    ``from .events import ThinkingStartEvent`` refers to the event only if ``events.py`` imports it from
+    ``ag_ui.core``, because other libraries use the same class names.
     """
 
     def __init__(self, modules: Mapping[str, cst.Module]) -> None:
-        """Read the imports of all files that could be parsed."""
+        """Read the imports of all parsed files."""
         self._names = {path: _parts(path) for path in modules}
         self._files: dict[tuple[str, ...], list[str]] = defaultdict(list)
         for path, parts in self._names.items():
@@ -40,7 +40,7 @@ class Project:
         self._read(modules)
 
     def core_name(self, qualified: str, path: str) -> str | None:
-        """The name inside ``ag_ui.core`` that a qualified name in a file stands for."""
+        """Resolve a qualified name in a file to a name in ``ag_ui.core``."""
         if found := CORE.match(qualified):
             return qualified[found.end() :] or None
         dots = len(qualified) - len(qualified.lstrip("."))
@@ -52,11 +52,11 @@ class Project:
         return None
 
     def knows(self, module: str, path: str) -> bool:
-        """Whether a module is one of the files."""
+        """Return whether a module is one of the files."""
         return self._file(module, path) is not None
 
     def _read(self, modules: Mapping[str, cst.Module]) -> None:
-        """Follow the names of ``ag_ui.core`` from file to file, each once."""
+        """Propagate the names of ``ag_ui.core`` from file to file."""
         users: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
         found: list[tuple[tuple[str, str], str]] = []
         for path, module in modules.items():
@@ -87,7 +87,7 @@ def _parts(path: str) -> tuple[str, ...]:
 
 
 def _imports(module: cst.Module) -> Iterator[tuple[str, str, str]]:
-    """The ``from … import`` of the module itself: module, name, local name."""
+    """Yield the module-level imports as module, name and local name."""
     for node in _top_level(module):
         if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar):
             for alias in node.names:

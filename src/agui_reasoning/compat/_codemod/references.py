@@ -1,4 +1,4 @@
-"""Renames classes and members where they are mentioned, and reports mentions that need a person."""
+"""Renames references to event classes and types, and reports references that need a decision."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _KNOWS_TYPES |= {"debug", "info", "warning", "error", "exception", "log"}
 
 
 def rename_references(session: Session, old: set[str], made: set[cst.CSTNode]) -> None:
-    """Rename what the names stand for.
+    """Rename references to event classes and types.
 
     Args:
         session: The file.
-        old: Old names that the file imports under these very names.
-        made: The nodes that make events.
+        old: The old names that the file imports without an alias.
+        made: The nodes that create events.
     """
     for node in session.facts.nodes:
         match node:
@@ -71,13 +71,13 @@ def _attribute(session: Session, node: cst.Attribute, made: set[cst.CSTNode]) ->
         _title_read(session, node)
 
 
-# -- mentions that need a person
+# -- references that need a decision
 
 
 def _class_use(session: Session, node: cst.BaseExpression) -> None:
     facts, parent = session.facts, session.facts.parent(node)
     if isinstance(parent, cst.Attribute) and parent.attr.value in _PARSERS:
-        session.find(node, "parsed_events", f"{parent.attr.value} reads events here.")
+        session.find(node, "parsed_events", f"{parent.attr.value} parses events here.")
     elif isinstance(parent, cst.Arg) and isinstance(call := facts.parent(parent), cst.Call):
         if _called(call) not in _KNOWS_CLASSES:
             session.find(node, "class_as_value", f"The class {session.code(node)} is passed on.")
@@ -93,12 +93,12 @@ def _type_use(session: Session, node: cst.BaseExpression, made: set[cst.CSTNode]
     if isinstance(parent, cst.Arg) and isinstance(call := facts.parent(parent), cst.Call):
         if call not in made and _called(call) not in _KNOWS_TYPES:
             session.find(
-                node, "made_elsewhere", f"{_called(call) or 'A call'} is given the type of an event."
+                node, "made_elsewhere", f"{_called(call) or 'A call'} receives the type of an event."
             )
     elif isinstance(parent, cst.Assign) and any(
         _is_type_slot(session, slot.target) for slot in parent.targets
     ):
-        session.find(node, "made_elsewhere", "The type of an event is set here.")
+        session.find(node, "made_elsewhere", "The type of an event is assigned here.")
 
 
 def _is_type_slot(session: Session, target: cst.CSTNode) -> bool:
@@ -111,7 +111,7 @@ def _called(call: cst.Call) -> str:
 
 
 def _title_read(session: Session, node: cst.Attribute) -> None:
-    """``event.title`` in a branch for the START, or after an assertion: the attribute is gone."""
+    """Report ``event.title`` in a branch for the START: the attribute no longer exists."""
     facts = session.facts
     parent = facts.parent(node)
     if isinstance(parent, cst.Call) and parent.func is node:
@@ -133,7 +133,7 @@ def _starts_span(session: Session, node: cst.CSTNode) -> bool:
 
 
 def _own_model(session: Session, node: cst.ClassDef) -> None:
-    """A class that declares one of the types itself."""
+    """Report a class that declares one of the types itself."""
     facts = session.facts
     kind = facts.own_kind(node)
     if kind is None:
@@ -144,7 +144,7 @@ def _own_model(session: Session, node: cst.ClassDef) -> None:
         session.find(node.name, "own_model", f"{node.name.value} declares {kind.old_type} itself.")
 
 
-# -- annotations that are strings
+# -- string annotations
 
 
 def _annotation(session: Session, node: cst.SimpleString, old: set[str]) -> None:
@@ -186,13 +186,13 @@ def _in_all(session: Session, node: cst.SimpleString) -> bool:
 
 
 def _pattern(session: Session, node: cst.MatchClass) -> None:
-    """``case ThinkingStartEvent(title=t)``: there is no title to match any more."""
+    """Report ``case ThinkingStartEvent(title=t)``: there is no title to match anymore."""
     title = next((item for item in node.kwds if item.key.value == "title"), None)
     if title is not None and _starts_span(session, node.cls):
-        session.find(title, "title_read", "The pattern asks for a title, so it matches nothing now.")
+        session.find(title, "title_read", "The pattern requires a title and can no longer match.")
 
 
-# -- what a rename makes equal
+# -- keys that become equal
 
 
 def _kind(session: Session, node: cst.CSTNode) -> EventNames | None:
@@ -212,10 +212,10 @@ def _repeated_keys(session: Session, node: cst.Dict | cst.Match) -> None:
     if not any(kinds):
         return
     codes = [session.code(key) for key in keys]
-    there = set(codes)
+    present = set(codes)
     for key, code, kind in zip(keys, codes, kinds, strict=True):
-        if kind is not None and _new_code(code, kind) in there - {code}:
-            message = f"{kind.new_type} is handled here and elsewhere in the same place."
+        if kind is not None and _new_code(code, kind) in present - {code}:
+            message = f"{kind.new_type} is handled more than once here."
             session.find(key, "duplicate_handler", message)
 
 

@@ -1,4 +1,4 @@
-"""What the rewriter says: findings, and one migration per file."""
+"""The result types of a migration, and the advice for each finding code."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Literal, TypeAlias
 __all__ = ["ADVICE", "Migration", "MigrationFinding", "Severity"]
 
 Severity: TypeAlias = Literal["error", "decide", "note"]
-"""``error``: the file could not be read. ``decide``: a person has to. ``note``: done, and worth knowing."""
+"""``error``: the file could not be read. ``decide``: needs a manual decision. ``note``: for information."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class MigrationFinding:
-    """Something a person should see.
+    """A place in a file that needs attention.
 
     Attributes:
-        path: The file, as it was named.
-        line: From 1, in the file as it was before.
-        column: From 1.
-        code: Stable identifier, for example ``"ids_cross_functions"``.
+        path: The path of the file, as given.
+        line: The line in the original file, from 1.
+        column: The column, from 1.
+        code: A stable identifier, for example ``"ids_cross_functions"``.
         severity: ``error``, ``decide`` or ``note``.
-        message: What is there.
-        advice: What to do about it.
+        message: A description of the place.
+        advice: The recommended action.
     """
 
     path: str
@@ -36,14 +36,14 @@ class MigrationFinding:
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """What becomes of one file.
+    """The migration of one file.
 
     Attributes:
-        path: The file, as it was named.
-        before: Its bytes.
-        after: Its bytes when it is rewritten: the same object where nothing changes.
-        changes: How many places are rewritten.
-        findings: What to see, in order of lines.
+        path: The path of the file, as given.
+        before: The original bytes.
+        after: The rewritten bytes; the same object if nothing changes.
+        changes: The number of rewritten places.
+        findings: The findings, sorted by line.
     """
 
     path: str
@@ -54,60 +54,63 @@ class Migration:
 
     @property
     def changed(self) -> bool:
-        """Whether the file becomes another."""
+        """Whether the content changes."""
         return self.after != self.before
 
 
 _BY_HAND = (
-    "The file is left as it is. Pass the ids on by hand; or let the server run with ag-ui-protocol 0.x and "
-    "put `agui-reasoning proxy` in front of it. Where events are dicts, ThinkingUpgradeMiddleware does."
+    "The file was not changed. Pass the IDs on by hand; or keep the server on ag-ui-protocol 0.x and run "
+    "`agui-reasoning proxy` in front of it. If events are dicts, use ThinkingUpgradeMiddleware."
 )
 ADVICE: dict[str, tuple[Severity, str]] = {
-    "does_not_parse": ("error", "Correct the file, or leave it out; the others are done."),
+    "does_not_parse": ("error", "Fix or exclude the file. Other files were migrated."),
     "not_lossless": (
         "decide",
-        "Rewrite this file by hand; the documentation has a table of what became of what.",
+        "Rewrite this file by hand; see the tables in the documentation.",
     ),
-    "not_rewritten": ("decide", "Rewrite this file by hand, and report it, please; the others are done."),
-    "too_deep": ("decide", "Rewrite this file by hand, or break up its longest chain first."),
+    "not_rewritten": (
+        "decide",
+        "Rewrite this file by hand, and please report a bug. Other files were migrated.",
+    ),
+    "too_deep": ("decide", "Rewrite this file by hand, or split its deepest expression first."),
     "ids_cross_functions": ("decide", _BY_HAND),
     "mixed_ids": (
         "decide",
-        "The file is left as it is. Give the START and all that belongs to it one id, or none of them.",
+        "The file was not changed. Give the START and its other events the same ID, or no ID at all.",
     ),
     "compared_event": (
         "decide",
-        "The file is left as it is. Ids are random: compare the types and the texts, not whole events.",
+        "The file was not changed. IDs are random: compare types and texts instead of whole events.",
     ),
     "positional_argument": (
         "decide",
-        "The file is left as it is. The classes take their members by name only: correct the call first.",
+        "The file was not changed. The classes accept keyword arguments only: fix the call first.",
     ),
-    "name_taken": ("decide", "The file is left as it is. Rename what has the name of an event now."),
+    "name_taken": ("decide", "The file was not changed. Rename the conflicting definition first."),
     "shared_id": (
         "decide",
-        "Give the reasoning message an id of its own, or a client puts both into one message.",
+        "Give the reasoning message its own ID, or clients will merge the two messages.",
     ),
-    "title_dropped": ("note", "Keep it with --keep-title, or send it as a step if people should see it."),
+    "title_dropped": ("note", "Pass --keep-title to keep it, or emit a step to show it to users."),
     "title_read": ("decide", "Remove it: REASONING_START has no title."),
     "string_left": (
         "decide",
-        "If it names the type of an event, write the new name and add what the event needs.",
+        "If it is the type of an event, use the new name and add the members the event needs.",
     ),
-    "string_mentioned": ("note", "Change the words if they are about the events."),
+    "string_mentioned": ("note", "Update the text if it refers to the events."),
     "made_elsewhere": (
         "decide",
-        "If this makes an event, give it messageId (and role='reasoning' on REASONING_MESSAGE_START).",
+        "If this creates an event, add messageId (and role='reasoning' on REASONING_MESSAGE_START).",
     ),
-    "class_as_value": ("decide", "Whoever calls it must pass message_id now."),
-    "parsed_events": ("decide", "Recorded THINKING_* events must be upgraded before they can be read."),
-    "own_model": ("decide", "Use the class of ag_ui.core, or give this one a messageId."),
-    "star_import": ("note", "The names were taken to be those of ag_ui.core."),
+    "class_as_value": ("decide", "Callers must now pass message_id."),
+    "parsed_events": ("decide", "Upgrade recorded THINKING_* events before parsing them."),
+    "own_model": ("decide", "Use the class in ag_ui.core, or add messageId to this one."),
+    "star_import": ("note", "The event names were assumed to come from ag_ui.core."),
     "foreign_name": (
         "note",
-        "If that module passes on what ag_ui.core has, migrate it together with this file.",
+        "If that module re-exports ag_ui.core, migrate it together with this file.",
     ),
-    "duplicate_handler": ("decide", "Keep one of the two: only one of them is used now."),
-    "spread": ("note", "What is unpacked must not hold an id, or the call fails."),
+    "duplicate_handler": ("decide", "Keep one of the two: only one of them is used."),
+    "spread": ("note", "The unpacked mapping must not contain an ID, or the call fails."),
 }
-"""What each code weighs, and what to do about it."""
+"""The severity and advice for each code."""

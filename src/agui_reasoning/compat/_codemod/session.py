@@ -1,4 +1,4 @@
-"""What the steps of one file's rewrite share: its facts, its edits, its findings."""
+"""State shared by the steps that rewrite one file."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["Session"]
 
 @dataclass(slots=True)
 class Session:
-    """One file.
+    """The rewrite of one file.
 
     Attributes:
-        facts: What its names mean.
-        keep_title: Keep titles as metadata.
-        edits: What will be changed.
-        findings: What a person should see.
-        imports_uuid4: The name under which ``uuid4`` is to be imported; empty where no id is made.
+        facts: The facts about the module.
+        keep_title: Whether to keep titles as metadata.
+        edits: The edits to apply.
+        findings: The findings to report.
+        imports_uuid4: The local name to import ``uuid4`` under; empty if no ID is created.
     """
 
     facts: Facts
@@ -32,11 +32,11 @@ class Session:
     imports_uuid4: str = ""
 
     def find(self, node: cst.CSTNode, code: str, message: str) -> None:
-        """Report something about a node."""
+        """Add a finding for a node."""
         severity, advice = ADVICE[code]
         line, column = self.facts.line(node)
         self.findings.append(MigrationFinding(self.facts.path, line, column, code, severity, message, advice))
 
     def code(self, node: cst.CSTNode) -> str:
-        """A node's source."""
+        """Return the source of a node."""
         return self.facts.module.code_for_node(node)

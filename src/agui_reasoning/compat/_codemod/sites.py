@@ -1,4 +1,4 @@
-"""Finds where events are made, and gives them what they need: ids, a role; and takes the title."""
+"""Finds the places that create events, adds IDs and roles, and removes titles."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _IDS = ("message_id", "messageId")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Site:
-    """A call or a dict display that makes one of the events.
+    """A call or dict display that creates an event.
 
     Attributes:
-        node: It.
-        kind: Which event.
-        style: A model, whose arguments have Python's names; a call whose arguments are those on the wire; or
-            a dict display.
+        node: The call or dict display.
+        kind: The event.
+        style: ``model`` for calls with Python names as arguments, ``wire`` for calls with wire names,
+            ``dict`` for dict displays.
     """
 
     node: cst.Call | cst.Dict
@@ -42,7 +42,7 @@ class Site:
     style: Style
 
     def members(self) -> Iterator[tuple[int, str, cst.BaseExpression]]:
-        """Position, name and value of what is passed by name."""
+        """Yield position, name and value of the named arguments or items."""
         if isinstance(self.node, cst.Call):
             for index, arg in enumerate(self.node.args):
                 if arg.keyword is not None:
@@ -54,17 +54,17 @@ class Site:
                 yield index, key, element.value
 
     def value(self, *names: str) -> cst.BaseExpression | None:
-        """What is passed under one of some names."""
+        """Return the value of the first member with one of the names."""
         return next((value for _, name, value in self.members() if name in names), None)
 
     @property
     def explicit(self) -> cst.BaseExpression | None:
-        """The id that it has already: 0.x ignored it."""
+        """The ID that the code already passes; 0.x ignored it."""
         return self.value(*_IDS)
 
 
 def find_sites(session: Session) -> list[Site] | None:
-    """All places of a module where one of the events is made; ``None`` if a call of one cannot be right."""
+    """Find all places that create events; ``None`` if one of the calls is invalid."""
     facts, found = session.facts, []
     for node in facts.nodes:
         site = _call(facts, node) if isinstance(node, cst.Call) else _dict(facts, node)
@@ -72,7 +72,7 @@ def find_sites(session: Session) -> list[Site] | None:
             continue
         found.append(site)
         if isinstance(node, cst.Call) and _is_positional(facts, node):
-            message = f"{site.kind.new_class} is given a member by its place."
+            message = f"{site.kind.new_class} is called with a positional argument."
             session.find(node, "positional_argument", message)
             return None
     return found
@@ -111,25 +111,25 @@ def _dict(facts: Facts, node: cst.CSTNode) -> Site | None:
 
 
 def complete(session: Session, site: Site, identifier: str | None) -> None:
-    """Give an event what it needs now.
+    """Add the members that an event now requires.
 
     Args:
         session: The file.
         site: The event.
-        identifier: Source of its id, ``None`` where the one that it has stays.
+        identifier: The source of its ID; ``None`` to keep the existing one.
     """
     add = _adder(session, site)
     if site.kind.family == "message" and site.kind.step == "start":
         _set_role(session, site, add)
     if identifier is not None:
         add(_ID_NAMES[site.style], identifier)
-    _take_title(session, site, add)
+    _remove_title(session, site, add)
     if identifier is not None and _unpacks(site):
-        session.find(site.node, "spread", f"{site.kind.new_class} is made of what is unpacked here.")
+        session.find(site.node, "spread", f"{site.kind.new_class} is created by unpacking a mapping.")
 
 
 def _adder(session: Session, site: Site) -> Callable[[str, str], None]:
-    """What adds a member: behind the type and the id, where they are given, else in front."""
+    """Return a function that adds a member after the type and ID, or first if neither is given."""
     index = max((at + 1 for at, name, _ in site.members() if name in ("type", *_IDS)), default=0)
     if isinstance(site.node, cst.Dict):
         quote = _quote(site)
@@ -140,7 +140,7 @@ def _adder(session: Session, site: Site) -> Callable[[str, str], None]:
 
 
 def _quote(site: Site) -> str:
-    """The quotation mark that is used at a place."""
+    """Return the quotation mark used by the surrounding code."""
     if isinstance(site.node, cst.Dict):
         for element in site.node.elements:
             key = element.key if isinstance(element, cst.DictElement) else None
@@ -162,12 +162,12 @@ def _set_role(session: Session, site: Site, add: Callable[[str, str], None]) -> 
         session.edits.add(given, lambda node: cst.SimpleString(role))
 
 
-def _take_title(session: Session, site: Site, add: Callable[[str, str], None]) -> None:
+def _remove_title(session: Session, site: Site, add: Callable[[str, str], None]) -> None:
     title = site.value("title")
     if title is None or site.kind.family != "span" or site.kind.step != "start":
         return
     if session.keep_title and site.value("metadata") is None and session.code(title) != "None":
-        # Where `ThinkingUpgrader` keeps it, too.
+        # The same place as `ThinkingUpgrader` uses.
         quote = _quote(site)
         key, member = f"{quote}{HINT_KEY}{quote}", f"{quote}title{quote}"
         add("metadata", f"{{{key}: {{{member}: {session.code(title)}}}}}")

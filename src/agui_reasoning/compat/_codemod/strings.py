@@ -1,4 +1,4 @@
-"""Strings that name a type: rewritten where it is certain that they do, listed where it is not."""
+"""Rewrites strings that certainly are event types, and reports the others."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _COLLECTIONS = (cst.Tuple, cst.List, cst.Set)
 
 
 def rewrite_strings(session: Session, made: set[cst.CSTNode]) -> None:
-    """Rewrite or list every string that names a type.
+    """Rewrite or report every string that contains an event type.
 
     Args:
         session: The file.
-        made: The nodes that make events.
+        made: The nodes that create events.
     """
     constants = _constants_of_types(session.facts)
     for node in session.facts.nodes:
@@ -50,20 +50,18 @@ def _string(
         )
         _report_maker(session, node, made)
     else:
-        session.find(
-            node, "string_left", f"It is not certain that {session.code(node)} is the type of an event."
-        )
+        session.find(node, "string_left", f"{session.code(node)} may be the type of an event.")
 
 
 def _list(session: Session, node: cst.CSTNode, text: str) -> None:
     name = TYPE_NAME.search(text)
-    shown = name[0] if name else text
-    if text == shown:
-        session.find(node, "string_left", f"{shown!r} is how the types began.")
+    found = name[0] if name else text
+    if text == found:
+        session.find(node, "string_left", f"{found!r} is the prefix of the old types.")
     elif _QUOTED.search(text):
-        session.find(node, "string_left", f"A string holds {shown}, as an event in JSON would.")
+        session.find(node, "string_left", f"A string contains {found}, possibly in an event as JSON.")
     else:
-        session.find(node, "string_mentioned", f"A string mentions {shown}.")
+        session.find(node, "string_mentioned", f"A string mentions {found}.")
 
 
 def _is_prefix(facts: Facts, node: cst.SimpleString, text: str) -> bool:
@@ -83,7 +81,7 @@ def _is_docstring(facts: Facts, node: cst.SimpleString) -> bool:
     return isinstance(parent, cst.Expr)
 
 
-# -- where it is certain
+# -- certain cases
 
 
 def _is_certain(facts: Facts, node: cst.SimpleString, constants: set[cst.CSTNode]) -> bool:
@@ -109,7 +107,7 @@ def _is_certain(facts: Facts, node: cst.SimpleString, constants: set[cst.CSTNode
 
 
 def _in_collection(facts: Facts, element: cst.Element, constants: set[cst.CSTNode]) -> bool:
-    """In a display that is compared with a type, here or under its name; a call may be around it."""
+    """Return whether the element's collection is compared with a type, directly or through a name."""
     values = [facts.parent(element)]
     arg = facts.parent(values[0])
     if isinstance(arg, cst.Arg):
@@ -129,7 +127,7 @@ def _is_type_argument(facts: Facts, arg: cst.Arg) -> bool:
 
 
 def _is_slot(facts: Facts, target: cst.CSTNode) -> bool:
-    """``event["type"] = …`` and ``event.type = …``, or ``type = …`` in a class for an event."""
+    """Match ``event["type"] = …``, ``event.type = …``, and ``type = …`` in an event class."""
     if isinstance(target, cst.Name):
         return target.value == "type" and _declares_event(facts, target)
     return isinstance(target, cst.Attribute | cst.Subscript) and facts.is_type(target)
@@ -151,7 +149,7 @@ def _compares_type(facts: Facts, parent: cst.CSTNode, value: cst.CSTNode) -> boo
 
 
 def _in_subscript(facts: Facts, node: cst.CSTNode) -> bool:
-    """``EventType["…"]``, and ``Literal["…"]`` as the type of an event."""
+    """Match ``EventType["…"]``, and ``Literal["…"]`` as the type of an event."""
     subscript = facts.above(node, cst.Subscript)
     if subscript is None:
         return False
@@ -177,7 +175,7 @@ def _matches_type(facts: Facts, pattern: cst.CSTNode) -> bool:
 
 
 def _constants_of_types(facts: Facts) -> set[cst.CSTNode]:
-    """Displays that are given a name under which the type of an event is looked up or compared."""
+    """Return the named collections that event types are looked up in or compared with."""
     used = {name.value for name in facts.of_type(cst.Name) if _looks_up_type(facts, name)}
     found: set[cst.CSTNode] = set()
     for node in facts.of_type(cst.Assign):
@@ -209,11 +207,11 @@ def _looks_up_type(facts: Facts, name: cst.Name) -> bool:
 
 
 def _report_maker(session: Session, node: cst.SimpleString, made: set[cst.CSTNode]) -> None:
-    """A type that is set, or given to a call that is not known: what it makes needs an id."""
+    """Report a type that is assigned or passed to an unknown call: the event created there needs an ID."""
     facts, parent = session.facts, session.facts.parent(node)
     if isinstance(parent, cst.Assign) and not any(
         isinstance(slot.target, cst.Name) for slot in parent.targets
     ):
-        session.find(node, "made_elsewhere", "The type of an event is set here.")
+        session.find(node, "made_elsewhere", "The type of an event is assigned here.")
     elif isinstance(parent, cst.Arg) and parent.keyword is not None and facts.parent(parent) not in made:
-        session.find(node, "made_elsewhere", "A call is given the type of an event.")
+        session.find(node, "made_elsewhere", "A call receives the type of an event.")
