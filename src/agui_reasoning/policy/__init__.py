@@ -77,14 +77,16 @@ class EchoFlag(_Row):
         value: What to send.
         reason: What it is good for.
         extra_body: The vendor's SDK has no such argument.
-        when: Only for requests that leave nothing on the server, or that carry ``reasoning_details``.
+        when: ``"stateless"``: only for requests that leave nothing on the server.
+        beside: Only for requests with a message that has this field.
     """
 
     name: str
     value: Any
     reason: str
     extra_body: bool = False
-    when: Literal["always", "stateless", "details"] = "always"
+    when: Literal["always", "stateless"] = "always"
+    beside: str | None = None
 
 
 class EchoRule(_Row):

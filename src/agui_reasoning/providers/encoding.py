@@ -157,13 +157,11 @@ class EchoReport:
         verdicts: Name and verdict of each unit, by its key; the last one holds.
         missed: Keys of units whose absence the provider minds.
         notes: Sentences for the caller about what could not be sent and is no reasoning.
-        marks: What the body holds that flags ask for.
     """
 
     verdicts: dict[tuple[int, int], tuple[str, Verdict]] = field(default_factory=dict)
     missed: set[tuple[int, int]] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
-    marks: set[str] = field(default_factory=set)
 
     def echo(self, unit: EchoUnit) -> None:
         """It is in the body."""

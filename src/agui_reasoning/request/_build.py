@@ -20,7 +20,7 @@ from agui_reasoning.errors import (
     ReasoningLostWarning,
 )
 from agui_reasoning.parts import NativePart, Opaque, Origin, ReasoningPart, RedactedRepr, Turn
-from agui_reasoning.policy import NO_RULE, EchoFlag, EchoRule
+from agui_reasoning.policy import NO_RULE, EchoFlag
 from agui_reasoning.providers import provider_api, provider_apis
 from agui_reasoning.providers.api import ProviderAPI
 from agui_reasoning.providers.echo import rule_for
@@ -167,7 +167,7 @@ def build_request(
     _note_lost_blocks(conversation, ledger)
     body |= {} if previous_response_id is None else {"previous_response_id": previous_response_id}
     body |= {} if store is None else {"store": store}
-    flags = _flags(rule, how)
+    flags = _flags(how, body)
     if apply_flags:
         _apply(body, flags)
     if target.provider is None:
@@ -263,9 +263,14 @@ def _note_lost_blocks(conversation: Iterable[ResponseStep | PlainMessage], ledge
         )
 
 
-def _flags(rule: EchoRule, how: EncodingOptions) -> tuple[EchoFlag, ...]:
-    wanted = {"always"} | how.ledger.marks | ({"stateless"} if how.stateless else set())
-    return tuple(flag for flag in rule.flags if flag.when in wanted)
+def _flags(how: EncodingOptions, body: Mapping[str, Any]) -> tuple[EchoFlag, ...]:
+    """The flags of the rule that this body asks for."""
+    fields = {field for message in body.get("messages", ()) for field in message}
+    return tuple(
+        flag
+        for flag in how.rule.flags
+        if (flag.when == "always" or how.stateless) and (flag.beside is None or flag.beside in fields)
+    )
 
 
 def _apply(body: dict[str, Any], flags: Iterable[EchoFlag]) -> None:

@@ -226,7 +226,6 @@ def _write_details(draft: _Draft, name: str) -> None:
         entries += kept
     if entries or empty:
         draft.fields[DETAILS] = entries
-        draft.how.ledger.marks.add("details")
 
 
 def _entries(unit: EchoUnit) -> list[JSONObject]:
