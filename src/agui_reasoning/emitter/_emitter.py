@@ -111,7 +111,8 @@ class BaseEmitter:
             values=self._values,
             used_call_ids=used_call_ids,
         )
-        self._nested: list[BaseEmitter] = []
+        self._nested_ids: set[str] = set()
+        """The messages and calls of nested emitters, which decided already what is shown of them."""
         self._summarizes = visibility == "summary"
         self._summaries = Summaries(summarize, self.warn)
         self._stages = tuple(stages)
@@ -124,7 +125,7 @@ class BaseEmitter:
     def nest(self, emitter: BaseEmitter, subagent: str) -> None:
         """Let another emitter speak for a subagent: its values say so, and its events pass as they are."""
         emitter._values.subagent = subagent
-        self._nested.append(emitter)
+        emitter._writer.listeners = (self._nested_ids, *self._writer.listeners)
 
     @property
     def usage(self) -> tuple[UsageDelta, ...]:
@@ -212,8 +213,8 @@ class BaseEmitter:
                 "A MESSAGES_SNAPSHOT after streamed reasoning: some front ends show the reasoning twice, "
                 "others drop it. Send snapshots at the start of a run."
             )
-        seen = self._disclosure.full or self._is_nested(event)
-        passed = [event] if seen else veiled(event, self._audience)
+        is_decided = self._disclosure.full or not self._nested_ids.isdisjoint(_ids_of(event))
+        passed = [event] if is_decided else veiled(event, self._audience)
         if not passed and not self._told_of_raw:
             self._told_of_raw = True
             self.warn(f"With visibility {self._disclosure.visibility!r} {event.type.value} is not passed on.")
@@ -225,14 +226,6 @@ class BaseEmitter:
 
     def _is_known(self, message: Message) -> bool:
         return self._known.get(message.id) == message
-
-    def _is_nested(self, event: Any) -> bool:
-        """Whether an event is of an emitter that decided already what is shown."""
-        return any(nested._wrote(event) for nested in self._nested)
-
-    def _wrote(self, event: Any) -> bool:
-        names = (getattr(event, name, None) for name in ("message_id", "tool_call_id", "entity_id"))
-        return any(name in self._writer.ids for name in names) or self._is_nested(event)
 
     def _deltas(self, part: Part) -> Iterable[Delta]:
         self._parts += 1
@@ -285,6 +278,11 @@ def _event(item: Any) -> Event:
             event_type=item.type.value,
         )
     return cast("Event", item)
+
+
+def _ids_of(event: Any) -> list[Any]:
+    """What an event is about: messages, calls, entities of values."""
+    return [getattr(event, name, None) for name in ("message_id", "tool_call_id", "entity_id")]
 
 
 def _wanted(item: Any) -> str:

@@ -87,9 +87,9 @@ class Writer:
         self._is_past = False
         """Text or a call came since it was opened."""
         self._used_call_ids = set(used_call_ids)
+        self.listeners: tuple[set[str], ...] = ()
+        """Get the ids of the messages and calls that are written."""
         self._wire_ids: dict[str, str] = {}
-        self.ids: set[str] = set()
-        """The ids of the messages and calls that were written."""
         self.concealed: set[str | None] = set()
         """The ids of calls whose arguments and results are not shown."""
         self._unanswered: dict[str, tuple[CallUnit, ResponseBuffer]] = {}
@@ -133,6 +133,10 @@ class Writer:
             if not unit.server and unit.status == "complete"
         ]
 
+    def _note_id(self, entity_id: str) -> None:
+        for ids in self.listeners:
+            ids.add(entity_id)
+
     def _flush(self) -> list[Event | SummaryDue]:
         out, self._out = self._out, []
         return out
@@ -171,7 +175,7 @@ class Writer:
             opening.append(make.span_start(self._span, self._now()))
         self._leaving, self._reasoned = False, True
         message_id, now = self._new_id(), self._now()
-        self.ids.add(message_id)
+        self._note_id(message_id)
         return message_id, [
             *opening,
             make.reasoning_message_start(message_id, self._hint(None), now),
@@ -233,7 +237,7 @@ class Writer:
     def _open_message(self, unit: ReasoningUnit) -> ReasoningMessage:
         span_id, now = self._enter_span(), self._now()
         message = ReasoningMessage(self._new_id(), span_id, now)
-        self.ids.add(message.id)
+        self._note_id(message.id)
         self._open.add(message)
         self._state.reasoning.append(message)
         self._out.append(make.reasoning_message_start(message.id, self._hint(unit.seq), now))
@@ -338,7 +342,7 @@ class Writer:
         self._fresh_assistant()
         message = self._message
         message.open = message.used = True
-        self.ids.add(message.id)
+        self._note_id(message.id)
         self._state.attributor.text()
         self._out.append(make.text_start(message.id, self._hint(unit.seq), self._now()))
         return message
@@ -390,7 +394,7 @@ class Writer:
         return EmittedCall(wire_id, unit, parent, owns, after, conceals=not self._disclosure.full)
 
     def _start_call(self, call: EmittedCall) -> None:
-        self.ids.add(call.id)
+        self._note_id(call.id)
         self._note_concealed(call)
         metadata = self._hint(call.unit.seq, **self._owned(call))
         name = call.unit.name or NAMELESS
