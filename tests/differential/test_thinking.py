@@ -75,7 +75,7 @@ def official() -> Iterator[Callable[[list[Json]], Json]]:
 
         yield ask
         stdin.close()
-        process.wait(10)
+        process.wait(120)
 
 
 def numbered(value: Any) -> Any:

@@ -29,7 +29,7 @@ ENDING = [example for example in EXAMPLES if "uvicorn.run" not in example.read_t
 BIN = Path(sys.executable).parent
 COMMAND = "agui-reasoning "
 NEEDS_A_SHELL = re.compile(r"[|&;<>()$`*?#~\n]")
-SECONDS = 60
+SECONDS = 120
 
 
 def modules() -> list[str]:

@@ -47,7 +47,7 @@ ENDPOINTS = {
     "fastapi_agent.py": Endpoint("anthropic-weather", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", ""),
     "starlette_agent.py": Endpoint("openai-weather", "OPENAI_API_KEY", "OPENAI_BASE_URL", "/v1"),
 }
-SECONDS = 30
+SECONDS = 120
 RUNNING = re.compile(r"Uvicorn running on (http://\S+)")
 endpoints = pytest.mark.parametrize("name", ENDPOINTS)
 

@@ -294,7 +294,7 @@ def test_a_reader_that_leaves_ends_it_quietly(tmp_path):
         running.stdin.write(lines(payloads("anthropic-weather")).encode())
         running.stdin.close()
         assert running.stderr.read() == b""
-        assert running.wait(30) == 0
+        assert running.wait(120) == 0
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a device that is always full")

@@ -21,7 +21,7 @@ from tests.unit.gateway.test_guard import send
 from tests.unit.gateway.test_http import answer
 
 SERVE = [sys.executable, "-W", "error", "-m", "agui_reasoning.cli", "serve"]
-SECONDS = 30
+SECONDS = 120
 NAMES = ", ".join(scripted.names())
 
 

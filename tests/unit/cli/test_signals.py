@@ -10,7 +10,7 @@ import pytest
 from agui_reasoning.cli._rewrite import Rewrite
 from tests.unit.cli.command import environment
 
-SECONDS = 60
+SECONDS = 120
 OLD = b'{"type": "THINKING_START"}\n{"type": "THINKING_END"}\n'
 
 

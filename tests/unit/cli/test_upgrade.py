@@ -19,7 +19,7 @@ from tests.unit.gateway.http_client import call
 from tests.unit.gateway.test_proxy import TYPES, agent
 from tests.unit.shells.test_thinking_middleware import body_of
 
-SECONDS = 60
+SECONDS = 120
 OLD = [STARTED, *phase(*old("Hm", "\u2028")), FINISHED]
 SPAN = [
     ev("REASONING_START", messageId="s"),

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from agui_reasoning.wire import read_events
 
-TIMEOUT = 60
+TIMEOUT = 120
 INPUT = {
     "threadId": "t1",
     "runId": "r1",

@@ -45,7 +45,7 @@ ANSWER = [
     {"type": "TEXT_MESSAGE_END", "messageId": "m1"},
 ]
 SECRET = "the-body-of-the-error"
-SECONDS = 60
+SECONDS = 120
 
 
 def sse(events: list[dict[str, Any]]) -> bytes:
