@@ -9,7 +9,9 @@ import pytest
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import VendorTraits
 from agui_reasoning.providers import provider_apis
-from agui_reasoning.providers.vendors import model_habits, vendor_traits, vendors
+from agui_reasoning.providers.echo import rules
+from agui_reasoning.providers.vendors import model_habits, rows, vendor_traits, vendors
+from tests.support.recordings import FOLDER, load
 
 APIS = [api.id for api in provider_apis()]
 CHAT = VendorTraits(
@@ -67,3 +69,22 @@ def test_every_row_names_evidence_and_when_it_was_checked(api: str) -> None:
 def test_a_provider_has_one_row(api: str) -> None:
     named = [name for row in vendors(api) for name in row.provider]
     assert sorted(set(named)) == sorted(named)
+
+
+@pytest.mark.parametrize("api", [api for api in APIS if api != "litellm"])
+def test_a_rule_stands_beneath_the_row_of_its_vendor(api: str) -> None:
+    """LiteLLM's providers are upstreams, and have their rows elsewhere."""
+    assert list(rows(api, "rule")) == []
+    assert vendors(api)
+    assert {rule.provider for rule in rules() if rule.api == api} <= {row.provider for row in vendors(api)}
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_row_is_called_recorded_if_there_are_recordings(api: str) -> None:
+    recorded = {load(file)["provider"] for file in (FOLDER / api).glob("*.json")}
+    if not recorded:
+        pytest.skip(f"no recordings of {api} at {FOLDER}; set AGUI_REASONING_SHARED")
+    named = {name: row.source for row in vendors(api) for name in row.provider}
+    assert {
+        name: source for name, source in named.items() if (source == "recorded") != (name in recorded)
+    } == {}

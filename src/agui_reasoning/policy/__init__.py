@@ -1,6 +1,6 @@
 """The models of the vendor rows: how vendors send reasoning, and what they do about it when it comes back.
 
-The rows stand in each API's folder in ``providers``, as ``echo.toml``, with the evidence for each and its
+The rows stand in each API's folder in ``providers``, as ``vendors.toml``, with the evidence for each and its
 date. `agui_reasoning.providers.vendors` reads them, `agui_reasoning.providers.echo` looks up the rules.
 
 A response of nothing but reasoning is never sent, whoever asks: no column is needed for that.

@@ -19,7 +19,7 @@ from agui_reasoning.providers.registry import provider_api, provider_apis, vendo
 
 __all__ = ["known_providers", "model_habits", "rows", "rule_rows", "vendor_traits", "vendors"]
 
-_FILE = "echo.toml"
+_FILE = "vendors.toml"
 
 
 @cache
@@ -33,7 +33,11 @@ def rows(api: str, name: str) -> Iterator[dict[str, Any]]:
 
 
 def rule_rows(api: str) -> Iterator[dict[str, Any]]:
-    """The echo rules of an API, in order of precedence: those of a vendor stand beneath it."""
+    """The echo rules of an API, in order of precedence.
+
+    Those of a vendor stand beneath its row. Those that stand alone come after them: the providers of a
+    gateway are upstreams, whose rows are in the files of other APIs.
+    """
     for vendor in _table(api).get("vendor", ()):
         for rule in vendor.get("rule", ()):
             yield _frozen({"provider": vendor["provider"], **rule})

@@ -14,7 +14,6 @@ from agui_reasoning.providers import decode_response, decoder
 from agui_reasoning.providers.vendors import vendors
 from agui_reasoning.request import build_request, restore
 from tests.recordings.test_round_trip import history, told
-from tests.support.recordings import FOLDER, load
 from tests.support.vendor_shapes import ARGUMENTS, CALL_ID, CHAT, RESPONSES, Shape, chat_chunk, chat_whole
 
 SHAPES = [pytest.param(shape, id=f"{shape.api}-{shape.provider}-{shape.name}") for shape in CHAT + RESPONSES]
@@ -116,15 +115,6 @@ def test_every_vendor_has_a_shape_for_every_field_of_its_row(api: str) -> None:
     assert {name: sorted(fields) for name, fields in shown.items()} == {
         name: sorted(fields) for name, fields in rows.items()
     }
-
-
-@pytest.mark.parametrize("api", APIS)
-@pytest.mark.skipif(not FOLDER.exists(), reason=f"no recordings at {FOLDER}")
-def test_a_row_is_called_recorded_if_there_are_recordings(api: str) -> None:
-    recorded = {load(file)["provider"] for file in (FOLDER / api).glob("*.json")}
-    named = {name: row.source for row in vendors(api) for name in row.provider}
-    assert {name for name, source in named.items() if source == "recorded"} <= recorded
-    assert {name for name in recorded if named.get(name) == "documented"} == set()
 
 
 def test_perplexitys_thoughts_stay_with_the_client() -> None:
