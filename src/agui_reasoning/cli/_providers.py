@@ -34,7 +34,8 @@ def providers(
     if api is not None:
         provider_api(api)  # raises if unknown
     found = list(_matching(provider, api, model))
-    if not found:
+    # A row for any provider does not make the name a known one.
+    if all(provider is not None and rule.provider == ("*",) for rule in found):
         raise _unknown(provider, api)
     if as_json:
         print(json.dumps([rule.model_dump(mode="json") for rule in found], indent=2))
