@@ -72,8 +72,8 @@ def test_the_codes_of_the_page_are_those_of_the_rewriter_with_their_weight() -> 
 @pytest.mark.parametrize(
     ("heading", "old", "new"),
     [
-        ("Python", lambda kind: kind.old_class, lambda kind: kind.new_class),
-        ("TypeScript and JavaScript", lambda kind: kind.old_type, lambda kind: kind.new_type),
+        ("Migrate Python", lambda kind: kind.old_class, lambda kind: kind.new_class),
+        ("Migrate TypeScript and JavaScript", lambda kind: kind.old_type, lambda kind: kind.new_type),
     ],
 )
 def test_the_tables_have_every_event(
