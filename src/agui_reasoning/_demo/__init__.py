@@ -1,1 +1,1 @@
-"""The demo: a scripted provider, a front end, and the screen that shows both."""
+"""The demo: a scripted provider, a front end, and a terminal display of both."""

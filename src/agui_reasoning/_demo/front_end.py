@@ -1,4 +1,4 @@
-"""The demo's front end: the package's own client on one thread, and a plain reader of event streams."""
+"""The demo's front end: the package's own client on one thread, and a minimal HTTP client."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ _READ_BYTES: Final = 65536
 
 
 class FrontEnd:
-    """A client on one thread. It knows no provider: what it was sent it keeps, and sends back.
+    """A client on one thread. It is independent of the provider: it stores messages and sends them back.
 
     Attributes:
-        conversation: What it holds.
-        runs: The events of each run, as they were delivered.
+        conversation: The client's conversation.
+        runs: The events of each run, as delivered.
     """
 
     def __init__(self, url: str, thread_id: str, tools: Sequence[Mapping[str, Any]] = ()) -> None:
-        """Prepare; nothing is sent yet.
+        """Create the front end without sending anything.
 
         Args:
-            url: The endpoint.
-            thread_id: The thread.
-            tools: What runs in the front end.
+            url: The URL of the endpoint.
+            thread_id: The thread ID.
+            tools: The tools that run in the front end.
         """
-        # Short ids that are the same each time, so that people can follow them.
+        # Short, deterministic IDs are easier to follow.
         self.conversation = Conversation(thread_id, new_id=map("ui-{}".format, count(1)).__next__)
         self.runs: list[list[Event]] = []
         self._url = url
         self._tools = tools
 
     async def run(self, content: str | None = None) -> None:
-        """Start a run with everything that is held, perhaps with words of the user, and read it to its end.
+        """Start a run with the conversation and an optional user message, and read it to the end.
 
         Raises:
             MissingExtraError: The extra ``client`` is not installed.
-            RunFailedError: The run ended in RUN_ERROR.
-            TransportError: The endpoint refused, or is not there.
+            RunFailedError: The run ended with RUN_ERROR.
+            TransportError: The endpoint is unreachable or rejected the request.
         """
         from agui_reasoning.client import AgentClient
 
@@ -59,14 +59,14 @@ class FrontEnd:
         self.runs.append(events)
         async with AgentClient(self._url, timeout=_TIMEOUT_S) as client:
             async for event in client.run(self.conversation, content, tools=self._tools):
-                events.append(event)  # noqa: PERF401, one by one: a run may fail after some
+                events.append(event)  # noqa: PERF401, one by one because a run may fail midway
 
 
 def post(url: str, run_input: JSONObject) -> Iterator[JSONObject]:
-    """Send a run input, and give the events of the answer as they come.
+    """Send a run input and yield the events of the response as they arrive.
 
     Raises:
-        TransportError: The endpoint refused (``http_status``).
+        TransportError: The endpoint returned an error status (``http_status``).
     """
     parts = urlsplit(url)
     headers = {"content-type": "application/json", "accept": MEDIA_TYPE}
@@ -77,7 +77,7 @@ def post(url: str, run_input: JSONObject) -> Iterator[JSONObject]:
                 raise TransportError(
                     f"The endpoint answered with HTTP status {response.status}.",
                     code="http_status",
-                    hint="Check its URL, and that it speaks AG-UI.",
+                    hint="Check the URL, and that it is an AG-UI endpoint.",
                     status_code=response.status,
                 )
             reader = SSEDecoder()

@@ -1,4 +1,4 @@
-"""JSON for people: short values on one line, long strings cut, and some values marked."""
+"""Human-readable JSON: short values on one line, long strings shortened, selected values marked."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Line:
     """A line of JSON.
 
     Attributes:
-        text: What it shows; a string that was cut has an ellipsis in it.
-        size: How long a string is that was cut, such as ``"296 bytes"``.
-        path: The JSON pointer of the value, when it is one of those to be marked.
+        text: The text; shortened strings contain an ellipsis.
+        size: The full size of a shortened string, such as ``"296 bytes"``.
+        path: The JSON pointer of the value if it is marked, else empty.
     """
 
     text: str
@@ -31,13 +31,13 @@ class Line:
 
 
 def marked_lines(value: Any, width: int, marked: Collection[str] = (), *, mark: int = 0) -> list[Line]:
-    """Write a JSON value as lines.
+    """Format a JSON value as lines.
 
     Args:
         value: The value.
-        width: What fits on a line.
-        marked: JSON pointers of the values that get a line of their own.
-        mark: What a mark takes of such a line.
+        width: The maximum width of a line.
+        marked: JSON pointers of the values to mark; each gets its own line.
+        mark: The width to reserve for the mark.
 
     Examples:
         >>> for line in marked_lines({"a": [1, 2], "b": "x" * 50, "c": {"d": "y"}}, 40, ["/c/d"]):
@@ -55,7 +55,7 @@ def marked_lines(value: Any, width: int, marked: Collection[str] = (), *, mark: 
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
-    """Each value is told its indent, what stands before it, its JSON pointer, and what ends its line."""
+    """Writes values recursively; ``key`` precedes a value on its line, ``end`` follows it."""
 
     width: int
     marked: frozenset[str]
@@ -88,12 +88,12 @@ class _Writer:
 
 
 def _cut(value: str, before: str, end: str, room: int, path: str) -> Line:
-    """Words are cut at their end, what has none in its middle, so that both of its ends can be compared."""
+    """Shorten prose at its end, and other strings in the middle so that both ends can be compared."""
     size = f"{len(value.encode(errors='replace'))} bytes"
     if " " in value:
         left = room - len(f'{before}""{_ELLIPSIS}{end}  {size}')
         shown = f"{value[: max(_HEAD, left)].rstrip()}{_ELLIPSIS}"
-        while len(_dump(shown)) - 3 > max(_HEAD, left):  # escapes take more than one character
+        while len(_dump(shown)) - 3 > max(_HEAD, left):  # escape sequences are longer than one character
             shown = f"{shown[:-2]}{_ELLIPSIS}"
     else:
         shown = f"{value[:_HEAD]}{_ELLIPSIS}{value[-_TAIL:]}"

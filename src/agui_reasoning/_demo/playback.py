@@ -1,7 +1,7 @@
-"""Plays a script through a gateway and back, and judges what reached the provider in the end.
+"""Plays a script through a gateway and back, and checks the last request that reaches the provider.
 
-Three programs talk over HTTP on this machine: a front end, the gateway, and a provider that plays the script
-and remembers what it is asked. `play` gives everything that happened; showing it is `screen`'s job.
+Three local programs communicate over HTTP: a front end, the gateway, and a provider that plays the script and
+records its requests. `play` returns everything that happened; `screen` displays it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["TOOL_RESULT", "Check", "Playback", "compare", "play"]
 TOOL_RESULT: Final = (
     '{"place": "Bergen", "from": "14:00", "temperature_c": 9, "rain_mm": 4.2, "gusts_ms": 14}'
 )
-"""What the tool of the scripts answers."""
+"""The result of the scripts' tool."""
 
 _TOOL: Final[JSONObject] = {
     "name": "get_forecast",
@@ -48,14 +48,14 @@ _NOT_PARAMETERS: Final = frozenset({"model", "stream", "tools"})
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One artefact that the provider gave out, looked for in the last request that reached it.
+    """The check of one artifact from the provider against the last request.
 
     Attributes:
-        kind: What it is; see `agui_reasoning._scripted._transcript`.
+        kind: The kind of artifact; see `agui_reasoning._scripted._transcript`.
         bytes: Its length in UTF-8.
         fingerprint: The first 8 hexadecimal digits of its SHA-256.
-        path: Where the request has it, as a JSON pointer; ``None`` when it is not there.
-        unchanged: What came back is what was given out, byte for byte and in the same order.
+        path: Its JSON pointer in the request; ``None`` if it is missing.
+        unchanged: Whether it came back byte for byte and in the same order.
     """
 
     kind: str
@@ -67,18 +67,18 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Playback:
-    """One conversation of two turns: a question, a tool call and an answer; then another question.
+    """A conversation of two turns: a question, a tool call and an answer; then a second question.
 
     Attributes:
-        name: The script.
-        api: Its API id.
+        name: The name of the script.
+        api: Its API ID.
         provider: Its provider.
         model: Its model.
-        said: What the front end says before each run: the user's words, or what its tool answers.
-        runs: The events of each run, as they were delivered to the front end.
-        requests: What reached the provider, in order.
-        checks: What the provider gave out before the last request, looked for in it.
-        failure: What the user was told when a run failed.
+        said: The front end's input before each run: the user's message, or the tool result.
+        runs: The events of each run, as delivered to the front end.
+        requests: The requests that reached the provider, in order.
+        checks: One check per artifact the provider sent before the last request.
+        failure: The error message shown to the user if a run failed.
     """
 
     name: str
@@ -98,12 +98,12 @@ class Playback:
 
     @property
     def ok(self) -> bool:
-        """Every run succeeded, and everything that was given out came back unchanged."""
+        """Whether every run succeeded and every artifact came back unchanged."""
         return self.failure is None and all(check.unchanged for check in self.checks)
 
 
 def play(name: str) -> Playback:
-    """Play a script and those that follow it, with a provider and a gateway of their own on this machine.
+    """Play a script and its follow-ups with a local provider and gateway.
 
     Raises:
         MissingExtraError: The extra ``server`` or ``client`` is not installed.
@@ -127,7 +127,7 @@ def play(name: str) -> Playback:
         said=said,
         runs=tuple(map(tuple, front_end.runs)),
         requests=tuple(requests),
-        checks=tuple(_judge(exchanges, requests)),
+        checks=tuple(_checks(exchanges, requests)),
         failure=failure,
     )
 
@@ -138,15 +138,15 @@ def _gateway(name: str, first: Exchange, on_request: Callable[[JSONObject], None
 
     with local_server(provider_app(name, on_request=on_request)) as provider:
         api = provider_api(first["api"])
-        ours = _NOT_PARAMETERS | api.conversation_fields
+        excluded = _NOT_PARAMETERS | api.conversation_fields
         upstream = HTTPUpstream(
             first["api"],
             base_url=provider + cast("HTTPEndpoint", api.http).base,
             provider=first["provider"],
             model=first["model"],
-            parameters={field: value for field, value in first["request"].items() if field not in ours},
+            parameters={field: value for field, value in first["request"].items() if field not in excluded},
         )
-        # Short ids that are the same each time, so that people can follow them.
+        # Short, deterministic IDs are easier to follow.
         with local_server(create_app(upstream, new_id=map("id-{}".format, count(1)).__next__)) as url:
             yield f"{url}/agent"
 
@@ -160,11 +160,11 @@ async def _converse(front_end: FrontEnd, said: Sequence[str]) -> None:
     await front_end.run(follow_up)
 
 
-# -- what came back
+# -- checks
 
 
-def _judge(exchanges: Sequence[Exchange], requests: Sequence[JSONObject]) -> Iterator[Check]:
-    """Hold the last request against the answers that were given before it."""
+def _checks(exchanges: Sequence[Exchange], requests: Sequence[JSONObject]) -> Iterator[Check]:
+    """Compare the last request with the responses before it."""
     if not requests:
         return
     answered = exchanges[: len(requests) - 1]
@@ -173,17 +173,19 @@ def _judge(exchanges: Sequence[Exchange], requests: Sequence[JSONObject]) -> Ite
 
 
 def compare(given: Iterable[Entry], returned: Iterable[Entry]) -> Iterator[Check]:
-    """Look for each artefact that was given out, in order; what nobody gave out is a failure too."""
-    left = _artefacts(returned)
-    searched = 0
-    for entry in _artefacts(given):
-        places = (place for place in range(searched, len(left)) if _same(left[place], entry))
-        if (place := next(places, None)) is None:
+    """Search for each artifact in order; unexpected artifacts count as failures too."""
+    remaining = _artifacts(returned)
+    start = 0
+    for entry in _artifacts(given):
+        positions = (
+            position for position in range(start, len(remaining)) if _same(remaining[position], entry)
+        )
+        if (position := next(positions, None)) is None:
             yield _check(entry, None, unchanged=False)
         else:
-            searched = place
-            yield _check(entry, left.pop(place).path, unchanged=True)
-    for entry in left:
+            start = position
+            yield _check(entry, remaining.pop(position).path, unchanged=True)
+    for entry in remaining:
         yield _check(entry, entry.path, unchanged=False)
 
 
@@ -191,7 +193,7 @@ def _same(one: Entry, other: Entry) -> bool:
     return (one.kind, one.value) == (other.kind, other.value)
 
 
-def _artefacts(entries: Iterable[Entry]) -> list[Entry]:
+def _artifacts(entries: Iterable[Entry]) -> list[Entry]:
     return [entry for entry in entries if entry.kind in ARTEFACTS and entry.value]
 
 

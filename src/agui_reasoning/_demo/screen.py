@@ -1,6 +1,6 @@
-"""Shows playbacks on a terminal: what a user sees, the events behind it, and what reached the provider.
+"""Displays playbacks on a terminal: the conversation, its events, and the request to the provider.
 
-What is shown of a conversation is read from the AG-UI events, as a front end would read it.
+The conversation is derived from the AG-UI events, as in a front end.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ __all__ = ["Row", "Screen", "ScreenBlock", "blocks", "conversation", "rows", "sh
 
 _WIDEST = 100
 _INDENT = 11
-"""Where a block's text begins, behind its label."""
+"""The column where the text of a block starts, after its label."""
 
 
-# -- what a user sees
+# -- the conversation
 
 
 @dataclass(slots=True)
 class ScreenBlock:
-    """Something a user sees grow: a kind, and the pieces it came in."""
+    """A streamed block of the conversation: its kind, and its pieces."""
 
     kind: str
     pieces: list[str] = field(default_factory=list)
@@ -50,32 +50,32 @@ _DELTAS = frozenset({"REASONING_MESSAGE_CONTENT", "TEXT_MESSAGE_CONTENT", "TOOL_
 
 
 def blocks(events: Iterable[Any]) -> list[ScreenBlock]:
-    """What a user sees of a run, in order; nothing in the demo is interleaved."""
-    seen: list[ScreenBlock] = []
+    """Return the blocks of a run in order; the demo has no interleaved messages."""
+    found: list[ScreenBlock] = []
     for event in events:
         kind = event.type.value
         if kind in _STARTS:
             label, pieces = _STARTS[kind]
-            seen.append(ScreenBlock(label, pieces(event)))
+            found.append(ScreenBlock(label, pieces(event)))
         elif kind in _DELTAS:
-            seen[-1].pieces.append(event.delta)
-    return seen
+            found[-1].pieces.append(event.delta)
+    return found
 
 
 def conversation(playback: Playback) -> list[ScreenBlock]:
-    """What a user sees of a conversation: before each run, what the front end says."""
-    seen: list[ScreenBlock] = []
+    """Return the blocks of a conversation, including the front end's input before each run."""
+    found: list[ScreenBlock] = []
     for (kind, words), run in zip(playback.said, playback.runs, strict=False):
-        seen += [ScreenBlock(kind, [words]), *blocks(run)]
-    return seen
+        found += [ScreenBlock(kind, [words]), *blocks(run)]
+    return found
 
 
-# -- the events behind it
+# -- the events
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the list of events: one event, or all adjacent deltas of one message."""
+    """A row of the event list: one event, or adjacent deltas of one message."""
 
     type: str
     id: str
@@ -84,10 +84,10 @@ class Row:
 
 
 def rows(events: Iterable[Event]) -> list[Row]:
-    """The events as lines, indented by what they are inside of."""
+    """Return the events as rows, indented by nesting."""
     marked_lines: list[Row] = []
     depth = 0
-    for group in _joined(events):
+    for group in _grouped(events):
         kind = group[0].type.value
         depth -= kind.endswith(("_END", "_FINISHED"))
         marked_lines.append(Row(kind, short(_entity(group[0])), _ABOUT.get(kind, _nothing)(group), depth))
@@ -95,10 +95,10 @@ def rows(events: Iterable[Event]) -> list[Row]:
     return marked_lines
 
 
-def _joined(events: Iterable[Event]) -> Iterator[list[Any]]:
+def _grouped(events: Iterable[Event]) -> Iterator[list[Any]]:
     group: list[Any] = []
     for event in events:
-        if group and not (event.type.value in _DELTAS and _alike(group[-1], event)):
+        if group and not (event.type.value in _DELTAS and _same_message(group[-1], event)):
             yield group
             group = []
         group.append(event)
@@ -106,7 +106,7 @@ def _joined(events: Iterable[Event]) -> Iterator[list[Any]]:
         yield group
 
 
-def _alike(before: Event, event: Event) -> bool:
+def _same_message(before: Event, event: Event) -> bool:
     return before.type == event.type and _entity(before) == _entity(event)
 
 
@@ -116,7 +116,7 @@ def _entity(event: Any) -> str:
 
 
 def short(identifier: str) -> str:
-    """An id with its middle left out, so that ids that begin alike stay apart."""
+    """Shorten an ID in the middle, so that IDs with the same prefix stay distinct."""
     return identifier if len(identifier) <= 11 else f"{identifier[:6]}…{identifier[-4:]}"
 
 
@@ -145,7 +145,7 @@ _ABOUT: dict[str, Callable[[Sequence[Any]], str]] = {
 }
 
 
-# -- how it looks
+# -- formatting
 
 _TYPE_COLOURS = {"RUN": "blue", "REASONING": "magenta", "TEXT": "green", "TOOL": "yellow"}
 _BLOCK_STYLES = {
@@ -163,21 +163,21 @@ _NO_TEXT = "(no text: the provider sent this thinking as an opaque value only)"
 
 
 class Screen:
-    """Writes to a console; streams only where it is a terminal."""
+    """Writes to a console, streaming only on terminals."""
 
     def __init__(self, console: Console, pause: Callable[[], None]) -> None:
-        """Prepare.
+        """Create a screen.
 
         Args:
-            console: Where to write.
-            pause: Called after each piece that streams in.
+            console: The console to write to.
+            pause: Called after each streamed piece.
         """
         self._console = console
         self._pause = pause
         self._streams = console.is_terminal and not console.is_dumb_terminal
 
     def intro(self) -> None:
-        """Say what this is."""
+        """Print the introduction."""
         self._line(("agui-reasoning", "bold magenta"), ("  two turns, three providers, one protocol", "bold"))
         self._line(("front end ⇄ gateway ⇄ scripted provider, on this machine: no key, no network.", "dim"))
 
@@ -185,8 +185,8 @@ class Screen:
         """Show one conversation.
 
         Args:
-            playback: What happened.
-            list_events: Show each event, and not only how many there were.
+            playback: The conversation.
+            list_events: List the events instead of only counting them.
         """
         self._title(playback)
         for block in conversation(playback):
@@ -199,7 +199,7 @@ class Screen:
         self._show_request(playback)
 
     def outro(self, playbacks: Sequence[Playback]) -> None:
-        """Say how it went."""
+        """Print the summary."""
         checks = [check for playback in playbacks for check in playback.checks]
         good = sum(check.unchanged for check in checks)
         fine = all(playback.ok for playback in playbacks)
@@ -259,7 +259,7 @@ class Screen:
             self._line((f"  {kind:<32}", colour), (f"{row.id:<13}", ""), (row.what, "dim"))
 
     def _show_request(self, playback: Playback) -> None:
-        """The last request, with a verdict behind each artefact, and what is not in it."""
+        """Print the last request with a verdict for each artifact, and the missing artifacts."""
         if not playback.requests:
             return
         self._line()
@@ -290,7 +290,7 @@ class Screen:
             return text
         verdict, style = (_UNCHANGED, "bold green") if check.unchanged else (_CHANGED, "bold red")
         gap = self._console.width - text.cell_len - len(verdict)
-        # On a narrow terminal it goes below.
+        # On a narrow terminal the verdict goes on the next line.
         text.append(" " * gap if gap > 1 else f"\n{' ' * (self._console.width - len(verdict))}")
         return text.append(verdict, style)
 
@@ -300,7 +300,7 @@ def _returned(good: int, of: int) -> str:
 
 
 def stdout_console() -> Console:
-    """The console of standard output: plain where it is not a terminal or where NO_COLOR is set."""
+    """Return a console for standard output, plain unless it is a terminal and NO_COLOR is unset."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     plain = False if os.environ.get("NO_COLOR") else None

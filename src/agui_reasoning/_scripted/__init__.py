@@ -1,9 +1,9 @@
-"""Provider streams of our own invention, for demos and tests that need no key and no network.
+"""Invented provider streams for demos and tests without an API key or network access.
 
 Each file has the shape of a recorded exchange: ``id``, ``provider``, ``api``, ``model``, ``stream``,
-``request`` and ``events``, a list of ``{"event"?, "data"}``. They come in threes: ``name`` thinks and calls a
-tool; ``name-2`` takes the result, thinks and answers; ``name-3`` thinks about another question and answers.
-Nothing in them was ever said by a model, and the opaque values are base64 that decodes to "agui-reasoning
+``request`` and ``events``, a list of ``{"event"?, "data"}``. They come in threes: ``name`` reasons and calls
+a tool; ``name-2`` takes the result, reasons and answers; ``name-3`` reasons about a second question and
+answers. No content comes from a model, and the opaque values are base64 that decodes to "agui-reasoning
 demo …".
 """
 
@@ -24,13 +24,13 @@ _SUFFIX = ".json"
 
 
 def names() -> tuple[str, ...]:
-    """The names of the scripts, sorted."""
+    """Return the names of the scripts, sorted."""
     return tuple(sorted(_packages()))
 
 
 @cache
 def _packages() -> dict[str, str]:
-    """The package of each script, by name."""
+    """Map each script name to its package."""
     return {
         entry.name.removesuffix(_SUFFIX): api.package
         for api in provider_apis()
@@ -44,7 +44,7 @@ def load(name: str) -> dict[str, Any]:
     """Read a script.
 
     Raises:
-        ConfigurationError: There is no script of that name (``unknown_script``).
+        ConfigurationError: The script is unknown (``unknown_script``).
 
     Examples:
         >>> load("anthropic-weather")["api"]
@@ -53,7 +53,7 @@ def load(name: str) -> dict[str, Any]:
     package = _packages().get(name)
     if package is None:
         raise ConfigurationError(
-            f"There is no script {name!r}.",
+            f"Unknown script {name!r}.",
             code="unknown_script",
             hint=f"Use one of: {', '.join(names())}.",
         )

@@ -1,6 +1,6 @@
-"""The shape of a recorded exchange, which scripts and recordings share.
+"""The format of recorded exchanges, shared by scripts and recordings.
 
-An exchange is a JSON object with ``api``, perhaps ``provider`` and ``model``, and what the provider sent:
+An exchange is a JSON object with ``api``, optional ``provider`` and ``model``, and the provider's response:
 ``events``, a list of ``{"event"?, "data"}``, or ``response``, a whole one.
 """
 
@@ -17,31 +17,31 @@ Exchange: TypeAlias = Mapping[str, Any]
 
 
 def check_exchange(value: Any) -> Exchange:
-    """Return the value if it is an exchange that tells its API.
+    """Return the value if it is an exchange that names its API.
 
     Raises:
-        DecodeError: It is none (``bad_recording``).
+        DecodeError: The value is not an exchange (``bad_recording``).
     """
     if not isinstance(value, Mapping) or not isinstance(value.get("api"), str):
-        raise _bad_recording("The recording is no object with an API.", "")
+        raise _bad_recording('The recording is not an object with "api".', "")
     if isinstance(value.get("events"), list):
         for _ in payloads(value):
             pass
     elif "response" not in value:
-        raise _bad_recording("The recording holds neither events nor a response.", "")
+        raise _bad_recording('The recording has neither "events" nor "response".', "")
     return value
 
 
 def is_whole(exchange: Exchange) -> bool:
-    """Whether the provider answered in one piece."""
+    """Return whether the exchange holds a whole response instead of a stream."""
     return not isinstance(exchange.get("events"), list)
 
 
 def payloads(exchange: Exchange) -> Iterator[Any]:
-    """The payloads of a streamed exchange, in order.
+    """Yield the payloads of a streamed exchange in order.
 
     Raises:
-        DecodeError: An event has no data (``bad_recording``); those before it have been given.
+        DecodeError: An event has no data (``bad_recording``); raised after yielding those before it.
     """
     for number, event in enumerate(exchange["events"]):
         if not isinstance(event, Mapping) or "data" not in event:

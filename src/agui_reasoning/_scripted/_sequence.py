@@ -1,4 +1,4 @@
-"""Which exchange of a script answers what: a question, the result of a tool, the question after an answer."""
+"""Selects the exchange of a script that answers a conversation."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _FOLLOWERS = ("-2", "-3")
 
 
 def sequence(exchange: str | Mapping[str, Any]) -> tuple[Exchange, ...]:
-    """The exchanges that a name or a recording stands for, in the order of a conversation.
+    """Return the exchanges of a script or a recording, in conversation order.
 
     Args:
-        exchange: The name of a script, which brings those that follow it, or a recording, which stands alone.
+        exchange: The name of a script, which includes its follow-ups, or a single recording.
 
     Raises:
-        ConfigurationError: There is no script of that name (``unknown_script``).
-        DecodeError: It is no recording (``bad_recording``).
+        ConfigurationError: The script is unknown (``unknown_script``).
+        DecodeError: The recording is malformed (``bad_recording``).
 
     Examples:
         >>> [exchange["id"] for exchange in sequence("chat-weather")]
@@ -37,22 +37,22 @@ def sequence(exchange: str | Mapping[str, Any]) -> tuple[Exchange, ...]:
 
 
 def choose(exchanges: Sequence[Exchange], speakers: Iterable[Speaker]) -> Exchange:
-    """The exchange that answers a conversation.
+    """Select the exchange that answers a conversation.
 
-    The second answers the result of a tool, the third a question after an answer, the first everything else;
-    it also stands in for what is not there.
+    The second one answers a tool result, the third one a question after an answer, and the first one
+    everything else. The first one also replaces missing exchanges.
 
     Args:
-        exchanges: What there is, as `sequence` gives it.
-        speakers: Who spoke, in order.
+        exchanges: The exchanges, as returned by `sequence`.
+        speakers: The speakers of the conversation, in order.
     """
-    place = _place(list(speakers))
-    return exchanges[place] if place < len(exchanges) else exchanges[0]
+    position = _position(list(speakers))
+    return exchanges[position] if position < len(exchanges) else exchanges[0]
 
 
-def _place(spoke: list[Speaker]) -> int:
-    if spoke[-1:] == ["tool"]:
+def _position(speakers: list[Speaker]) -> int:
+    if speakers[-1:] == ["tool"]:
         return 1
-    # An assistant that greets has not answered anything yet.
-    first_question = spoke.index("user") if "user" in spoke else len(spoke)
-    return 2 if spoke[-1:] == ["user"] and "model" in spoke[first_question:] else 0
+    # A greeting by the assistant is not an answer.
+    first_question = speakers.index("user") if "user" in speakers else len(speakers)
+    return 2 if speakers[-1:] == ["user"] and "model" in speakers[first_question:] else 0

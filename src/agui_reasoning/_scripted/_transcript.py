@@ -1,4 +1,4 @@
-"""Who said what in the requests and answers of an exchange's API, read by the reader in its folder."""
+"""Reads requests and responses as transcripts, using the reader in the API's folder."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["read_answer", "read_request"]
 
 
 def read_request(api: str, body: Mapping[str, Any]) -> list[Entry]:
-    """List the entries of a request, in order; what cannot be read is left out.
+    """List the entries of a request in order, skipping what cannot be read.
 
     Args:
-        api: The API id; its descriptor has a ``transcript``.
+        api: The API ID; its descriptor must have a ``transcript``.
         body: The request.
 
     Examples:
@@ -33,7 +33,7 @@ def read_request(api: str, body: Mapping[str, Any]) -> list[Entry]:
 
 
 def read_answer(exchange: Exchange) -> list[Entry]:
-    """List what the provider said in an exchange, as the entries of a request that holds nothing else."""
+    """List the entries of the provider's response, as they would appear in a request."""
     transcript = provider_api(exchange["api"]).load_transcript()
     if is_whole(exchange):
         repeated = transcript.whole(next(_objects([exchange["response"]]), {}))

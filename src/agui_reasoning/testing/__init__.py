@@ -1,7 +1,7 @@
-"""For the tests of whoever makes AG-UI streams: assertions, real front ends, and Hypothesis strategies.
+"""Test utilities for AG-UI producers: assertions, models of real front ends, and Hypothesis strategies.
 
-The assertions need nothing but this package and work in any test runner. The strategies are in
-`agui_reasoning.testing.strategies` and need Hypothesis (extra ``testing``).
+The assertions have no dependencies and work in any test runner. The strategies in
+`agui_reasoning.testing.strategies` require Hypothesis (extra ``testing``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["FRONT_ENDS", "assert_round_trip", "assert_valid", "assistant_ui", "c
 
 
 def __getattr__(name: str) -> Any:
-    """Import the strategies when they are asked for: only they need Hypothesis."""
+    """Import the strategies lazily, because they require Hypothesis."""
     if name == "strategies":
         return import_module("agui_reasoning.testing.strategies")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,7 @@
-"""Assertions about the events of any producer: that they are valid, and that nothing in them is lost.
+"""Assertions that the events of a producer are valid and survive a round trip.
 
-They raise `AssertionError`, so that any test runner reports them; what they say names events, messages and
-reasons, never text and never a value.
+They raise `AssertionError`, so any test runner reports them. Messages name events, messages and reasons, but
+never contain text or values.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ Events: TypeAlias = Iterable[Event | BaseModel | Mapping[str, Any]]
 
 
 def assert_valid(events: Events, *, lints: bool = True) -> None:
-    """Assert that a stream keeps the protocol, and that real clients lose nothing of it.
+    """Assert that a stream is valid and that real clients lose nothing of it.
 
     Args:
-        events: The whole stream, in order, as models or as their JSON.
-        lints: Also refuse what is valid and gets lost in some client; without, only violations count.
+        events: The whole stream, in order, as models or JSON.
+        lints: Also reject valid constructs that some clients mishandle.
 
     Raises:
-        AssertionError: It lists each finding: its event, code, what is wrong and what to do.
-        LocalProtocolError: Something in the stream is no event at all (``not_an_event``).
+        AssertionError: The stream has findings; the message lists each with event, code and remedy.
+        LocalProtocolError: An item is not an event (``not_an_event``).
 
     Examples:
         >>> run = {"threadId": "t", "runId": "r"}
@@ -61,43 +61,45 @@ def assert_round_trip(
     keys: KeyRing | None = None,
     tenant: str = "",
 ) -> None:
-    """Assert that everything a model needs back comes back from the client, and goes into the next request.
+    """Assert that reasoning comes back from the client and is included in the next request.
 
-    The events are reduced on top of the input's messages. What the client holds then goes through what real
-    front ends do to a history, is restored, and becomes the next request. Every reasoning unit of the stream
-    must come back whole, in order and byte for byte, and must be in the request if the echo policy says so;
-    values on calls and on text count too, and subagents are conversations of their own.
+    The events are applied to the input's messages. The resulting history is changed the way real front ends
+    change it, restored, and turned into the next request. Every reasoning unit of the stream must come back
+    complete, in order and byte for byte, and must be in the request if the echo policy requires it. Values on
+    calls and on text count too, and subagents are separate conversations.
 
     Args:
-        run_input: What the run was started with.
-        events: What it emitted, from first to last, as models or as their JSON.
+        run_input: The input of the run.
+        events: All events of the run, in order, as models or JSON.
         api: The API of the next request.
-        provider: Who gets it.
-        model: The model that gets it.
+        provider: The provider of the next request.
+        model: The model of the next request.
         keys: The key ring that the run encrypted with.
-        tenant: The tenant that it encrypted for.
+        tenant: The tenant that the run encrypted for.
 
     Raises:
-        AssertionError: It names each message that is lost, the front end and the reason. Also when the
-            stream breaks the protocol, is cut, or holds no reasoning that could be tested, and when no row
-            of the echo policy is about the provider and its name is nearly that of another.
+        AssertionError: A message is lost; the error names it, the front end and the reason. Also raised if
+            the stream is invalid, truncated or without testable reasoning, and if the provider seems to be
+            misspelled.
         RemoteProtocolError: The run input is malformed (``bad_input``).
-        LocalProtocolError: Something in the stream is no event at all (``not_an_event``).
-        ConfigurationError: The stream holds encrypted values, and there are no keys (``keys_missing``).
+        LocalProtocolError: An item is not an event (``not_an_event``).
+        ConfigurationError: The stream has encrypted values, but no keys are given (``keys_missing``).
     """
     __tracebackhide__ = True
-    _raise("Nothing would be sent back:", _misspelt(Origin(provider, api, model)))
+    _raise("Nothing would be sent back:", _misspelled(Origin(provider, api, model)))
     client = Client(run_input, events, keys=keys, tenant=tenant)
     lanes = [Lane(client, name, api=api, provider=provider, model=model) for name in client.lanes]
     faults = [fault for lane in lanes for fault in lane.faults()]
     _raise("Not everything comes back:", faults)
     if not any(lane.units for lane in lanes):
-        cut = [f"message {name!r} was cut: it is shown and never sent back" for name in client.thoughts]
-        _raise("Nothing was tested:", cut or ["the stream holds no reasoning"])
+        cut = [
+            f"message {name!r} is incomplete: it is shown, but never sent back" for name in client.thoughts
+        ]
+        _raise("Nothing was tested:", cut or ["the stream has no reasoning"])
 
 
-def _misspelt(target: Origin) -> list[str]:
-    """A provider that no row is about may be one of the user's own, or a slip."""
+def _misspelled(target: Origin) -> list[str]:
+    """Report a provider that is not in the echo policy and resembles one that is."""
     known = {name for rule in rules() if rule.api == target.api for name in rule.provider}
     if target.provider is None or matches_any(known, [target.provider.lower()]):
         return []

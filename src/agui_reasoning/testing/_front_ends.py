@@ -1,7 +1,7 @@
-"""What real front ends do to a history before they send it back.
+"""Models of how real front ends change a history before sending it back.
 
-Observed in browsers with CopilotKit 1.74, assistant-ui 0.15 and TanStack AI 0.27: what each keeps, moves,
-folds and drops. They are functions of a message list, so that a test needs no browser.
+Observed in browsers with CopilotKit 1.74, assistant-ui 0.15 and TanStack AI 0.27: which messages and members
+each one keeps, moves, merges and drops. They are functions on message lists, so tests need no browser.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ MessagesInput: TypeAlias = Iterable[BaseModel | Mapping[str, Any]]
 
 
 def copilotkit(messages: MessagesInput) -> Messages:
-    """CopilotKit returns everything as it came, in the client's order: results behind their call."""
+    """Return messages as CopilotKit does: unchanged, with results after their calls."""
     return _client_order(_plain(messages))
 
 
 def assistant_ui(messages: MessagesInput) -> Messages:
-    """assistant-ui: reasoning first, tool-only answers folded, metadata and values on calls and text gone.
+    """Return messages as assistant-ui does.
 
-    What subagents thought is not sent back.
+    Reasoning comes first, and messages with only tool calls are merged into the one before. Metadata, values
+    on calls and text, and reasoning of subagents are dropped.
     """
     returned: Messages = []
     for bubble in _bubbles(_client_order(_plain(messages))):
@@ -35,10 +36,11 @@ def assistant_ui(messages: MessagesInput) -> Messages:
 
 
 def tanstack(messages: MessagesInput) -> Messages:
-    """TanStack: all reasoning of an answer merged into one, under another id, with the last value.
+    """Return messages as TanStack AI does.
 
-    The value of an answer becomes reasoning without text. Answers of calls alone become part of the next one
-    with text. Nothing says any more what belongs to a subagent.
+    The reasoning of an answer is merged into one message with another ID and the last value. The value of an
+    answer becomes reasoning without text. Messages with only tool calls are merged into the next one with
+    text. Subagent IDs are dropped.
     """
     returned: Messages = []
     for bubble in _bubbles(_client_order(_plain(messages))):
@@ -47,7 +49,7 @@ def tanstack(messages: MessagesInput) -> Messages:
         if reasoning:
             returned.append(_merged(reasoning))
         returned += [_value_of(message) for message in answers if "encryptedValue" in message]
-        returned += map(_bare, _under_one_id(answers))
+        returned += map(_without_values, _merge_calls(answers))
         returned += [_renamed(message) for message in bubble if message["role"] == "tool"]
     return returned
 
@@ -57,7 +59,7 @@ FRONT_ENDS: dict[str, Callable[[MessagesInput], Messages]] = {
     "assistant-ui": assistant_ui,
     "tanstack": tanstack,
 }
-"""Each front end by name."""
+"""The front ends by name."""
 
 
 def _plain(messages: MessagesInput) -> Messages:
@@ -87,11 +89,15 @@ def _assistant_ui_bubble(bubble: Messages) -> Messages:
                 call.pop("encryptedValue", None)
                 call.pop("metadata", None)
     empty = [m for m in kept if not _text(m)]
-    return [*empty, *(m for m in kept if _text(m)), *_folded([m for m in bubble if m["role"] != "reasoning"])]
+    return [
+        *empty,
+        *(m for m in kept if _text(m)),
+        *_merge_calls_backward([m for m in bubble if m["role"] != "reasoning"]),
+    ]
 
 
-def _folded(messages: Messages) -> Messages:
-    """Consecutive answers of calls alone become part of the answer before them."""
+def _merge_calls_backward(messages: Messages) -> Messages:
+    """Merge messages with only tool calls into the assistant message before them."""
     folded: Messages = []
     results: Messages = []
     for message in messages:
@@ -107,10 +113,10 @@ def _folded(messages: Messages) -> Messages:
 
 
 def _continues(before: Mapping[str, Any], message: Mapping[str, Any]) -> bool:
-    """Whether a message is calls alone, behind an answer of the same agent."""
-    alone = message["role"] == "assistant" and not message.get("content")
+    """Return whether a message has only tool calls and follows one of the same agent."""
+    calls_only = message["role"] == "assistant" and not message.get("content")
     owners = before.get("subagentRunId"), message.get("subagentRunId")
-    return alone and before["role"] == "assistant" and owners[0] == owners[1]
+    return calls_only and before["role"] == "assistant" and owners[0] == owners[1]
 
 
 def _merged(reasoning: Messages) -> dict[str, Any]:
@@ -128,27 +134,27 @@ def _value_of(message: Mapping[str, Any]) -> dict[str, Any]:
     return {"id": name, "role": "reasoning", "content": "", "encryptedValue": message["encryptedValue"]}
 
 
-def _under_one_id(answers: Messages) -> Messages:
-    """Calls alone wait for the next answer with text, and come with it."""
-    told: Messages = []
+def _merge_calls(answers: Messages) -> Messages:
+    """Merge messages with only tool calls into the next message with text."""
+    merged: Messages = []
     waiting: list[Any] = []
     for message in answers:
-        alone = message["role"] == "assistant" and not _text(message)
-        waiting += message.get("toolCalls", ()) if alone else ()
-        if not alone and message["role"] == "assistant":
+        calls_only = message["role"] == "assistant" and not _text(message)
+        waiting += message.get("toolCalls", ()) if calls_only else ()
+        if not calls_only and message["role"] == "assistant":
             calls = [*waiting, *message.get("toolCalls", ())]
             waiting = []
-            told.append(message | ({"toolCalls": calls} if calls else {}))
-        elif not alone:
-            told.append(message)
+            merged.append(message | ({"toolCalls": calls} if calls else {}))
+        elif not calls_only:
+            merged.append(message)
     if waiting:
         last = next(message for message in reversed(answers) if message.get("toolCalls"))
-        told.append(last | {"toolCalls": waiting})
-    return told
+        merged.append(last | {"toolCalls": waiting})
+    return merged
 
 
-def _bare(message: dict[str, Any]) -> dict[str, Any]:
-    """What calls say beside themselves moves to the metadata of their message; values on answers are gone."""
+def _without_values(message: dict[str, Any]) -> dict[str, Any]:
+    """Move the metadata of calls to their message, and drop values on answers."""
     kept = {key: value for key, value in message.items() if key not in ("encryptedValue", "subagentRunId")}
     if message["role"] != "assistant":
         return {key: value for key, value in message.items() if key != "subagentRunId"}
@@ -165,7 +171,7 @@ def _renamed(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _bubbles(messages: Messages) -> list[Messages]:
-    """What stands between two user messages is one answer on the screen."""
+    """Group the messages between two user messages, which are displayed as one answer."""
     bubbles: list[Messages] = []
     for message in messages:
         if message["role"] == "user" or not bubbles or bubbles[-1][-1]["role"] == "user":
@@ -175,7 +181,7 @@ def _bubbles(messages: Messages) -> list[Messages]:
 
 
 def _client_order(messages: Messages) -> Messages:
-    """Results stand behind the assistant message that owns the call."""
+    """Move results after the assistant message with their call."""
     ordered = [message for message in messages if message["role"] != "tool"]
     for result in (message for message in messages if message["role"] == "tool"):
         at = next((n + 1 for n, m in enumerate(ordered) if _owns(m, result["toolCallId"])), len(ordered))

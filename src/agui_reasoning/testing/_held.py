@@ -1,4 +1,4 @@
-"""What a client holds after a stream, and sends with its next request."""
+"""The messages a client holds after a stream and sends with its next request."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ MessageDicts: TypeAlias = list[dict[str, Any]]
 
 
 class Client:
-    """What a client holds after a stream.
+    """A client after a stream.
 
     Attributes:
-        thoughts: The reasoning messages of the stream, each with its subagent.
+        thoughts: The IDs of the stream's reasoning messages, mapped to their subagent.
         before: The messages of the run's input.
-        known: The ids in it, of messages and calls.
-        after: The messages after the stream, and what the client says next.
+        known: The IDs of messages and calls in the run's input.
+        after: The messages after the stream, followed by the client's next message or tool results.
     """
 
     def __init__(
@@ -37,41 +37,41 @@ class Client:
         keys: KeyRing | None,
         tenant: str,
     ) -> None:
-        given = Run(run_input).input
-        self._thread_id, self._keys, self._tenant = given.thread_id, keys, tenant
+        parsed_input = Run(run_input).input
+        self._thread_id, self._keys, self._tenant = parsed_input.thread_id, keys, tenant
         self.thoughts: dict[str, str | None] = {}
-        self.before = _plain(given.messages)
+        self.before = _plain(parsed_input.messages)
         self.known = {entity["id"] for m in self.before for entity in (m, *m.get("toolCalls", ()))}
-        conversation = Conversation(given.thread_id, messages=given.messages, on_warning=ignore)
+        conversation = Conversation(parsed_input.thread_id, messages=parsed_input.messages, on_warning=ignore)
         try:
             for event in events:
                 for delivered in conversation.receive(event):
-                    self._look(delivered)
+                    self._record_reasoning(delivered)
             conversation.end_of_stream()
         except RemoteProtocolError as error:
             raise AssertionError(f"The stream breaks the protocol ({error.code}): {error}") from None
         held = _plain(conversation.messages)
-        self._note_snapshots(held)
+        self._record_snapshots(held)
         self.after = [*held, *_next(held, conversation.pending_calls)]
 
     @property
     def lanes(self) -> list[str | None]:
-        """The conversations in what the client holds: the run's own, and each subagent's."""
+        """The client's conversations: ``None`` for the run's own, and the ID of each subagent."""
         tags = (message.get("subagentRunId") for message in self.after)
         return list(dict.fromkeys([None, *tags]))
 
     def restore(self, messages: MessageDicts, lane: str | None) -> History:
-        """Restore one conversation of what a client sends."""
+        """Restore one conversation from the client's messages."""
         return restore(
             messages, keys=self._keys, thread_id=self._thread_id, tenant=self._tenant, subagent=lane
         )
 
-    def _look(self, event: Event) -> None:
+    def _record_reasoning(self, event: Event) -> None:
         if isinstance(event, ReasoningMessageStartEvent):
             self.thoughts[event.message_id] = event.subagent_run_id
 
-    def _note_snapshots(self, held: MessageDicts) -> None:
-        """Reasoning that came in a snapshot counts as if it had been streamed."""
+    def _record_snapshots(self, held: MessageDicts) -> None:
+        """Record reasoning from snapshots as if it had been streamed."""
         for message in held:
             if message["role"] == "reasoning" and message["id"] not in self.known:
                 self.thoughts.setdefault(message["id"], message.get("subagentRunId"))
@@ -82,7 +82,7 @@ def _plain(messages: Iterable[BaseModel]) -> MessageDicts:
 
 
 def _next(messages: MessageDicts, pending: Iterable[ToolCall]) -> MessageDicts:
-    """What the client says next: the results that are waited for, or else the user's next words."""
+    """Return the client's next messages: pending tool results, or else a user message."""
     owners = {call["id"]: message for message in messages for call in message.get("toolCalls", ())}
     results = [
         {"id": f"result of {call.id}", "role": "tool", "toolCallId": call.id, "content": "Done."}
@@ -93,4 +93,4 @@ def _next(messages: MessageDicts, pending: Iterable[ToolCall]) -> MessageDicts:
 
 
 def ignore(warning: str) -> None:
-    """What is warned about shows in what comes back."""
+    """Ignore a warning: its effect shows in the restored history."""

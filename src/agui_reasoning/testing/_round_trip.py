@@ -1,4 +1,4 @@
-"""What of a stream comes back from a client, and what of that is in the next request."""
+"""Checks which units of a stream come back from a client and reach the next request."""
 
 from __future__ import annotations
 
@@ -32,45 +32,45 @@ from agui_reasoning.testing._held import Client, MessageDicts, ignore
 __all__ = ["Lane"]
 
 _Piece: TypeAlias = tuple[str, ReasoningPart]
-"""A reasoning message, and a unit that it alone gives back."""
+"""A reasoning message ID, and a unit restored from that message alone."""
 
 _PART_MISSING = "part_missing"
 _REASONS = {
     "no_value": "it has no encryptedValue (none was sent, or before the message existed)",
-    "unknown_value": "its encryptedValue is no envelope of agui-reasoning",
-    "undecryptable": "its encryptedValue does not open: other keys, another thread or tenant, or expired",
-    "unauthenticated": "its encryptedValue is not encrypted, and with keys only what they open is read",
-    "too_large": "its encryptedValue is longer than restoring accepts",
-    "text_modified": "its text is not the text that its encryptedValue was made for",
-    "spans_overlap": "its encryptedValue says it is shown where another text is shown",
-    _PART_MISSING: "one of the messages it was shown in is gone",
+    "unknown_value": "its encryptedValue is not an envelope of agui-reasoning",
+    "undecryptable": "its encryptedValue cannot be decrypted: other keys, thread or tenant, or expired",
+    "unauthenticated": "its encryptedValue is not encrypted, and with keys unencrypted values are ignored",
+    "too_large": "its encryptedValue is too long to be restored",
+    "text_modified": "its text differs from the text its encryptedValue was created for",
+    "spans_overlap": "its encryptedValue covers text that another one covers too",
+    _PART_MISSING: "one of the messages that show it is missing",
     "misplaced": "its encryptedValue was written for another subagent",
-    "incomplete": "it was cut, so it is shown and never sent back",
+    "incomplete": "it is incomplete, so it is shown but never sent back",
     "foreign_origin": "its encryptedValue names a producer whose values this provider cannot read",
     "unknown_origin": "its encryptedValue does not name its producer: pass api=, provider=, model= to Run",
-    "missing_signature": "its encryptedValue holds no signature, and this provider refuses it without",
-    "missing_encrypted": "its encryptedValue holds no encrypted content, and this provider needs it",
+    "missing_signature": "its encryptedValue has no signature, which this provider requires",
+    "missing_encrypted": "its encryptedValue has no encrypted content, which this provider requires",
     "orphan": "its encryptedValue does not name the message or call that followed it",
-    "unpaired": "its encryptedValue does not tell which item of the provider follows it",
-    "duplicate_id": "the request holds a unit with its provider id already",
+    "unpaired": "its encryptedValue does not name the provider's item that follows it",
+    "duplicate_id": "the request already contains a unit with its provider ID",
 }
-"""What the stable words of the reports mean to whoever wrote the adapter."""
+"""Explanations of report reasons for authors of adapters."""
 
 
 _SETTLED = frozenset({"policy", "out_of_scope", "no_place", "empty", "incomplete"})
-"""Reasons why a unit stays out of a request that are the provider's, not the stream's."""
+"""Reasons to omit a unit that are due to the provider, not to the stream."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedUnit:
-    """Something of a response that must come back.
+    """A unit of a response that must come back.
 
     Attributes:
-        part: What was restored.
-        turn: The response it is part of.
-        seen: The message or call that the report of a request names it by.
-        messages: The reasoning messages that show it: several, if it resumed.
-        vital: Front ends that drop values on calls and on text must return it all the same.
+        part: The restored part.
+        turn: The response it belongs to.
+        seen: The message or call ID that reports use for it.
+        messages: The reasoning messages that show it; several if it resumed.
+        vital: Whether it must survive front ends that drop values on calls and text.
     """
 
     part: Part
@@ -81,7 +81,7 @@ class ExpectedUnit:
 
     @property
     def name(self) -> str:
-        """How a fault calls it."""
+        """The name of the unit in error messages."""
         if isinstance(self.part, ToolCallPart):
             return f"call {self.part.id!r}"
         if isinstance(self.part, ToolResultPart):
@@ -90,10 +90,10 @@ class ExpectedUnit:
 
 
 class Lane:
-    """One conversation of what a client holds: the run's own, or a subagent's.
+    """One conversation of a client: the run's own, or a subagent's.
 
     Attributes:
-        units: What the stream added that must come back, in order.
+        units: The units of the stream that must come back, in order.
     """
 
     def __init__(
@@ -113,52 +113,53 @@ class Lane:
             for piece in _parts(history)
             if isinstance(piece, ReasoningPart)
         ]
-        self._carried = Counter(thought for thought, _ in self._pieces)
+        self._units_per_message = Counter(thought for thought, _ in self._pieces)
         self._whole = client.restore(client.after, name)
         turns = _without(self._whole.turns, client.restore(client.before, name).turns)
-        left = list(self._pieces)
-        restored = [unit for turn in turns for unit in self._units(turn, left)]
+        remaining = list(self._pieces)
+        restored = [unit for turn in turns for unit in self._units(turn, remaining)]
         claimed = {name for unit in restored for name in unit.messages}
-        self._unclaimed = [thought for thought in self._carried if thought not in claimed]
+        self._unclaimed = [thought for thought in self._units_per_message if thought not in claimed]
         self._order = [self._thoughts.index(name) for unit in restored for name in unit.messages[:1]]
         self.units = [unit for unit in restored if getattr(unit.part, "status", "complete") == "complete"]
 
     def faults(self) -> list[str]:
-        """Everything that is wrong; what would only follow from it is left out."""
-        return self._unsealed() or self._misplaced() or self._changed() or self._mistaken()
+        """Return all faults, without those that only follow from others."""
+        return self._unrestorable() or self._misplaced() or self._changed() or self._unexpected()
 
-    def _units(self, turn: Turn, left: list[_Piece]) -> Iterator[ExpectedUnit]:
+    def _units(self, turn: Turn, remaining: list[_Piece]) -> Iterator[ExpectedUnit]:
         thought = any(isinstance(part, ReasoningPart) for part in turn.parts)
         vital = thought or self._rule.status == "required"
-        for part, seen in _seen(turn):
+        for part, seen in _with_ids(turn):
             if isinstance(part, ReasoningPart):
-                yield ExpectedUnit(part, turn, seen, _claim(part, left), vital)
+                yield ExpectedUnit(part, turn, seen, _claim(part, remaining), vital)
             elif _is_native(part) or _is_reported(part):
                 yield ExpectedUnit(part, turn, seen, (), vital)
 
     # -- the stream itself
 
-    def _unsealed(self) -> list[str]:
-        """What cannot be restored, whatever a front end does: reasoning, and values on text and calls."""
+    def _unrestorable(self) -> list[str]:
+        """Return faults of reasoning and values that cannot be restored in any front end."""
         faults = [
-            f"message {thought!r}: the client no longer holds it: a snapshot left it out"
+            f"message {thought!r}: the client no longer holds it: a snapshot omitted it"
             for thought in self._thoughts
             if thought not in self._alone
         ]
         for thought, history in self._alone.items():
             dropped = [entry for entry in history.report if entry.outcome == "dropped"]
-            # Alone, a message of a unit that resumed lacks the others: only all together tell.
+            # A unit that resumed spans several messages and cannot be restored from one alone.
             dropped = [entry for entry in dropped if entry.reason != _PART_MISSING]
-            faults += [f"message {thought!r}: {_why(entry.reason)}" for entry in dropped]
-        told = {*self._alone, *self._client.known}
+            faults += [f"message {thought!r}: {_explain(entry.reason)}" for entry in dropped]
+        reported_elsewhere = {*self._alone, *self._client.known}
         return faults + [
-            f"{entry.unit!r}: {_why(entry.reason)}"
+            f"{entry.unit!r}: {_explain(entry.reason)}"
             for entry in self._whole.report
-            if entry.outcome == "dropped" and (entry.unit not in told or entry.reason == _PART_MISSING)
+            if entry.outcome == "dropped"
+            and (entry.unit not in reported_elsewhere or entry.reason == _PART_MISSING)
         ]
 
     def _misplaced(self) -> list[str]:
-        """Reasoning messages that do not come back where the stream had them."""
+        """Return faults of reasoning messages that come back in another place."""
         faults = [
             f"message {thought!r}: its encryptedValue gives it the place of another message"
             for thought in self._unclaimed
@@ -173,7 +174,7 @@ class Lane:
     # -- front ends
 
     def _changed(self) -> list[str]:
-        """What does not survive a front end, or does not reach the next request."""
+        """Return faults of units that do not survive a front end or do not reach the next request."""
         faults = []
         for name, transform in (_FRONT_ENDS if self._name is None else _KEEP_SUBAGENTS).items():
             history = self._client.restore(transform(self._client.after), self._name)
@@ -186,13 +187,13 @@ class Lane:
         expected = [unit for unit in self.units if unit.vital or every]
         lost = [unit for unit in expected if unit.part not in returned]
         if lost:
-            return [f"{unit.name}: it does not come back as it was" for unit in lost]
+            return [f"{unit.name}: it does not come back unchanged" for unit in lost]
         parts = [unit.part for unit in expected]
         before, after = (_placed(history, parts) for history in (self._whole, history))
         return [] if before == after else ["the units come back in another order"]
 
     def _unsent(self, history: History) -> list[str]:
-        """What the policy wants in the next request and is not in it, and the other way round."""
+        """Return faults of units that are missing from the next request, or out of order."""
         origin = self._target
         request = build_request(
             origin.api or "", history, provider=origin.provider, model=origin.model, on_warning=ignore
@@ -201,7 +202,7 @@ class Lane:
         reported = [
             entry
             for turn in history.turns
-            for entry in _seen(turn)
+            for entry in _with_ids(turn)
             if _is_reported(entry[0]) or _is_cut(entry[0], answered)
         ]
         sent: list[str] = []
@@ -213,35 +214,35 @@ class Lane:
             if entry.outcome == "echoed":
                 sent += [value.value for value in getattr(part, "opaque", ()) if value.value]
             elif not self._is_settled(unit, entry):
-                faults.append(f"{unit.name}: {_why(entry.reason)}{_misnamed(part, entry.reason)}")
+                faults.append(f"{unit.name}: {_explain(entry.reason)}{_kind_suggestion(part, entry.reason)}")
         if not faults and not _is_subsequence(dict.fromkeys(sent), _strings(request.body)):
-            faults.append("the values in the request are not those of the stream, in the order of the stream")
+            faults.append("the values in the request differ from those of the stream, or their order does")
         return faults
 
     def _is_settled(self, unit: ExpectedUnit, entry: ReportEntry) -> bool:
-        """Whether it is the provider's rules, and no fault of the stream, that keep a unit out."""
+        """Return whether a unit is omitted because of the provider's rules and not the stream."""
         if entry.reason == "orphan":
             return not self._is_followed(unit)
-        # A gateway that needs no signatures itself leaves text out that its upstream did not sign.
+        # A gateway that needs no signatures itself omits text that its upstream did not sign.
         unsigned = entry.reason == "missing_signature" and self._rule.needs != "signature"
         return unsigned or entry.reason in _SETTLED
 
     def _is_followed(self, unit: ExpectedUnit) -> bool:
-        """Whether the client shows something of the model's behind a unit that its turn does not know of."""
+        """Return whether the client shows model output after a unit that its turn does not include."""
         behind_it = unit.turn.parts[unit.turn.parts.index(unit.part) :]
         if not unit.messages or not all(isinstance(part, ReasoningPart) for part in behind_it):
             return False
-        if self._carried[unit.messages[-1]] > 1:
-            return False  # it may ride along with what came long before it
+        if self._units_per_message[unit.messages[-1]] > 1:
+            return False  # it may be carried by a much earlier message
         messages = [m for m in self._client.after if m.get("subagentRunId") == self._name]
         place = next(number for number, message in enumerate(messages) if message["id"] == unit.messages[-1])
-        behind = next((message for message in messages[place:] if message["role"] != "reasoning"), None)
-        if behind is None or behind["role"] != "assistant":
+        follower = next((message for message in messages[place:] if message["role"] != "reasoning"), None)
+        if follower is None or follower["role"] != "assistant":
             return False
-        return _response_of(behind) in (None, _response_of(messages[place]))
+        return _response_of(follower) in (None, _response_of(messages[place]))
 
-    def _mistaken(self) -> list[str]:
-        """What is restored of merged reasoning although no model produced it."""
+    def _unexpected(self) -> list[str]:
+        """Return a fault if merged reasoning restores units that no model produced."""
         if self._name is not None:
             return []
         known = [part for lane in self._client.lanes for part in self._reasoning(self._client.after, lane)]
@@ -273,7 +274,7 @@ _FRONT_ENDS: dict[str, Callable[[MessageDicts], MessageDicts]] = {
 
 
 def _placed(history: History, parts: Sequence[Part]) -> list[Part]:
-    """The parts that are there, in order; a response of which nothing is shown has no place of its own."""
+    """Return the given parts in order, skipping responses that show nothing and thus have no position."""
     placed = [turn for turn in history.turns if any(_is_shown(part) for part in turn.parts)]
     return [part for turn in placed for part in turn.parts if part in parts]
 
@@ -283,24 +284,24 @@ def _is_shown(part: Part) -> bool:
 
 
 def _is_native(part: Part) -> bool:
-    """Whether it holds a block of the provider's."""
+    """Return whether a part holds a native block of the provider."""
     return isinstance(part, NativePart) or getattr(part, "native", None) is not None
 
 
 def _is_reported(part: Part) -> bool:
-    """Whether the report of a request has an entry for it, even if it is complete."""
+    """Return whether the report of a request always has an entry for a part."""
     return isinstance(part, ReasoningPart | NativePart) or bool(getattr(part, "opaque", ()))
 
 
 def _is_cut(part: Part, answered: set[str]) -> bool:
-    """Whether it is a call that does not go back."""
+    """Return whether a part is a call that is never sent back."""
     if not isinstance(part, ToolCallPart):
         return False
     return part.status == "incomplete" or not (part.server or part.id in answered or is_readable(part))
 
 
 def _holds(part: ReasoningPart, piece: ReasoningPart) -> bool:
-    """Whether a unit is what a message alone gives back, or (it resumed) holds it as a stretch."""
+    """Return whether a unit equals, or as a resumed unit contains, the unit of a single message."""
     size = len(piece.segments)
     starts = range(len(part.segments) - size + 1)
     return (
@@ -310,20 +311,20 @@ def _holds(part: ReasoningPart, piece: ReasoningPart) -> bool:
     )
 
 
-def _claim(part: ReasoningPart, left: list[_Piece]) -> tuple[str, ...]:
-    """Take the messages that show or carry a unit, first come, first served."""
+def _claim(part: ReasoningPart, remaining: list[_Piece]) -> tuple[str, ...]:
+    """Remove and return the messages that show or carry a unit, in order."""
     names: list[str] = []
     missing = max(1, len(part.segments))
-    for name, piece in list(left):
+    for name, piece in list(remaining):
         if missing > 0 and _holds(part, piece):
             missing -= max(1, len(piece.segments))
             names.append(name)
-            left.remove((name, piece))
+            remaining.remove((name, piece))
     return tuple(names)
 
 
-def _seen(turn: Turn) -> Iterator[tuple[Part, str]]:
-    """The parts of a turn, each with the message or call it is seen under."""
+def _with_ids(turn: Turn) -> Iterator[tuple[Part, str]]:
+    """Yield the parts of a turn with the message or call ID that shows each."""
     return zip(turn.parts, turn.seen or [""] * len(turn.parts), strict=True)
 
 
@@ -332,37 +333,37 @@ def _parts(history: History) -> Iterator[Part]:
 
 
 def _without(turns: Iterable[Turn], known: Iterable[Turn]) -> list[Turn]:
-    """The turns that are new."""
-    left = list(turns)
+    """Return the new turns."""
+    remaining = list(turns)
     for turn in known:
-        if turn in left:
-            left.remove(turn)
-    return left
+        if turn in remaining:
+            remaining.remove(turn)
+    return remaining
 
 
-def _why(reason: str) -> str:
+def _explain(reason: str) -> str:
     return _REASONS.get(reason, f"it was dropped ({reason})")
 
 
-def _misnamed(part: Part, reason: str) -> str:
-    """The kinds of its values that should perhaps be another, where the value that is needed is missing."""
+def _kind_suggestion(part: Part, reason: str) -> str:
+    """Suggest a known kind if the required value is missing and a value has an unknown kind."""
     if reason not in ("missing_signature", "missing_encrypted"):
         return ""
     known = sorted({kind for group in groups() for kind in group.kinds})
     kinds = [value.kind for value in getattr(part, "opaque", ()) if value.kind not in known]
     return "".join(
-        f"; it holds one of the kind {kind!r}. {did_you_mean(kind, known)}".rstrip() for kind in kinds
+        f"; it has a value of the kind {kind!r}. {did_you_mean(kind, known)}".rstrip() for kind in kinds
     )
 
 
 def _response_of(message: Mapping[str, Any]) -> str | None:
-    """The response a message says that it belongs to."""
+    """Return the response ID that a message names in its hint."""
     entities = (message, *message.get("toolCalls", ()))
     return next((hint["response"] for entity in entities if "response" in (hint := hint_of(entity))), None)
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Every string of a body, in order."""
+    """Yield all strings of a body in order."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -374,5 +375,5 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _is_subsequence(wanted: Iterable[str], found: Iterable[str]) -> bool:
-    rest = iter(found)
-    return all(value in rest for value in wanted)
+    remaining = iter(found)
+    return all(value in remaining for value in wanted)
