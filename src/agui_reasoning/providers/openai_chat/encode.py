@@ -42,7 +42,7 @@ from agui_reasoning.providers.openai_chat.signatures import FIELD
 from agui_reasoning.providers.payload import JSONObject
 from agui_reasoning.providers.vendors import vendor_traits
 
-__all__ = ["encode"]
+__all__ = ["encode", "encode_for"]
 
 DETAILS = "reasoning_details"
 COPILOT = "copilot.reasoning_opaque"
@@ -83,8 +83,12 @@ class _Draft:
 
 def encode(conversation: PreparedConversation, how: EncodingOptions) -> JSONObject:
     """Write ``messages``, and ``tools`` where there are any."""
+    return encode_for(conversation, how, vendor_traits(Origin(how.provider, "openai-chat", how.model)))
+
+
+def encode_for(conversation: PreparedConversation, how: EncodingOptions, traits: VendorTraits) -> JSONObject:
+    """Write the same for an API that is like Chat Completions, with traits of its own."""
     messages: list[JSONObject] = [{"role": "system", "content": how.system}] if how.system else []
-    traits = vendor_traits(Origin(how.provider, "openai-chat", how.model))
     sent: set[str] = set()
     for item in conversation:
         if isinstance(item, ResponseStep):

@@ -10,7 +10,7 @@ API = ProviderAPI(
     package=__name__,
     vendor="xai",
     decoder="decode:XAIDecoder",
-    encoder=None,
+    encoder="encode:encode",
     transcript="transcript:TRANSCRIPT",
     strategy="strategies:xai_turns",
     example=("xai", "grok-4-fast-reasoning"),
@@ -23,5 +23,5 @@ API = ProviderAPI(
     hosts_models=False,
     stores=False,
     http=None,
-    scripts=(),
+    scripts=("xai-weather",),
 )

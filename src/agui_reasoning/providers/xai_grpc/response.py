@@ -19,9 +19,10 @@ from agui_reasoning.parts import Opaque
 from agui_reasoning.providers.payload import JSONObject
 from agui_reasoning.providers.xai_grpc.outputs import TOOL, Output, OutputCall
 
-__all__ = ["ENCRYPTED", "XAIResponse"]
+__all__ = ["ENCRYPTED", "TOOL_OUTPUT", "XAIResponse"]
 
 ENCRYPTED: Final = "xai.encrypted_content"
+TOOL_OUTPUT: Final = "xai.tool_output"
 
 CUT_REASONS: Final = frozenset({"REASON_MAX_LEN", "REASON_MAX_CONTEXT", "REASON_TIME_LIMIT"})
 
@@ -138,7 +139,7 @@ class XAIResponse:
         for _, message in sorted(held.items()):
             ids = list(dict.fromkeys(call.get("id", "") for call in message.get("tool_calls", ())))
             if not ids:
-                deltas.append(NativeDelta("xai.tool_output", message))
+                deltas.append(NativeDelta(TOOL_OUTPUT, message))
             for number, call_id in enumerate(ids):
                 content = message.get("content") or self._failures[call_id]
                 native = None if number else message

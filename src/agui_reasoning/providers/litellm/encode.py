@@ -1,0 +1,16 @@
+"""A conversation as ``messages`` for ``litellm.completion``: what LiteLLM reads for the upstream."""
+
+from __future__ import annotations
+
+from agui_reasoning.parts import Origin
+from agui_reasoning.providers.encoding import EncodingOptions, PreparedConversation
+from agui_reasoning.providers.openai_chat.encode import encode_for
+from agui_reasoning.providers.payload import JSONObject
+from agui_reasoning.providers.vendors import vendor_traits
+
+__all__ = ["encode"]
+
+
+def encode(conversation: PreparedConversation, how: EncodingOptions) -> JSONObject:
+    """Write ``messages``, and ``tools`` where there are any."""
+    return encode_for(conversation, how, vendor_traits(Origin(how.provider, "litellm", how.model)))

@@ -1,0 +1,270 @@
+"""A conversation as ``messages`` of xAI's gRPC chat, for ``client.chat.create`` of xai-sdk.
+
+One message per output, as xai-sdk appends a response: reasoning with its ciphertext, then text, then calls.
+Results of the provider's own tools stand between them, as messages of a tool.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ag_ui.core import UserMessage
+
+from agui_reasoning._strict_json import dump
+from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from agui_reasoning.providers.encoding import (
+    CallAnswer,
+    EchoReport,
+    EchoUnit,
+    EncodingOptions,
+    MessageContent,
+    PlainMessage,
+    PreparedConversation,
+    ResponseStep,
+    as_json,
+    data_uri,
+    file_name,
+    leftovers,
+    media_type,
+    source_of,
+    text_of,
+    tools_of,
+    values,
+)
+from agui_reasoning.providers.payload import JSONObject
+from agui_reasoning.providers.xai_grpc.outputs import CLIENT_CALL, TOOL
+from agui_reasoning.providers.xai_grpc.response import ENCRYPTED, TOOL_OUTPUT
+
+__all__ = ["encode"]
+
+ASSISTANT = "ROLE_ASSISTANT"
+COMPLETED = "TOOL_CALL_STATUS_COMPLETED"
+
+
+def encode(conversation: PreparedConversation, how: EncodingOptions) -> JSONObject:
+    """Write ``messages``, and ``tools`` where there are any."""
+    messages = [_message("ROLE_SYSTEM", [_text(how.system)])] if how.system else []
+    for item in conversation:
+        if isinstance(item, ResponseStep):
+            messages += _response(item, how)
+            messages += [_result(answer, how.ledger) for answer in item.answers]
+        else:
+            messages.append(_said(item, how.ledger))
+    tools = tools_of(how.tools, _tool)
+    return {"messages": messages, **({"tools": tools} if tools else {})}
+
+
+def _message(role: str, content: list[JSONObject], **fields: Any) -> JSONObject:
+    """A message; every one has content."""
+    return {"role": role, "content": content or [_text("")], **fields}
+
+
+def _text(text: str) -> JSONObject:
+    return {"text": text}
+
+
+# -- a response
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A message of the model on its way.
+
+    Attributes:
+        thought: The unit whose reasoning it holds.
+        fields: Its reasoning.
+        content: Its text.
+        calls: Its calls.
+    """
+
+    thought: EchoUnit | None = None
+    fields: JSONObject = field(default_factory=dict)
+    content: list[JSONObject] = field(default_factory=list)
+    calls: list[JSONObject] = field(default_factory=list)
+
+    @property
+    def speaks(self) -> bool:
+        """There is more in it than reasoning."""
+        return bool(self.content or self.calls)
+
+    def write(self) -> JSONObject:
+        calls = {"tool_calls": self.calls} if self.calls else {}
+        return _message(ASSISTANT, self.content, **self.fields, **calls)
+
+
+@dataclass(slots=True)
+class _Outputs:
+    """The messages of one response.
+
+    Attributes:
+        how: How to write them.
+        server: The calls of the provider's own tools so far, by id.
+        written: What is finished, each with the draft it came from.
+    """
+
+    how: EncodingOptions
+    draft: _Draft = field(default_factory=_Draft)
+    server: dict[str, JSONObject] = field(default_factory=dict)
+    written: list[tuple[JSONObject, _Draft | None]] = field(default_factory=list)
+
+    def close(self) -> None:
+        """The message under way is finished."""
+        draft, self.draft = self.draft, _Draft()
+        if draft.thought is not None or draft.speaks:
+            self.written.append((draft.write(), draft))
+
+    def think(self, unit: EchoUnit) -> None:
+        part = unit.part
+        assert isinstance(part, ReasoningPart)
+        found = {
+            "reasoning_content": part.text,
+            "encrypted_content": "".join(value.value for value in values(unit, ENCRYPTED)),
+        }
+        fields = {name: value for name, value in found.items() if value}
+        if unit.refused or not fields:
+            return
+        self.close()
+        self.draft.thought, self.draft.fields = unit, fields
+
+    def say(self, unit: EchoUnit) -> None:
+        part = unit.part
+        assert isinstance(part, TextPart)
+        if self.draft.calls:
+            self.close()
+        if part.text:
+            self.draft.content.append(_text(part.text))
+
+    def call(self, unit: EchoUnit) -> None:
+        part = unit.part
+        assert isinstance(part, ToolCallPart)
+        if unit.cut or (part.server and not unit.at_home):
+            return
+        kind = leftovers(unit).get("type") if part.server else CLIENT_CALL
+        call = {
+            "id": part.id if part.server else unit.call_id,
+            "type": kind,
+            "status": COMPLETED,
+            "function": {"name": part.name, "arguments": as_json(part)},
+        }
+        if part.server:
+            if not isinstance(kind, str) or not kind.startswith("TOOL_CALL_TYPE_"):
+                return
+            self.server[part.id] = call
+        self.draft.calls.append(call)
+
+    def answer(self, unit: EchoUnit) -> None:
+        """The result of a server call: only what the API itself put there, beside the calls as they stand."""
+        part = unit.part
+        assert isinstance(part, ToolResultPart)
+        call = self.server.get(part.tool_call_id)
+        if call is not None and unit.at_home and _is_output(part.native):
+            listed = part.native.get("tool_calls")
+            ids = (
+                [one.get("id") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+            )
+            calls = [self.server[name] for name in ids if isinstance(name, str) and name in self.server]
+            self.close()
+            self._append(part.native, tool_calls=calls or [call], tool_call_id=part.tool_call_id)
+
+    def keep(self, unit: EchoUnit) -> None:
+        part = unit.part
+        assert isinstance(part, NativePart)
+        if unit.at_home and part.kind == TOOL_OUTPUT and _is_output(part.payload):
+            self.close()
+            self._append(part.payload)
+            self.how.ledger.echo(unit)
+
+    def _append(self, output: JSONObject, **fields: Any) -> None:
+        content, encrypted = (output.get(name) for name in ("content", "encrypted_content"))
+        told = {"encrypted_content": encrypted} if isinstance(encrypted, str) and encrypted else {}
+        said = [_text(content)] if isinstance(content, str) else []
+        self.written.append((_message(TOOL, said, **told, **fields), None))
+
+
+def _is_output(native: Any) -> bool:
+    """Whether it is the output of a tool; the client may have sent anything."""
+    return isinstance(native, dict) and native.get("role") == TOOL
+
+
+_PARTS: dict[type[Part], Callable[[_Outputs, EchoUnit], None]] = {
+    ReasoningPart: _Outputs.think,
+    TextPart: _Outputs.say,
+    ToolCallPart: _Outputs.call,
+    ToolResultPart: _Outputs.answer,
+    NativePart: _Outputs.keep,
+}
+
+
+def _response(step: ResponseStep, how: EncodingOptions) -> list[JSONObject]:
+    """The messages of a response; reasoning that nothing follows is none."""
+    outputs = _Outputs(how)
+    for unit in step.units:
+        _PARTS[type(unit.part)](outputs, unit)
+    outputs.close()
+    written = outputs.written
+    while written and (last := written[-1][1]) is not None and not last.speaks:
+        if last.thought is not None:
+            how.ledger.drop(last.thought, "orphan", minded=False)
+        written.pop()
+    if not written:
+        how.ledger.drop_step(step)
+    for _, draft in written:
+        if draft is not None and draft.thought is not None:
+            how.ledger.echo(draft.thought)
+    return [message for message, _ in written]
+
+
+# -- what is not the model's
+
+
+def _result(answer: CallAnswer, ledger: EchoReport) -> JSONObject:
+    content = [_text(text_of(answer.content, ledger, "tool result"))]
+    return _message(TOOL, content, tool_call_id=answer.call_id)
+
+
+def _said(message: PlainMessage, ledger: EchoReport) -> JSONObject:
+    if isinstance(message, UserMessage):
+        return _message("ROLE_USER", _user(message.content, ledger))
+    return _message("ROLE_SYSTEM", [_text(message.content)])
+
+
+def _user(content: MessageContent, ledger: EchoReport) -> list[JSONObject]:
+    if isinstance(content, str):
+        return [_text(content)]
+    written: list[JSONObject] = []
+    for part in content:
+        if part.type in _CONTENT:
+            written.append(_CONTENT[part.type](part))
+        else:
+            ledger.note(f"The {part.type} in a user message cannot be sent to this API; it was left out.")
+    return written
+
+
+def _image(part: Any) -> JSONObject:
+    kind, value = source_of(part)
+    if kind == "file":
+        return {"image_url": {"file_id": value}}
+    return {"image_url": {"image_url": data_uri(part, "image/png")}}
+
+
+def _document(part: Any) -> JSONObject:
+    kind, value = source_of(part)
+    if kind == "file":
+        return {"file": {"file_id": value}}
+    name = {"filename": file_name(part)} if file_name(part) else {}
+    given = {"url": value} if kind == "url" else {"data": b64decode(value)}
+    return {"file": {**given, **name, "mime_type": media_type(part, "application/pdf")}}
+
+
+_CONTENT: dict[str, Callable[[Any], JSONObject]] = {
+    "text": lambda part: _text(part.text),
+    "image": _image,
+    "document": _document,
+}
+
+
+def _tool(name: str, description: str, schema: JSONObject) -> JSONObject:
+    return {"function": {"name": name, "description": description, "parameters": dump(schema)}}
