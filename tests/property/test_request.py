@@ -36,6 +36,7 @@ from tests.support.validators import (
     check_openrouter,
     check_responses,
 )
+from tests.support.validators_outputs import check_litellm, check_xai
 
 Check = Callable[[dict[str, Any]], list[str]]
 
@@ -51,6 +52,8 @@ TARGETS: dict[str, tuple[str, str, str, Check]] = {
     "google": ("openai-chat", "google", "gemini-3-pro", check_gemini_chat),
     "openrouter": ("openai-chat", "openrouter", "anthropic/claude", check_openrouter),
     "groq": ("openai-chat", "groq", "llama", check_chat),
+    "xai": ("xai-grpc", "xai", "grok-4", check_xai),
+    "litellm": ("litellm", "anthropic", "anthropic/claude-opus-5", check_litellm),
 }
 
 

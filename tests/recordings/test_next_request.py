@@ -24,6 +24,7 @@ from tests.recordings.test_recordings import decode
 from tests.support.recordings import EXPECT, dense, load
 from tests.support.sdk_types import check_types
 from tests.support.validators import check_anthropic, check_chat, check_deepseek, check_responses
+from tests.support.validators_outputs import check_xai
 
 ALL = [param for param in DECODED if param.values[0] in REQUEST_API_IDS]
 DIVERGENCES = Path(__file__).with_name("next_request_divergences.toml")
@@ -86,6 +87,8 @@ def request(api: str, recording: dict[str, Any], history: History, **options: An
 
 
 def check(api: str, provider: str, body: dict[str, Any]) -> list[str]:
+    if api == "xai-grpc":
+        return check_xai(body)
     if api == "anthropic-messages":
         return check_anthropic(body)
     if api == "openai-responses":
@@ -149,7 +152,7 @@ def texts(api: str, body: dict[str, Any]) -> Iterator[str]:
     """The reasoning text in a body, wherever it stands."""
     for entry in body.get("messages") or body.get("input") or ():
         for block in entry["content"] if isinstance(entry.get("content"), list) else ():
-            yield block.get("thinking") or (block["text"] if block["type"] == "reasoning_text" else "")
+            yield block.get("thinking") or (block["text"] if block.get("type") == "reasoning_text" else "")
         yield from (part["text"] for part in entry.get("summary") or ())
         details = entry.get("reasoning_details") or ()
         yield from (detail.get("text") or detail.get("summary") or "" for detail in details)
@@ -191,7 +194,7 @@ def goes_on(following: dict[str, Any]) -> bool:
     last = (following.get("messages") or following["input"])[-1]
     content = last.get("content")
     results = isinstance(content, list) and any(block.get("type") == "tool_result" for block in content)
-    return last.get("role") == "user" and not results
+    return last.get("role") in ("user", "ROLE_USER") and not results
 
 
 def artefacts(parts: list[Part]) -> set[str]:

@@ -10,6 +10,7 @@ import anthropic.types.message_create_params as message_params
 import openai.types.chat.completion_create_params as chat_params
 import openai.types.responses.response_create_params as response_params
 from pydantic import TypeAdapter, ValidationError
+from xai_sdk.proto import chat_pb2
 
 _ADAPTERS: dict[str, list[tuple[TypeAdapter[Any], dict[str, Any]]]] = {
     "anthropic-messages": [
@@ -18,11 +19,14 @@ _ADAPTERS: dict[str, list[tuple[TypeAdapter[Any], dict[str, Any]]]] = {
     ],
     "openai-responses": [(TypeAdapter(response_params.ResponseCreateParamsNonStreaming), {})],
     "openai-chat": [(TypeAdapter(chat_params.CompletionCreateParamsNonStreaming), {})],
+    "litellm": [(TypeAdapter(chat_params.CompletionCreateParamsNonStreaming), {})],
 }
 
 
 def check_types(api: str, body: dict[str, Any]) -> str:
     """What the SDK's types have against a body; empty when they take it."""
+    if api == "xai-grpc":
+        return _check_messages(body)
     fault = ""
     for adapter, more in _ADAPTERS[api]:
         try:
@@ -32,6 +36,15 @@ def check_types(api: str, body: dict[str, Any]) -> str:
         else:
             return ""
     return fault
+
+
+def _check_messages(body: dict[str, Any]) -> str:
+    """What the protocol buffers of xAI have against a body."""
+    try:
+        chat_pb2.GetCompletionsRequest(model="any", **body)
+    except (TypeError, ValueError) as error:
+        return str(error)
+    return ""
 
 
 def _completed(api: str, body: dict[str, Any]) -> dict[str, Any]:

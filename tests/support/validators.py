@@ -256,7 +256,19 @@ def _chat_end(body: Body) -> list[str]:
     return ["Expected last role User or Tool (or Assistant with prefix True) for serving"]
 
 
-_ENDS = {"anthropic-messages": _anthropic_end, "openai-responses": _responses_end, "openai-chat": _chat_end}
+def _xai_end(body: Body) -> list[str]:
+    """The model answers somebody: it does not go on with its own words."""
+    last = body["messages"][-1] if body["messages"] else {"role": "ROLE_USER"}
+    return ["the last message is the model's"] if last["role"] == "ROLE_ASSISTANT" else []
+
+
+_ENDS = {
+    "anthropic-messages": _anthropic_end,
+    "openai-responses": _responses_end,
+    "openai-chat": _chat_end,
+    "litellm": _chat_end,
+    "xai-grpc": _xai_end,
+}
 
 STRICT_FIELDS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", "refusal"})
 """What OpenAI documents for a message; Groq, Cerebras and Mistral refuse anything else."""

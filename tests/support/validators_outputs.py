@@ -68,12 +68,6 @@ def _xai_result(message: Mapping[str, Any], waiting: list[str], number: int) -> 
     return []
 
 
-def xai_end(body: Body) -> list[str]:
-    """The model answers somebody: it does not go on with its own words."""
-    last = body["messages"][-1] if body["messages"] else {"role": "ROLE_USER"}
-    return ["the last message is the model's"] if last["role"] == "ROLE_ASSISTANT" else []
-
-
 def check_litellm(body: Body) -> list[str]:
     """Claude through LiteLLM: Chat Completions, and blocks of thinking that are signed."""
     faults = check_chat(body, fields=["thinking_blocks"])

@@ -8,11 +8,11 @@ from agui_reasoning import _scripted as scripted
 from agui_reasoning._scripted._sequence import choose, sequence
 from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning.deltas import fold
-from agui_reasoning.providers import API_IDS, decoder
+from agui_reasoning.providers import API_IDS, decoder, provider_apis
 from agui_reasoning.providers.transcript import ARTEFACTS, CALL_ID, THINKING
 from tests.support.recordings import load, recordings
 
-THREES = ("anthropic-weather", "chat-weather", "openai-weather")
+THREES = tuple(sorted(api.scripts[0] for api in provider_apis() if api.scripts))
 FIELDS = ["id", "provider", "api", "model", "stream", "question", "request", "events"]
 
 
@@ -35,11 +35,8 @@ def test_there_are_three_for_each_api():
     assert scripted.names() == tuple(
         sorted(name for first in THREES for name in (first, f"{first}-2", f"{first}-3"))
     )
-    assert {scripted.load(name)["api"] for name in THREES} == {
-        "anthropic-messages",
-        "openai-chat",
-        "openai-responses",
-    }
+    apis = [scripted.load(name)["api"] for name in THREES]
+    assert sorted(apis) == sorted(api.id for api in provider_apis() if api.scripts)
 
 
 @pytest.mark.parametrize("name", ["nope", "", "../cli/app", "anthropic-weather.json"])
@@ -68,6 +65,8 @@ def test_scripts_decode_to_what_they_are_made_for():
         "openai-weather": ["Reasoning", "ToolCall"],
         "openai-weather-2": ["Reasoning", "Text"],
         "openai-weather-3": ["Reasoning", "Text"],
+        **{f"{name}-weather": ["Reasoning", "ToolCall"] for name in ("litellm", "xai")},
+        **{f"{name}-weather-{n}": ["Reasoning", "Text"] for name in ("litellm", "xai") for n in (2, 3)},
     }
     assert [len(part.segments) for part in parts("openai-weather")[:1]] == [2]
     withheld = parts("openai-weather-2")[0]
@@ -90,7 +89,7 @@ def test_an_openai_item_has_another_value_each_time_it_is_told():
 
 def test_no_opaque_value_is_told_twice():
     values = [value.value for name in scripted.names() for value in opaque(name)]
-    assert len(values) == len(set(values)) == 8
+    assert len(values) == len(set(values)) == 14
 
 
 @pytest.mark.parametrize("name", THREES)

@@ -16,8 +16,8 @@ from agui_reasoning.providers import provider_apis
 
 __all__ = ["SCRIPTS", "demo"]
 
-SCRIPTS = tuple(api.scripts[0] for api in provider_apis() if api.scripts)
-"""The scripted conversations to play, one per API."""
+SCRIPTS = tuple(api.scripts[0] for api in provider_apis() if api.scripts and api.http)
+"""The scripted conversations to play, one per API that has an HTTP form."""
 
 _PAUSE_S = 0.04
 """The delay after each streamed piece on a terminal."""

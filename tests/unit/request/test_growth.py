@@ -43,7 +43,13 @@ from tests.support.growth import assert_linear
 Message = dict[str, Any]
 Messages = list[Message]
 
-PROVIDERS = {"anthropic-messages": "anthropic", "openai-chat": "openrouter", "openai-responses": "openai"}
+PROVIDERS = {
+    "anthropic-messages": "anthropic",
+    "openai-chat": "openrouter",
+    "openai-responses": "openai",
+    "xai-grpc": "xai",
+    "litellm": "openrouter",
+}
 ORIGIN = OriginRecord(provider="anthropic", api="anthropic-messages", model="claude")
 
 
@@ -247,6 +253,8 @@ TARGETS = {
     "anthropic-messages": Origin("anthropic", "anthropic-messages", "some-model"),
     "openai-chat": Origin("openrouter", "openai-chat", "some-model"),
     "openai-responses": Origin("openai", "openai-responses", "some-model"),
+    "xai-grpc": Origin("xai", "xai-grpc", "some-model"),
+    "litellm": Origin("openrouter", "litellm", "some-model"),
 }
 
 

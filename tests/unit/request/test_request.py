@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import json
 from typing import Any
 
 import anthropic
 import openai
 import pytest
 from ag_ui.core import Tool, ToolMessage, UserMessage
+from xai_sdk.chat import BaseClient
 
 from agui_reasoning import AGUIReasoningWarning, ConfigurationError, ReasoningLostWarning
 from agui_reasoning.parts import Opaque, Origin, ReasoningPart, Segment, TextPart, ToolCallPart, Turn
@@ -17,7 +19,13 @@ from agui_reasoning.request import History
 from agui_reasoning.request._build import REQUEST_API_IDS, ProviderRequest, build_request
 
 USER = UserMessage(id="u", content="Hi.")
-PROVIDERS = {"anthropic-messages": "anthropic", "openai-responses": "openai", "openai-chat": "openai"}
+PROVIDERS = {
+    "anthropic-messages": "anthropic",
+    "openai-responses": "openai",
+    "openai-chat": "openai",
+    "xai-grpc": "xai",
+    "litellm": "openai",
+}
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 WEATHER = Tool(name="get_weather", description="Tells the weather.", parameters=SCHEMA)
 AS_JSON = {"name": "get_weather", "description": "Tells the weather.", "parameters": SCHEMA}
@@ -36,6 +44,8 @@ SPELLED = {
     },
     "openai-responses": {"type": "function", **AS_JSON, "strict": False},
     "openai-chat": {"type": "function", "function": AS_JSON},
+    "litellm": {"type": "function", "function": AS_JSON},
+    "xai-grpc": {"function": {**AS_JSON, "parameters": json.dumps(SCHEMA, separators=(",", ":"))}},
 }
 
 
@@ -58,6 +68,7 @@ def test_a_tool_without_parameters_has_an_empty_object_for_them(api: str) -> Non
     written = build(api, tools=[tool]).body["tools"][0]
     function = written.get("function", written)
     schema = function.get("parameters", function.get("input_schema"))
+    schema = json.loads(schema) if isinstance(schema, str) else schema
     assert schema == {"type": "object", "properties": {}}
 
 
@@ -67,6 +78,9 @@ def test_the_body_splats_into_the_sdk(api: str) -> None:
         "anthropic-messages": anthropic.Anthropic(api_key="-").messages.create,
         "openai-responses": openai.OpenAI(api_key="-").responses.create,
         "openai-chat": openai.OpenAI(api_key="-").chat.completions.create,
+        # LiteLLM's function has the arguments of OpenAI's.
+        "litellm": openai.OpenAI(api_key="-").chat.completions.create,
+        "xai-grpc": BaseClient.create,
     }[api]
     history = (USER, Turn((TextPart("Hi."),)), USER)
     stored = {"store": False} if api == "openai-responses" else {}
@@ -80,6 +94,9 @@ def test_flags_stand_under_extra_body_exactly_where_the_sdk_has_no_such_argument
         "anthropic-messages": anthropic.Anthropic(api_key="-").messages.create,
         "openai-responses": openai.OpenAI(api_key="-").responses.create,
         "openai-chat": openai.OpenAI(api_key="-").chat.completions.create,
+        # LiteLLM's function has the arguments of OpenAI's.
+        "litellm": openai.OpenAI(api_key="-").chat.completions.create,
+        "xai-grpc": BaseClient.create,
     }
     for rule in filter(lambda rule: rule.flags, rules()):
         known = inspect.signature(create[rule.api]).parameters

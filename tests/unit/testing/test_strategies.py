@@ -26,6 +26,8 @@ TARGETS = {
     "anthropic-messages": ("anthropic", "claude-sonnet-5"),
     "openai-chat": ("deepseek", "deepseek-v4-pro"),
     "openai-responses": ("openai", "gpt-5.6"),
+    "xai-grpc": ("xai", "grok-4"),
+    "litellm": ("anthropic", "anthropic/claude-sonnet-5"),
 }
 
 
@@ -70,6 +72,8 @@ def test_the_deltas_of_a_turn_fold_into_its_parts(turn: Turn) -> None:
         ("anthropic-messages", [ReasoningPart, TextPart, ToolCallPart, ToolResultPart]),
         ("openai-chat", [ReasoningPart, TextPart, ToolCallPart]),
         ("openai-responses", [ReasoningPart, TextPart, ToolCallPart, NativePart]),
+        ("xai-grpc", [ReasoningPart, TextPart, ToolCallPart, ToolResultPart]),
+        ("litellm", [ReasoningPart, TextPart, ToolCallPart]),
     ],
 )
 def test_every_kind_of_part_comes_up(api: str, kinds: list[type]) -> None:
