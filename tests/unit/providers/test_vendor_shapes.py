@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from agui_reasoning.parts import Part, ReasoningPart, TextPart
 from agui_reasoning.providers import decode_response, decoder
 from agui_reasoning.providers.vendors import vendors
 from agui_reasoning.request import build_request, restore
+from agui_reasoning.wire import read_payloads
 from tests.recordings.test_round_trip import history, told
 from tests.support.vendor_shapes import ARGUMENTS, CALL_ID, CHAT, RESPONSES, Shape, chat_chunk, chat_whole
 
@@ -138,3 +140,13 @@ def test_perplexitys_thoughts_stay_with_the_client() -> None:
         ("echoed", ""),
     ]
     assert request.lost == ()
+
+
+@pytest.mark.parametrize("shape", RESPONSES, ids=lambda shape: f"{shape.provider}-{shape.name}")
+@pytest.mark.parametrize("named", [True, False])
+def test_events_need_no_event_line(shape: Shape, named: bool) -> None:
+    lines = [
+        (f"event: {data['type']}\n" if named else "") + f"data: {json.dumps(data)}\n\n"
+        for data in shape.stream
+    ]
+    assert read_payloads("".join(lines).encode()) == shape.stream
