@@ -1,4 +1,4 @@
-"""How large an input may be."""
+"""Size limits for inputs."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ LimitName: TypeAlias = Literal["messages", "calls", "bytes", "envelopes", "spans
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How large an input may be, before any work is spent on it.
+    """Size limits for an input, checked before it is processed.
 
     Attributes:
-        messages: Messages of one history.
-        calls: Tool calls of one history.
-        bytes: UTF-8 bytes of all strings and names of one history, and one for each value.
-        envelopes: Encrypted values, or plain envelopes, of one history.
-        spans: Stretches of text that the envelopes of one history describe.
-        nesting: Depth of objects and lists inside one another, the message or document itself being 1.
+        messages: The number of messages in a history.
+        calls: The number of tool calls in a history.
+        bytes: The UTF-8 bytes of all strings and names in a history, plus one per value.
+        envelopes: The number of encrypted values or plain envelopes in a history.
+        spans: The number of text stretches that the envelopes of a history describe.
+        nesting: The nesting depth of objects and lists; the message or document itself counts as 1.
 
     Raises:
-        ConfigurationError: A limit is not a whole number from 1 up (``bad_limit``).
+        ConfigurationError: A limit is not a positive integer (``bad_limit``).
 
     Examples:
         >>> Limits(messages=500).messages
@@ -45,37 +45,37 @@ class Limits:
             limit = getattr(self, field.name)
             if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
                 raise ConfigurationError(
-                    f"{field.name} is not a whole number from 1 up.",
+                    f"{field.name} is not a positive integer.",
                     code="bad_limit",
-                    hint="Leave it out for the default.",
+                    hint="Omit it to use the default.",
                 )
 
     def check(self, name: LimitName, count: int) -> None:
-        """Refuse more than a limit allows.
+        """Raise an error if a count exceeds a limit.
 
         Raises:
-            RemoteProtocolError: There is more (``too_large``).
+            RemoteProtocolError: The count exceeds the limit (``too_large``).
         """
         allowed = getattr(self, name)
         if count > allowed:
             raise RemoteProtocolError(
-                f"The input has {_WORDS[name].format(count=count)}, and {allowed} are allowed.",
+                f"The input has {_WORDS[name].format(count=count)}, but only {allowed} are allowed.",
                 code="too_large",
-                hint=f"Send less, or raise it with limits=Limits({name}=…).",
+                hint=f"Send less, or raise the limit with limits=Limits({name}=…).",
             )
 
     def check_json(self, document: Any, *, counted: int = 0) -> int:
-        """Refuse JSON data that is too large or nested too deeply. Uses no recursion.
+        """Raise an error if JSON data is too large or nested too deeply. Does not recurse.
 
         Args:
             document: Mappings, lists, strings and numbers.
-            counted: The bytes of other documents that count together with this one.
+            counted: The bytes of other documents counted so far.
 
         Returns:
-            ``counted`` and the bytes of this document, as `bytes` counts them.
+            ``counted`` plus the bytes of this document.
 
         Raises:
-            RemoteProtocolError: ``too_large``.
+            RemoteProtocolError: A limit is exceeded (``too_large``).
         """
         level: list[Any] = [document]
         depth = 0
@@ -89,11 +89,11 @@ class Limits:
 
 
 DEFAULT_LIMITS: Final = Limits()
-"""What holds where nothing else is said."""
+"""The default limits."""
 
 
 def _inside(value: Any) -> Iterator[Any]:
-    """The names and values in an object, the values in a list."""
+    """Yield the names and values of an object, or the items of a list."""
     if isinstance(value, Mapping):
         yield from value.keys()
         yield from value.values()

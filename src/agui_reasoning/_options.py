@@ -1,7 +1,7 @@
-"""The options of a run: their types for every shell, and the one place that checks them.
+"""The options of a run: their types, and their validation.
 
-`agui_reasoning.Run` spells them out with their meaning and defaults. Shells take them as
-``**options: Unpack[RunOptions]`` (PEP 692) and hand them on.
+`agui_reasoning.Run` documents them with their defaults. Shells accept them as
+``**options: Unpack[RunOptions]`` (PEP 692) and pass them on.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Caller(TypedDict, total=False):
 
 
 class ApplicationOptions(_Emission, total=False):
-    """The options that an application chooses once, for all of its runs; see `agui_reasoning.Run`."""
+    """Options that an application sets once for all its runs; see `agui_reasoning.Run`."""
 
     summarise: Summarize | None
     accept_plain: bool | None
@@ -57,19 +57,19 @@ class _PerRun(ApplicationOptions, _Caller, total=False):
 
 
 class EmitterOptions(_Emission, _Caller, total=False):
-    """The options of an emitter without a run; see `agui_reasoning.Run`."""
+    """Options of an emitter without a run; see `agui_reasoning.Run`."""
 
     api: str | None
 
 
 class RunOptions(_PerRun, total=False):
-    """The options of one run; see `agui_reasoning.Run`."""
+    """Options of one run; see `agui_reasoning.Run`."""
 
     api: str | None
 
 
 class StreamRunOptions(_PerRun, total=False):
-    """The options of a run of a single model stream, which must name its API."""
+    """Options of a run of a single model stream, which requires an API."""
 
     api: Required[str]
 
@@ -87,16 +87,16 @@ def check_options(
     limits: Limits | None = None,
     **others: Any,
 ) -> None:
-    """Refuse options that cannot work.
+    """Raise an error for invalid options.
 
-    `agui_reasoning.Run` calls it, and so does an application that makes runs later, so that it fails when it
-    is made and not in every run.
+    Called by `agui_reasoning.Run`, and by applications that create runs later, so that they fail at creation
+    instead of in every run.
 
     Raises:
-        ConfigurationError: The API is unknown (``unknown_api``), the visibility is (``unknown_visibility``),
-            the keys or their options cannot be used (``bad_keys``, ``bad_ttl``, ``bad_padding``), or another
-            option has a value that it cannot have (``wrong_option``).
-        TypeError: There is no such option.
+        ConfigurationError: The API is unknown (``unknown_api``), the visibility is unknown
+            (``unknown_visibility``), the keys or their options are invalid (``bad_keys``, ``bad_ttl``,
+            ``bad_padding``), or another option is invalid (``wrong_option``).
+        TypeError: An option is unknown.
     """
     if unknown := sorted(set(others) - RunOptions.__optional_keys__):
         raise TypeError(f"Unknown option {unknown[0]!r}.")

@@ -1,4 +1,4 @@
-"""Strict JSON that takes lone surrogates, and never raises with the document inside the exception."""
+"""Strict JSON that accepts lone surrogates, and whose exceptions never contain the document."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from pydantic_core import from_json
 __all__ = ["MAX_NESTING", "JSONObject", "Malformed", "dump", "load", "scan", "skip_blank", "well_formed"]
 
 JSONObject: TypeAlias = dict[str, Any]
-"""The members of a JSON object, in the spelling of the wire."""
+"""A JSON object with wire names as keys."""
 
 MAX_NESTING: Final = 201
-"""How deep pydantic's parser reads; what is deeper, its serializer may not write."""
+"""The nesting limit of pydantic's parser; its serializer may fail beyond it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """What was read is not JSON.
+    """The result of reading invalid JSON.
 
-    A value and not an exception: `json.JSONDecodeError` carries the whole document, and an exception
+    A value instead of an exception: `json.JSONDecodeError` carries the whole document, and an exception
     raised while handling it would keep it alive as ``__context__``.
 
     Attributes:
-        position: Character at which reading stopped; ``None`` when the parser does not say.
+        position: The character at which parsing stopped; ``None`` if unknown.
     """
 
     position: int | None
@@ -47,22 +47,22 @@ def dump(value: Any, *, sort_keys: bool = False) -> str:
 def load(text: str, *, max_nesting: int | None = None) -> Any:
     """Parse one JSON text, or return `Malformed`.
 
-    pydantic's parser is several times faster, but refuses the lone surrogates that JavaScript writes
-    when it cuts an emoji in two; so what it refuses is tried once more with the standard library.
+    pydantic's parser is several times faster, but rejects the lone surrogates that JavaScript writes when it
+    splits an emoji. Text that it rejects is parsed again with the standard library.
 
-    A number that no float can hold is malformed too: it could not be written again.
+    Numbers outside the range of a float are malformed too, because they could not be written again.
 
     Args:
         text: One JSON text.
-        max_nesting: Lists and objects that stand inside one another deeper than that are malformed. It costs
-            nothing from `MAX_NESTING` up.
+        max_nesting: Lists and objects nested more deeply are malformed. Values from `MAX_NESTING` up cost
+            nothing to check.
     """
     try:
         if _HUGE.search(text) is None:
             value = from_json(text, allow_inf_nan=False)
             return _shallow(value, max_nesting, MAX_NESTING)
-    except (ValueError, TypeError):  # a half character in the text itself is a TypeError
-        pass  # ruled on below, by the slower parser
+    except (ValueError, TypeError):  # a lone surrogate in the text is a TypeError
+        pass  # parsed again below by the slower parser
     value, end = scan(text, skip_blank(text, 0))
     if not isinstance(value, Malformed) and (end := skip_blank(text, end)) < len(text):
         return Malformed(end)
@@ -70,7 +70,7 @@ def load(text: str, *, max_nesting: int | None = None) -> Any:
 
 
 def well_formed(value: Any) -> Any:
-    """The same JSON with U+FFFD for half characters, which UTF-8 cannot say; two halves are a character."""
+    """Return the JSON value with surrogate pairs joined and lone surrogates replaced by U+FFFD."""
     if isinstance(value, str):
         if value.isascii() or _SURROGATE.search(value) is None:
             return value
@@ -101,14 +101,14 @@ def skip_blank(text: str, start: int) -> int:
 
 
 def _shallow(value: Any, allowed: int | None, known: int | None = None) -> Any:
-    """The value, unless it is nested too deeply; ``known`` is how deep it can be at most."""
+    """Return the value, or `Malformed` if it is nested too deeply; ``known`` is an upper bound."""
     if allowed is None or (known is not None and known <= allowed) or not _nesting_exceeds(value, allowed):
         return value
     return Malformed(None)
 
 
 def _nesting_exceeds(value: Any, depth: int) -> bool:
-    """Whether lists and objects stand inside one another deeper than that."""
+    """Return whether lists and objects are nested more deeply than ``depth``."""
     level = [value]
     for _ in range(depth):
         level = [inner for outer in level for inner in _inside(outer)]

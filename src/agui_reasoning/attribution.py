@@ -1,7 +1,7 @@
-"""Which reasoning belongs to which tool call, for display.
+"""Attribution of reasoning to tool calls, for display.
 
-A call owns the reasoning that came before it; calls that follow without fresh reasoning share the owner's;
-text neither takes reasoning nor resets it. The next request is rebuilt from order, never from this.
+A call owns the reasoning before it. Calls that follow without new reasoning share the owner's. Text neither
+consumes reasoning nor resets it. Requests are rebuilt from order, never from attribution.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ PartKind: TypeAlias = Literal["reasoning", "text", "call", "result", "boundary"]
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """A call without reasoning of its own refers to another's.
+    """A reference from a call without its own reasoning to the call that owns it.
 
     Attributes:
         owner: The call that owns the reasoning.
-        how: ``"parallel"``, or ``"carried"`` when the result of a server tool stands between them.
+        how: ``"parallel"``, or ``"carried"`` if a server tool result comes between them.
     """
 
     owner: str
@@ -30,13 +30,13 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """What belongs to what, by id.
+    """The attribution of reasoning, by ID.
 
     Attributes:
-        calls: The reasoning each call owns.
-        shared: The calls that refer to another's reasoning.
-        texts: The reasoning behind each final text.
-        orphans: Reasoning that nothing followed.
+        calls: The reasoning that each call owns.
+        shared: The calls that share the reasoning of another call.
+        texts: The reasoning before each final text.
+        orphans: The reasoning that nothing follows.
     """
 
     calls: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Attribution:
 
 
 class Attributor:
-    """Walks a response in wire order; ownership of a call is known as soon as the call begins."""
+    """Attributes reasoning incrementally, in wire order; ownership is known when a call starts."""
 
     def __init__(self) -> None:
         self._pending: list[str] = []
@@ -55,20 +55,20 @@ class Attributor:
         self._carried = False
 
     def reasoning(self, unit_id: str) -> None:
-        """A reasoning unit appeared."""
+        """Record a reasoning unit."""
         self._pending.append(unit_id)
         self._owner = None
 
     def text(self) -> None:
-        """Text appeared."""
+        """Record text."""
         self._before_text = len(self._pending)
 
     def result(self) -> None:
-        """A server tool answered: calls after it are not parallel to those before."""
+        """Record a server tool result: later calls are not parallel to earlier ones."""
         self._carried = True
 
     def call(self, call_id: str) -> tuple[str, ...] | Shared | None:
-        """A call began: the reasoning it owns, whose it shares, or nothing."""
+        """Record a call and return the reasoning it owns, the call it shares with, or ``None``."""
         if self._pending:
             owned = tuple(self._pending)
             self._pending, self._before_text = [], 0
@@ -79,7 +79,7 @@ class Attributor:
         return Shared(self._owner, "carried" if self._carried else "parallel")
 
     def boundary(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The response ended: the reasoning behind its final text, and what nothing followed."""
+        """End the response, and return the reasoning before its final text and the orphans."""
         text, orphans = self._pending[: self._before_text], self._pending[self._before_text :]
         self.__init__()  # type: ignore[misc]
         return tuple(text), tuple(orphans)
@@ -89,7 +89,7 @@ def attribute(items: Iterable[tuple[PartKind, str]]) -> Attribution:
     """Attribute the items of one or more responses.
 
     Args:
-        items: ``(kind, id)`` in wire order; ``boundary`` stands between responses.
+        items: Pairs of kind and ID in wire order, with ``boundary`` between responses.
 
     Examples:
         >>> attribute([("reasoning", "r"), ("call", "a"), ("call", "b")]).shared

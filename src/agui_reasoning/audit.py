@@ -1,7 +1,7 @@
-"""What an auditor gets to see: that reasoning was emitted, encrypted, restored or dropped, and never what.
+"""Audit records of emitted, encrypted, restored and dropped reasoning, without its content.
 
-Pass ``on_audit`` to a run, an emitter or ``restore``; it is called once per reasoning unit, and per text and
-call that has a value, with sizes and ids and without a word of content.
+Pass ``on_audit`` to a run, an emitter or ``restore``. It is called once per reasoning unit, and per text or
+call that has a value, with sizes and IDs only.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ __all__ = ["AuditRecord", "OnAudit"]
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """One thing that happened to the reasoning of a conversation.
+    """The record of one reasoning unit that was emitted or restored.
 
     Attributes:
         action: ``"emitted"`` on its way to the client, ``"restored"`` on its way back.
-        outcome: Emitted: ``"encrypted"``, ``"plain"``, or ``"not_kept"`` when nothing goes with what is not
-            shown. Restored: ``"restored"`` or ``"dropped"``.
-        reason: Why it was dropped, as in the report of the history.
-        unit: The id of the message or call that carries it; several units may share one.
-        thread_id: The thread, where it is known.
-        tenant: Whose conversation it is, where there are keys.
-        run_id: The run, where there is one.
-        span_id: The reasoning span it was shown in.
-        provider: Who produced it.
-        api: Through which API.
-        model: Which model.
-        visibility: What the client was allowed to see.
-        key_id: The key that encrypted it; of a value that came back, the key that it names.
-        text_chars: Code points of reasoning text, without what separates its segments.
-        shown_chars: Code points that the client was shown in its place as it streamed.
-        opaque_chars: Characters of the provider's opaque values.
-        value_chars: Characters of the value that travels.
+        outcome: If emitted: ``"encrypted"``, ``"plain"``, or ``"not_kept"`` if hidden reasoning is sent
+            without a value. If restored: ``"restored"`` or ``"dropped"``.
+        reason: The reason it was dropped, as in the report of the history.
+        unit: The ID of the message or call that carries it; several units may share one.
+        thread_id: The thread ID, if known.
+        tenant: The tenant, if keys are used.
+        run_id: The run ID, if any.
+        span_id: The ID of the reasoning span that showed it.
+        provider: The provider that produced it.
+        api: The API that produced it.
+        model: The model that produced it.
+        visibility: The visibility setting.
+        key_id: The ID of the key that encrypted it; for restored values, the key ID they name.
+        text_chars: The code points of reasoning text, without separators between segments.
+        shown_chars: The code points streamed to the client instead.
+        opaque_chars: The characters of the provider's opaque values.
+        value_chars: The characters of the encrypted value.
     """
 
     action: Literal["emitted", "restored"]
@@ -58,4 +58,4 @@ class AuditRecord:
 
 
 OnAudit: TypeAlias = Callable[[AuditRecord], None]
-"""Receives audit records, in order, in the thread that does the work; what it raises ends the run."""
+"""Receives audit records in order, in the calling thread; an exception ends the run."""

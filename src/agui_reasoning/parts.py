@@ -1,10 +1,10 @@
-"""Settled values: what a model response is made of, once it is complete.
+"""Value types for the parts of a complete model response.
 
-A **part** is one unit of the provider (a reasoning item, a thinking block, a text block, a tool call …) in
-wire order; a **turn** is the list of parts of one response. The same values stand at both ends of the loop:
-a decoder produces them on one turn, ``restore`` gives them back on the next.
+A **part** is one unit of the provider (a reasoning item, a thinking block, a text block, a tool call …); a
+**turn** holds the parts of one response in wire order. Decoders produce these values, and ``restore`` returns
+the same values on the next turn.
 
-``repr`` never shows text or opaque values, only their lengths and kinds, so that parts may be logged.
+``repr`` shows lengths and kinds but never text or opaque values, so parts can be logged safely.
 """
 
 from __future__ import annotations
@@ -35,40 +35,40 @@ __all__ = [
 ]
 
 Status: TypeAlias = Literal["complete", "incomplete"]
-"""``"incomplete"`` marks a unit that was cut: it is shown; cut reasoning and cut calls never go back."""
+"""``"incomplete"`` marks a truncated unit. It is shown, but reasoning and calls are never sent back."""
 
 CUT_CALL_RESULT: Final = "This tool call was cut off before it was complete. It was not made."
-"""The result that a run gives a call that was cut, because clients run a call without a result, whatever its
-arguments are. When it comes back, it tells that the call was cut."""
+"""The result that a run adds to an incomplete call, because clients execute calls without a result. When it
+comes back, it identifies the call as incomplete."""
 
 Channel: TypeAlias = Literal["text", "summary", "raw"]
-"""What the API calls the text: a summary, the raw chain of thought, or nothing in particular."""
+"""The API's label for the text: a summary, the raw chain of thought, or unlabeled text."""
 
 Encoding: TypeAlias = Literal["utf8", "base64", "json"]
-"""How an opaque string stands for the provider's value."""
+"""The encoding of the provider's value in an opaque string."""
 
 Ext: TypeAlias = Mapping[str, Any]
-"""Small JSON leftovers of the provider: native ids, phase, formats, citations, explicit emptiness."""
+"""Additional JSON members from the provider: native IDs, phase, formats, citations, explicit emptiness."""
 
 SEGMENT_SEPARATOR = "\n\n"
 _REDACTED_NAMES: Final = frozenset({"encrypted", "redacted", "redacted_content", "redacted_thinking"})
 
 
 class RedactedRepr:
-    """A ``repr`` that names sizes where the value itself is private."""
+    """Mixin whose ``repr`` shows the size of private values instead of the values."""
 
     __slots__ = ()
     _private: ClassVar[frozenset[str]] = frozenset()
 
     def __repr__(self) -> str:
-        shown = (
-            f"{field.name}={self._show(field.name)}"
+        members = (
+            f"{field.name}={self._repr_of(field.name)}"
             for field in fields(self)  # type: ignore[arg-type]
             if getattr(self, field.name) != field.default
         )
-        return f"{type(self).__name__}({', '.join(shown)})"
+        return f"{type(self).__name__}({', '.join(members)})"
 
-    def _show(self, name: str) -> str:
+    def _repr_of(self, name: str) -> str:
         value = getattr(self, name)
         if name not in self._private:
             return repr(value)
@@ -77,13 +77,13 @@ class RedactedRepr:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Opaque(RedactedRepr):
-    """A value of the provider that we never parse, trim or re-encode.
+    """A provider value that is never parsed, trimmed or re-encoded.
 
     Attributes:
-        kind: Open name ``<namespace>.<name>``, for example ``"anthropic.signature"``.
+        kind: The kind as ``<namespace>.<name>``, for example ``"anthropic.signature"``; any name is allowed.
         value: The provider's string, byte for byte.
-        encoding: How ``value`` stands for what the provider sent.
-        attach: Where it sat: ``"self"`` (on its own unit), ``"text"``, or ``"tool_call:<id>"``.
+        encoding: The encoding of ``value``.
+        attach: The unit it belongs to: ``"self"`` (its own unit), ``"text"``, or ``"tool_call:<id>"``.
     """
 
     kind: str
@@ -95,18 +95,18 @@ class Opaque(RedactedRepr):
 
     @property
     def redacts(self) -> bool:
-        """Whether it stands for text that the provider encrypted, as its kind's own name says."""
+        """Whether it replaces text that the provider encrypted, judging by its kind."""
         return self.kind.rpartition(".")[2] in _REDACTED_NAMES
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who produced a value. It narrows who may get an `Opaque` back, and never chooses a target.
+    """The producer of a value. It restricts where an `Opaque` may be sent, and never selects a target.
 
     Attributes:
-        provider: Provider id such as ``"anthropic"``; ``None`` when unknown.
-        api: API id such as ``"anthropic-messages"``; ``None`` for deltas built by hand.
-        model: The model's name as the provider reported it.
+        provider: The provider ID, such as ``"anthropic"``; ``None`` if unknown.
+        api: The API ID, such as ``"anthropic-messages"``; ``None`` for deltas built by hand.
+        model: The model name as reported by the provider.
     """
 
     provider: str | None = None
@@ -116,11 +116,11 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Segment(RedactedRepr):
-    """A stretch of visible reasoning text: a summary part, a raw part, or simply text.
+    """A stretch of visible reasoning text: a summary part, a raw part, or unlabeled text.
 
     Attributes:
-        channel: What the API calls it.
-        index: The provider's number of it within its channel.
+        channel: The API's label for the text.
+        index: The provider's index of the segment within its channel.
         text: The text, verbatim.
     """
 
@@ -132,7 +132,7 @@ class Segment(RedactedRepr):
 
 
 def join_segments(segments: tuple[Segment, ...]) -> str:
-    """Join segments as people read them: a blank line between parts, nothing inside one that resumed."""
+    """Join segments for display: a blank line between parts, nothing within a part that resumed."""
     pieces: list[str] = []
     before: Segment | None = None
     for segment in segments:
@@ -150,10 +150,10 @@ class ReasoningPart(RedactedRepr):
     Attributes:
         segments: The visible text in order.
         opaque: Values to return verbatim.
-        item_id: The provider's id of the unit (``rs_…``).
-        status: Whether the unit ended properly.
-        origin: Who produced it.
-        ext: Small JSON leftovers.
+        item_id: The provider's ID of the unit (``rs_…``).
+        status: Whether the unit is complete.
+        origin: The producer.
+        ext: Additional JSON members from the provider.
     """
 
     segments: tuple[Segment, ...] = ()
@@ -167,23 +167,23 @@ class ReasoningPart(RedactedRepr):
 
     @property
     def text(self) -> str:
-        """The segments joined as shown to people."""
+        """The segments joined for display."""
         return join_segments(self.segments)
 
     @property
     def redacted(self) -> bool:
-        """The provider encrypted the text and says so."""
+        """Whether the provider replaced the text by an encrypted value."""
         return not self.segments and any(opaque.redacts for opaque in self.opaque)
 
     @property
     def omitted(self) -> bool:
-        """The unit exists and its text was withheld."""
+        """Whether the provider withheld the text without an encrypted value for it."""
         return not self.segments and not self.redacted
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TextPart(RedactedRepr):
-    """A stretch of the answer."""
+    """A block of the answer."""
 
     text: str
     opaque: tuple[Opaque, ...] = ()
@@ -196,14 +196,14 @@ class TextPart(RedactedRepr):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ToolCallPart(RedactedRepr):
-    """A call of a tool: the client's, the agent's, or (``server``) the provider's own.
+    """A call of a client tool, an agent tool, or (``server``) a tool of the provider.
 
     Attributes:
-        id: The provider's call id; empty when it sent none.
-        name: The tool.
-        arguments: The JSON text as it came; compact JSON where the API gives an object.
-        server: The provider runs it and answers it.
-        opaque: Values that sat on the call.
+        id: The provider's call ID; empty if it sent none.
+        name: The name of the tool.
+        arguments: The JSON text as received; compact JSON if the API sends an object.
+        server: Whether the provider runs the tool.
+        opaque: The values attached to the call.
     """
 
     id: str
@@ -242,7 +242,7 @@ class ToolCallPart(RedactedRepr):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ToolResultPart(RedactedRepr):
-    """What a tool returned. ``native`` is a server tool's block, verbatim."""
+    """The result of a tool. ``native`` is the verbatim block of a server tool."""
 
     tool_call_id: str
     content: str
@@ -255,7 +255,7 @@ class ToolResultPart(RedactedRepr):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NativePart(RedactedRepr):
-    """A block that has no call id and must go back verbatim, such as a compaction item."""
+    """A block without a call ID that must be returned verbatim, such as a compaction item."""
 
     kind: str
     payload: Any
@@ -275,10 +275,10 @@ class Turn:
 
     Attributes:
         parts: The parts.
-        origin: Who produced the response.
-        id: The provider's id of it.
-        seen: The message or call id under which the client sees each part, empty where it sees none. Reports
-            name units by it; it is no part of what the turn is, and two turns compare without it.
+        origin: The producer of the response.
+        id: The provider's ID of the response.
+        seen: The message or call ID under which the client sees each part; empty if it does not. Reports
+            identify units by it. It is ignored in comparisons.
     """
 
     parts: tuple[Part, ...]

@@ -1,7 +1,7 @@
-"""The AG-UI models of reasoning, under their own names, and the version this package speaks.
+"""The AG-UI models used for reasoning, and the protocol version of this package.
 
-The models are ``ag_ui.core``'s own, never declared again. Protocol 1.1 adds the field
-``encryptedValueType``; the 1.0 models keep it as an extra, so reading and writing it is a function here.
+The models are re-exported from ``ag_ui.core``. Protocol 1.1 adds the field ``encryptedValueType``, which 1.0
+models keep as an extra member; this module has functions to read and set it.
 """
 
 from __future__ import annotations
@@ -51,24 +51,24 @@ __all__ = [
 ]
 
 PROTOCOL_VERSION: Final = "1.0"
-"""What this package declares on every RUN_STARTED: its own literal, not the installed models' version."""
+"""The version declared on every RUN_STARTED, independent of the installed ``ag_ui`` version."""
 
 _FIELD = "encryptedValueType"
 _M = TypeVar("_M", bound=BaseModel)
 
 
 def encrypted_value_type(model: BaseModel) -> str | None:
-    """Read ``encryptedValueType`` of an event, a message or a tool call; ``None`` when it has none."""
+    """Return ``encryptedValueType`` of an event, message or tool call, or ``None``."""
     extra: dict[str, Any] = model.model_extra or {}
     value = extra.get(_FIELD)
     return value if isinstance(value, str) else None
 
 
 def with_encrypted_value_type(model: _M, value: str | None) -> _M:
-    """Copy an event, a message or a tool call with ``encryptedValueType`` set, or (``None``) without it.
+    """Copy an event, message or tool call with ``encryptedValueType`` set, or removed if ``None``.
 
     Source:
-        AG-UI 1.1, reasoning events: the type goes only together with ``encryptedValue``.
+        AG-UI 1.1, reasoning events: the type is only valid together with ``encryptedValue``.
     """
     copy = model.model_copy()
     extra = {key: item for key, item in (model.model_extra or {}).items() if key != _FIELD}

@@ -1,6 +1,6 @@
-"""Stream operations that build parts, and the way between the two.
+"""Stream operations that build parts, and conversion in both directions.
 
-A framework author who has none of the provider's ids needs two lines for some reasoning and some text::
+Two lines suffice for reasoning and text without provider IDs::
 
     ReasoningDelta("Let me think.")
     TextDelta("Here it is.")

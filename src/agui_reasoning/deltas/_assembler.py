@@ -1,8 +1,8 @@
-"""The one place that knows what a delta does to the units of a response.
+"""Applies deltas to the units of a response.
 
-`Assembler.receive` turns a delta into **changes** of units; `fold` keeps the units and the emitter turns the
-changes into events. Keys, presence, implicit endings, split surrogate pairs and unfinished opaque values are
-decided here and nowhere else.
+`Assembler.receive` translates a delta to **changes** of units. `fold` collects the units, and the emitter
+translates the changes to events. Keys, presence, implicit ends, split surrogate pairs and incomplete opaque
+values are handled only here.
 """
 
 from __future__ import annotations
@@ -55,27 +55,27 @@ _REPLACEMENT = "�"
 
 
 class Assembler:
-    """Deltas in, changes of units out. It never refuses a delta, whatever the order."""
+    """Translates deltas to changes of units. Accepts deltas in any order."""
 
     def __init__(self, origin: Origin | None = None) -> None:
-        """Start empty.
+        """Create an empty assembler.
 
         Args:
-            origin: The origin of a response that no `ResponseStart` announces.
+            origin: The origin of responses without a `ResponseStart`.
         """
         self.response: ResponseBuffer | None = None
         self.usages: list[UsageDelta] = []
-        """The token counts of each response so far that reported any."""
+        """The token counts of the responses that reported any."""
         self._last: ResponseBuffer | None = None
         self._usage_open = False
-        self._begun = False
+        self._started = False
         self._origin = origin
         self._server_calls: set[str] = set()
         self._client_calls: set[str] = set()
 
     @property
     def finish_reason(self) -> str | None:
-        """Why the last response ended, in the provider's own word; ``None`` while it has not said."""
+        """The provider's finish reason of the last response; ``None`` if not reported."""
         return self._last.finish_reason if self._last else None
 
     def receive(self, delta: Delta) -> list[Change]:
@@ -85,13 +85,13 @@ class Assembler:
         return changes
 
     def close(self) -> list[Change]:
-        """The stream ended: what is open is complete."""
+        """End the stream. Open units count as complete."""
         changes: list[Change] = []
         self._end_response(changes)
         return changes
 
     def abort(self) -> list[Change]:
-        """The stream was cut: what is open is incomplete."""
+        """End a truncated stream. Open units become incomplete."""
         changes: list[Change] = []
         self._close_all(changes, "incomplete")
         self._end_response(changes)
@@ -105,9 +105,9 @@ class Assembler:
 
     def _open_response(self, response: ResponseBuffer, changes: list[Change]) -> ResponseBuffer:
         self.response = self._last = response
-        # Counts that come before anything else are those of the first response.
-        self._usage_open = self._usage_open and not self._begun
-        self._begun = True
+        # Counts before any other delta belong to the first response.
+        self._usage_open = self._usage_open and not self._started
+        self._started = True
         changes.append(ResponseOpened(response))
         return response
 
@@ -124,7 +124,7 @@ class Assembler:
         changes.append(ResponseEnded(response))
 
     def _settle_waiting(self, response: ResponseBuffer, changes: list[Change]) -> None:
-        """A value whose call or text never came is kept on a reasoning unit of its own."""
+        """Keep values whose call or text never started on separate reasoning units."""
         waiting, response.waiting = response.waiting, []
         for delta in waiting:
             unit = self._open_reasoning(response, None)
@@ -135,8 +135,8 @@ class Assembler:
         self._current(changes).finish_reason = delta.reason
         self._end_response(changes)
 
-    def _use(self, delta: UsageDelta, changes: list[Change]) -> None:
-        # Counts often come after the finish reason: they belong to the response that has just ended.
+    def _receive_usage(self, delta: UsageDelta, changes: list[Change]) -> None:
+        # Counts often arrive after the finish reason and belong to the response that just ended.
         if not self._usage_open:
             self.usages.append(UsageDelta())
             self._usage_open = True
@@ -145,16 +145,16 @@ class Assembler:
 
     # -- units
 
-    def _reason(self, delta: ReasoningDelta, changes: list[Change]) -> None:
+    def _receive_reasoning(self, delta: ReasoningDelta, changes: list[Change]) -> None:
         if not (delta.text or delta.item_id or delta.ext):
             return
         response = self._current(changes)
         unit = self._reasoning_unit(response, delta, changes)
         if delta.item_id:
             unit.item_id = delta.item_id
-        self._extend(unit, delta.ext, changes)
+        self._update_ext(unit, delta.ext, changes)
         if delta.text:
-            self._turn_to(response, unit, changes)
+            self._end_implicitly(response, unit, changes)
             self._resume(unit, changes)
             self._grow_reasoning(unit, delta, changes)
         elif unit.item_id or unit.ext.get("explicit_empty"):
@@ -180,59 +180,59 @@ class Assembler:
         if last is None or last.channel != delta.channel or last.index != delta.index:
             self._release(unit, changes)
             last = SegmentBuffer(delta.channel, delta.index)
-            fresh = True
+            is_new = True
         else:
-            fresh = False
-        text = _mend(unit, delta.text)
+            is_new = False
+        text = _join_surrogates(unit, delta.text)
         if not text and not unit.held:
             return
-        if fresh:
+        if is_new:
             unit.segments.append(last)
         self._grow(unit, text, last.pieces, changes, last)
 
-    def _say(self, delta: TextDelta, changes: list[Change]) -> None:
+    def _receive_text(self, delta: TextDelta, changes: list[Change]) -> None:
         if not (delta.text or delta.ext):
             return
         response = self._current(changes)
         unit = response.text.get(delta.key)
         if unit is None:
             unit = response.text[delta.key] = TextUnit(delta.key)
-        self._extend(unit, delta.ext, changes)
+        self._update_ext(unit, delta.ext, changes)
         if delta.text:
-            self._turn_to(response, unit, changes)
+            self._end_implicitly(response, unit, changes)
             self._resume(unit, changes)
-            self._grow(unit, _mend(unit, delta.text), unit.pieces, changes)
+            self._grow(unit, _join_surrogates(unit, delta.text), unit.pieces, changes)
         elif unit.ext.get("explicit_empty"):
             self._appear(unit, changes)
 
-    def _call(self, delta: ToolCallDelta, changes: list[Change]) -> None:
+    def _receive_call(self, delta: ToolCallDelta, changes: list[Change]) -> None:
         response = self._current(changes)
         unit = self._call_unit(response, delta, changes)
-        self._extend(unit, delta.ext, changes)
+        self._update_ext(unit, delta.ext, changes)
         unit.name = unit.name or delta.name
         unit.server = unit.server or delta.server
         if delta.id:
             (self._server_calls if unit.server else self._client_calls).add(delta.id)
-        self._turn_to(response, unit, changes)
+        self._end_implicitly(response, unit, changes)
         self._resume(unit, changes)
-        text = _mend(unit, delta.arguments)
+        text = _join_surrogates(unit, delta.arguments)
         if unit.name:
             self._appear(unit, changes)
             self._grow(unit, text, unit.pieces, changes)
         elif text:
-            # A call without a name cannot be shown yet; its arguments wait for the name.
+            # A call cannot be shown without a name; keep its arguments until the name arrives.
             unit.pieces.append(text)
 
     def _call_unit(self, response: ResponseBuffer, delta: ToolCallDelta, changes: list[Change]) -> CallUnit:
         unit = response.calls.get(delta.id)
         if unit is not None and unit.open and not delta.id and delta.name and unit.name:
-            # The provider sends no ids: another name is another call.
+            # Without provider IDs, another name starts another call.
             self._end(unit, "complete", changes)
         if unit is None or (delta.name and not unit.open):
             unit = response.calls[delta.id] = CallUnit(delta.id)
         return unit
 
-    def _answer(self, delta: ToolResultDelta, changes: list[Change]) -> None:
+    def _receive_result(self, delta: ToolResultDelta, changes: list[Change]) -> None:
         unit = ResultUnit(
             None, call_id=delta.tool_call_id, content=_clean(delta.content), native=delta.native
         )
@@ -241,23 +241,23 @@ class Assembler:
             self._end_response(changes)
             changes.append(Answered(unit))
             return
-        self._turn_to(self._current(changes), unit, changes)
+        self._end_implicitly(self._current(changes), unit, changes)
         self._appear(unit, changes)
 
     def _is_server_result(self, delta: ToolResultDelta) -> bool:
         if delta.tool_call_id in self._server_calls:
             return True
-        # A server tool that was paused answers in a later run, where its call was never seen.
+        # A paused server tool may return in a later run that does not include its call.
         return delta.native is not None and delta.tool_call_id not in self._client_calls
 
     def _keep_native(self, delta: NativeDelta, changes: list[Change]) -> None:
         unit = NativeUnit(None, kind=delta.kind, payload=delta.payload)
-        self._turn_to(self._current(changes), unit, changes)
+        self._end_implicitly(self._current(changes), unit, changes)
         self._appear(unit, changes)
 
     # -- values
 
-    def _value(self, delta: OpaqueDelta, changes: list[Change]) -> None:
+    def _receive_value(self, delta: OpaqueDelta, changes: list[Change]) -> None:
         response = self._current(changes)
         unit = self._target(response, delta, changes)
         if unit is None:
@@ -269,19 +269,19 @@ class Assembler:
         self, response: ResponseBuffer, delta: OpaqueDelta, changes: list[Change]
     ) -> UnitBuffer | None:
         if delta.key is not None:
-            named = _named(response, delta.key)
+            named = _units_with_key(response, delta.key)
             return named[-1] if named else self._open_reasoning(response, delta.key)
         attach = delta.opaque.attach
         if attach == "self":
-            return self._bare_reasoning(response, delta, changes)
+            return self._unkeyed_reasoning(response, delta, changes)
         if attach.startswith("tool_call:"):
             return response.calls.get(attach.removeprefix("tool_call:"))
         return next((u for u in reversed(response.units) if isinstance(u, TextUnit)), None)
 
-    def _bare_reasoning(
+    def _unkeyed_reasoning(
         self, response: ResponseBuffer, delta: OpaqueDelta, changes: list[Change]
     ) -> ReasoningUnit:
-        """The unit of a value without a key."""
+        """Return the unit for a value without a key."""
         unit = response.reasoning.get(None)
         if unit is not None and _begins_another(unit, delta):
             self._end(unit, "complete", changes)
@@ -301,7 +301,7 @@ class Assembler:
         elif not isinstance(unit, CallUnit):
             self._appear(unit, changes)
 
-    def _extend(self, unit: UnitBuffer, ext: Any, changes: list[Change]) -> None:
+    def _update_ext(self, unit: UnitBuffer, ext: Any, changes: list[Change]) -> None:
         if not ext:
             return
         unit.ext.update(ext)
@@ -314,12 +314,12 @@ class Assembler:
         if unit.present:
             return
         response = self._current(changes)
-        self._turn_to(response, unit, changes)
+        self._end_implicitly(response, unit, changes)
         self._register(response, unit, changes)
 
     def _register(self, response: ResponseBuffer, unit: UnitBuffer, changes: list[Change]) -> None:
         unit.present = True
-        # It may have been closed while there was nothing of it.
+        # It may have been closed while it was empty.
         unit.open = not isinstance(unit, ResultUnit | NativeUnit)
         unit.seq = len(response.units)
         response.units.append(unit)
@@ -362,7 +362,7 @@ class Assembler:
             changes.append(Resumed(unit))
 
     def _release(self, unit: UnitBuffer, changes: list[Change]) -> None:
-        """Give up waiting for the other half of a surrogate pair."""
+        """Replace a held high surrogate whose low surrogate did not arrive."""
         if not unit.held:
             return
         unit.held = ""
@@ -375,7 +375,7 @@ class Assembler:
     def _end(self, unit: UnitBuffer, status: Status, changes: list[Change]) -> None:
         self._release(unit, changes)
         if isinstance(unit, CallUnit) and not unit.present:
-            # Its name never came: it is shown as it is, and ends nothing by appearing now.
+            # The name never arrived: show the call anyway, without implicitly ending other units.
             self._register(self._current(changes), unit, changes)
         unit.open = False
         unit.status = status
@@ -388,10 +388,10 @@ class Assembler:
         if unit.present:
             changes.append(Ended(unit))
 
-    def _turn_to(self, response: ResponseBuffer, unit: UnitBuffer, changes: list[Change]) -> None:
-        """End what the arrival of ``unit`` ends by itself.
+    def _end_implicitly(self, response: ResponseBuffer, unit: UnitBuffer, changes: list[Change]) -> None:
+        """End the units that a delta for ``unit`` ends implicitly.
 
-        Units without a key end when another kind follows; calls end on anything that is not a call.
+        Units without a key end when another kind follows; calls end when anything but a call follows.
         """
         if response.last is unit:
             return
@@ -412,7 +412,7 @@ class Assembler:
         if delta.key is None:
             self._close_all(changes, delta.status)
             return
-        for unit in _named(self.response, delta.key):
+        for unit in _units_with_key(self.response, delta.key):
             if unit.open:
                 self._end(unit, delta.status, changes)
             elif delta.status == "incomplete" and unit.status == "complete":
@@ -431,28 +431,28 @@ def _units(response: ResponseBuffer) -> Iterator[UnitBuffer]:
     return chain(response.reasoning.values(), response.text.values(), response.calls.values())
 
 
-def _named(response: ResponseBuffer, key: str) -> list[UnitBuffer]:
+def _units_with_key(response: ResponseBuffer, key: str) -> list[UnitBuffer]:
     candidates = (response.reasoning.get(key), response.text.get(key), response.calls.get(key))
     return [unit for unit in candidates if unit is not None]
 
 
 def _is_another(unit: ReasoningUnit, delta: ReasoningDelta) -> bool:
-    """Whether a delta without a key begins another unit: providers sign at the end of a block."""
+    """Return whether an unkeyed delta starts a new unit: signatures come at the end of a block."""
     if delta.item_id and unit.item_id and delta.item_id != unit.item_id:
         return True
     return bool(delta.text) and any(value.whole for value in unit.values.values())
 
 
 def _begins_another(unit: ReasoningUnit, delta: OpaqueDelta) -> bool:
-    """Whether a value without a key is of another unit: a redacted block has one value and no other."""
+    """Return whether an unkeyed value starts a new unit: redacted blocks have exactly one value."""
     if delta.append and (delta.opaque.kind, delta.opaque.attach) in unit.values:
         return False
     whole = [value.opaque for value in unit.values.values() if value.whole]
     return any(opaque.redacts for opaque in whole) or (delta.opaque.redacts and bool(whole))
 
 
-def _mend(unit: UnitBuffer, text: str) -> str:
-    """Join a surrogate pair that was split between deltas; hold back a high half at the end."""
+def _join_surrogates(unit: UnitBuffer, text: str) -> str:
+    """Join a surrogate pair split between deltas, holding back a high surrogate at the end."""
     if not unit.held and (text.isascii() or _SURROGATE.search(text) is None):
         return text
     text = unit.held + text
@@ -461,7 +461,7 @@ def _mend(unit: UnitBuffer, text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """Replace lone surrogates, which no UTF-8 stream can carry, by U+FFFD."""
+    """Replace lone surrogates, which UTF-8 cannot encode, by U+FFFD."""
     if text.isascii() or _SURROGATE.search(text) is None:
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -469,13 +469,13 @@ def _clean(text: str) -> str:
 
 _HANDLERS: dict[type, Callable[[Assembler, Any, list[Change]], None]] = {
     ResponseStart: Assembler._start,
-    ReasoningDelta: Assembler._reason,
-    OpaqueDelta: Assembler._value,
-    TextDelta: Assembler._say,
-    ToolCallDelta: Assembler._call,
-    ToolResultDelta: Assembler._answer,
+    ReasoningDelta: Assembler._receive_reasoning,
+    OpaqueDelta: Assembler._receive_value,
+    TextDelta: Assembler._receive_text,
+    ToolCallDelta: Assembler._receive_call,
+    ToolResultDelta: Assembler._receive_result,
     CloseDelta: Assembler._close,
     NativeDelta: Assembler._keep_native,
-    UsageDelta: Assembler._use,
+    UsageDelta: Assembler._receive_usage,
     FinishDelta: Assembler._finish,
 }

@@ -1,4 +1,4 @@
-"""Deltas to parts and back."""
+"""Conversion between deltas and parts."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ __all__ = ["fold", "unfold"]
 
 
 def fold(deltas: Iterable[Delta]) -> list[Part]:
-    """Settle deltas into parts, in order of their first presence.
+    """Combine deltas into parts, in order of first appearance.
 
-    What is open when the deltas end is complete; only what was cut by name (`CloseDelta`) is incomplete.
+    Open units count as complete. Only units closed with `CloseDelta` can be incomplete.
 
     Examples:
         >>> fold([ReasoningDelta("Hm, "), ReasoningDelta("yes."), TextDelta("Yes.")])
@@ -49,9 +49,9 @@ def _collect(changes: Iterable[Change], parts: list[Part]) -> None:
 
 
 def unfold(parts: Iterable[Part]) -> list[Delta]:
-    """Give the deltas that fold into these parts, with a `ResponseStart` per origin.
+    """Return deltas that fold into these parts, with a `ResponseStart` per origin.
 
-    The parts are those of one response; where the origin changes, another response begins.
+    The parts belong to one response; a change of origin starts another response.
     """
     deltas: list[Delta] = []
     origin: object = ...
@@ -64,7 +64,7 @@ def unfold(parts: Iterable[Part]) -> list[Delta]:
 
 
 def deltas_of(part: Part, key: str) -> Iterator[Delta]:
-    """Give the deltas of one part; ``key`` names its unit, except for calls, whose key is their id."""
+    """Yield the deltas of one part. ``key`` names its unit, except for calls, whose key is their ID."""
     return _UNFOLD[type(part)](part, key)
 
 
@@ -73,7 +73,7 @@ def _reasoning(part: ReasoningPart, key: str) -> Iterator[Delta]:
     before = None
     for segment in part.segments:
         if (segment.channel, segment.index) == before:
-            # The same segment again is reasoning that resumed: what went before has ended.
+            # A repeated segment means that reasoning resumed: close the previous stretch.
             yield CloseDelta(key=key)
         before = (segment.channel, segment.index)
         yield ReasoningDelta(segment.text, key=key, channel=segment.channel, index=segment.index)

@@ -1,8 +1,7 @@
-"""The operations a stream of model output is made of.
+"""The operations of a model output stream.
 
-Decoders produce them, and anyone may build them by hand: nothing has to be opened or closed. ``key`` names
-the provider's unit, is unique within a response and forgotten at its end; ``None`` means the open unit of
-that kind, else a new one.
+Decoders produce them, and they can be built by hand: units need not be opened or closed. ``key`` names the
+provider's unit and is unique within a response; ``None`` means the open unit of that kind, or a new one.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ResponseStart:
-    """A model response begins; one that is still open ends before it."""
+    """Start of a model response; ends an open one."""
 
     origin: Origin | None
     _: KW_ONLY
@@ -38,7 +37,7 @@ class ResponseStart:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ReasoningDelta(RedactedRepr):
-    """A piece of reasoning; an item id or ``ext={"explicit_empty": True}`` alone makes a unit too."""
+    """A piece of reasoning. An item ID or ``ext={"explicit_empty": True}`` alone creates a unit too."""
 
     text: str = ""
     _: KW_ONLY
@@ -53,10 +52,10 @@ class ReasoningDelta(RedactedRepr):
 
 @dataclass(frozen=True, slots=True)
 class OpaqueDelta:
-    """An opaque value, whole or (``append``) a fragment of it that ends when its unit ends.
+    """An opaque value or, with ``append``, a fragment that is complete when its unit ends.
 
-    ``key`` names the unit it sat on; without one ``opaque.attach`` decides. A value for a call or a text that
-    has not begun waits for it.
+    ``key`` names the unit it belongs to; without a key ``opaque.attach`` decides. Values for a call or text
+    that has not started are kept until it does.
     """
 
     opaque: Opaque
@@ -81,8 +80,8 @@ class TextDelta(RedactedRepr):
 class ToolCallDelta(RedactedRepr):
     """A tool call, or a fragment of its arguments.
 
-    The id is the key. An empty id with a name is a new call whose id the provider did not send; an empty id
-    without a name continues that call. A name for a call that has ended is another call of the same id.
+    The ID is the key. An empty ID with a name starts a call without a provider ID; an empty ID without a name
+    continues that call. A name for a call that has ended starts another call with the same ID.
     """
 
     id: str
@@ -97,7 +96,7 @@ class ToolCallDelta(RedactedRepr):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ToolResultDelta(RedactedRepr):
-    """The result of a tool; for a server tool ``native`` is the provider's block, verbatim."""
+    """The result of a tool; for server tools, ``native`` is the provider's verbatim block."""
 
     tool_call_id: str
     content: str
@@ -110,9 +109,9 @@ class ToolResultDelta(RedactedRepr):
 
 @dataclass(frozen=True, slots=True)
 class CloseDelta:
-    """A unit ended, or (without a key) everything that is open; ``"incomplete"`` when it was cut.
+    """End of a unit, or without a key of all open units; ``"incomplete"`` if truncated.
 
-    A unit that has already ended can still be marked incomplete: a length limit is reported after the block.
+    Units that have ended can still be marked incomplete, because length limits are reported after the block.
     """
 
     _: KW_ONLY
@@ -122,7 +121,7 @@ class CloseDelta:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NativeDelta(RedactedRepr):
-    """A block without a call id that must go back verbatim."""
+    """A block without a call ID that must be returned verbatim."""
 
     kind: str
     payload: Any
@@ -132,7 +131,7 @@ class NativeDelta(RedactedRepr):
 
 @dataclass(frozen=True, slots=True)
 class UsageDelta:
-    """Token counts, in AG-UI's accounting: parts are included in totals. Unknown counts stay ``None``.
+    """Token counts as AG-UI defines them: totals include their parts. Unknown counts are ``None``.
 
     Within a response the last value of each field wins.
     """
@@ -150,7 +149,7 @@ class UsageDelta:
 
 @dataclass(frozen=True, slots=True)
 class FinishDelta:
-    """The response ended; ``reason`` is the provider's own word."""
+    """End of the response; ``reason`` is the provider's finish reason."""
 
     reason: str | None = None
 

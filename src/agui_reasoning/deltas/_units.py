@@ -1,6 +1,6 @@
-"""The units of a response while they are being built, and the changes that a delta makes to them.
+"""Units under construction, and the changes that deltas make to them.
 
-What holds text has no ``repr`` of its own: a traceback that shows locals must not show it.
+Classes that hold text have no generated ``repr``, so that tracebacks with local variables do not reveal it.
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ __all__ = [
 
 @dataclass(slots=True, eq=False, repr=False)
 class OpaqueBuffer:
-    """An opaque value under way; fragments are joined when it is read."""
+    """An opaque value under construction; fragments are joined when it is read."""
 
     opaque: Opaque
     fragments: list[str]
     whole: bool
 
     def settled(self) -> Opaque:
-        """The value as it stands, its fragments joined."""
+        """Return the current value with its fragments joined."""
         if len(self.fragments) == 1:
             return replace(self.opaque, value=self.fragments[0])
         return replace(self.opaque, value=_join(self.fragments, self.opaque.encoding))
 
 
 def _join(fragments: list[str], encoding: str) -> str:
-    """Join fragments; base64 ones as bytes, since each fragment may carry padding of its own."""
+    """Join fragments; base64 fragments are joined as bytes, since each may have its own padding."""
     if encoding != "base64":
         return "".join(fragments)
     try:
@@ -75,13 +75,13 @@ def _join(fragments: list[str], encoding: str) -> str:
 
 @dataclass(slots=True, eq=False, repr=False)
 class UnitBuffer:
-    """A unit of the response while it is being built.
+    """A unit under construction.
 
     Attributes:
-        seq: Its number in the response, from 0, in order of first presence.
-        present: It has something to keep; until then it does not exist for anyone else.
-        open: It has not ended.
-        held: A high surrogate that waits for its other half.
+        seq: The index in the response, from 0, in order of appearance.
+        present: Whether it has content; until then it is not reported.
+        open: Whether it has not ended.
+        held: A high surrogate that waits for its low surrogate.
     """
 
     key: str | None
@@ -95,63 +95,63 @@ class UnitBuffer:
 
     @property
     def opaque(self) -> tuple[Opaque, ...]:
-        """The opaque values that can be trusted to be whole."""
+        """The opaque values that are known to be complete."""
         return tuple(value.settled() for value in self.values.values() if value.whole or not self.open)
 
     def part(self, origin: Origin | None) -> Part:
-        """The settled value of the unit."""
+        """Return the unit as a part."""
         raise NotImplementedError
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class SegmentBuffer:
-    """A segment under way."""
+    """A segment under construction."""
 
     channel: Channel
     index: int
     pieces: list[str] = field(default_factory=list)
 
     def settled(self) -> Segment:
-        """The segment as it stands."""
+        """Return the current segment."""
         return Segment(self.channel, self.index, "".join(self.pieces))
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class ReasoningUnit(UnitBuffer):
-    """A reasoning unit under way."""
+    """A reasoning unit under construction."""
 
     segments: list[SegmentBuffer] = field(default_factory=list)
     item_id: str | None = None
     stretch: int = 0
-    """Where in ``segments`` the current stretch began: a unit that resumes starts another."""
+    """The index in ``segments`` of the current stretch; a unit that resumes starts a new one."""
 
     def part(self, origin: Origin | None) -> ReasoningPart:
-        """The settled value of the unit."""
+        """Return the unit as a part."""
         segments = tuple(segment.settled() for segment in self.segments)
         return ReasoningPart(segments, self.opaque, self.item_id, self.status, origin, self.ext or None)
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class TextUnit(UnitBuffer):
-    """A text unit under way."""
+    """A text unit under construction."""
 
     pieces: list[str] = field(default_factory=list)
 
     def part(self, origin: Origin | None) -> TextPart:
-        """The settled value of the unit."""
+        """Return the unit as a part."""
         return TextPart("".join(self.pieces), self.opaque, self.status, origin, self.ext or None)
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class CallUnit(UnitBuffer):
-    """A tool call under way; its key is the provider's id."""
+    """A tool call under construction; its key is the provider's ID."""
 
     name: str = ""
     server: bool = False
     pieces: list[str] = field(default_factory=list)
 
     def part(self, origin: Origin | None) -> ToolCallPart:
-        """The settled value of the unit."""
+        """Return the unit as a part."""
         return ToolCallPart(
             self.key or "",
             self.name,
@@ -173,25 +173,25 @@ class ResultUnit(UnitBuffer):
     native: Any = None
 
     def part(self, origin: Origin | None) -> ToolResultPart:
-        """The settled value of the unit."""
+        """Return the unit as a part."""
         return ToolResultPart(self.call_id, self.content, self.native, origin, self.ext or None)
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class NativeUnit(UnitBuffer):
-    """A block that goes back verbatim."""
+    """A block that is returned verbatim."""
 
     kind: str = ""
     payload: Any = None
 
     def part(self, origin: Origin | None) -> NativePart:
-        """The settled value of the unit."""
+        """Return the unit as a part."""
         return NativePart(self.kind, self.payload, origin)
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class ResponseBuffer:
-    """One model response under way."""
+    """A model response under construction."""
 
     origin: Origin | None
     id: str | None = None
@@ -202,16 +202,16 @@ class ResponseBuffer:
     calls: dict[str, CallUnit] = field(default_factory=dict)
     waiting: list[OpaqueDelta] = field(default_factory=list)
     last: UnitBuffer | None = None
-    """The unit the last delta went to: as long as it is the same, nothing else can end by itself."""
+    """The unit of the last delta; other units end implicitly only when it changes."""
 
     def parts(self) -> list[Part]:
-        """The settled values of its units, in order."""
+        """Return the units as parts, in order."""
         return [unit.part(self.origin) for unit in self.units]
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseOpened:
-    """A response began."""
+    """A response started."""
 
     response: ResponseBuffer
 
@@ -225,7 +225,7 @@ class Appeared:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Grew:
-    """Text was added to a unit; ``segment`` is the one of a reasoning unit it went to."""
+    """Text was added to a unit; ``segment`` is the segment if it is a reasoning unit."""
 
     unit: UnitBuffer
     text: str
@@ -234,14 +234,14 @@ class Grew:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """A unit that had ended goes on."""
+    """A unit that had ended resumed."""
 
     unit: UnitBuffer
 
 
 @dataclass(frozen=True, slots=True)
 class Valued:
-    """Something of a unit that is not text changed: a value, a status, or ``ext``."""
+    """A value, the status or ``ext`` of a unit changed."""
 
     unit: UnitBuffer
 
@@ -255,14 +255,14 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class ResponseEnded:
-    """A response ended, and with it all its units."""
+    """A response and all its units ended."""
 
     response: ResponseBuffer
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A tool that is not the provider's returned; this belongs to no response."""
+    """A client or agent tool returned a result, which belongs to no response."""
 
     unit: ResultUnit
 
