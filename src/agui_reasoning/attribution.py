@@ -6,11 +6,21 @@ consumes reasoning nor resets it. Requests are rebuilt from order, never from at
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias
 
-__all__ = ["Attribution", "Attributor", "PartKind", "Shared", "attribute"]
+from agui_reasoning.parts import (
+    Part,
+    ReasoningPart,
+    RedactedRepr,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    Turn,
+)
+
+__all__ = ["Attribution", "Attributor", "PartKind", "Shared", "TraceRecord", "attribute", "trace"]
 
 PartKind: TypeAlias = Literal["reasoning", "text", "call", "result", "boundary"]
 
@@ -136,4 +146,146 @@ _STEPS = {
     "result": _result,
     "call": _call,
     "boundary": _boundary,
+}
+
+
+# -- the trace of a conversation
+
+
+_REDACTED: Final = "[REDACTED]"
+"""Stands in a trace for reasoning that the provider encrypted."""
+
+
+class _HasTurns(Protocol):
+    @property
+    def turns(self) -> list[Turn]: ...
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TraceRecord(RedactedRepr):
+    """The reasoning that led to a tool call, or to an answer.
+
+    Attributes:
+        call_id: The id of the call; ``None`` in the record of an answer.
+        name: The name of the tool.
+        arguments: The arguments as JSON text; reasoning is never put into them.
+        reasoning: The text of the reasoning the call owns, units separated by a line break. ``[REDACTED]``
+            stands for a redacted unit.
+        reasoning_ref: The call whose reasoning this one shares.
+        how: ``"owned"``; ``"parallel"`` or ``"carried"`` for shared reasoning; ``None`` without reasoning.
+        final_text: The text of the answer, in the record of one.
+    """
+
+    call_id: str | None = None
+    name: str = ""
+    arguments: str = ""
+    reasoning: str = ""
+    reasoning_ref: str | None = None
+    how: Literal["owned", "parallel", "carried"] | None = None
+    final_text: str = ""
+
+    _private: ClassVar[frozenset[str]] = frozenset({"arguments", "reasoning", "final_text"})
+
+
+def trace(
+    parts_or_history: Iterable[Part | Turn] | Turn | _HasTurns,
+    *,
+    visibility: Literal["full", "summary", "hidden"] = "full",
+) -> list[TraceRecord]:
+    """List which reasoning led to which tool call.
+
+    Args:
+        parts_or_history: The parts of one response, a turn, several turns, or a `History`.
+        visibility: What may be shown: in ``"summary"`` only what the provider's API labels a summary, in
+            ``"hidden"`` nothing. Attribution itself does not change.
+
+    Returns:
+        A record per call, in order, and one for the answer of each response that calls no tool or that
+        reasons after its last call.
+
+    Source:
+        Seed 001, with the resolutions of its contradictions in the attribution rules.
+
+    Examples:
+        >>> from agui_reasoning.parts import Segment
+        >>> thought = ReasoningPart((Segment("text", 0, "Two cities."),))
+        >>> parts = [thought, ToolCallPart("a", "forecast", "{}"), ToolCallPart("b", "forecast", "{}")]
+        >>> [(record.call_id, record.reasoning, record.reasoning_ref) for record in trace(parts)]
+        [('a', 'Two cities.', None), ('b', '', 'a')]
+    """
+    return [record for parts in _responses(parts_or_history) for record in _traced(parts, visibility)]
+
+
+def _responses(given: Any) -> Iterator[tuple[Part, ...]]:
+    """The parts of each response; loose parts that follow one another are one response."""
+    loose: list[Part] = []
+    for item in getattr(given, "turns", [given] if isinstance(given, Turn) else given):
+        if not isinstance(item, Turn):
+            loose.append(item)
+            continue
+        if loose:
+            yield tuple(loose)
+            loose = []
+        yield item.parts
+    if loose:
+        yield tuple(loose)
+
+
+def _traced(parts: tuple[Part, ...], visibility: str) -> Iterator[TraceRecord]:
+    # Numbers instead of ids: some providers repeat the id of a call, or give none.
+    found = attribute((_KINDS[type(part)], str(n)) for n, part in enumerate(parts) if type(part) in _KINDS)
+    calls = {part.id: n for n, part in enumerate(parts) if isinstance(part, ToolCallPart)}
+    for n, part in enumerate(parts):
+        if not isinstance(part, ToolCallPart):
+            continue
+        owned, shared = found.calls.get(str(n), ()), found.shared.get(str(n))
+        parent = calls.get(_caller(part) or "", n)
+        if parent != n:  # made by a call of the provider's own, such as code that it runs
+            shared = Shared(str(parent), "carried")
+        yield TraceRecord(
+            part.id,
+            part.name,
+            part.arguments,
+            _text_of(parts, owned, visibility),
+            _id_of(parts[int(shared.owner)]) if shared else None,
+            shared.how if shared else "owned" if owned else None,
+        )
+    answer = "".join(part.text for part in parts if isinstance(part, TextPart))
+    behind = [n for units in found.texts for n in units]
+    if answer and (behind or not calls):
+        shown = _text_of(parts, behind, visibility)
+        yield TraceRecord(reasoning=shown, how="owned" if behind else None, final_text=answer)
+
+
+def _text_of(parts: tuple[Part, ...], numbers: Iterable[str], visibility: str) -> str:
+    return "\n".join(filter(None, (_shown(parts[int(n)], visibility) for n in numbers)))
+
+
+def _shown(part: Part, visibility: str) -> str:
+    if not isinstance(part, ReasoningPart) or visibility == "hidden":
+        return ""
+    if part.redacted:
+        return _REDACTED
+    if visibility == "full":
+        return part.text
+    kept = tuple(segment for segment in part.segments if segment.channel == "summary")
+    return ReasoningPart(kept).text
+
+
+def _caller(call: ToolCallPart) -> str | None:
+    """The call that made this one, where the provider tells: Anthropic's programmatic tool calling."""
+    caller = (call.ext or {}).get("caller")
+    tool_id = caller.get("tool_id") if isinstance(caller, dict) else None
+    return tool_id if isinstance(tool_id, str) else None
+
+
+def _id_of(part: Part) -> str | None:
+    return part.id if isinstance(part, ToolCallPart) else None
+
+
+_KINDS: Final[dict[type, PartKind]] = {
+    ReasoningPart: "reasoning",
+    TextPart: "text",
+    ToolCallPart: "call",
+    ToolResultPart: "result",
 }

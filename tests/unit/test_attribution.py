@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 import pytest
 
-from agui_reasoning.attribution import Attribution, PartKind, Shared, attribute
+from agui_reasoning import History
+from agui_reasoning.attribution import Attribution, PartKind, Shared, TraceRecord, attribute, trace
+from agui_reasoning.parts import (
+    Channel,
+    Opaque,
+    Part,
+    ReasoningPart,
+    Segment,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    Turn,
+)
 
 KINDS: dict[str, PartKind] = {
     "R": "reasoning",
@@ -52,3 +66,85 @@ def test_a_call_owns_the_reasoning_before_it_and_the_next_ones_share_it(
     wire: str, expected: Attribution
 ) -> None:
     assert walk(wire) == expected
+
+
+# -- the trace of a conversation
+
+
+def thought(text: str = "", *kinds: str, channel: Channel = "text") -> ReasoningPart:
+    segments = (Segment(channel, 0, text),) if text else ()
+    return ReasoningPart(segments, tuple(Opaque(kind, "x") for kind in kinds))
+
+
+def call(name: str, **more: Any) -> ToolCallPart:
+    return ToolCallPart(name, f"tool_{name}", f'{{"{name}": 1}}', **more)
+
+
+def record(name: str, reasoning: str = "", ref: str | None = None, how: Any = None) -> TraceRecord:
+    return TraceRecord(name, f"tool_{name}", f'{{"{name}": 1}}', reasoning, ref, how)
+
+
+TRACES: list[tuple[list[Part], list[TraceRecord]]] = [
+    ([thought("Why."), call("a")], [record("a", "Why.", None, "owned")]),
+    (
+        [thought("Why."), call("a"), TextPart("And."), call("b"), call("c")],
+        [
+            record("a", "Why.", None, "owned"),
+            record("b", "", "a", "parallel"),
+            record("c", "", "a", "parallel"),
+        ],
+    ),
+    (
+        [thought("Why."), call("s", server=True), ToolResultPart("s", "found"), call("a")],
+        [record("s", "Why.", None, "owned"), record("a", "", "s", "carried")],
+    ),
+    (
+        [thought("One."), thought("", "anthropic.redacted_thinking"), thought("Two."), call("a")],
+        [record("a", "One.\n[REDACTED]\nTwo.", None, "owned")],
+    ),
+    ([thought("", "anthropic.signature"), call("a")], [record("a", "", None, "owned")]),
+    ([TextPart("So."), call("a")], [record("a")]),
+    (
+        [thought("Why."), TextPart("So."), TextPart(" Yes.")],
+        [TraceRecord(reasoning="Why.", how="owned", final_text="So. Yes.")],
+    ),
+    ([TextPart("So.")], [TraceRecord(final_text="So.")]),
+    (
+        [thought("One."), call("a"), ToolResultPart("a", ""), thought("Two."), TextPart("So.")],
+        [
+            record("a", "One.", None, "owned"),
+            TraceRecord(reasoning="Two.", how="owned", final_text="So."),
+        ],
+    ),
+    (
+        [thought("Why."), call("s", server=True), call("a", ext={"caller": {"tool_id": "s"}})],
+        [record("s", "Why.", None, "owned"), record("a", "", "s", "carried")],
+    ),
+    ([thought("Why.")], []),
+]
+
+
+@pytest.mark.parametrize(("parts", "expected"), TRACES)
+def test_a_trace_has_a_record_per_call_and_for_the_answer(
+    parts: list[Part], expected: list[TraceRecord]
+) -> None:
+    assert trace(parts) == trace(Turn(tuple(parts))) == trace(History((Turn(tuple(parts)),))) == expected
+
+
+def test_ownership_never_crosses_responses_and_ids_may_repeat() -> None:
+    first, second = Turn((thought("Why."), call("a"))), Turn((call("a"), call("a")))
+    assert trace([first, second]) == [record("a", "Why.", None, "owned"), record("a"), record("a")]
+
+
+@pytest.mark.parametrize(
+    ("visibility", "shown"), [("full", "Sum.\nRaw."), ("summary", "Sum."), ("hidden", "")]
+)
+def test_a_trace_shows_only_what_may_be_shown(
+    visibility: Literal["full", "summary", "hidden"], shown: str
+) -> None:
+    parts = [thought("Sum.", channel="summary"), thought("Raw.", channel="raw"), call("a")]
+    assert trace(parts, visibility=visibility) == [record("a", shown, None, "owned")]
+
+
+def test_a_record_shows_no_reasoning_in_its_repr() -> None:
+    assert "Why" not in repr(trace([thought("Why."), TextPart("Why not.")]))

@@ -32,6 +32,7 @@ _MODULES = {
     "check": "check",
     "reduce": "reduce",
     "request": "request",
+    "trace": "trace",
     "upgrade": "upgrade",
     "downgrade": "downgrade",
     "migrate": "migrate",
