@@ -31,6 +31,7 @@ from tests.support.validators import (
     check_chat,
     check_deepseek,
     check_end,
+    check_gemini,
     check_gemini_chat,
     check_kimi,
     check_openrouter,
@@ -51,6 +52,8 @@ TARGETS: dict[str, tuple[str, str, str, Check]] = {
     "kimi": ("openai-chat", "moonshot", "kimi-k2.6", check_kimi),
     "google": ("openai-chat", "google", "gemini-3-pro", check_gemini_chat),
     "openrouter": ("openai-chat", "openrouter", "anthropic/claude", check_openrouter),
+    "gemini": ("gemini", "google", "gemini-3-pro", check_gemini),
+    "gemini on vertex": ("gemini", "google-vertex", "gemini-3-pro", check_gemini),
     "groq": ("openai-chat", "groq", "llama", check_chat),
     "xai": ("xai-grpc", "xai", "grok-4", check_xai),
     "litellm": ("litellm", "anthropic", "anthropic/claude-opus-5", check_litellm),
@@ -115,6 +118,8 @@ def _found(call: ToolCallPart) -> ToolResultPart:
             "action": {"type": "search", "query": "x"},
         },
     }.get(api or "", {"type": "search"})
+    if api == "gemini":
+        native = {"codeExecutionResult": {"id": call.id, "output": "found"}}
     return ToolResultPart(call.id, "found", native, call.origin)
 
 
@@ -153,7 +158,7 @@ def rewritten(target: str, items: list[Turn | Message]) -> list[str]:
 
     Prefix caches and prefix-bound signatures depend on it.
     """
-    field = "input" if TARGETS[target][0] == "openai-responses" else "messages"
+    field = {"openai-responses": "input", "gemini": "contents"}.get(TARGETS[target][0], "messages")
     whole = [item for item in items if not isinstance(item, SystemMessage)]
     ends = [n for n, item in enumerate(whole) if isinstance(item, UserMessage) and item.content == "Hi."]
     pasts = [past for past in (whole[: end + 1] for end in ends) if _settled(past, whole)]

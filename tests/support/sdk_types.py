@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module, util
 from typing import Any
 
 import anthropic.types.beta.message_create_params as beta_params
@@ -27,6 +28,8 @@ def check_types(api: str, body: dict[str, Any]) -> str:
     """What the SDK's types have against a body; empty when they take it."""
     if api == "xai-grpc":
         return _check_messages(body)
+    if api == "gemini":
+        return _gemini_fault(body)
     fault = ""
     for adapter, more in _ADAPTERS[api]:
         try:
@@ -36,6 +39,19 @@ def check_types(api: str, body: dict[str, Any]) -> str:
         else:
             return ""
     return fault
+
+
+def _gemini_fault(body: dict[str, Any]) -> str:
+    if util.find_spec("google") is None or util.find_spec("google.genai") is None:
+        return ""
+    types = import_module("google.genai.types")
+    try:
+        types.GenerateContentConfig.model_validate(body.get("config", {}))
+        for content in body["contents"]:
+            types.Content.model_validate(content)
+    except ValidationError as error:
+        return str(error.errors(include_input=False, include_url=False)[:3])
+    return ""
 
 
 def _check_messages(body: dict[str, Any]) -> str:

@@ -27,6 +27,7 @@ origins = st.sampled_from(
         Origin("anthropic", "anthropic-messages", "claude"),
         Origin("openai", "openai-responses", "gpt"),
         Origin("google", "openai-chat", "gemini"),
+        Origin("google", "gemini", "gemini-3-pro"),
         Origin("acme", "openai-chat", "x"),
     ]
 )
@@ -34,6 +35,7 @@ NATIVE_KINDS = {
     "anthropic-messages": "anthropic.fallback",
     "openai-responses": "openai.compaction",
     "openai-chat": "openrouter.server_tool_call",
+    "gemini": "gemini.inlineData",
 }
 
 

@@ -262,12 +262,18 @@ def _xai_end(body: Body) -> list[str]:
     return ["the last message is the model's"] if last["role"] == "ROLE_ASSISTANT" else []
 
 
+def _gemini_end(body: Body) -> list[str]:
+    contents = body["contents"]
+    return [] if not contents or contents[-1]["role"] == "user" else ["contents: the model spoke last"]
+
+
 _ENDS = {
     "anthropic-messages": _anthropic_end,
     "openai-responses": _responses_end,
     "openai-chat": _chat_end,
     "litellm": _chat_end,
     "xai-grpc": _xai_end,
+    "gemini": _gemini_end,
 }
 
 STRICT_FIELDS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", "refusal"})
@@ -384,4 +390,55 @@ def check_openrouter(body: Body) -> list[str]:
             known = detail.get("id") if detail["type"] == "reasoning.encrypted" else None
             if known and seen.setdefault(known, number) != number:
                 faults.append(f"Duplicate item found with id {known}")
+    return faults
+
+
+def check_gemini(body: Body, *, enforced: bool = True) -> list[str]:
+    """Gemini's generateContent; ``enforced``: the model demands thought signatures on calls."""
+    contents = body["contents"]
+    roles = [content["role"] for content in contents]
+    faults = [f"contents: invalid role {role}" for role in roles if role not in ("user", "model")]
+    faults += ["contents: roles do not alternate" for a, b in pairwise(roles) if a == b]
+    faults += [] if roles[:1] in ([], ["user"]) else ["contents: a call must come after a user turn"]
+    for number, content in enumerate(contents):
+        faults += [] if content["parts"] else [f"contents[{number}]: parts must not be empty"]
+        faults += [fault for part in content["parts"] for fault in _gemini_part(part, content["role"])]
+        after = contents[number + 1]["parts"] if number + 1 < len(contents) else []
+        faults += _gemini_calls(content["parts"], after, enforced=enforced)
+    given = [part for content in contents for part in content["parts"]]
+    asked = sum("functionCall" in part for part in given)
+    answered = sum("functionResponse" in part for part in given)
+    return [*faults, *([] if asked == answered else ["the number of calls and responses differs"])]
+
+
+_GEMINI_DATA = ("text", "functionCall", "functionResponse", "executableCode", "codeExecutionResult")
+_GEMINI_MORE = ("toolCall", "toolResponse", "inlineData", "fileData")
+
+
+def _gemini_part(part: Mapping[str, Any], role: str) -> list[str]:
+    data = [name for name in (*_GEMINI_DATA, *_GEMINI_MORE) if name in part]
+    faults = [] if len(data) == 1 else ["a part must have exactly one data field"]
+    if part.get("text") == "" and "thoughtSignature" not in part:
+        faults.append("a part must not be empty")
+    if part.get("thought"):
+        faults.append("a thought is of no use")
+    of_user = ("functionResponse", "fileData")
+    if "thoughtSignature" in part and (role == "user" or data[0] in of_user):
+        faults.append("Invalid thought signature")
+    return faults
+
+
+def _gemini_calls(
+    parts: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]], *, enforced: bool
+) -> list[str]:
+    calls = [part for part in parts if "functionCall" in part]
+    results = [part["functionResponse"] for part in after if "functionResponse" in part]
+    faults = []
+    if calls and enforced and not calls[0].get("thoughtSignature"):
+        faults.append("Function call is missing a thought_signature in functionCall parts")
+    if calls:
+        asked = [(part["functionCall"].get("id"), part["functionCall"]["name"]) for part in calls]
+        if asked != [(result.get("id"), result["name"]) for result in results]:
+            faults.append("the function responses do not fit the function calls before them")
+    faults += ["a response must be an object" for one in results if not isinstance(one["response"], dict)]
     return faults

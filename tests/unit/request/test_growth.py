@@ -45,6 +45,7 @@ Messages = list[Message]
 
 PROVIDERS = {
     "anthropic-messages": "anthropic",
+    "gemini": "google",
     "openai-chat": "openrouter",
     "openai-responses": "openai",
     "xai-grpc": "xai",
@@ -251,6 +252,7 @@ def test_building_a_request_grows_with_the_history(api: str, shape: Callable[[in
 
 TARGETS = {
     "anthropic-messages": Origin("anthropic", "anthropic-messages", "some-model"),
+    "gemini": Origin("google", "gemini", "some-model"),
     "openai-chat": Origin("openrouter", "openai-chat", "some-model"),
     "openai-responses": Origin("openai", "openai-responses", "some-model"),
     "xai-grpc": Origin("xai", "xai-grpc", "some-model"),

@@ -24,6 +24,7 @@ T = TypeVar("T")
 
 TARGETS = {
     "anthropic-messages": ("anthropic", "claude-sonnet-5"),
+    "gemini": ("google", "gemini-3-flash-preview"),
     "openai-chat": ("deepseek", "deepseek-v4-pro"),
     "openai-responses": ("openai", "gpt-5.6"),
     "xai-grpc": ("xai", "grok-4"),

@@ -1,0 +1,267 @@
+"""A conversation as Gemini's ``contents`` and ``config``, as google-genai's ``generate_content`` takes them.
+
+A signature goes back on the part it came on and on no other. Thoughts that can be read are not sent, roles
+alternate, and no part is empty but a text that is signed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from ag_ui.core import UserMessage
+
+from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from agui_reasoning.providers.encoding import (
+    GO_ON,
+    CallAnswer,
+    EchoReport,
+    EchoUnit,
+    EncodingOptions,
+    MessageContent,
+    PlainMessage,
+    PreparedConversation,
+    ResponseStep,
+    as_object,
+    leftovers,
+    media_type,
+    source_of,
+    text_of,
+    tools_of,
+    values,
+)
+from agui_reasoning.providers.gemini.parts import SIGNATURE
+from agui_reasoning.providers.payload import JSONObject
+
+__all__ = ["encode"]
+
+Key = tuple[int, int]
+"""The number of a turn, and of a part in it."""
+
+OPENING: Final = "(The conversation begins with the assistant.)"
+"""A call must follow a user's turn; an assistant's greeting, or a history that was trimmed, has none."""
+
+_RESULTS: Final = {"executableCode": "codeExecutionResult", "toolCall": "toolResponse"}
+_SPELLED: Final = frozenset(
+    {"text", "thought", "functionCall", "functionResponse", *_RESULTS, *_RESULTS.values()}
+)
+"""Fields of parts that are not native ones."""
+
+
+def encode(conversation: PreparedConversation, how: EncodingOptions) -> JSONObject:
+    """Write ``contents``, and ``config`` where there are instructions or tools."""
+    system = [how.system] if how.system else []
+    contents: list[JSONObject] = []
+    pairs = _server_pairs(conversation)
+    for item in conversation:
+        if isinstance(item, ResponseStep):
+            _extend(contents, "model", _model(item, how, pairs))
+            _extend(contents, "user", [_result(answer, how.ledger) for answer in item.answers])
+        elif isinstance(item, UserMessage):
+            open_end = bool(contents) and contents[-1]["role"] == "model"
+            _extend(contents, "user", _user(item, how.ledger, open_end=open_end))
+        elif item.content.strip():
+            system.append(item.content)
+    if contents and contents[0]["role"] == "model":
+        contents.insert(0, {"role": "user", "parts": [{"text": OPENING}]})
+    return {"contents": contents, **_config(system, how)}
+
+
+def _config(system: list[str], how: EncodingOptions) -> JSONObject:
+    config: JSONObject = {"systemInstruction": "\n\n".join(system)} if system else {}
+    written = tools_of(how.tools, _tool)
+    declared = [tool for tool in written if "name" in tool]
+    others = [tool for tool in written if "name" not in tool]
+    if written:
+        config["tools"] = [*([{"functionDeclarations": declared}] if declared else []), *others]
+    return {"config": config} if config else {}
+
+
+def _tool(name: str, description: str, schema: JSONObject) -> JSONObject:
+    return {"name": name, "description": description, "parametersJsonSchema": schema}
+
+
+def _extend(contents: list[JSONObject], role: str, parts: list[JSONObject]) -> None:
+    """Add parts; two contents of one role in a row are one."""
+    if not parts:
+        return
+    if contents and contents[-1]["role"] == role:
+        contents[-1]["parts"] += parts
+    else:
+        contents.append({"role": role, "parts": parts})
+
+
+# -- a response
+
+
+def _model(step: ResponseStep, how: EncodingOptions, pairs: set[Key]) -> list[JSONObject]:
+    written: list[tuple[EchoUnit, JSONObject]] = []
+    for unit in step.units:
+        part = None if unit.cut else _PARTS[type(unit.part)](unit, step, pairs)
+        if part is not None:
+            written.append((unit, part))
+        elif isinstance(unit.part, ReasoningPart):
+            how.ledger.drop(unit, unit.refused or "policy", minded=False)
+    if not written:
+        how.ledger.drop_step(step)
+    for unit, part in written:
+        if "thoughtSignature" in part or isinstance(unit.part, NativePart):
+            how.ledger.echo(unit)
+    _stand_in(step, written, how)
+    return [part for _, part in written]
+
+
+def _stand_in(step: ResponseStep, written: list[tuple[EchoUnit, JSONObject]], how: EncodingOptions) -> None:
+    """Sign the first call of a response that has no signature, where the provider wants one."""
+    placeholder = how.rule.placeholder
+    first = next(((unit, part) for unit, part in written if "functionCall" in part), None)
+    if first is None or placeholder is None or "thoughtSignature" in first[1]:
+        return
+    if step.within(how.rule.placeholder_scope or how.rule.scope):
+        first[1]["thoughtSignature"] = placeholder
+        how.ledger.stand_in([first[0]])
+
+
+def _signed(unit: EchoUnit, part: JSONObject) -> JSONObject:
+    """The part with the signature it came with."""
+    signature = values(unit, SIGNATURE)
+    return {**part, "thoughtSignature": signature[0].value} if signature else part
+
+
+def _thought(unit: EchoUnit, step: ResponseStep, pairs: set[Key]) -> JSONObject | None:
+    return None
+
+
+def _text(unit: EchoUnit, step: ResponseStep, pairs: set[Key]) -> JSONObject | None:
+    part = unit.part
+    assert isinstance(part, TextPart)
+    written = _signed(unit, {**leftovers(unit, "phase", "id"), "text": part.text})
+    return written if part.text or "thoughtSignature" in written else None
+
+
+def _call(unit: EchoUnit, step: ResponseStep, pairs: set[Key]) -> JSONObject | None:
+    part = unit.part
+    assert isinstance(part, ToolCallPart)
+    if part.server:
+        return _server_call(unit, part) if unit.key in pairs or (step.last and unit.at_home) else None
+    named = {"id": unit.call_id} if _has_id(unit, part) else {}
+    call = {**named, "name": part.name, "args": as_object(part)}
+    return _signed(unit, {**leftovers(unit, "type", "id", "phase"), "functionCall": call})
+
+
+def _has_id(unit: EchoUnit, part: ToolCallPart) -> bool:
+    """Gemini's own calls may have none; then their results have none either."""
+    native = (part.ext or {}).get("native_id")
+    return not unit.at_home or bool(part.id if native is None else native)
+
+
+def _server_call(unit: EchoUnit, part: ToolCallPart) -> JSONObject:
+    named = {"id": _native_id(part)} if _native_id(part) else {}
+    if leftovers(unit).get("type") == "executableCode":
+        return _signed(unit, {"executableCode": {**named, **as_object(part)}})
+    args = {"args": part.args} if part.args else {}
+    call = {**named, "toolType": part.name.upper(), **args, **leftovers(unit, "type")}
+    return _signed(unit, {"toolCall": call})
+
+
+def _native_id(part: ToolCallPart) -> str:
+    native = (part.ext or {}).get("native_id")
+    return native if isinstance(native, str) else part.id
+
+
+def _server_result(unit: EchoUnit, step: ResponseStep, pairs: set[Key]) -> JSONObject | None:
+    part = unit.part
+    assert isinstance(part, ToolResultPart)
+    return dict(part.native) if unit.key in pairs else None
+
+
+def _native(unit: EchoUnit, step: ResponseStep, pairs: set[Key]) -> JSONObject | None:
+    part = unit.part
+    assert isinstance(part, NativePart)
+    field = part.kind.removeprefix("gemini.")
+    payload = part.payload
+    known = part.kind != field and isinstance(payload, dict) and isinstance(payload.get(field), dict)
+    return dict(payload) if known and unit.at_home and not _SPELLED & set(payload) else None
+
+
+_PARTS: Final[dict[type[Part], Callable[[EchoUnit, ResponseStep, set[Key]], JSONObject | None]]] = {
+    ReasoningPart: _thought,
+    TextPart: _text,
+    ToolCallPart: _call,
+    ToolResultPart: _server_result,
+    NativePart: _native,
+}
+
+
+def _server_pairs(conversation: PreparedConversation) -> set[Key]:
+    """The calls of the provider's own that it answered, and their results."""
+    waiting: dict[str, tuple[Key, str]] = {}
+    paired: set[Key] = set()
+    for step in conversation:
+        for unit in step.units if isinstance(step, ResponseStep) else ():
+            part = unit.part
+            if isinstance(part, ToolCallPart) and part.server and unit.at_home and not unit.cut:
+                waiting[part.id] = unit.key, str(leftovers(unit).get("type"))
+            elif isinstance(part, ToolResultPart) and unit.at_home and part.tool_call_id in waiting:
+                key, kind = waiting[part.tool_call_id]
+                if _is_result(part, kind):
+                    del waiting[part.tool_call_id]
+                    paired |= {key, unit.key}
+    return paired
+
+
+def _is_result(part: ToolResultPart, kind: str) -> bool:
+    """Whether the part that came with it is the result of such a call; the client may have sent anything."""
+    native, field = part.native, _RESULTS.get(kind)
+    return isinstance(native, dict) and set(native) - {"thoughtSignature"} == {field}
+
+
+# -- what is not the model's
+
+
+def _result(answer: CallAnswer, ledger: EchoReport) -> JSONObject:
+    call = answer.unit.part
+    assert isinstance(call, ToolCallPart)
+    named = {"id": answer.call_id} if _has_id(answer.unit, call) else {}
+    text = text_of(answer.content, ledger, "tool result")
+    response = {"error" if answer.is_error else "result": text}
+    return {"functionResponse": {**named, "name": call.name, "response": response}}
+
+
+def _user(message: PlainMessage, ledger: EchoReport, *, open_end: bool) -> list[JSONObject]:
+    """The user's words. Without any, a request that ended with the model's would have it go on with those."""
+    parts = _parts(message.content, ledger)
+    if parts:
+        return parts
+    ledger.note("A user message is blank; it was left out.")
+    return [{"text": GO_ON}] if open_end else []
+
+
+def _parts(content: MessageContent, ledger: EchoReport) -> list[JSONObject]:
+    if isinstance(content, str):
+        return [{"text": content}] if content.strip() else []
+    parts: list[JSONObject] = []
+    for part in content:
+        if part.type == "text":
+            parts += [{"text": part.text}] if part.text.strip() else []
+        elif part.type in _MEDIA:
+            parts.append(_media(part, _MEDIA[part.type]))
+        else:
+            ledger.note(f"The {part.type} in a user message cannot be sent to this API; it was left out.")
+    return parts
+
+
+_MEDIA: Final = {
+    "image": "image/png",
+    "audio": "audio/wav",
+    "video": "video/mp4",
+    "document": "application/pdf",
+}
+
+
+def _media(part: Any, default: str) -> JSONObject:
+    kind, value = source_of(part)
+    typed = {"mimeType": media_type(part, default)}
+    if kind == "data":
+        return {"inlineData": {**typed, "data": value}}
+    return {"fileData": {**typed, "fileUri": value}}

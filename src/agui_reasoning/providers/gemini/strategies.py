@@ -1,0 +1,90 @@
+"""Responses of Gemini's ``generateContent``, generated (extra ``testing``)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import strategies as st
+
+from agui_reasoning.parts import (
+    NativePart,
+    Opaque,
+    Origin,
+    Part,
+    ReasoningPart,
+    Segment,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    Turn,
+)
+from agui_reasoning.providers.gemini.parts import SIGNATURE
+from agui_reasoning.providers.strategies import CLEAN, TOKENS, Draw, Strategy, alone, call, turn
+
+__all__ = ["gemini_turns"]
+
+
+@st.composite
+def gemini_turns(draw: Draw, origin: Origin) -> Turn:
+    """Responses of thoughts, text with and without signatures, calls, code and images."""
+    choices = [_thought(origin), _text(origin), _calls(origin), _code(origin), _image(origin)]
+    return turn(draw, origin, st.lists(st.one_of(choices), min_size=1, max_size=5))
+
+
+def _signed(token: str, attach: str) -> tuple[Opaque, ...]:
+    return (Opaque(SIGNATURE, token, "base64", attach),)
+
+
+def _thought(origin: Origin) -> Strategy[list[Part]]:
+    return CLEAN.map(lambda text: [ReasoningPart((Segment("text", 0, text),), origin=origin)])
+
+
+def _text(origin: Origin) -> Strategy[list[Part]]:
+    """A text, signed or not, or a signature in the place of one."""
+    plain = CLEAN.map(lambda text: TextPart(text, origin=origin))
+    signed = st.builds(
+        lambda text, token: TextPart(text, _signed(token, "text"), origin=origin), CLEAN, TOKENS
+    )
+    bare = TOKENS.map(
+        lambda token: TextPart("", _signed(token, "text"), origin=origin, ext={"explicit_empty": True})
+    )
+    return st.one_of(plain, signed, bare).map(alone)
+
+
+def _calls(origin: Origin) -> Strategy[list[Part]]:
+    """Parallel calls; the first one is signed."""
+
+    def sign(calls: list[list[Part]], token: str) -> list[Part]:
+        first, *others = (part for one in calls for part in one)
+        assert isinstance(first, ToolCallPart)
+        return [replace(first, opaque=_signed(token, f"tool_call:{first.id}")), *others]
+
+    calls = st.lists(call(origin, "fc"), min_size=1, max_size=3, unique_by=lambda one: _id(one[0]))
+    return st.builds(sign, calls, TOKENS)
+
+
+def _id(part: Part) -> str:
+    return part.id if isinstance(part, ToolCallPart) else ""
+
+
+def _code(origin: Origin) -> Strategy[list[Part]]:
+    """Code that the provider runs itself, and its result."""
+
+    def build(token: str) -> list[Part]:
+        name = f"code_{token[:-2]}"
+        ext = {"type": "executableCode"}
+        written = '{"language":"PYTHON","code":"1"}'
+        opaque = _signed(token, f"tool_call:{name}")
+        code = ToolCallPart(name, "code_execution", written, True, opaque, origin=origin, ext=ext)
+        part = {"codeExecutionResult": {"id": name, "outcome": "OUTCOME_OK", "output": "1"}}
+        return [code, ToolResultPart(name, "1", part, origin)]
+
+    return TOKENS.map(build)
+
+
+def _image(origin: Origin) -> Strategy[list[Part]]:
+    def build(token: str) -> list[Part]:
+        part = {"inlineData": {"mimeType": "image/png", "data": "eA=="}, "thoughtSignature": token}
+        return [NativePart("gemini.inlineData", part, origin)]
+
+    return TOKENS.map(build)
