@@ -18,12 +18,6 @@ from agui_reasoning.request._history import ReportEntry
 
 __all__ = ["fallback_turns"]
 
-# APIs that are not decoded yet, but written by pydantic-ai.
-_PLANNED = {
-    "bedrock": ("bedrock-converse", "anthropic.signature"),
-    "google": ("gemini", "gemini.thought_signature"),
-}
-
 _REDACTED_ID = "redacted_thinking"
 
 _Named: TypeAlias = tuple[Part, str]
@@ -158,7 +152,7 @@ def _pydantic_ai(segments: tuple[Segment, ...], fields: dict[str, Any]) -> Reaso
 def _signed(
     segments: tuple[Segment, ...], provider: str, value: str | None, item_id: str | None
 ) -> ReasoningPart | None:
-    known = signature_kinds().get(provider) or _PLANNED.get(provider)
+    known = signature_kinds().get(provider)
     if known is None:
         return None
     api, kind = known
