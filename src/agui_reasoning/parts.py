@@ -144,7 +144,19 @@ def join_segments(segments: tuple[Segment, ...]) -> str:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ReasoningPart(RedactedRepr):
+class _Part(RedactedRepr):
+    """A unit of a response.
+
+    Attributes:
+        seen: The id of the message or call under which the client sees it; empty where it sees none. Reports
+            name units by it. It says nothing of what the unit is, and two parts compare without it.
+    """
+
+    seen: str = field(default="", kw_only=True, compare=False)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ReasoningPart(_Part):
     """One unit of reasoning. It may have text, opaque values, a native id, or be explicitly empty.
 
     Attributes:
@@ -182,7 +194,7 @@ class ReasoningPart(RedactedRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class TextPart(RedactedRepr):
+class TextPart(_Part):
     """A block of the answer."""
 
     text: str
@@ -195,7 +207,7 @@ class TextPart(RedactedRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ToolCallPart(RedactedRepr):
+class ToolCallPart(_Part):
     """A call of a client tool, an agent tool, or (``server``) a tool of the provider.
 
     Attributes:
@@ -241,7 +253,7 @@ class ToolCallPart(RedactedRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ToolResultPart(RedactedRepr):
+class ToolResultPart(_Part):
     """The result of a tool. ``native`` is the verbatim block of a server tool."""
 
     tool_call_id: str
@@ -254,7 +266,7 @@ class ToolResultPart(RedactedRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class NativePart(RedactedRepr):
+class NativePart(_Part):
     """A block without a call ID that must be returned verbatim, such as a compaction item."""
 
     kind: str
@@ -277,11 +289,8 @@ class Turn:
         parts: The parts.
         origin: The producer of the response.
         id: The provider's ID of the response.
-        seen: The message or call ID under which the client sees each part; empty if it does not. Reports
-            identify units by it. It is ignored in comparisons.
     """
 
     parts: tuple[Part, ...]
     origin: Origin | None = None
     id: str | None = None
-    seen: tuple[str, ...] = field(default=(), compare=False)

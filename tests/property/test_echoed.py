@@ -32,9 +32,11 @@ def marked(item: Turn | Message, number: int) -> Turn | Message:
     """A turn whose units can be told apart: by name, and by whatever may go out of them."""
     if not isinstance(item, Turn):
         return item
-    names = tuple(f"unit {number}.{index}" for index in range(len(item.parts)))
-    parts = tuple(_marked(part, f"MARK{number:03}X{index:03}") for index, part in enumerate(item.parts))
-    return replace(item, parts=parts, seen=names)
+    parts = (
+        replace(_marked(part, f"MARK{number:03}X{index:03}"), seen=f"unit {number}.{index}")
+        for index, part in enumerate(item.parts)
+    )
+    return replace(item, parts=tuple(parts))
 
 
 def _marked(part: Part, mark: str) -> Part:
@@ -78,7 +80,7 @@ def missing(target: str, items: list[Turn | Message]) -> list[str]:
     request = build_request(api, history, provider=provider, model=model, on_warning=lambda text: None)
     body = json.dumps(request.body, ensure_ascii=False)
     turns: list[Any] = [item for item in items if isinstance(item, Turn)]
-    parts = {name: part for turn in turns for part, name in zip(turn.parts, turn.seen, strict=True)}
+    parts = {part.seen: part for turn in turns for part in turn.parts}
     echoed = [parts[entry.unit] for entry in request.report if entry.outcome == "echoed"]
     wanted = [(part, list(marks(part))) for part in echoed]
     return [repr(part) for part, found in wanted if found and not any(mark in body for mark in found)]

@@ -186,10 +186,10 @@ class Writer:
         """Keep the turn as restoring would give it back: its calls under the ids the client knows."""
         parts = tuple(self._as_seen(unit, unit.part(response.origin)) for unit in response.units)
         if parts:
-            names = tuple(self._state.seen_as(unit) for unit in response.units)
-            self.produced.append(Turn(parts, response.origin, response.id, names))
+            self.produced.append(Turn(parts, response.origin, response.id))
 
     def _as_seen(self, unit: UnitBuffer, part: Part) -> Part:
+        part = replace(part, seen=self._state.seen_as(unit))
         if isinstance(part, ToolCallPart):
             call = self._state.calls[unit]  # type: ignore[index]
             if call.id == part.id:

@@ -7,7 +7,8 @@ pydantic-ai's JSON is read, and a bare provider string when the caller says whos
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from dataclasses import replace
+from typing import Any
 
 from agui_reasoning._hint import hint_of
 from agui_reasoning._strict_json import load
@@ -20,9 +21,6 @@ __all__ = ["fallback_turns"]
 
 _REDACTED_ID = "redacted_thinking"
 
-_Named: TypeAlias = tuple[Part, str]
-"""A part, and the message or call id it is seen under."""
-
 
 def fallback_turns(
     seen: ClientHistory,
@@ -33,14 +31,14 @@ def fallback_turns(
 ) -> list[tuple[Position, Turn]]:
     """Make turns of the messages and calls that no envelope claims."""
     foreign = set(seen.foreign)
-    pending: list[_Named] = []
+    pending: list[Part] = []
     placed: list[tuple[Position, Turn]] = []
     first = 0
     for index, message in enumerate(seen.messages):
         if index in foreign:
             first = first if pending else index
             part = _reasoning(message, seen.refused, assume_provider, report)
-            pending.append((part, str(message.get("id"))))
+            pending.append(replace(part, seen=str(message.get("id"))))
         elif message.get("role") == "assistant":
             parts = _unclaimed(message, claimed_messages, claimed_calls)
             if parts:
@@ -56,24 +54,23 @@ def fallback_turns(
     return _joined(seen, placed)
 
 
-def _turn(reasoning: list[_Named], parts: list[_Named]) -> Turn:
-    origin = next((part.origin for part, _ in reasoning if part.origin), None)
-    named = [*reasoning, *parts]
-    return Turn(tuple(part for part, _ in named), origin, seen=tuple(name for _, name in named))
+def _turn(reasoning: list[Part], parts: list[Part]) -> Turn:
+    origin = next((part.origin for part in reasoning if part.origin), None)
+    return Turn((*reasoning, *parts), origin)
 
 
-def _unclaimed(message: dict[str, Any], messages: set[str], calls: set[str]) -> list[_Named]:
-    parts: list[_Named] = []
+def _unclaimed(message: dict[str, Any], messages: set[str], calls: set[str]) -> list[Part]:
+    parts: list[Part] = []
     text, message_id = message_text(message), str(message.get("id"))
     if message_id not in messages and text:
-        parts.append((TextPart(text), message_id))
+        parts.append(TextPart(text, seen=message_id))
     for call in calls_of(message):
         if str(call.get("id")) not in calls:
             function = call.get("function")
             function = function if isinstance(function, dict) else {}
             name, arguments = function.get("name"), function.get("arguments")
             call_id = str(call.get("id"))
-            parts.append((ToolCallPart(call_id, str(name or ""), str(arguments or "")), call_id))
+            parts.append(ToolCallPart(call_id, str(name or ""), str(arguments or ""), seen=call_id))
     return parts
 
 
@@ -102,7 +99,6 @@ def _one_turn(turns: list[Turn]) -> Turn:
     return Turn(
         tuple(part for turn in turns for part in turn.parts),
         next((turn.origin for turn in turns if turn.origin), None),
-        seen=tuple(name for turn in turns for name in turn.seen),
     )
 
 

@@ -108,13 +108,7 @@ def _start_of_kept(items: Sequence[Turn | Message], keep_turns: int) -> int:
 def _stripped_item(item: Turn | Message) -> Turn | Message:
     if not isinstance(item, Turn):
         return item
-    names = item.seen or ("",) * len(item.parts)
-    kept = [
-        (part, name)
-        for whole, name in zip(item.parts, names, strict=True)
-        if (part := _stripped(whole)) is not None
-    ]
-    return replace(item, parts=tuple(part for part, _ in kept), seen=tuple(name for _, name in kept))
+    return replace(item, parts=tuple(part for whole in item.parts if (part := _stripped(whole)) is not None))
 
 
 def _stripped(part: Part) -> Part | None:

@@ -308,7 +308,7 @@ def _step(
         number = next(numbers) if isinstance(part, ToolCallPart) and not part.server else -1
         if isinstance(part, ToolCallPart) and number in cut:
             part = replace(part, status="incomplete")
-        unit = judge.unit(part, draft.turn.origin, (draft.number, index), _unit_name(draft.turn, index, name))
+        unit = judge.unit(part, draft.turn.origin, (draft.number, index), _unit_name(part, f"{name}:{index}"))
         if isinstance(part, ToolCallPart) and not unit.cut:
             unit = replace(unit, call_id=names.give(_wanted(unit, part)))
             if not part.server:
@@ -322,12 +322,9 @@ def _belongs(part: Part, draft: _Draft) -> bool:
     return not isinstance(part, ToolResultPart) or part.tool_call_id not in draft.open
 
 
-def _unit_name(turn: Turn, index: int, name: str) -> str:
+def _unit_name(part: Part, place: str) -> str:
     """The id of the message or call a unit was seen under, where that is known; else its place."""
-    part = turn.parts[index]
-    if index < len(turn.seen) and turn.seen[index]:
-        return turn.seen[index]
-    return part.id if isinstance(part, ToolCallPart) and part.id else f"{name}:{index}"
+    return part.seen or (part.id if isinstance(part, ToolCallPart) else "") or place
 
 
 def _wanted(unit: EchoUnit, part: ToolCallPart) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -67,14 +67,13 @@ def rebuild(seen: ClientHistory, response: RecordedResponse, shown: Shown) -> tu
     units = [found.unit for found in response.units.values()]
     work = _Work(response, shown, overlapping(u for u in units if isinstance(u.part, TextRecord)))
     parts: dict[int, Part] = {}
-    names: dict[int, str] = {}
     rest: list[UnitRecord] = []
     for seq, stretches in groupby(sorted(response.units.items()), key=lambda found: found[0][0]):
         founds = [found for _, found in stretches]
         thought = [found for found in founds if isinstance(found.unit.part, ReasoningRecord)]
         if thought:
-            parts[seq], entry = _reasoning(seen, work, thought)
-            names[seq] = entry.unit
+            part, entry = _reasoning(seen, work, thought)
+            parts[seq] = replace(part, seen=entry.unit)
             work.report.append(entry)
         else:
             rest.append(founds[0].unit)
@@ -84,27 +83,21 @@ def rebuild(seen: ClientHistory, response: RecordedResponse, shown: Shown) -> tu
         if seq not in parts
     )
     for unit in rest:
-        part = _REST[type(unit.part)](work, unit, unit.part)
-        if part is not None:
-            parts[unit.seq], names[unit.seq] = part, _name(unit)
-    order = sorted(parts)
-    unrecorded = list(_unrecorded(work))
-    return Turn(
-        (*(parts[seq] for seq in order), *(part for part, _ in unrecorded)),
-        response.origin,
-        response.native_id,
-        (*(names[seq] for seq in order), *(name for _, name in unrecorded)),
-    ), work.report
+        rebuilt = _REST[type(unit.part)](work, unit, unit.part)
+        if rebuilt is not None:
+            parts[unit.seq] = replace(rebuilt, seen=_name(unit))
+    ordered = (*(parts[seq] for seq in sorted(parts)), *_unrecorded(work))
+    return Turn(ordered, response.origin, response.native_id), work.report
 
 
-def _unrecorded(work: _Work) -> Iterator[tuple[Part, str]]:
+def _unrecorded(work: _Work) -> Iterator[Part]:
     """What the envelopes only name: a plain answer, or calls whose record was lost with its carrier."""
     for message_id, text in work.shown.rest(work.response):
-        yield TextPart(text, origin=work.origin), message_id
+        yield TextPart(text, origin=work.origin, seen=message_id)
     for call_id in work.response.calls:
         call = work.shown.call(work.response, call_id)
         if call is not None:
-            yield ToolCallPart(call_id, *_function(call), origin=work.origin), call_id
+            yield ToolCallPart(call_id, *_function(call), origin=work.origin, seen=call_id)
 
 
 def _reasoning(seen: ClientHistory, work: _Work, stretches: list[Found]) -> tuple[ReasoningPart, ReportEntry]:

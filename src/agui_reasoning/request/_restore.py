@@ -103,18 +103,18 @@ def _audited(
     report: Iterable[ReportEntry], turns: Iterable[Turn]
 ) -> Iterator[tuple[ReportEntry, Part | None]]:
     """What an auditor hears of: the report, with the part of each entry, and texts and calls with a value."""
-    carried = [seen for turn in turns for seen in zip(turn.parts, turn.seen, strict=True)]
+    parts = [part for turn in turns for part in turn.parts]
     reasoning: dict[str, deque[Part]] = {}
-    for part, name in carried:
+    for part in parts:
         if isinstance(part, ReasoningPart):
-            reasoning.setdefault(name, deque()).append(part)
+            reasoning.setdefault(part.seen, deque()).append(part)
     for entry in report:
         same = reasoning.get(entry.unit)
         yield entry, same.popleft() if same else None
-    for part, name in carried:
+    for part in parts:
         opaque: tuple[Opaque, ...] = getattr(part, "opaque", ())
         if opaque and not isinstance(part, ReasoningPart):
-            yield ReportEntry(name, "restored"), part
+            yield ReportEntry(part.seen, "restored"), part
 
 
 def _audit_record(entry: ReportEntry, opener: EnvelopeReader, value: str, part: Part | None) -> AuditRecord:

@@ -68,14 +68,12 @@ class ExpectedUnit:
     Attributes:
         part: The restored part.
         turn: The response it belongs to.
-        seen: The message or call ID that reports use for it.
         messages: The reasoning messages that show it; several if it resumed.
         vital: Whether it must survive front ends that drop values on calls and text.
     """
 
     part: Part
     turn: Turn
-    seen: str
     messages: tuple[str, ...]
     vital: bool
 
@@ -130,11 +128,11 @@ class Lane:
     def _units(self, turn: Turn, remaining: list[_Piece]) -> Iterator[ExpectedUnit]:
         thought = any(isinstance(part, ReasoningPart) for part in turn.parts)
         vital = thought or self._rule.status == "required"
-        for part, seen in _with_ids(turn):
+        for part in turn.parts:
             if isinstance(part, ReasoningPart):
-                yield ExpectedUnit(part, turn, seen, _claim(part, remaining), vital)
+                yield ExpectedUnit(part, turn, _claim(part, remaining), vital)
             elif _is_native(part) or _is_reported(part):
-                yield ExpectedUnit(part, turn, seen, (), vital)
+                yield ExpectedUnit(part, turn, (), vital)
 
     # -- the stream itself
 
@@ -200,15 +198,16 @@ class Lane:
         )
         answered = {m.tool_call_id for m in history.messages if isinstance(m, ToolMessage)}
         reported = [
-            entry
+            part
             for turn in history.turns
-            for entry in _with_ids(turn)
-            if _is_reported(entry[0]) or _is_cut(entry[0], answered)
+            for part in turn.parts
+            if _is_reported(part) or _is_cut(part, answered)
         ]
         sent: list[str] = []
         faults: list[str] = []
-        for (part, seen), entry in zip(reported, request.report, strict=True):
-            unit = next((unit for unit in self.units if (unit.part, unit.seen) == (part, seen)), None)
+        for part, entry in zip(reported, request.report, strict=True):
+            same = (unit for unit in self.units if (unit.part, unit.part.seen) == (part, part.seen))
+            unit = next(same, None)
             if unit is None:
                 continue
             if entry.outcome == "echoed":
@@ -321,11 +320,6 @@ def _claim(part: ReasoningPart, remaining: list[_Piece]) -> tuple[str, ...]:
             names.append(name)
             remaining.remove((name, piece))
     return tuple(names)
-
-
-def _with_ids(turn: Turn) -> Iterator[tuple[Part, str]]:
-    """Yield the parts of a turn with the message or call ID that shows each."""
-    return zip(turn.parts, turn.seen or [""] * len(turn.parts), strict=True)
 
 
 def _parts(history: History) -> Iterator[Part]:

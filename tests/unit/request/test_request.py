@@ -142,9 +142,9 @@ def test_no_warning_or_error_quotes_what_was_thought() -> None:
 
 def test_units_are_named_by_message_or_call_where_that_is_known() -> None:
     claude = Origin("anthropic", "anthropic-messages", "claude")
-    known = ReasoningPart((Segment("text", 0, "Hm."),))
+    known = ReasoningPart((Segment("text", 0, "Hm."),), seen="m7")
     steps = [
-        Turn((known, TextPart("Hi.")), claude, "msg_1", ("m7", "m8")),
+        Turn((known, TextPart("Hi.", seen="m8")), claude, "msg_1"),
         Turn((ReasoningPart(item_id="x"),), claude),
     ]
     made = build("anthropic-messages", USER, *steps, on_warning=lambda text: None)
