@@ -37,6 +37,13 @@ from tests.support.validators import (
     check_openrouter,
     check_responses,
 )
+from tests.support.validators_native import (
+    check_bedrock,
+    check_bedrock_unsigned,
+    check_cohere,
+    check_mistral,
+    check_ollama,
+)
 from tests.support.validators_outputs import check_litellm, check_xai
 
 Check = Callable[[dict[str, Any]], list[str]]
@@ -57,6 +64,11 @@ TARGETS: dict[str, tuple[str, str, str, Check]] = {
     "groq": ("openai-chat", "groq", "llama", check_chat),
     "xai": ("xai-grpc", "xai", "grok-4", check_xai),
     "litellm": ("litellm", "anthropic", "anthropic/claude-opus-5", check_litellm),
+    "converse": ("bedrock-converse", "bedrock", "us.anthropic.claude-sonnet-4-6", check_bedrock),
+    "gpt-oss": ("bedrock-converse", "bedrock", "openai.gpt-oss-120b-1:0", check_bedrock_unsigned),
+    "mistral": ("mistral-chat", "mistral", "mistral-small-latest", check_mistral),
+    "cohere": ("cohere-chat", "cohere", "command-a-reasoning-08-2025", check_cohere),
+    "ollama": ("ollama", "ollama", "qwen3:4b", check_ollama),
 }
 
 

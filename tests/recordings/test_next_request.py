@@ -6,7 +6,9 @@ of what is right: each difference is explained in ``next_request_divergences.tom
 
 from __future__ import annotations
 
+import re
 import tomllib
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,13 @@ from tests.support.validators import (
     check_deepseek,
     check_gemini,
     check_responses,
+)
+from tests.support.validators_native import (
+    check_bedrock,
+    check_bedrock_unsigned,
+    check_cohere,
+    check_mistral,
+    check_ollama,
 )
 from tests.support.validators_outputs import check_xai
 
@@ -92,9 +101,17 @@ def request(api: str, recording: dict[str, Any], history: History, **options: An
     )
 
 
+NATIVE = {"mistral-chat": check_mistral, "cohere-chat": check_cohere, "ollama": check_ollama}
+
+
 def check(api: str, provider: str, body: dict[str, Any]) -> list[str]:
     if api == "xai-grpc":
         return check_xai(body)
+    if api in NATIVE:
+        return NATIVE[api](body)
+    if api == "bedrock-converse":
+        # Claude's thinking is signed, the other models' is not.
+        return check_bedrock(body) and check_bedrock_unsigned(body)
     if api == "anthropic-messages":
         return check_anthropic(body)
     if api == "gemini":
@@ -111,6 +128,8 @@ def strings(value: Any) -> Iterator[str]:
     elif isinstance(value, dict):
         for key in sorted(value):
             yield from strings(value[key])
+    elif isinstance(value, bytes):
+        yield b64encode(value).decode()
     elif isinstance(value, list):
         for inner in value:
             yield from strings(inner)
@@ -161,11 +180,26 @@ def texts(api: str, body: dict[str, Any]) -> Iterator[str]:
     """The reasoning text in a body, wherever it stands."""
     for entry in body.get("messages") or body.get("input") or ():
         for block in entry["content"] if isinstance(entry.get("content"), list) else ():
-            yield block.get("thinking") or (block["text"] if block.get("type") == "reasoning_text" else "")
+            yield _thought(block)
         yield from (part["text"] for part in entry.get("summary") or ())
         details = entry.get("reasoning_details") or ()
         yield from (detail.get("text") or detail.get("summary") or "" for detail in details)
-        yield "" if details else entry.get("reasoning_content") or entry.get("reasoning") or ""
+        flat = ("reasoning_content", "reasoning", "thinking", "tool_plan")
+        yield "" if details else next((entry[name] for name in flat if entry.get(name)), "")
+
+
+def _thought(block: dict[str, Any]) -> str:
+    """The reasoning text of a block, in the spelling of its API."""
+    if "reasoningContent" in block:
+        thought: str = block["reasoningContent"].get("reasoningText", {}).get("text", "")
+        return thought
+    thinking = block.get("thinking") or ""
+    if isinstance(thinking, list):
+        return "".join(part["text"] for part in thinking)
+    tagged = re.search("<thinking>(.*?)</thinking>", block.get("text", ""), re.DOTALL)
+    if tagged:
+        return tagged[1]
+    return thinking or (block["text"] if block.get("type") == "reasoning_text" else "")
 
 
 @pytest.mark.parametrize(("api", "file"), ALL)
@@ -195,7 +229,8 @@ def comparable(api: str, recording: dict[str, Any]) -> bool:
     """The client went on with the same API."""
     following = recording.get("next_request") or {}
     field = {"openai-responses": "input", "gemini": "contents"}.get(api, "messages")
-    return isinstance(following.get(field), list) and "inferenceConfig" not in following
+    other = "inferenceConfig" in following and api != "bedrock-converse"
+    return isinstance(following.get(field), list) and not other
 
 
 def goes_on(following: dict[str, Any]) -> bool:

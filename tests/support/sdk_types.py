@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module, util
 from typing import Any
 
@@ -25,11 +26,13 @@ _ADAPTERS: dict[str, list[tuple[TypeAdapter[Any], dict[str, Any]]]] = {
 
 
 def check_types(api: str, body: dict[str, Any]) -> str:
-    """What the SDK's types have against a body; empty when they take it."""
+    """What the SDK's types have against a body; empty when they take it, or when the SDK is absent."""
     if api == "xai-grpc":
         return _check_messages(body)
     if api == "gemini":
         return _gemini_fault(body)
+    if api in _CHECKS:
+        return _CHECKS[api](body)
     fault = ""
     for adapter, more in _ADAPTERS[api]:
         try:
@@ -79,3 +82,63 @@ def _force(value: Any) -> None:
     elif not isinstance(value, str | bytes) and hasattr(value, "__iter__"):
         for inner in value:
             _force(inner)
+
+
+# -- the SDKs that tests may lack
+
+
+def _botocore(body: dict[str, Any]) -> str:
+    try:
+        from botocore.session import Session
+        from botocore.validate import ParamValidator
+    except ImportError:
+        return ""
+    report = ParamValidator().validate({**body, "modelId": "any"}, _converse(Session))
+    return str(report.generate_report())
+
+
+@cache
+def _converse(session: Any) -> Any:
+    model = session().get_service_model("bedrock-runtime")
+    return model.operation_model("Converse").input_shape
+
+
+def _mistral(body: dict[str, Any]) -> str:
+    try:
+        from mistralai.client.models import ChatCompletionRequest
+    except ImportError:
+        return ""
+    return _validated(ChatCompletionRequest, {**body, "model": "any"})
+
+
+def _cohere(body: dict[str, Any]) -> str:
+    try:
+        from cohere.types import AssistantChatMessageV2
+    except ImportError:
+        return ""
+    said = [message for message in body["messages"] if message["role"] == "assistant"]
+    return "".join(_validated(AssistantChatMessageV2, message) for message in said)
+
+
+def _ollama(body: dict[str, Any]) -> str:
+    try:
+        from ollama._types import ChatRequest
+    except ImportError:
+        return ""
+    return _validated(ChatRequest, {**body, "model": "any"})
+
+
+def _validated(model: Any, value: dict[str, Any]) -> str:
+    try:
+        model.model_validate(value)
+    except ValidationError as error:
+        return str(error.errors(include_input=False, include_url=False)[:3])
+    return ""
+
+
+_CHECKS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "bedrock-converse": _botocore,
+    "mistral-chat": _mistral,
+    "cohere-chat": _cohere,
+    "ollama": _ollama,
+}

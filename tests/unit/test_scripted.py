@@ -13,6 +13,7 @@ from agui_reasoning.providers.transcript import ARTEFACTS, CALL_ID, THINKING
 from tests.support.recordings import load, recordings
 
 THREES = tuple(sorted(api.scripts[0] for api in provider_apis() if api.scripts))
+NAMES_MODEL_IN_PATH = {"bedrock-converse"}
 FIELDS = ["id", "provider", "api", "model", "stream", "question", "request", "events"]
 
 
@@ -50,8 +51,13 @@ def test_an_unknown_name_lists_the_known_ones(name):
 def test_a_script_has_the_shape_of_a_recording(name):
     script = scripted.load(name)
     assert list(script) == FIELDS
-    assert (script["id"], script["stream"], script["request"]["stream"]) == (name, True, True)
+    assert (script["id"], script["stream"]) == (name, True)
+    assert script["request"].get("stream") is (None if script["api"] in NAMES_MODEL_IN_PATH else True)
     assert all(set(event) <= {"event", "data"} and "data" in event for event in script["events"])
+
+
+_CALLED = ["Reasoning", "ToolCall"]
+_ANSWERED = ["Reasoning", "Text"]
 
 
 def test_scripts_decode_to_what_they_are_made_for():
@@ -59,9 +65,14 @@ def test_scripts_decode_to_what_they_are_made_for():
         "anthropic-weather": ["Reasoning", "Reasoning", "Text", "ToolCall"],
         "anthropic-weather-2": ["Reasoning", "Text"],
         "anthropic-weather-3": ["Reasoning", "Reasoning", "Text"],
-        "chat-weather": ["Reasoning", "ToolCall"],
-        "chat-weather-2": ["Reasoning", "Text"],
-        "chat-weather-3": ["Reasoning", "Text"],
+        **{
+            f"{name}-weather{part}": kinds
+            for name in ("chat", "cohere", "mistral", "ollama")
+            for part, kinds in (("", _CALLED), ("-2", _ANSWERED), ("-3", _ANSWERED))
+        },
+        "bedrock-weather": ["Reasoning", "Reasoning", "Text", "ToolCall"],
+        "bedrock-weather-2": ["Reasoning", "Text"],
+        "bedrock-weather-3": ["Reasoning", "Text"],
         "openai-weather": ["Reasoning", "ToolCall"],
         "openai-weather-2": ["Reasoning", "Text"],
         "openai-weather-3": ["Reasoning", "Text"],
@@ -89,7 +100,7 @@ def test_an_openai_item_has_another_value_each_time_it_is_told():
 
 def test_no_opaque_value_is_told_twice():
     values = [value.value for name in scripted.names() for value in opaque(name)]
-    assert len(values) == len(set(values)) == 14
+    assert len(values) == len(set(values)) == 21
 
 
 @pytest.mark.parametrize("name", THREES)

@@ -12,18 +12,22 @@ import typer
 
 from agui_reasoning._demo.playback import Playback, play
 from agui_reasoning._demo.screen import Screen, stdout_console
-from agui_reasoning.providers import provider_apis
+from agui_reasoning.providers import provider_api, provider_apis
 
 __all__ = ["SCRIPTS", "demo"]
 
 SCRIPTS = tuple(api.scripts[0] for api in provider_apis() if api.scripts and api.http)
 """The scripted conversations to play, one per API that has an HTTP form."""
 
+_SHOWN = {"anthropic-messages", "openai-responses", "openai-chat", "gemini"}
+"""The APIs whose conversations are shown to those who name none: enough to see that they are alike."""
+
 _PAUSE_S = 0.04
 """The delay after each streamed piece on a terminal."""
 
 
 def demo(
+    api: Annotated[str | None, typer.Option(help="Play the conversation of this API only.")] = None,
     as_json: Annotated[
         bool,
         typer.Option("--json", help="Print one JSON object with the checks and the last requests in full."),
@@ -34,12 +38,19 @@ def demo(
     The provider is scripted: no API key or network is needed. Exits with 1 if any provider data is changed
     or lost on the way back.
     """
-    playbacks = map(play, SCRIPTS)
+    playbacks = map(play, _chosen(api))
     shown = list(playbacks) if as_json else _show(playbacks)
     if as_json:
         print(json.dumps(_report(shown), indent=2))
     if not all(playback.ok for playback in shown):
         raise typer.Exit(1)
+
+
+def _chosen(api: str | None) -> list[str]:
+    """The scripts of one API, or of those that are shown without asking."""
+    if api is not None:
+        return list(provider_api(api).scripts[:1])
+    return [known.scripts[0] for known in provider_apis() if known.scripts and known.id in _SHOWN]
 
 
 def _show(playbacks: Iterable[Playback]) -> list[Playback]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 import anyio.to_thread
 
@@ -12,6 +14,7 @@ from agui_reasoning import aio
 from agui_reasoning._shells.driver import Item, ModelStream
 from agui_reasoning._strict_json import JSONObject, dump
 from agui_reasoning.errors import ConfigurationError
+from agui_reasoning.gateway._framing import FRAMINGS
 from agui_reasoning.gateway._upstream import Upstream
 from agui_reasoning.parts import Origin
 from agui_reasoning.providers import provider_api
@@ -20,7 +23,6 @@ from agui_reasoning.providers.echo import rule_for
 from agui_reasoning.providers.registry import provider_apis, vendor_of
 from agui_reasoning.request import ProviderRequest
 from agui_reasoning.run import Run
-from agui_reasoning.wire import MEDIA_TYPE
 
 # The module that imports the HTTP library is imported when an upstream is made: a replay needs none.
 if TYPE_CHECKING:
@@ -38,7 +40,6 @@ _OF_SDKS: Final = frozenset({"extra_body", "extra_headers", "extra_query"})
 # What the gateway writes itself, and what would tie all users to one conversation on the server.
 _OURS: Final = _OF_SDKS | {"model", "stream"}
 _BETA: Final = "anthropic-beta"
-_ACCEPT: Final = f"{MEDIA_TYPE}, application/json"
 _TOKEN: Final = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 _SENDABLE: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _SECRET_CHARS: Final = 8
@@ -70,7 +71,7 @@ class HTTPUpstream(Upstream):
         """Prepare; nothing is sent yet.
 
         Args:
-            api: ``anthropic-messages``, ``openai-responses`` or ``openai-chat``.
+            api: An API id that has an HTTP form, such as ``anthropic-messages`` or ``openai-chat``.
             base_url: As the vendor's SDK takes it: without ``/v1`` for Anthropic, with it for OpenAI.
             model: The model's name.
             provider: Provider id; default is the vendor of a single-vendor API. Without one, reasoning does
@@ -100,8 +101,9 @@ class HTTPUpstream(Upstream):
         self._parameters = _parameters(parameters or {}, _OURS | provider_api(api).conversation_fields)
         self.reasons = _reasons(Origin(self.provider, api, model), self._parameters)
         self._headers = _Headers(self._endpoint, api_key, headers or {})
-        url = address(base_url, self._endpoint.path)
-        self._transport = Transport(url, self._headers.secrets, _timeout(timeout_s), http)
+        framing = FRAMINGS[self._endpoint.framing]
+        url = address(base_url, self._endpoint.path.replace("{model}", quote(model, safe="")))
+        self._transport = Transport(url, self._headers.secrets, _timeout(timeout_s), http, framing)
 
     def __repr__(self) -> str:
         return f"HTTPUpstream({self.api!r}, provider={self.provider!r}, model={self.model!r})"
@@ -137,7 +139,9 @@ class HTTPUpstream(Upstream):
                 body.pop(name, None)
             else:
                 body[name] = _joined(body.get(name), value)
-        return dump({"model": self.model, **body, "stream": True}).encode()
+        if not self._endpoint.model_in_path:
+            body = {"model": self.model, **body, "stream": True}
+        return dump(_without_bytes(body)).encode()
 
 
 class _Headers:
@@ -149,7 +153,12 @@ class _Headers:
 
     def __init__(self, endpoint: HTTPEndpoint, api_key: str | None, more: Mapping[str, str]) -> None:
         key = {} if api_key is None else {endpoint.key_header: f"{endpoint.key_prefix}{api_key}"}
-        self._fixed = {"accept": _ACCEPT, "content-type": "application/json", **endpoint.headers, **key}
+        self._fixed = {
+            "accept": f"{FRAMINGS[endpoint.framing].media_type}, application/json",
+            "content-type": "application/json",
+            **endpoint.headers,
+            **key,
+        }
         self._theirs = {name.lower(): value for name, value in more.items()}
         for name, value in (self._fixed | self._theirs).items():
             if not (_TOKEN.fullmatch(name) and _SENDABLE.fullmatch(value)):
@@ -165,9 +174,18 @@ class _Headers:
         return headers | ({_BETA: ",".join(dict.fromkeys(betas))} if betas else {})
 
 
+def _without_bytes(value: Any) -> Any:
+    """A body as JSON: what an SDK takes as bytes is base64 on the wire."""
+    if isinstance(value, bytes):
+        return b64encode(value).decode("ascii")
+    if isinstance(value, dict):
+        return {name: _without_bytes(inner) for name, inner in value.items()}
+    return [_without_bytes(inner) for inner in value] if isinstance(value, list) else value
+
+
 def _endpoint(api: str) -> HTTPEndpoint:
     endpoint = provider_api(api).http
-    if endpoint is None:
+    if endpoint is None or endpoint.framing not in FRAMINGS:
         raise ConfigurationError(
             f"The API {api!r} has no HTTP form.",
             code="unknown_api",

@@ -18,12 +18,12 @@ from starlette.routing import Route
 from agui_reasoning._scripted._exchange import Exchange, is_whole
 from agui_reasoning._scripted._sequence import choose, sequence
 from agui_reasoning._scripted._transcript import read_request
-from agui_reasoning._strict_json import dump, load
+from agui_reasoning._strict_json import load
 from agui_reasoning.errors import ConfigurationError
+from agui_reasoning.gateway._framing import FRAMINGS, StreamFraming
 from agui_reasoning.gateway._provider_rules import Rules
 from agui_reasoning.providers import provider_api, provider_apis
 from agui_reasoning.providers.api import HTTPEndpoint
-from agui_reasoning.wire import MEDIA_TYPE
 
 __all__ = ["provider_app"]
 
@@ -63,7 +63,9 @@ def provider_app(
             code="unknown_api",
             hint=f"Use an exchange of: {', '.join(replayed)}.",
         )
-    provider = _Provider(exchanges, spec.http, Rules(exchanges), delay_s, on_request)
+    provider = _Provider(
+        exchanges, spec.http, FRAMINGS[spec.http.framing], Rules(exchanges), delay_s, on_request
+    )
     return Starlette(routes=[Route(spec.http.base + spec.http.path, provider.answer, methods=["POST"])])
 
 
@@ -71,6 +73,7 @@ def provider_app(
 class _Provider:
     exchanges: Sequence[Exchange]
     http: HTTPEndpoint
+    framing: StreamFraming
     rules: Rules
     delay_s: float
     on_request: Callable[[dict[str, Any]], None] | None
@@ -86,28 +89,18 @@ class _Provider:
             return _refusal(fault)
         exchange = choose(self.exchanges, (entry.speaker for entry in said))
         whole = is_whole(exchange)
-        if bool(asked.get("stream")) is whole:
+        streams = self.http.model_in_path or bool(asked.get("stream"))
+        if streams is whole:
             return _refusal(f"There is a {'whole response' if whole else 'stream'} only.")
         if whole:
             return JSONResponse(exchange["response"])
-        return StreamingResponse(self._frames(exchange), media_type=MEDIA_TYPE)
+        return StreamingResponse(self._frames(exchange), media_type=self.framing.media_type)
 
-    async def _frames(self, exchange: Exchange) -> AsyncIterator[str]:
+    async def _frames(self, exchange: Exchange) -> AsyncIterator[bytes]:
         for event in exchange["events"]:
             if self.delay_s:
                 await anyio.sleep(self.delay_s)
-            yield _name(self.http, event) + _data(event["data"])
-
-
-def _name(http: HTTPEndpoint, event: Mapping[str, Any]) -> str:
-    if not http.named_events or not isinstance(event["data"], Mapping):
-        return ""
-    return f"event: {event.get('event') or event['data'].get('type')}\n"
-
-
-def _data(data: Any) -> str:
-    """A frame's data; what is no JSON, such as ``[DONE]``, goes as it is."""
-    return f"data: {data if isinstance(data, str) else dump(data)}\n\n"
+            yield self.framing.write(self.http, event)
 
 
 def _refusal(message: str) -> Response:

@@ -23,7 +23,8 @@ from agui_reasoning.errors import (
     RemoteProtocolError,
     TransportError,
 )
-from agui_reasoning.wire import MAX_FRAME_BYTES, MEDIA_TYPE, SSEFrames
+from agui_reasoning.gateway._framing import FrameReader, StreamFraming
+from agui_reasoning.wire import MAX_FRAME_BYTES
 
 try:
     import httpx2
@@ -60,8 +61,10 @@ class Transport:
         secrets: Sequence[str],
         timeout_s: float | None,
         http: httpx2.AsyncClient | None,
+        framing: StreamFraming,
     ) -> None:
         """Prepare; the client is opened for the first request."""
+        self._framing = framing
         self._url = url
         self._secrets = tuple(secrets)
         self._timeout_s = timeout_s
@@ -131,7 +134,7 @@ class Transport:
         async with _pieces(response) as pieces:
             if not response.is_success:
                 raise await self._refusal(response.status_code, pieces)
-            if _media_type(response) == MEDIA_TYPE:
+            if _media_type(response) == self._framing.media_type:
                 async with aclosing(self._payloads(pieces)) as payloads:
                     yield payloads
             else:
@@ -166,7 +169,7 @@ class Transport:
             )
 
     async def _texts(self, pieces: AsyncIterator[bytes]) -> AsyncGenerator[str, None]:
-        frames = SSEFrames()
+        frames = self._framing.reader()
         error: TransportError | None = None
         try:
             async for data in pieces:
@@ -294,8 +297,8 @@ async def _pieces(response: httpx2.Response) -> AsyncIterator[AsyncIterator[byte
                 pass
 
 
-def _rest(frames: SSEFrames) -> list[str]:
-    """What stands behind the last blank line of a stream: a frame that lacks its own, or a piece of one."""
+def _rest(frames: FrameReader) -> list[str]:
+    """What stands behind the last whole frame of a stream: one that lacks only its end, or a piece of one."""
     with suppress(RemoteProtocolError):
         return [text for text in frames.close() if not isinstance(load(text), Malformed)]
     return []

@@ -22,6 +22,7 @@ Framing: TypeAlias = Literal["sse", "json-lines", "json-array", "aws-event-strea
 Signing: TypeAlias = Literal["key", "aws-sigv4", "google"]
 """How a request is authorized: a key in a header, AWS Signature Version 4, or a Google access token."""
 
+_BEFORE_SLASH: Final = re.compile(r"^([^/]*)/")
 _ANYTHING: Final = re.compile(r".", re.DOTALL)
 
 
@@ -32,10 +33,12 @@ class CallIds:
     Attributes:
         legal: Matches one legal character; every other character is replaced by ``_``.
         longest: The maximum length, in characters.
+        exact: Ids have exactly that length; any other is replaced by letters and digits of its hash.
     """
 
     legal: re.Pattern[str] = _ANYTHING
     longest: int = 1024
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +46,8 @@ class HTTPEndpoint:
     """How an API is called over HTTP.
 
     Attributes:
-        path: What follows the base URL, as the vendor's SDK takes that; ``{model}`` is replaced.
+        path: What follows the base URL, as the vendor's SDK takes that. Where it holds ``{model}``, it names
+            the model and streams, and the body says neither.
         base: The path of the vendor's base URL, for example ``"/v1"``.
         key_header: The header that carries the API key.
         key_prefix: What precedes the key in that header.
@@ -63,6 +67,11 @@ class HTTPEndpoint:
     named_events: bool = False
     framing: Framing = "sse"
     signing: Signing = "key"
+
+    @property
+    def model_in_path(self) -> bool:
+        """Whether the path, and not the body, names the model and asks for a stream."""
+        return "{model}" in self.path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +97,7 @@ class ProviderAPI:
         hosts_models: Whether hosts serve models of several vendors over it, named ``vendor/model``.
         stores: Whether requests take ``store`` and ``previous_response_id``.
         http: How the API is called over HTTP; ``None`` where it has no HTTP form.
+        model_vendor: Finds the vendor in the name of a hosted model, as its first group.
         scripts: The demo conversations in the folder ``scripts``, the one to play first.
     """
 
@@ -110,6 +120,7 @@ class ProviderAPI:
     stores: bool
     http: HTTPEndpoint | None
     scripts: tuple[str, ...]
+    model_vendor: re.Pattern[str] = _BEFORE_SLASH
 
     def load_decoder(self) -> type[Decoder]:
         """Import the decoder."""

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import NO_RULE, EchoRule, Format, Group, Kinship, matches_any
-from agui_reasoning.providers.registry import hosts_models, provider_apis, vendor_of
+from agui_reasoning.providers.registry import hosts_models, provider_api, provider_apis, vendor_of
 from agui_reasoning.providers.vendors import rows, rule_rows
 
 __all__ = ["format_of", "groups", "kinship", "rule_for", "rules"]
@@ -71,7 +71,7 @@ def kinship(origin: Origin | None, target: Origin, kinds: Iterable[str] = ()) ->
         return "unknown"
     here, there = _member(origin), _member(target)
     if here == there:
-        hosted = hosts_models(target.api) and not _same_vendor(origin.model, target.model)
+        hosted = hosts_models(target.api) and not _same_vendor(target.api, origin.model, target.model)
         return "foreign" if hosted else "same"
     for group in groups():
         if here in group.members and there in group.members and set(kinds) & set(group.kinds):
@@ -84,7 +84,8 @@ def _member(origin: Origin) -> str:
     return f"{origin.api}:{provider.lower()}"
 
 
-def _same_vendor(one: str | None, other: str | None) -> bool:
-    """Hosts serve models of many vendors, and name them ``vendor/model``."""
-    first, second = (one or "").lower().split("/"), (other or "").lower().split("/")
-    return len(first) == 1 or len(second) == 1 or first[0] == second[0]
+def _same_vendor(api: str | None, one: str | None, other: str | None) -> bool:
+    """Hosts serve models of many vendors, and name the vendor first; a name that does not may be of any."""
+    pattern = provider_api(str(api)).model_vendor
+    first, second = (pattern.search((name or "").lower()) for name in (one, other))
+    return first is None or second is None or first[1] == second[1]

@@ -35,6 +35,7 @@ __all__ = [
     "as_object",
     "data_uri",
     "file_name",
+    "function_tool",
     "in_scope",
     "is_readable",
     "leftovers",
@@ -345,6 +346,14 @@ def tools_of(
     return written
 
 
+def function_tool(name: str, description: str, schema: JSONObject) -> JSONObject:
+    """A tool in OpenAI's spelling, which most have taken over."""
+    return {
+        "type": "function",
+        "function": {"name": name, "description": description, "parameters": schema},
+    }
+
+
 def _agui_tool(tool: Tool | Mapping[str, Any]) -> Tool | None:
     if isinstance(tool, Tool):
         return tool
@@ -356,6 +365,6 @@ def _agui_tool(tool: Tool | Mapping[str, Any]) -> Tool | None:
 
 def _tool_name(tool: Tool | Mapping[str, Any]) -> str | None:
     fields: Mapping[str, Any] = tool if isinstance(tool, Mapping) else {}
-    function = fields.get("function")
+    function = fields.get("function") or fields.get("toolSpec")
     name = fields.get("name") or (function.get("name") if isinstance(function, Mapping) else None)
     return name if isinstance(name, str) else None

@@ -156,7 +156,7 @@ def build_request(
         target=target,
         rule=rule,
         scope=scope,
-        ids=CallIdSpeller(spec.call_ids.legal, spec.call_ids.longest),
+        ids=CallIdSpeller(spec.call_ids.legal, spec.call_ids.longest, spec.call_ids.exact),
         previous_response_id=previous_response_id,
         ledger=ledger,
     )

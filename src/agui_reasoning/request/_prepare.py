@@ -7,12 +7,14 @@ would let a request end with the model's own words, the user says something.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import count
+from string import ascii_letters, digits
 
 from ag_ui.core import DeveloperMessage, Message, SystemMessage, ToolMessage, UserMessage
 
@@ -42,6 +44,8 @@ from agui_reasoning.providers.encoding import (
 
 __all__ = ["CallIdSpeller", "prepare"]
 
+_LETTERS = ascii_letters + digits
+
 UNANSWERED = "No result: the call was not answered."
 """What the model reads of a call that nobody answered; the next message tells it why, if anything does."""
 
@@ -53,14 +57,29 @@ class CallIdSpeller:
     Attributes:
         legal: What the whole id must match; anything else is replaced by ``_``.
         longest: Its longest length.
+        exact: Its only length; an id that does not fit is replaced by letters and digits of its hash.
     """
 
     legal: re.Pattern[str] = field(default_factory=lambda: re.compile(r".", re.DOTALL))
     longest: int = 1024
+    exact: bool = False
 
     def spell(self, name: str) -> str:
         """The id made legal."""
+        if self.exact:
+            fits = len(name) == self.longest and all(map(self.legal.fullmatch, name))
+            return name if fits else self._hashed(name)
         return "".join(c if self.legal.fullmatch(c) else "_" for c in name[: self.longest]) or "call"
+
+    def numbered(self, spelled: str, number: int) -> str:
+        """Another legal id, for a call whose own is taken."""
+        if self.exact:
+            return self._hashed(f"{spelled} {number}")
+        return f"{spelled[: self.longest - 8]}_{number}"
+
+    def _hashed(self, name: str) -> str:
+        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
+        return "".join(_LETTERS[byte % len(_LETTERS)] for byte in digest[: self.longest])
 
 
 @dataclass(slots=True)
@@ -86,13 +105,13 @@ class _Names:
                 break
         free = spelled
         while free in self.taken:
-            free = self._numbered(spelled[: self.ids.longest - 8])
+            free = self._numbered(spelled)
         self.taken.add(free)
         return free
 
     def _numbered(self, stem: str) -> str:
         number = self.numbers[stem] = self.numbers.get(stem, 1) + 1
-        return f"{stem}_{number}"
+        return self.ids.numbered(stem, number)
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -357,9 +358,11 @@ def _response_of(message: Mapping[str, Any]) -> str | None:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Yield all strings of a body in order."""
+    """Yield all strings of a body in order; bytes as base64, as values keep them."""
     if isinstance(value, str):
         yield value
+    elif isinstance(value, bytes):
+        yield b64encode(value).decode("ascii")
     elif isinstance(value, Mapping):
         for inner in value.values():
             yield from _strings(inner)

@@ -23,10 +23,15 @@ PATHS = {
     "anthropic-messages": "/v1/messages",
     "openai-chat": "/v1/chat/completions",
     "openai-responses": "/v1/responses",
+    "bedrock-converse": "/model/us.anthropic.claude-sonnet-4-6/converse-stream",
+    "mistral-chat": "/v1/chat/completions",
+    "cohere-chat": "/v2/chat",
+    "ollama": "/api/chat",
 }
+FRAMED = [name for name in scripted.names() if not name.startswith(("bedrock", "ollama"))]
 
 
-@pytest.mark.parametrize("name", scripted.names())
+@pytest.mark.parametrize("name", FRAMED)
 def test_a_script_is_framed_as_its_provider_does(name: str) -> None:
     script = scripted.load(name)
     with local_server(provider_app(name)) as url:
@@ -34,13 +39,24 @@ def test_a_script_is_framed_as_its_provider_does(name: str) -> None:
     assert answer.headers["content-type"].startswith("text/event-stream")
     frames = answer.body.decode().split("\n\n")
     assert frames.pop() == ""
-    chat = script["api"] == "openai-chat"
+    chat = script["api"] in ("openai-chat", "mistral-chat")
     for frame, event in zip(frames, script["events"], strict=True):
         *names, data = frame.split("\n")
-        assert names == ([] if chat else [f"event: {event['data']['type']}"])
+        named = not chat and event["data"] != "[DONE]"
+        assert names == ([f"event: {event['data']['type']}"] if named else [])
         text = data.removeprefix("data: ")
         assert (text if text == "[DONE]" else json.loads(text)) == event["data"]
-    assert (frames[-1] == "data: [DONE]") is chat
+    assert (frames[-1] == "data: [DONE]") is (chat or script["api"] == "cohere-chat")
+
+
+def test_lines_of_json_end_with_the_line() -> None:
+    with local_server(provider_app("ollama-weather")) as url:
+        answer = call(url + PATHS["ollama"], {"stream": True})
+    assert answer.headers["content-type"].startswith("application/x-ndjson")
+    events = scripted.load("ollama-weather")["events"]
+    lines = answer.body.decode().split("\n")
+    assert lines.pop() == ""
+    assert [json.loads(line) for line in lines] == [event["data"] for event in events]
 
 
 def test_a_whole_response_is_one_json_object() -> None:

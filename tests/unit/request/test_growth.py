@@ -257,6 +257,10 @@ TARGETS = {
     "openai-responses": Origin("openai", "openai-responses", "some-model"),
     "xai-grpc": Origin("xai", "xai-grpc", "some-model"),
     "litellm": Origin("openrouter", "litellm", "some-model"),
+    "bedrock-converse": Origin("bedrock", "bedrock-converse", "openai.gpt-oss"),
+    "mistral-chat": Origin("mistral", "mistral-chat", "some-model"),
+    "cohere-chat": Origin("cohere", "cohere-chat", "command-a-reasoning"),
+    "ollama": Origin("ollama", "ollama", "some-model"),
 }
 
 

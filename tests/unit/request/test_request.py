@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import anthropic
@@ -14,18 +15,16 @@ from xai_sdk.chat import BaseClient
 
 from agui_reasoning import AGUIReasoningWarning, ConfigurationError, ReasoningLostWarning
 from agui_reasoning.parts import Opaque, Origin, ReasoningPart, Segment, TextPart, ToolCallPart, Turn
+from agui_reasoning.providers import provider_api
 from agui_reasoning.providers.echo import rules
 from agui_reasoning.request import History
-from agui_reasoning.request._build import ProviderRequest, build_request
+from agui_reasoning.request._build import REQUEST_API_IDS, ProviderRequest, build_request
 
 USER = UserMessage(id="u", content="Hi.")
 PROVIDERS = {
-    "anthropic-messages": "anthropic",
-    "openai-responses": "openai",
-    "openai-chat": "openai",
-    "xai-grpc": "xai",
-    "litellm": "openai",
+    api: provider_api(api).vendor or "openai" for api in REQUEST_API_IDS if not api.startswith("gemini")
 }
+SDKS = ["anthropic-messages", "openai-chat", "openai-responses"]
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 WEATHER = Tool(name="get_weather", description="Tells the weather.", parameters=SCHEMA)
 AS_JSON = {"name": "get_weather", "description": "Tells the weather.", "parameters": SCHEMA}
@@ -46,33 +45,50 @@ SPELLED = {
     "openai-chat": {"type": "function", "function": AS_JSON},
     "litellm": {"type": "function", "function": AS_JSON},
     "xai-grpc": {"function": {**AS_JSON, "parameters": json.dumps(SCHEMA, separators=(",", ":"))}},
+    "bedrock-converse": {
+        "toolSpec": {
+            "name": "get_weather",
+            "description": "Tells the weather.",
+            "inputSchema": {"json": SCHEMA},
+        }
+    },
+    "mistral-chat": {"type": "function", "function": AS_JSON},
+    "cohere-chat": {"type": "function", "function": AS_JSON},
+    "ollama": {"type": "function", "function": AS_JSON},
 }
+
+
+def tools_in(body: Mapping[str, Any]) -> list[Any]:
+    """The tools of a request, wherever the API has them."""
+    tools: list[Any] = body["toolConfig"]["tools"] if "toolConfig" in body else body["tools"]
+    return tools
 
 
 @pytest.mark.parametrize("api", sorted(PROVIDERS))
 @pytest.mark.parametrize("tool", [WEATHER, AS_JSON], ids=["model", "json"])
 def test_ag_ui_tools_are_spelled_for_the_api(api: str, tool: Any) -> None:
-    assert build(api, tools=[tool]).body["tools"] == [SPELLED[api]]
+    assert tools_in(build(api, tools=[tool]).body) == [SPELLED[api]]
 
 
 @pytest.mark.parametrize("api", sorted(PROVIDERS))
 def test_other_tools_pass_verbatim_and_win_over_one_of_their_name(api: str) -> None:
     own: dict[str, Any] = {"type": "function", "function": {"name": "get_weather"}}
     search = {"type": "web_search_20260101", "name": "web_search"}
-    assert build(api, tools=[WEATHER, own, search]).body["tools"] == [own, search]
+    assert tools_in(build(api, tools=[WEATHER, own, search]).body) == [own, search]
 
 
 @pytest.mark.parametrize("api", sorted(PROVIDERS))
 def test_a_tool_without_parameters_has_an_empty_object_for_them(api: str) -> None:
     tool = Tool(name="now", description="Tells the time.")
-    written = build(api, tools=[tool]).body["tools"][0]
-    function = written.get("function", written)
+    written = tools_in(build(api, tools=[tool]).body)[0]
+    function = written.get("function") or written.get("toolSpec") or written
     schema = function.get("parameters", function.get("input_schema"))
     schema = json.loads(schema) if isinstance(schema, str) else schema
+    schema = function["inputSchema"]["json"] if "inputSchema" in function else schema
     assert schema == {"type": "object", "properties": {}}
 
 
-@pytest.mark.parametrize("api", sorted(PROVIDERS))
+@pytest.mark.parametrize("api", SDKS)
 def test_the_body_splats_into_the_sdk(api: str) -> None:
     create = {
         "anthropic-messages": anthropic.Anthropic(api_key="-").messages.create,
@@ -98,7 +114,7 @@ def test_flags_stand_under_extra_body_exactly_where_the_sdk_has_no_such_argument
         "litellm": openai.OpenAI(api_key="-").chat.completions.create,
         "xai-grpc": BaseClient.create,
     }
-    for rule in filter(lambda rule: rule.flags, rules()):
+    for rule in (rule for rule in rules() if rule.api in create):
         known = inspect.signature(create[rule.api]).parameters
         for flag in rule.flags:
             assert flag.extra_body == (flag.name not in known), (rule.api, rule.provider, flag.name)

@@ -21,6 +21,7 @@ from agui_reasoning.providers import API_IDS
 from agui_reasoning.testing import assert_round_trip, assert_valid, strategies
 
 T = TypeVar("T")
+NEWER = ("bedrock-converse", "mistral-chat", "cohere-chat", "ollama")
 
 TARGETS = {
     "anthropic-messages": ("anthropic", "claude-sonnet-5"),
@@ -29,6 +30,10 @@ TARGETS = {
     "openai-responses": ("openai", "gpt-5.6"),
     "xai-grpc": ("xai", "grok-4"),
     "litellm": ("anthropic", "anthropic/claude-sonnet-5"),
+    "bedrock-converse": ("bedrock", "us.anthropic.claude-sonnet-4-6"),
+    "mistral-chat": ("mistral", "mistral-small-latest"),
+    "cohere-chat": ("cohere", "command-a-reasoning-08-2025"),
+    "ollama": ("ollama", "qwen3:4b"),
 }
 
 
@@ -75,6 +80,7 @@ def test_the_deltas_of_a_turn_fold_into_its_parts(turn: Turn) -> None:
         ("openai-responses", [ReasoningPart, TextPart, ToolCallPart, NativePart]),
         ("xai-grpc", [ReasoningPart, TextPart, ToolCallPart, ToolResultPart]),
         ("litellm", [ReasoningPart, TextPart, ToolCallPart]),
+        *((api, [ReasoningPart, TextPart, ToolCallPart]) for api in NEWER),
     ],
 )
 def test_every_kind_of_part_comes_up(api: str, kinds: list[type]) -> None:

@@ -2,9 +2,11 @@
 
 import re
 
-from agui_reasoning.providers.api import CallIds, ProviderAPI
+from agui_reasoning.providers.api import CallIds, HTTPEndpoint, ProviderAPI
 
 __all__ = ["API"]
+
+_REGIONS = "us|us-gov|eu|apac|ap|jp|au|ca|sa|me|af|global"
 
 API = ProviderAPI(
     id="bedrock-converse",
@@ -12,9 +14,9 @@ API = ProviderAPI(
     package=__name__,
     vendor="bedrock",
     decoder="decode:BedrockConverseDecoder",
-    encoder=None,
+    encoder="encode:encode",
     transcript="transcript:TRANSCRIPT",
-    strategy=None,
+    strategy="strategies:bedrock_turns",
     example=("bedrock", "us.anthropic.claude-sonnet-4-6"),
     call_ids=CallIds(re.compile(r"[a-zA-Z0-9_.:-]"), 64),
     conversation_fields=frozenset({"messages", "system", "toolConfig"}),
@@ -23,7 +25,8 @@ API = ProviderAPI(
     redacted_kinds=frozenset({"bedrock.redacted_content"}),
     group_kinds=(),
     hosts_models=True,
+    model_vendor=re.compile(rf"(?:^|[/:])(?:(?:{_REGIONS})\.)?([a-z0-9]+)\."),
     stores=False,
-    http=None,
-    scripts=(),
+    http=HTTPEndpoint(path="/model/{model}/converse-stream", framing="aws-event-stream"),
+    scripts=("bedrock-weather",),
 )

@@ -1,6 +1,6 @@
 """Cohere's Chat API, version 2."""
 
-from agui_reasoning.providers.api import CallIds, ProviderAPI
+from agui_reasoning.providers.api import CallIds, HTTPEndpoint, ProviderAPI
 
 __all__ = ["API"]
 
@@ -10,9 +10,9 @@ API = ProviderAPI(
     package=__name__,
     vendor="cohere",
     decoder="decode:CohereChatDecoder",
-    encoder=None,
+    encoder="encode:encode",
     transcript="transcript:TRANSCRIPT",
-    strategy=None,
+    strategy="strategies:cohere_turns",
     example=("cohere", "command-a-reasoning-08-2025"),
     call_ids=CallIds(),
     conversation_fields=frozenset({"messages"}),
@@ -22,6 +22,6 @@ API = ProviderAPI(
     group_kinds=(),
     hosts_models=False,
     stores=False,
-    http=None,
-    scripts=(),
+    http=HTTPEndpoint(path="/v2/chat", named_events=True),
+    scripts=("cohere-weather",),
 )

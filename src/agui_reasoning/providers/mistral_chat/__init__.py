@@ -2,7 +2,7 @@
 
 import re
 
-from agui_reasoning.providers.api import CallIds, ProviderAPI
+from agui_reasoning.providers.api import CallIds, HTTPEndpoint, ProviderAPI
 
 __all__ = ["API"]
 
@@ -12,11 +12,11 @@ API = ProviderAPI(
     package=__name__,
     vendor="mistral",
     decoder="decode:MistralChatDecoder",
-    encoder=None,
+    encoder="encode:encode",
     transcript="transcript:TRANSCRIPT",
-    strategy=None,
+    strategy="strategies:mistral_turns",
     example=("mistral", "mistral-small-latest"),
-    call_ids=CallIds(re.compile(r"[a-zA-Z0-9]"), 9),
+    call_ids=CallIds(re.compile(r"[a-zA-Z0-9]"), 9, exact=True),
     conversation_fields=frozenset({"messages"}),
     native_kinds=("mistral.",),
     signature_kinds={"mistral": "mistral.signature"},
@@ -24,6 +24,6 @@ API = ProviderAPI(
     group_kinds=(),
     hosts_models=False,
     stores=False,
-    http=None,
-    scripts=(),
+    http=HTTPEndpoint(path="/v1/chat/completions"),
+    scripts=("mistral-weather",),
 )

@@ -14,6 +14,7 @@ from agui_reasoning.providers.transcript import (
     Entry,
     EntryFields,
     JSONObject,
+    Speaker,
     Transcript,
     entries,
     members,
@@ -23,7 +24,7 @@ from agui_reasoning.providers.transcript import (
 __all__ = ["TRANSCRIPT"]
 
 _FIELDS: Final[EntryFields] = {
-    "thinking": {"thinking": THINKING, "signature": SIGNATURE},
+    "thinking": {"signature": SIGNATURE},
     "function": {"id": CALL_ID},
     "tool": {"tool_call_id": RESULT},
 }
@@ -39,15 +40,23 @@ def _request(body: Mapping[str, Any]) -> Iterator[Entry]:
         elif isinstance(message.get("content"), str):
             yield Entry(speaker, WORDS, path)
         for place, chunk in members(message, "content", path):
-            yield from entries(speaker, _flat(chunk), chunk.get("type"), place, _FIELDS)
+            yield from _chunk(speaker, chunk, place)
         for place, call in members(message, "tool_calls", path):
             yield from entries(speaker, call, "function", place, _FIELDS)
 
 
-def _flat(chunk: JSONObject) -> JSONObject:
-    """A chunk with the text of its thinking as one string."""
-    texts = [part.get("text") for _, part in members(chunk, "thinking", "")]
-    return {**chunk, "thinking": "".join(text for text in texts if isinstance(text, str))} if texts else chunk
+def _chunk(speaker: Speaker, chunk: JSONObject, path: str) -> Iterator[Entry]:
+    """The text of a thought, which stands in a list of its own, and its signature."""
+    said = [(place, part["text"]) for place, part in members(chunk, "thinking", path) if _speaks(part)]
+    if said:
+        yield Entry(speaker, THINKING, f"{said[0][0]}/text", "".join(text for _, text in said))
+    signed = isinstance(chunk.get("signature"), str)
+    if signed or not said:
+        yield from entries(speaker, chunk, chunk.get("type"), path, _FIELDS)
+
+
+def _speaks(part: JSONObject) -> bool:
+    return isinstance(part.get("text"), str)
 
 
 def _whole(response: JSONObject) -> JSONObject:

@@ -1,6 +1,6 @@
 """Ollama's own API."""
 
-from agui_reasoning.providers.api import CallIds, ProviderAPI
+from agui_reasoning.providers.api import CallIds, HTTPEndpoint, ProviderAPI
 
 __all__ = ["API"]
 
@@ -10,9 +10,9 @@ API = ProviderAPI(
     package=__name__,
     vendor="ollama",
     decoder="decode:OllamaDecoder",
-    encoder=None,
+    encoder="encode:encode",
     transcript="transcript:TRANSCRIPT",
-    strategy=None,
+    strategy="strategies:ollama_turns",
     example=("ollama", "qwen3:4b"),
     call_ids=CallIds(),
     conversation_fields=frozenset({"messages"}),
@@ -22,6 +22,6 @@ API = ProviderAPI(
     group_kinds=(),
     hosts_models=False,
     stores=False,
-    http=None,
-    scripts=(),
+    http=HTTPEndpoint(path="/api/chat", framing="json-lines"),
+    scripts=("ollama-weather",),
 )

@@ -28,6 +28,7 @@ from agui_reasoning.providers.encoding import (
     as_json,
     data_uri,
     file_name,
+    function_tool,
     media_type,
     reasoning_units,
     source_of,
@@ -98,7 +99,7 @@ def encode_for(conversation: PreparedConversation, how: EncodingOptions, traits:
         else:
             messages.append(_said(item, how))
     body: JSONObject = {"messages": messages}
-    if tools := tools_of(how.tools, _tool):
+    if tools := tools_of(how.tools, function_tool):
         body["tools"] = tools
     return body
 
@@ -548,10 +549,3 @@ _CONTENT: dict[str, Callable[[Any], JSONObject | None]] = {
     "audio": _audio,
     "document": _document,
 }
-
-
-def _tool(name: str, description: str, schema: JSONObject) -> JSONObject:
-    return {
-        "type": "function",
-        "function": {"name": name, "description": description, "parameters": schema},
-    }

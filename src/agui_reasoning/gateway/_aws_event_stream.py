@@ -1,0 +1,149 @@
+"""AWS's binary event stream: bytes in, the events of Bedrock out, and back.
+
+A message is a prelude (its length, the length of its headers, a CRC-32 of both), headers, a payload, and a
+CRC-32 of everything before it. Its headers say what it is: an event, an exception, or an error.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+from zlib import crc32
+
+from agui_reasoning._strict_json import Malformed, dump, load
+from agui_reasoning.errors import RemoteProtocolError
+from agui_reasoning.wire import MAX_FRAME_BYTES
+from agui_reasoning.wire._faults import frame_too_large
+
+__all__ = ["AWSEventStream", "encode_event"]
+
+_PRELUDE: Final = struct.Struct(">III")
+_WORD: Final = struct.Struct(">I")
+_SHORT: Final = struct.Struct(">H")
+_OVERHEAD: Final = _PRELUDE.size + _WORD.size
+_STRING: Final = 7
+# The size of a header's value by its type; ``None`` where two bytes before it tell.
+_SIZES: Final[Mapping[int, int | None]] = {
+    **{0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 6: None},
+    **{_STRING: None, 8: 8, 9: 16},
+}
+
+
+class AWSEventStream:
+    """Incremental reader; each message is given as JSON text, its event's name around its payload.
+
+    Total work is linear in the bytes fed, however they are cut.
+    """
+
+    def __init__(self, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
+        """Start before the first byte."""
+        self._limit = max_frame_bytes
+        self._held = bytearray()
+        self._wanted = _PRELUDE.size
+
+    def feed(self, data: bytes) -> list[str]:
+        """Take the next bytes and return the messages they complete.
+
+        Raises:
+            RemoteProtocolError: A message is damaged (``bad_frame``) or too large (``frame_too_large``).
+        """
+        self._held += data
+        texts: list[str] = []
+        start = 0
+        while len(self._held) - start >= self._wanted:
+            length = self._length(start)
+            if len(self._held) - start < length:
+                self._wanted = length
+                break
+            texts.append(_text(bytes(self._held[start : start + length])))
+            start += length
+            self._wanted = _PRELUDE.size
+        del self._held[:start]
+        return texts
+
+    def close(self) -> list[str]:
+        """Say that no more bytes come; a piece of a message is dropped."""
+        self._held.clear()
+        return []
+
+    def _length(self, start: int) -> int:
+        length, headers, check = _PRELUDE.unpack_from(self._held, start)
+        if crc32(self._held[start : start + 8]) != check or length < headers + _OVERHEAD:
+            raise _bad_frame()
+        if length > self._limit:
+            raise frame_too_large("A message", self._limit)
+        return int(length)
+
+
+def encode_event(name: str, payload: Any) -> bytes:
+    """Write one event, as Bedrock does.
+
+    Examples:
+        >>> AWSEventStream().feed(encode_event("messageStop", {"stopReason": "end_turn"}))
+        ['{"messageStop":{"stopReason":"end_turn"}}']
+    """
+    kind = "exception" if name.endswith("Exception") else "event"
+    headers = b"".join(
+        [
+            _header(f":{kind}-type", name),
+            _header(":content-type", "application/json"),
+            _header(":message-type", kind),
+        ]
+    )
+    body = dump(payload).encode()
+    lengths = struct.pack(">II", len(headers) + len(body) + _OVERHEAD, len(headers))
+    message = lengths + _WORD.pack(crc32(lengths)) + headers + body
+    return message + _WORD.pack(crc32(message))
+
+
+def _header(name: str, value: str) -> bytes:
+    return bytes([len(name)]) + name.encode() + bytes([_STRING]) + _SHORT.pack(len(value)) + value.encode()
+
+
+def _text(message: bytes) -> str:
+    """The JSON of a message: its payload under the name of its event, as boto3 gives it."""
+    (check,) = _WORD.unpack_from(message, len(message) - _WORD.size)
+    if crc32(message[: -_WORD.size]) != check:
+        raise _bad_frame()
+    _, size, _ = _PRELUDE.unpack_from(message)
+    end = _PRELUDE.size + size
+    headers = dict(_headers(message[_PRELUDE.size : end]))
+    payload = load(message[end : -_WORD.size].decode(errors="replace") or "{}")
+    kind = headers.get(":message-type", "event")
+    if kind == "error":
+        code, words = headers.get(":error-code", ""), headers.get(":error-message", "")
+        return dump({"error": {"type": code, "message": words}})
+    name = headers.get(f":{kind}-type")
+    if not name or isinstance(payload, Malformed):
+        raise _bad_frame()
+    return dump({name: payload})
+
+
+def _headers(data: bytes) -> Iterator[tuple[str, str]]:
+    """The headers that are strings; the others say nothing that is needed."""
+    place = 0
+    try:
+        while place < len(data):
+            name = data[place + 1 : place + 1 + data[place]].decode()
+            place += 1 + data[place]
+            kind = data[place]
+            place += 1
+            size = _SIZES[kind]
+            if size is None:
+                (size,) = _SHORT.unpack_from(data, place)
+                place += _SHORT.size
+            value = data[place : place + size]
+            place += size
+            if kind == _STRING:
+                yield name, value.decode()
+    except (IndexError, KeyError, UnicodeDecodeError, struct.error):
+        raise _bad_frame() from None
+
+
+def _bad_frame() -> RemoteProtocolError:
+    return RemoteProtocolError(
+        "A message of the provider's event stream is damaged.",
+        code="bad_frame",
+        hint="Check that nothing between here and the provider changes its bytes, and ask again.",
+    )

@@ -1,0 +1,323 @@
+"""A conversation as boto3 takes it for Converse: ``messages``, ``system`` and ``toolConfig``.
+
+The content of a response goes back block by block, in its order, with blobs as bytes. Thinking is never the
+last block, text is never blank, the results of one response stand in one user message before the user's
+words, the roles alternate, and tool blocks never come without the tools.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from binascii import Error
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from ag_ui.core import UserMessage
+
+from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from agui_reasoning.providers.bedrock_converse.decode import REDACTED, SERVER_CALL, SIGNATURE
+from agui_reasoning.providers.encoding import (
+    GO_ON,
+    CallAnswer,
+    EchoReport,
+    EchoUnit,
+    EncodingOptions,
+    MessageContent,
+    PlainMessage,
+    PreparedConversation,
+    ResponseStep,
+    as_object,
+    file_name,
+    leftovers,
+    media_type,
+    source_of,
+    tools_of,
+    values,
+)
+from agui_reasoning.providers.payload import JSONObject
+
+__all__ = ["encode"]
+
+OPENING: Final = "(The conversation begins with the assistant.)"
+"""The API wants a user message first; an assistant's greeting, or a history that was trimmed, has none."""
+
+NOTHING: Final = "(No output.)"
+"""The result of a tool that gave none: blank text is refused."""
+
+THINKING: Final = "reasoningContent"
+REDACTED_BY_ANTHROPIC: Final = "anthropic.redacted_thinking"
+
+_BLOBS: Final = frozenset({"bytes", "redactedContent"})
+_FORMATS: Final = {"jpg": "jpeg", "x-markdown": "md", "markdown": "md", "plain": "txt"}
+_NAME: Final = re.compile(r"[^A-Za-z0-9\s()\[\]-]+")
+
+
+def encode(conversation: PreparedConversation, how: EncodingOptions) -> JSONObject:
+    """Write ``messages``, and ``system`` and ``toolConfig`` where there are any."""
+    system = [how.system] if how.system else []
+    messages: list[JSONObject] = []
+    for item in conversation:
+        if isinstance(item, ResponseStep):
+            _extend(messages, "assistant", _assistant(item, how))
+            _extend(messages, "user", [_result(answer, how.ledger) for answer in item.answers])
+        elif isinstance(item, UserMessage):
+            open_end = bool(messages) and messages[-1]["role"] == "assistant"
+            _extend(messages, "user", _user(item, how.ledger, open_end=open_end))
+        elif item.content.strip():
+            system.append(item.content)
+    _finish(messages)
+    body: JSONObject = {"messages": messages}
+    if system:
+        body["system"] = [{"text": text} for text in system]
+    if tools := tools_of(how.tools, _tool) or list(_stand_ins(messages)):
+        body["toolConfig"] = {"tools": tools}
+    return body
+
+
+def _extend(messages: list[JSONObject], role: str, blocks: list[JSONObject]) -> None:
+    """Add blocks; two messages of one role in a row are one."""
+    if not blocks:
+        return
+    if messages and messages[-1]["role"] == role:
+        messages[-1]["content"] += blocks
+    else:
+        messages.append({"role": role, "content": blocks})
+
+
+def _finish(messages: list[JSONObject]) -> None:
+    if messages and messages[0]["role"] == "assistant":
+        messages.insert(0, {"role": "user", "content": [{"text": OPENING}]})
+    if messages and messages[-1]["role"] == "assistant" and "text" in messages[-1]["content"][-1]:
+        # What the model shall continue must not end in white space.
+        last = messages[-1]["content"][-1]
+        last["text"] = last["text"].rstrip()
+
+
+def _stand_ins(messages: list[JSONObject]) -> Iterator[JSONObject]:
+    """Tools of the names that were called, where the caller gives none: the API refuses calls without."""
+    blocks = [block for message in messages for block in message["content"]]
+    for name in dict.fromkeys(block["toolUse"]["name"] for block in blocks if "toolUse" in block):
+        yield _tool(name, "", {"type": "object", "properties": {}})
+
+
+# -- a response
+
+
+def _assistant(step: ResponseStep, how: EncodingOptions) -> list[JSONObject]:
+    pairs = _server_pairs(step)
+    written = [
+        (unit, block)
+        for unit in step.units
+        if not unit.cut and (block := _PARTS[type(unit.part)](unit, how, pairs)) is not None
+    ]
+    while written and THINKING in written[-1][1]:
+        unit, _ = written.pop()
+        how.ledger.drop(unit, "orphan", minded=False)
+    if all(isinstance(unit.part, ReasoningPart) for unit, _ in written):
+        how.ledger.drop_step(step)
+        return []
+    for unit, _ in written:
+        if isinstance(unit.part, ReasoningPart | NativePart):
+            how.ledger.echo(unit)
+    return [block for block in _joined(written) if block.get("text", " x").strip()]
+
+
+def _joined(written: list[tuple[EchoUnit, JSONObject]]) -> list[JSONObject]:
+    """The blocks, with text behind a tagged thought in the block that the thought leads."""
+    blocks: list[JSONObject] = []
+    tagged = False
+    for unit, block in written:
+        is_tagged = isinstance(unit.part, ReasoningPart) and "text" in block
+        if tagged and "text" in block:
+            blocks[-1] = {"text": blocks[-1]["text"] + block["text"]}
+        else:
+            blocks.append(block)
+        tagged = is_tagged
+    return blocks
+
+
+def _reasoning(unit: EchoUnit, how: EncodingOptions, pairs: set[str]) -> JSONObject | None:
+    part = unit.part
+    assert isinstance(part, ReasoningPart)
+    if unit.refused:
+        return None
+    if "content_tags" in how.rule.field:
+        return _tagged(part)
+    block = _redacted(unit)
+    if block is not None:
+        return {THINKING: {"redactedContent": block}}
+    signed = values(unit, SIGNATURE)
+    if bool(signed) != (how.rule.needs == "signature"):
+        # Only Claude signs, and it takes nothing without; the others cannot read what is Claude's.
+        how.ledger.drop(unit, "foreign_origin" if signed else "missing_signature")
+        return None
+    thought: JSONObject = {"text": "".join(segment.text for segment in part.segments)}
+    if not signed and not thought["text"].strip():
+        return None
+    return {THINKING: {"reasoningText": {**thought, **({"signature": signed[0].value} if signed else {})}}}
+
+
+def _tagged(part: ReasoningPart) -> JSONObject | None:
+    tag = (part.ext or {}).get("tag")
+    if not isinstance(tag, Mapping):
+        return None
+    return {"text": f"{tag.get('open', '')}{part.text}{tag.get('close', '')}"}
+
+
+def _redacted(unit: EchoUnit) -> bytes | None:
+    """The bytes of a redacted thought; Bedrock's are the letters of Anthropic's own value."""
+    if found := values(unit, REDACTED):
+        return _decoded(found[0].value)
+    if found := values(unit, REDACTED_BY_ANTHROPIC):
+        return found[0].value.encode() if found[0].value.isascii() else None
+    return None
+
+
+def _decoded(value: str) -> bytes | None:
+    try:
+        return b64decode(value, validate=True) or None
+    except (Error, ValueError):
+        return None
+
+
+def _text(unit: EchoUnit, how: EncodingOptions, pairs: set[str]) -> JSONObject | None:
+    part = unit.part
+    assert isinstance(part, TextPart)
+    return {"text": part.text} if part.text else None
+
+
+def _call(unit: EchoUnit, how: EncodingOptions, pairs: set[str]) -> JSONObject | None:
+    part = unit.part
+    assert isinstance(part, ToolCallPart)
+    call: JSONObject = {"toolUseId": unit.call_id, "name": part.name, "input": as_object(part)}
+    if not part.server:
+        return {"toolUse": call}
+    if part.id not in pairs:
+        return None
+    return {"toolUse": {**leftovers(unit, "phase"), **call, "toolUseId": part.id, "type": SERVER_CALL}}
+
+
+def _server_result(unit: EchoUnit, how: EncodingOptions, pairs: set[str]) -> JSONObject | None:
+    part = unit.part
+    assert isinstance(part, ToolResultPart)
+    return _with_bytes(part.native) if part.tool_call_id in pairs else None
+
+
+def _native(unit: EchoUnit, how: EncodingOptions, pairs: set[str]) -> JSONObject | None:
+    part = unit.part
+    assert isinstance(part, NativePart)
+    payload = part.payload
+    known = unit.kin == "same" and isinstance(payload, dict) and len(payload) == 1
+    return _with_bytes(payload) if known and part.kind == f"bedrock.{next(iter(payload))}" else None
+
+
+_Writer = Callable[[EchoUnit, EncodingOptions, set[str]], JSONObject | None]
+
+_PARTS: dict[type[Part], _Writer] = {
+    ReasoningPart: _reasoning,
+    TextPart: _text,
+    ToolCallPart: _call,
+    ToolResultPart: _server_result,
+    NativePart: _native,
+}
+
+
+def _server_pairs(step: ResponseStep) -> set[str]:
+    """The ids of the calls of the provider's own that it answered in the same response."""
+    called: set[str] = set()
+    paired: set[str] = set()
+    for unit in step.units:
+        part = unit.part
+        if isinstance(part, ToolCallPart) and part.server and unit.kin == "same" and not unit.cut:
+            called.add(part.id)
+        elif isinstance(part, ToolResultPart) and part.tool_call_id in called - paired and _is_result(part):
+            paired.add(part.tool_call_id)
+    return paired
+
+
+def _is_result(part: ToolResultPart) -> bool:
+    """Its block is that of a result of this call; the client may have sent anything."""
+    block = part.native.get("toolResult") if isinstance(part.native, dict) and len(part.native) == 1 else None
+    return isinstance(block, dict) and block.get("toolUseId") == part.tool_call_id
+
+
+def _with_bytes(value: Any, name: str = "") -> Any:
+    """A block with its blobs as bytes, as boto3 takes them."""
+    if isinstance(value, dict):
+        return {key: _with_bytes(inner, key) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_with_bytes(inner) for inner in value]
+    decoded = _decoded(value) if name in _BLOBS and isinstance(value, str) else None
+    return value if decoded is None else decoded
+
+
+# -- what is not the model's
+
+
+def _result(answer: CallAnswer, ledger: EchoReport) -> JSONObject:
+    blocks = _blocks(answer.content, ledger, "tool result") or [{"text": NOTHING}]
+    status = "error" if answer.is_error else "success"
+    return {"toolResult": {"toolUseId": answer.call_id, "content": blocks, "status": status}}
+
+
+def _user(message: PlainMessage, ledger: EchoReport, *, open_end: bool) -> list[JSONObject]:
+    """The user's words. Without any, a request that ended with the model's would have it go on with those."""
+    blocks = _blocks(message.content, ledger, "user message")
+    if blocks:
+        return blocks
+    ledger.note("A user message is blank; it was left out.")
+    return [{"text": GO_ON}] if open_end else []
+
+
+def _blocks(content: MessageContent, ledger: EchoReport, where: str) -> list[JSONObject]:
+    if isinstance(content, str):
+        return [{"text": content}] if content.strip() else []
+    blocks: list[JSONObject] = []
+    for part in content:
+        block = _CONTENT[part.type](part) if part.type in _CONTENT else None
+        if block is not None:
+            blocks.append(block)
+        elif part.type != "text":
+            ledger.note(f"The {part.type} in a {where} cannot be sent to this API; it was left out.")
+    return blocks
+
+
+def _said_text(part: Any) -> JSONObject | None:
+    return {"text": part.text} if part.text.strip() else None
+
+
+def _image(part: Any) -> JSONObject | None:
+    blob = _blob(part)
+    return None if blob is None else {"image": {"format": _format(part, "image/png"), "source": blob}}
+
+
+def _document(part: Any) -> JSONObject | None:
+    blob = _blob(part)
+    if blob is None:
+        return None
+    name = _NAME.sub(" ", file_name(part).rpartition(".")[0]).strip() or "document"
+    return {"document": {"format": _format(part, "application/pdf"), "name": name, "source": blob}}
+
+
+def _blob(part: Any) -> JSONObject | None:
+    kind, value = source_of(part)
+    blob = _decoded(value) if kind == "data" else None
+    return None if blob is None else {"bytes": blob}
+
+
+def _format(part: Any, default: str) -> str:
+    form = media_type(part, default).rpartition("/")[2]
+    return _FORMATS.get(form, form)
+
+
+_CONTENT: dict[str, Callable[[Any], JSONObject | None]] = {
+    "text": _said_text,
+    "image": _image,
+    "document": _document,
+}
+
+
+def _tool(name: str, description: str, schema: JSONObject) -> JSONObject:
+    told = {"description": description} if description else {}
+    return {"toolSpec": {"name": name, **told, "inputSchema": {"json": schema}}}

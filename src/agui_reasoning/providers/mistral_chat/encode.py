@@ -1,0 +1,193 @@
+"""A conversation as ``messages`` of Mistral's chat.
+
+Thinking and text go back as chunks of one list, in their order. The API refuses a user's message directly
+after a tool's, and a request that ends with the model's words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from ag_ui.core import UserMessage
+
+from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart
+from agui_reasoning.providers.encoding import (
+    GO_ON,
+    CallAnswer,
+    EchoReport,
+    EchoUnit,
+    EncodingOptions,
+    MessageContent,
+    PlainMessage,
+    PreparedConversation,
+    ResponseStep,
+    as_json,
+    data_uri,
+    function_tool,
+    leftovers,
+    source_of,
+    text_of,
+    tools_of,
+    values,
+)
+from agui_reasoning.providers.mistral_chat.decode import SIGNATURE
+from agui_reasoning.providers.payload import JSONObject
+
+__all__ = ["encode"]
+
+BETWEEN: Final = "OK."
+"""What the assistant says where a user's message follows a tool's."""
+
+
+def encode(conversation: PreparedConversation, how: EncodingOptions) -> JSONObject:
+    """Write ``messages``, and ``tools`` where there are any."""
+    messages: list[JSONObject] = [{"role": "system", "content": how.system}] if how.system else []
+    for item in conversation:
+        if isinstance(item, ResponseStep):
+            messages += _assistant(item, how)
+            messages += [_result(answer, how.ledger) for answer in item.answers]
+        else:
+            _say(messages, _said(item, how.ledger))
+    if messages and messages[-1]["role"] == "assistant":
+        _say(messages, {"role": "user", "content": GO_ON})
+    tools = tools_of(how.tools, function_tool)
+    return {"messages": messages, **({"tools": tools} if tools else {})}
+
+
+def _say(messages: list[JSONObject], message: JSONObject) -> None:
+    if messages and messages[-1]["role"] == "tool" and message["role"] != "tool":
+        messages.append({"role": "assistant", "content": BETWEEN})
+    messages.append(message)
+
+
+# -- a response
+
+
+def _assistant(step: ResponseStep, how: EncodingOptions) -> list[JSONObject]:
+    """Write the message of a response; one of nothing but thinking is no message."""
+    written = [
+        (unit, chunk)
+        for unit in step.units
+        if type(unit.part) in _PARTS and (chunk := _PARTS[type(unit.part)](unit)) is not None
+    ]
+    if not step.answers and all(isinstance(unit.part, ReasoningPart) for unit, _ in written):
+        how.ledger.drop_step(step)
+        return []
+    for unit, _ in written:
+        if not isinstance(unit.part, TextPart):
+            how.ledger.echo(unit)
+    message: JSONObject = {"role": "assistant", "content": _content([chunk for _, chunk in written])}
+    if step.answers:
+        message["tool_calls"] = [_call(answer.unit) for answer in step.answers]
+    return [message]
+
+
+def _content(chunks: list[JSONObject]) -> str | list[JSONObject]:
+    """A string where it can be one, as the API itself does."""
+    if all(chunk.get("type") == "text" for chunk in chunks):
+        return "".join(chunk["text"] for chunk in chunks)
+    return chunks
+
+
+def _reasoning(unit: EchoUnit) -> JSONObject | None:
+    part = unit.part
+    assert isinstance(part, ReasoningPart)
+    signed = values(unit, SIGNATURE)
+    if unit.refused or not (part.segments or signed):
+        return None
+    text = "".join(segment.text for segment in part.segments)
+    chunk: JSONObject = {
+        **leftovers(unit, "references"),
+        "type": "thinking",
+        "thinking": [{"type": "text", "text": text}],
+        "closed": True,
+    }
+    return {**chunk, "signature": signed[0].value} if signed else chunk
+
+
+def _text(unit: EchoUnit) -> JSONObject | None:
+    part = unit.part
+    assert isinstance(part, TextPart)
+    return {"type": "text", "text": part.text} if part.text else None
+
+
+def _native(unit: EchoUnit) -> JSONObject | None:
+    """A chunk as it came."""
+    part = unit.part
+    assert isinstance(part, NativePart)
+    payload = part.payload
+    if not (unit.at_home and isinstance(payload, dict) and part.kind == f"mistral.{payload.get('type')}"):
+        return None
+    return dict(payload)
+
+
+_PARTS: dict[type[Part], Callable[[EchoUnit], JSONObject | None]] = {
+    ReasoningPart: _reasoning,
+    TextPart: _text,
+    NativePart: _native,
+}
+
+
+def _call(unit: EchoUnit) -> JSONObject:
+    part = unit.part
+    assert isinstance(part, ToolCallPart)
+    function = {"name": part.name, "arguments": as_json(part)}
+    return {"id": unit.call_id, "type": "function", "function": function}
+
+
+# -- what is not the model's
+
+
+def _result(answer: CallAnswer, ledger: EchoReport) -> JSONObject:
+    part = answer.unit.part
+    assert isinstance(part, ToolCallPart)
+    text = text_of(answer.content, ledger, "tool result")
+    return {"role": "tool", "tool_call_id": answer.call_id, "name": part.name, "content": text}
+
+
+def _said(message: PlainMessage, ledger: EchoReport) -> JSONObject:
+    if isinstance(message, UserMessage):
+        return {"role": "user", "content": _user(message.content, ledger)}
+    return {"role": "system", "content": message.content}
+
+
+def _user(content: MessageContent, ledger: EchoReport) -> str | list[JSONObject]:
+    if isinstance(content, str) or all(part.type == "text" for part in content):
+        return text_of(content, ledger, "user message")
+    chunks: list[JSONObject] = []
+    for part in content:
+        chunk = _CONTENT[part.type](part) if part.type in _CONTENT else None
+        if chunk is None:
+            ledger.note(f"The {part.type} in a user message cannot be sent to this API; it was left out.")
+        else:
+            chunks.append(chunk)
+    return chunks
+
+
+def _said_text(part: Any) -> JSONObject:
+    return {"type": "text", "text": part.text}
+
+
+def _image(part: Any) -> JSONObject | None:
+    if source_of(part)[0] == "file":
+        return None
+    return {"type": "image_url", "image_url": {"url": data_uri(part, "image/png")}}
+
+
+def _document(part: Any) -> JSONObject | None:
+    kind, value = source_of(part)
+    return {"type": "document_url", "document_url": value} if kind == "url" else None
+
+
+def _audio(part: Any) -> JSONObject | None:
+    kind, value = source_of(part)
+    return None if kind == "file" else {"type": "input_audio", "input_audio": value}
+
+
+_CONTENT: dict[str, Callable[[Any], JSONObject | None]] = {
+    "text": _said_text,
+    "image": _image,
+    "document": _document,
+    "audio": _audio,
+}

@@ -1,0 +1,100 @@
+"""A conversation as ``messages`` of Ollama's chat.
+
+One message per response, with its thinking in one string, and a message per result: servers match results to
+calls by name and order, newer ones also by id.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ag_ui.core import UserMessage
+
+from agui_reasoning.parts import ReasoningPart, TextPart, ToolCallPart
+from agui_reasoning.providers.encoding import (
+    CallAnswer,
+    EchoReport,
+    EchoUnit,
+    EncodingOptions,
+    MessageContent,
+    PlainMessage,
+    PreparedConversation,
+    ResponseStep,
+    as_object,
+    function_tool,
+    reasoning_units,
+    source_of,
+    text_of,
+    tools_of,
+)
+from agui_reasoning.providers.payload import JSONObject
+
+__all__ = ["encode"]
+
+PARAGRAPH = "\n\n"
+
+
+def encode(conversation: PreparedConversation, how: EncodingOptions) -> JSONObject:
+    """Write ``messages``, and ``tools`` where there are any."""
+    messages: list[JSONObject] = [{"role": "system", "content": how.system}] if how.system else []
+    for item in conversation:
+        if isinstance(item, ResponseStep):
+            messages += _assistant(item, how)
+            messages += [_result(answer, how.ledger) for answer in item.answers]
+        else:
+            messages.append(_said(item, how.ledger))
+    tools = tools_of(how.tools, function_tool)
+    return {"messages": messages, **({"tools": tools} if tools else {})}
+
+
+def _assistant(step: ResponseStep, how: EncodingOptions) -> list[JSONObject]:
+    """Write the message of a response; one of nothing but thinking is no message."""
+    text = "".join(unit.part.text for unit in step.units if isinstance(unit.part, TextPart))
+    if not (text or step.answers):
+        how.ledger.drop_step(step)
+        return []
+    message: JSONObject = {"role": "assistant", "content": text, **_thinking(step, how.ledger)}
+    if step.answers:
+        message["tool_calls"] = [_call(answer.unit) for answer in step.answers]
+    return [message]
+
+
+def _thinking(step: ResponseStep, ledger: EchoReport) -> JSONObject:
+    thoughts: list[str] = []
+    for unit in reasoning_units(step):
+        if isinstance(unit.part, ReasoningPart) and unit.part.segments:
+            thoughts.append(unit.part.text)
+            ledger.echo(unit)
+    return {"thinking": PARAGRAPH.join(thoughts)} if thoughts else {}
+
+
+def _call(unit: EchoUnit) -> JSONObject:
+    part = unit.part
+    assert isinstance(part, ToolCallPart)
+    return {"id": unit.call_id, "function": {"name": part.name, "arguments": as_object(part)}}
+
+
+def _result(answer: CallAnswer, ledger: EchoReport) -> JSONObject:
+    part = answer.unit.part
+    assert isinstance(part, ToolCallPart)
+    text = text_of(answer.content, ledger, "tool result")
+    return {"role": "tool", "tool_name": part.name, "tool_call_id": answer.call_id, "content": text}
+
+
+def _said(message: PlainMessage, ledger: EchoReport) -> JSONObject:
+    if isinstance(message, UserMessage):
+        return {"role": "user", **_user(message.content, ledger)}
+    return {"role": "system", "content": message.content}
+
+
+def _user(content: MessageContent, ledger: EchoReport) -> JSONObject:
+    """Text and images; an image is its data, which is all that servers take."""
+    if isinstance(content, str):
+        return {"content": content}
+    images = [source_of(part)[1] for part in content if _is_image(part)]
+    text = text_of([part for part in content if not _is_image(part)], ledger, "user message")
+    return {"content": text, **({"images": images} if images else {})}
+
+
+def _is_image(part: Any) -> bool:
+    return part.type == "image" and source_of(part)[0] == "data"

@@ -1,0 +1,72 @@
+"""JSON lines and AWS's binary event stream, cut anywhere, and frames that botocore reads."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agui_reasoning.errors import RemoteProtocolError
+from agui_reasoning.gateway._aws_event_stream import AWSEventStream, encode_event
+from agui_reasoning.gateway._framing import FRAMINGS, JSONLines
+
+EVENTS: list[tuple[str, Any]] = [
+    ("messageStart", {"role": "assistant"}),
+    ("contentBlockDelta", {"contentBlockIndex": 0, "delta": {"reasoningContent": {"text": "Brr \u2028 ❄"}}}),
+    ("throttlingException", {"message": "Slow down."}),
+]
+STREAM = b"".join(encode_event(*event) for event in EVENTS)
+
+
+def fed(reader: Any, data: bytes, cuts: list[int]) -> list[str]:
+    places = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
+    pieces = [data[a:b] for a, b in itertools.pairwise(places)]
+    return [text for piece in pieces for text in reader.feed(piece)] + reader.close()
+
+
+@given(st.lists(st.integers(0, 10_000), max_size=8))
+def test_an_event_stream_cut_anywhere_is_the_same_events(cuts: list[int]) -> None:
+    texts = fed(AWSEventStream(), STREAM, cuts)
+    assert [json.loads(text) for text in texts] == [{name: payload} for name, payload in EVENTS]
+
+
+@given(st.lists(st.integers(0, 10_000), max_size=8))
+def test_lines_cut_anywhere_are_the_same_lines(cuts: list[int]) -> None:
+    data = '{"a": "é"}\r\n\n{"b": "\u2028"}\n{"c": 1}'.encode()
+    texts = fed(JSONLines(), data, cuts)
+    assert [json.loads(text) for text in texts] == [{"a": "é"}, {"b": "\u2028"}, {"c": 1}]
+
+
+@given(st.integers(0, len(STREAM) * 8 - 1))
+def test_a_changed_bit_never_gives_another_event(bit: int) -> None:
+    damaged = bytearray(STREAM)
+    damaged[bit // 8] ^= 1 << bit % 8
+    reader = AWSEventStream()
+    try:
+        texts = [*reader.feed(bytes(damaged)), *reader.close()]
+    except RemoteProtocolError as error:
+        if error.code not in ("bad_frame", "frame_too_large"):
+            raise
+    else:
+        assert len(texts) < len(EVENTS)
+
+
+@pytest.mark.parametrize("framing", ["json-lines", "aws-event-stream"])
+def test_what_is_too_large_is_refused(framing: Any) -> None:
+    maker: Any = FRAMINGS[framing].reader
+    with pytest.raises(RemoteProtocolError) as caught:
+        maker(64).feed(encode_event("metadata", {"x": "y" * 99}) if "aws" in framing else b"x" * 65)
+    assert caught.value.code == "frame_too_large"
+
+
+def test_botocore_reads_our_frames() -> None:
+    eventstream = pytest.importorskip("botocore.eventstream", reason="botocore is not installed")
+    buffer = eventstream.EventStreamBuffer()
+    buffer.add_data(STREAM)
+    read = [event.to_response_dict() for event in buffer]
+    kinds = [one["headers"].get(":event-type") or one["headers"][":exception-type"] for one in read]
+    assert [(kind, json.loads(one["body"])) for kind, one in zip(kinds, read, strict=True)] == EVENTS
