@@ -84,7 +84,7 @@ def test_the_names_of_the_contract_are_public(module: str) -> None:
     assert set(CONTRACT[module].split()) <= set(listed(USERS)[f"agui_reasoning{module}"])
 
 
-@pytest.mark.parametrize("name", LATER)
+@pytest.mark.parametrize("name", sorted(LATER))
 def test_a_name_that_is_built_is_no_longer_promised_for_later(name: str) -> None:
     module, _, attribute = name.rpartition(".")
     assert not hasattr(load(module), attribute)
