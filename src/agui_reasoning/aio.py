@@ -32,7 +32,7 @@ Agent: TypeAlias = Callable[[Run], AsyncIterator[Item]]
 
 
 class EventStream:
-    """The events of a run: iterate it once, in one task, and close it if you stop early."""
+    """The events of a run. Iterate over it once, in one task, and close it if you stop early."""
 
     def __init__(self, events: AsyncGenerator[Event, None], source: Any = None) -> None:
         self._events = events
@@ -45,7 +45,7 @@ class EventStream:
         return await self._events.__anext__()
 
     async def aclose(self) -> None:
-        """Stop: what the run has opened is closed, and nothing more is given."""
+        """Stop the run and close its sources. No more events are yielded."""
         await self._events.aclose()
         discard(self._source)
 
@@ -61,7 +61,7 @@ def run_agent(
     on_error: OnError | None = None,
     **options: Unpack[RunOptions],
 ) -> EventStream:
-    """Run an agent and give its events, from RUN_STARTED to the terminal event.
+    """Run an agent and yield its events, from RUN_STARTED to the terminal event.
 
     Args:
         run_input: What the client sent, or a `Run` that is made already (then the options are the run's own).
@@ -94,7 +94,7 @@ async def request(
     store: bool | None = None,
     apply_flags: bool = False,
 ) -> ProviderRequest:
-    """Build the provider's next request in a worker thread: a long history does not hold up other runs.
+    """Build the provider's next request in a worker thread, so that long histories do not block other runs.
 
     Args:
         run: The run; arguments and errors are those of `Run.request`.
@@ -114,7 +114,7 @@ def stream_run(
     on_error: OnError | None = None,
     **options: Unpack[StreamRunOptions],
 ) -> EventStream:
-    """Run a single model response: the shortest way from an SDK's stream to AG-UI events.
+    """Run a single model response and yield its events.
 
     Args:
         run_input: What the client sent.

@@ -36,12 +36,12 @@ __all__ = ["AgentClient", "RunStream"]
 _CONNECT_S: Final = 10.0
 _REFUSAL_BYTES: Final = 65_536
 _CODE: Final = re.compile(r"[\w.:-]{1,64}", re.ASCII)
-_SEE_ERROR: Final = "What the agent says of it is in `error_message`."
+_SEE_ERROR: Final = "Read the agent's message from `error_message`."
 _CLOSING: Final[set[asyncio.Task[None]]] = set()
 
 
 class AgentClient:
-    """Talks to one AG-UI endpoint; an async context manager.
+    """Call an AG-UI endpoint over HTTP. Use it as an async context manager.
 
     Examples:
         ::
@@ -144,7 +144,7 @@ class AgentClient:
 
 
 class RunStream(AsyncIterator[Event]):
-    """The events of a run, as they are delivered. Made by `AgentClient.run`."""
+    """The events of a run, as they are delivered. Returned by `AgentClient.run`."""
 
     def __init__(
         self,
@@ -167,7 +167,7 @@ class RunStream(AsyncIterator[Event]):
             raise
 
     async def aclose(self) -> None:
-        """Leave the run: the connection is closed, and what was not finished is truncated."""
+        """Leave the run: close the connection, and mark an unfinished run as truncated."""
         self._reading.leave()
         await self._events.aclose()
 
@@ -243,7 +243,7 @@ async def _send(http: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Res
     raise TransportError(
         f"The agent could not be reached ({reason}).",
         code="unreachable",
-        hint="Check the address, and that the agent runs.",
+        hint="Check the URL, and that the agent is running.",
     )
 
 
@@ -293,18 +293,18 @@ async def _fault(response: httpx2.Response) -> TransportError | None:
     if response.status_code != httpx2.codes.OK:
         code, message = _error(await _beginning(response))
         return TransportError(
-            f"The agent answered with HTTP status {response.status_code}{f' ({code})' if code else ''}.",
+            f"The agent returned HTTP status {response.status_code}{f' ({code})' if code else ''}.",
             code="http_status",
-            hint=_SEE_ERROR if message else "The input was refused, or the agent is in trouble; see its log.",
+            hint=_SEE_ERROR if message else "The agent rejected the input or failed; see its log.",
             status_code=response.status_code,
             error_code=code,
             error_message=message,
         )
     if response.headers.get("content-type", "").partition(";")[0].strip().lower() != MEDIA_TYPE:
         return TransportError(
-            "The agent answered with something else than an event stream.",
+            "The agent did not return an event stream.",
             code="not_an_event_stream",
-            hint="Check the address: it must be that of the AG-UI endpoint itself.",
+            hint="Check that the URL is that of the AG-UI endpoint.",
             status_code=response.status_code,
         )
     return None
@@ -340,5 +340,5 @@ def _closed() -> LocalProtocolError:
     return LocalProtocolError(
         "The client is not open.",
         code="client_closed",
-        hint="Use it inside `async with`, or give it an HTTP client of your own.",
+        hint="Use it inside `async with`, or pass your own HTTP client.",
     )

@@ -1,8 +1,8 @@
 """Every exception and warning of the package.
 
-Each exception has ``code``, a stable string for programs, and ``hint``, a sentence that says what to do
-next. No message, ``repr`` or attribute of theirs holds reasoning text, an opaque value, a key or a token;
-the one exception is `ProviderError.provider_message`, which is for logs and never part of ``str()``.
+Each exception has ``code``, a stable string for programs, and ``hint``, which says what to do next. Messages,
+``repr`` and attributes never contain reasoning text, opaque values, keys or tokens, except for
+`ProviderError.provider_message`, which is for logs and never part of ``str()``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
 
 
 class AGUIReasoningError(Exception):
-    """Base of every error this package raises on purpose.
+    """Base class of every error of this package.
 
     Attributes:
         code: Stable identifier, for example ``"truncated_stream"``.
@@ -56,18 +56,18 @@ class AGUIReasoningError(Exception):
 
 
 class AGUIReasoningWarning(UserWarning):
-    """Something is lost or will be; shown by default, or handed to ``on_warning``."""
+    """Warn that data is lost. Shown by default, or passed to ``on_warning``."""
 
 
 class ReasoningLostWarning(AGUIReasoningWarning):
-    """Reasoning that the provider requires cannot be sent back: it may refuse the request."""
+    """Warn that reasoning that the provider requires cannot be sent back: it can reject the request."""
 
 
 class ReasoningLostError(AGUIReasoningError):
-    """Reasoning that the provider requires is not in the request, and the caller asked to hear of it.
+    """Raised by `ProviderRequest.raise_for_loss` if required reasoning is not in the request.
 
     Attributes:
-        lost: The unit and the reason of each.
+        lost: Pairs of unit and reason.
     """
 
     def __init__(self, lost: Sequence[tuple[str, str]]) -> None:
@@ -75,23 +75,23 @@ class ReasoningLostError(AGUIReasoningError):
         super().__init__(
             f"{len(lost)} reasoning unit(s) that the provider requires are not in the request ({reasons}).",
             code="reasoning_lost",
-            hint="Look at the report; the history lost them, or another provider produced them.",
+            hint="Check the report: the history lost them, or another provider produced them.",
         )
         self.lost = tuple(lost)
 
 
 class ConfigurationError(AGUIReasoningError):
-    """What was asked for cannot work, whatever the input."""
+    """Raised if options cannot work with any input."""
 
 
 class MissingExtraError(ConfigurationError, ImportError):
-    """A module of this package needs something that an extra installs."""
+    """Raised if a module needs an extra that is not installed."""
 
     def __init__(self, module: str, extra: str) -> None:
         super().__init__(
             f"{module} needs packages that are not installed.",
             code="missing_extra",
-            hint=f"Install what the extra {extra!r} names: pip install {_requirements(extra)}.",
+            hint=f"Install the packages of the extra {extra!r}: pip install {_requirements(extra)}.",
         )
 
 
@@ -111,12 +111,12 @@ def _requirements(extra: str) -> str:
 
 
 class ProtocolError(AGUIReasoningError):
-    """A step the protocol forbids.
+    """Base class of protocol violations.
 
     Attributes:
-        event_type: The AG-UI event type or delta that was refused, if there is one.
-        message_id: The entity it named, if it named one.
-        state: The state in which it came.
+        event_type: The rejected AG-UI event type or delta, if any.
+        message_id: The message, call or span it refers to, if any.
+        state: The state in which it arrived.
     """
 
     def __init__(
@@ -136,43 +136,43 @@ class ProtocolError(AGUIReasoningError):
 
 
 class LocalProtocolError(ProtocolError):
-    """You asked for an illegal step. The machine is as it was before."""
+    """Raised if your code makes an illegal call. The object is unchanged."""
 
 
 class RemoteProtocolError(ProtocolError):
-    """The bytes or events that came from the other side are illegal."""
+    """Raised if received bytes or events are illegal."""
 
 
 class TruncatedRunError(RemoteProtocolError):
-    """The stream stopped inside a run, or before one: the run has no outcome.
+    """Raised if a stream stops inside a run, or before one: the run has no outcome.
 
-    What was delivered before stays. Nothing is made up in place of what is missing.
+    Events delivered before are kept. Missing events are never invented.
     """
 
 
 class RunFailedError(AGUIReasoningError):
-    """The agent ended its run with RUN_ERROR.
+    """Raised if the agent ends its run with RUN_ERROR.
 
     Attributes:
-        event: The RUN_ERROR event: its message was written for the user, and is not part of ``str()``.
+        event: The RUN_ERROR event. Its message is for the user, and not part of ``str()``.
     """
 
     def __init__(self, event: RunErrorEvent) -> None:
         super().__init__(
             f"The agent ended the run with RUN_ERROR ({event.code or 'no code'}).",
             code="run_failed",
-            hint="`event.message` is for the user; what was delivered before it is kept.",
+            hint="Show `event.message` to the user; earlier events are kept.",
         )
         self.event = event
 
 
 class TransportError(AGUIReasoningError):
-    """The agent could not be reached, or did not answer with an event stream.
+    """Raised if the agent or provider cannot be reached, or does not return an event stream.
 
     Attributes:
-        status_code: The HTTP status, ``None`` when there was no answer.
-        error_code: The code in the JSON error that came instead of a stream, ``None`` when there was none.
-        error_message: The sentence in it. It is the other side's own, and not part of ``str()``.
+        status_code: The HTTP status, ``None`` without a response.
+        error_code: The code in the JSON error that came instead of a stream, if any.
+        error_message: The message in that error. It is not part of ``str()``.
     """
 
     def __init__(
@@ -192,13 +192,13 @@ class TransportError(AGUIReasoningError):
 
 
 class DecodeError(AGUIReasoningError):
-    """A provider payload cannot be read, or the provider's stream stopped in the middle.
+    """Raised if a provider payload cannot be read, or the provider's stream was cut.
 
     Attributes:
-        path: Where in the payload, as a JSON pointer; empty for the whole payload.
-        provider: The provider the decoder was made for, if one was named.
-        deltas: What the payload, or the end of the stream, still gave. Feed these before ending the run:
-            they close what was cut, so that nothing good is lost.
+        path: The position in the payload, as a JSON pointer; empty for the whole payload.
+        provider: The provider of the decoder, if named.
+        deltas: The deltas decoded before the error. Pass them to the run before you end it: they contain the
+            data that was still good, and close what was cut.
     """
 
     def __init__(
@@ -218,9 +218,9 @@ class DecodeError(AGUIReasoningError):
 
 
 class DecryptionError(AGUIReasoningError):
-    """A token does not open.
+    """Raised if a token cannot be decrypted.
 
-    One message for every cause: whoever could tell them apart could ask for more than they may know.
+    Every cause gives the same message, so that errors reveal nothing about tokens.
     """
 
     def __init__(self) -> None:
@@ -232,15 +232,15 @@ class DecryptionError(AGUIReasoningError):
 
 
 class ProviderError(AGUIReasoningError):
-    """The provider said no, in its stream or in place of one.
+    """Raised if the provider returns an error, in its stream or instead of one.
 
     Attributes:
-        provider_code: The provider's own code, ``None`` when it sent none.
-        provider_type: The provider's own error type, ``None`` when it sent none.
-        provider_message: The provider's words. They may quote the prompt: log them, never show them to a
-            user. They are not part of ``str()`` or ``repr()``.
-        status_code: The HTTP status of a refusal, ``None`` when the error came inside a stream.
-        deltas: What the payload gave beside the error. Feed these before ending the run.
+        provider_code: The provider's error code, if any.
+        provider_type: The provider's error type, if any.
+        provider_message: The provider's message. It can quote the prompt: log it, but never show it to users.
+            It is not part of ``str()`` or ``repr()``.
+        status_code: The HTTP status, ``None`` for an error inside a stream.
+        deltas: The deltas decoded before the error. Pass them to the run before you end it.
     """
 
     def __init__(
@@ -256,7 +256,7 @@ class ProviderError(AGUIReasoningError):
         super().__init__(
             f"The provider reported an error ({names})." if names else "The provider reported an error.",
             code="provider_error",
-            hint="The provider's own words are in `provider_message`.",
+            hint="Read the provider's message from `provider_message`.",
         )
         self.provider_code = provider_code
         self.provider_type = provider_type
@@ -266,7 +266,7 @@ class ProviderError(AGUIReasoningError):
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
-    """The beginning of a hint: the name that a misspelt one is nearest to; empty when none is near.
+    """Suggest the known name that is closest to an unknown one, as the start of a hint.
 
     Examples:
         >>> did_you_mean("deepsek", ["anthropic", "deepseek"])

@@ -48,10 +48,10 @@ _MAX_COUNT = 2**53 - 1
 
 
 class Run:
-    """One run of an agent: its input, its configuration, and the events it emits.
+    """One run of an agent: its input, its options and the events it emits.
 
-    Sans-IO: it is fed, and gives lists of events. Every run begins with `start` and ends with exactly one of
-    `finish`, `cancel` and `fail`; whatever is open then is closed in order first.
+    Call `start`, then `receive` for each item, then one of `finish`, `cancel` and `fail`, which close
+    everything open. Every method returns a list of events and does no input or output.
     """
 
     def __init__(
@@ -81,35 +81,35 @@ class Run:
         """Prepare a run.
 
         Args:
-            run_input: What the client sent, as a model or as its JSON.
-            api: The API id of the model; with ``provider`` and ``model`` the origin of deltas that name none.
+            run_input: The client's input, as a model or as JSON.
+            api: The API id of the model; with ``provider`` and ``model`` the origin of deltas without one.
             provider: Provider id.
             model: The model's name.
             visibility: How much of the reasoning the client sees: ``"full"``, ``"summary"`` or ``"hidden"``.
-            keys: Encrypts every value for the client to keep, and opens what comes back; bound to the thread
-                of the input and to the tenant.
-            tenant: Whose conversation it is, by your authentication and never by what the client sent.
-            ttl_s: Seconds after which encrypted values no longer open; default is never.
-            pad_to: Pads what is encrypted to a multiple of so many bytes, so that lengths tell less.
-            summarize: In ``"summary"``, makes the text for a unit that has no summary of its own; it may be
+            keys: Encrypts the values that the client stores, and decrypts those it sends back; bound to the
+                thread of the input and to the tenant.
+            tenant: The tenant of the conversation. Take it from your authentication, never from the request.
+            ttl_s: Lifetime of encrypted values in seconds; unlimited by default.
+            pad_to: Pads values to a multiple of this many bytes before encryption, to hide their lengths.
+            summarize: With ``"summary"``, writes the text for a unit without a summary; it can be
                 asynchronous under `agui_reasoning.aio`.
-            summarise: The same, spelled as before; it goes in the next version.
+            summarise: Alias of ``summarize``; removed in the next version.
             accept_plain: See `restore`.
             on_undecryptable: See `restore`.
-            limits: How large the input may be.
+            limits: Maximum sizes of the input.
             anchors: When a response without reasoning gets an empty reasoning message to carry its values:
                 where the provider requires them back, ``"always"`` or ``"never"``.
-            stages: Event-to-event steps behind the emitter, in order.
-            new_id: Makes ids; default is a random UUID.
+            stages: Change the events after the emitter, in order.
+            new_id: Generates ids; by default, random UUIDs.
             now_ms: Unix time in milliseconds; without it no event has a timestamp.
             on_warning: Called with each warning; default is Python's ``warnings``.
             on_audit: Called with a content-free record of each value that is sent, restored or dropped.
 
         Raises:
-            RemoteProtocolError: The input is malformed (``bad_input``) or larger than the limits
-                (``too_large``): answer with an HTTP error, no stream.
-            ConfigurationError: There is no such API (``unknown_api``) or visibility
-                (``unknown_visibility``).
+            RemoteProtocolError: The input is malformed (``bad_input``) or exceeds the limits
+                (``too_large``): respond with an HTTP error instead of a stream.
+            ConfigurationError: The API (``unknown_api``) or the visibility (``unknown_visibility``) is
+                unknown.
         """
         options = {name: value for name, value in locals().items() if name in RunOptions.__optional_keys__}
         check_options(**options)
@@ -141,32 +141,32 @@ class Run:
 
     @property
     def pending_calls(self) -> list[ToolCallPart]:
-        """The calls of this run that nobody has answered and the provider does not answer itself."""
+        """The unanswered calls of this run, without those to server tools."""
         return self._emitter.pending_calls
 
     @property
     def finish_reason(self) -> str | None:
-        """Why the last response ended, in the provider's own word; ``None`` while it has not said.
+        """The provider's finish reason of the last response; ``None`` until it arrives.
 
-        Clients find it in the metadata of RUN_FINISHED, but for those from whom all reasoning is hidden.
+        Unless reasoning is hidden, the metadata of RUN_FINISHED contains it.
         """
         return self._emitter.finish_reason
 
     @property
     def summarizes(self) -> bool:
-        """Whether a function of the caller's makes summaries."""
+        """Whether the run has a ``summarize`` function."""
         return self._emitter.summarizes
 
     @property
     def terminal(self) -> Event | None:
-        """The last event of the run; ``None`` while it has not ended."""
+        """The terminal event of the run; ``None`` until it ends."""
         return self._terminal
 
     @property
     def history(self) -> History:
-        """The conversation so far: the input, restored once, and what this run has produced since.
+        """The conversation so far: the restored input, and the output of this run.
 
-        Where restoring fails, it fails once: asking again raises the same error.
+        The input is restored once. If that fails, every access raises the same error.
         """
         if self._opened is None:
             try:
@@ -180,7 +180,7 @@ class Run:
 
     @property
     def resume(self) -> Mapping[str, ResumeEntry]:
-        """The answers to the interrupts of the run before, by interrupt id."""
+        """The answers to the previous run's interrupts, by interrupt id."""
         return {entry.interrupt_id: entry for entry in self.input.resume or ()}
 
     def request(
@@ -194,10 +194,10 @@ class Run:
         """Build the provider's next request from the conversation so far.
 
         Args:
-            system: Instructions of the application's own.
-            tools: AG-UI tools are converted, any other mapping passes verbatim; default is the input's.
-            store: Whether the provider keeps the response, where it can.
-            apply_flags: Put the fields that the policy recommends into the body.
+            system: System instructions.
+            tools: AG-UI tools are converted, other mappings are sent verbatim; default is the input's tools.
+            store: Whether the provider stores the response, if it can.
+            apply_flags: Add the fields that the policy recommends to the body.
 
         Raises:
             ConfigurationError: The run names no API (``no_api``).
@@ -221,14 +221,14 @@ class Run:
         )
 
     def subagent(self, name: str, *, id: str | None = None) -> Run:  # noqa: A002
-        """Make the run of a subagent: SUBAGENT_STARTED instead of RUN_STARTED, and so on.
+        """Create the run of a subagent, with SUBAGENT_STARTED instead of RUN_STARTED, and so on.
 
-        Its events go out through this run: yield them, or feed them to `receive`. Its history is its own, and
-        its token counts are part of this run's.
+        Yield its events, or pass them to `receive` of this run. It has its own history, and this run includes
+        its token counts.
 
         Args:
             name: The subagent's name.
-            id: The id of its run; default is a new one.
+            id: The id of its run; generated by default.
         """
         child = Run(self.input, **(self._options | {"stages": ()}))
         child._subagent_id = id or self._new_id()
@@ -238,43 +238,43 @@ class Run:
         return child
 
     def start(self) -> list[Event]:
-        """Open the run.
+        """Start the run.
 
         Raises:
-            LocalProtocolError: It has begun already (``not_new``).
+            LocalProtocolError: It was already started (``not_new``).
         """
         self._require("new", "start")
         self._state = "running"
         return [self._frame.started(self._now())]
 
     def receive(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> list[Event]:
-        """Take one delta, part, or event of the application's own, in order.
+        """Turn one delta, part or application event into events.
 
         Args:
-            item: An event (a model, or its JSON) is passed on as it is. What it opens and nobody closes is
+            item: The next item. Events (models or JSON) pass unchanged, and whatever they leave open is
                 closed when the run ends. A TOOL_CALL_RESULT answers its call.
 
         Raises:
-            LocalProtocolError: The run is not open (``not_running``), the item is not one
+            LocalProtocolError: The run is not open (``not_running``), the item has another type
                 (``not_an_item``), or it is an event of the run frame (``frame_event``). Nothing has changed.
         """
         self._require("running", "receive")
         return self._frame.mark(self._emitter.receive(item))
 
     def receiving(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> Settling[list[Event]]:
-        """`receive` for shells that await summaries; nothing happens before it is run."""
+        """Like `receive`, as a generator for shells that await summaries."""
         self._require("running", "receive")
         return self._frame.mark((yield from self._emitter.receiving(item)))
 
     def tell(self, warnings: Iterable[str]) -> None:
-        """Hand warnings on, each once in a run."""
+        """Pass warnings on, each once per run."""
         for sentence in warnings:
             if sentence not in self._told:
                 self._told.add(sentence)
                 self._emitter.warn(sentence)
 
     def finish(self, *, interrupts: Sequence[Interrupt] = (), result: Any = None) -> list[Event]:
-        """End the run in success, or (``interrupts``) waiting for answers.
+        """End the run successfully, or interrupt it.
 
         Raises:
             LocalProtocolError: The run is not open (``not_running``).
@@ -287,10 +287,10 @@ class Run:
         return self._end(events, self._frame.finished(end))
 
     def cancel(self) -> list[Event]:
-        """End the run because someone stopped it; a second ending gives nothing.
+        """Cancel the run. Returns no events if it has already ended.
 
-        A client that declares no protocol version knows no cancelled outcome: it gets RUN_ERROR with the code
-        ``cancelled``, and so does everyone when the run has not begun.
+        Clients that declare no protocol version, which do not support cancelled outcomes, get RUN_ERROR with
+        the code ``cancelled``. So do all clients if the run was not started.
         """
         if self._state == "ended":
             return []
@@ -300,13 +300,13 @@ class Run:
         return self._end(events, self._frame.cancelled(self._ending(), begun=begun))
 
     def fail(self, message: str, *, code: str | None = None) -> list[Event]:
-        """End the run because something failed; a second ending gives nothing.
+        """End the run with RUN_ERROR. Returns no events if it has already ended.
 
-        Before `start` RUN_ERROR is the only event: a run may fail before it could begin.
+        Before `start`, RUN_ERROR is the only event.
 
         Args:
-            message: What the user reads. Never ``str(exception)``: it may quote the prompt.
-            code: For programs.
+            message: The message for the user. Never pass ``str(exception)``, which can quote the prompt.
+            code: A stable code for programs.
         """
         if self._state == "ended":
             return []
@@ -317,7 +317,7 @@ class Run:
     # -- the frame
 
     def _audited(self, on_audit: OnAudit | None) -> OnAudit | None:
-        """The hook, told which run it is."""
+        """Add thread and run ids to audit records."""
         if on_audit is None:
             return None
         thread_id, run_id = self.input.thread_id, self.input.run_id
@@ -349,7 +349,7 @@ class Run:
 
 
 def _parse(run_input: RunAgentInput | Mapping[str, Any], limits: Limits) -> RunAgentInput:
-    """The input, if it is one; its messages are counted before anything is done with them."""
+    """Check the limits of the input, then validate it."""
     messages = run_input.get("messages") if isinstance(run_input, Mapping) else None
     size = 0
     for message in messages if isinstance(messages, list) else ():
@@ -364,7 +364,7 @@ def _validated(run_input: RunAgentInput | Mapping[str, Any]) -> RunAgentInput:
     try:
         return RunAgentInput.model_validate(run_input)
     except ValidationError as error:
-        # Pydantic's own text quotes the conversation: only the places are told.
+        # Pydantic's own text quotes the conversation, so only positions are named.
         places = sorted({"/" + "/".join(map(str, fault["loc"])) for fault in error.errors()})
     raise RemoteProtocolError(
         f"The run input is malformed at {', '.join(places[:5])}.",

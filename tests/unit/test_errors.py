@@ -24,7 +24,7 @@ def unordered(requirement: str) -> tuple[str, ...]:
 def test_a_missing_extra_is_installed_without_an_index_that_has_this_package(extra: str) -> None:
     error = MissingExtraError("a module", extra)
     told, _, command = error.hint.rstrip(".").partition(": ")
-    assert told == f"Install what the extra {extra!r} names"
+    assert told == f"Install the packages of the extra {extra!r}"
     pip, install, *given = shlex.split(command)
     assert (pip, install) == ("pip", "install")
     wanted = PROJECT["optional-dependencies"][extra]

@@ -1,4 +1,4 @@
-"""AG-UI over ASGI, for Starlette and FastAPI (extra ``server``): a response, and a way out of THINKING_*."""
+"""AG-UI over ASGI, for Starlette and FastAPI (extra ``server``): a response, and THINKING_* middleware."""
 
 from __future__ import annotations
 

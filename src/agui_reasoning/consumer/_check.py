@@ -1,4 +1,4 @@
-"""What is wrong with a stream, and what is valid in it and still gets lost."""
+"""Find protocol violations, and valid constructs that real clients mishandle."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Finding:
         severity: ``"error"``: it breaks the protocol, and a client fails the run. ``"warning"``: it is
             valid, and some client loses or misreads something.
         index: Which event, from 0; the number of events where the end of the stream is meant.
-        message: What is wrong, one sentence. Never reasoning text, never a value.
+        message: The problem, in one sentence. Never contains reasoning text or a value.
         remedy: What to do, one sentence.
     """
 
@@ -54,7 +54,7 @@ class Finding:
 
 
 def check_events(events: Iterable[Event | BaseModel | Mapping[str, Any]]) -> list[Finding]:
-    """Verify a stream, and lint what is valid.
+    """Verify and lint a stream.
 
     After a violation it reads on, as if the producer had done what it most likely meant; what only follows
     from a violation is not told.
@@ -63,10 +63,10 @@ def check_events(events: Iterable[Event | BaseModel | Mapping[str, Any]]) -> lis
         events: The whole stream, in order.
 
     Returns:
-        What was found, by index.
+        The findings, by index.
 
     Raises:
-        LocalProtocolError: One of them is no event at all (``not_an_event``).
+        LocalProtocolError: An item is not an event (``not_an_event``).
 
     Examples:
         >>> run = {"threadId": "t", "runId": "r"}

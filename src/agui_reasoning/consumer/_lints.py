@@ -1,4 +1,4 @@
-"""What is valid and still loses data in real clients: one small look per event type, before it is reduced."""
+"""Find valid constructs that lose data in real clients, with one check per event type."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class Binding:
     """Where a token belongs.
 
     Attributes:
-        thread_id: The conversation. The client chooses it, so it is no boundary between users.
+        thread_id: The conversation. Clients choose it, so it does not separate users.
         tenant: Who owns the conversation, taken from authentication and never from the request's body.
         entity_id: The message or tool call the token stands on; empty binds to no entity. A token that is
             bound to one opens only for a binding that names it, and one that is not only for a binding

@@ -1,4 +1,4 @@
-"""JWE compact serialisation (RFC 7516) of the one kind that is written here.
+"""JWE compact serialization (RFC 7516), restricted to the form that this package writes.
 
 ``alg`` is ``dir``, ``enc`` is ``A256GCM``, nothing is compressed, and the second segment is empty. Whatever
 else is possible in JOSE is refused before a key is looked at. Reading gives ``None`` and never says why:

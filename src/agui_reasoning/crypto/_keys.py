@@ -55,7 +55,7 @@ def looks_like_token(value: str) -> bool:
 
 
 def token_key_id(value: str) -> str | None:
-    """The id of the key that a token names; ``None`` for what is no token of ours. Its header is believed."""
+    """Read the key id in a token's header, unverified; ``None`` if it is not one of our tokens."""
     header = read_header(header_of(value))
     return header.kid if header else None
 
@@ -214,12 +214,12 @@ class KeyRing:
             plaintext: At most 12,000,000 bytes, padding included.
             binding: Where the token belongs; it opens nowhere else.
             ttl_s: Whole seconds after which it is no longer accepted; never by default. That is not
-                erasure: whoever has the key can still read it.
+                erasure: anyone with the key can still read it.
             pad_to: Length is made a multiple of this by spaces at the end, which `decrypt` leaves there: for
                 JSON, whose readers skip them. 0 adds none.
 
         Returns:
-            A JWE in compact serialisation, in ASCII.
+            A JWE in compact serialization, in ASCII.
 
         Raises:
             ConfigurationError: An argument cannot be used (``bad_plaintext``, ``bad_binding``, ``bad_ttl``,

@@ -200,7 +200,7 @@ class _Endpoint:
         tenant = await told if isawaitable(told) else told
         if not isinstance(tenant, str) or not tenant:
             raise RemoteProtocolError(
-                "The request belongs to nobody.", code="no_tenant", hint="Sign in; ask who runs the gateway."
+                "The request has no tenant.", code="no_tenant", hint="Authenticate as the gateway requires."
             )
         return tenant
 

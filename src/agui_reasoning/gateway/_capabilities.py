@@ -24,7 +24,7 @@ _PACKAGE: Final = "agui-reasoning"
 def capabilities(
     upstream: Upstream, *, visibility: Visibility = "full", encrypted: bool = False
 ) -> AgentCapabilities:
-    """Tell what a client can expect of a gateway; what nobody knows is left out.
+    """Describe what a client can expect of a gateway. Unknown capabilities are omitted.
 
     Args:
         upstream: Who answers.

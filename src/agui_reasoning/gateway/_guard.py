@@ -122,7 +122,7 @@ def _origin(given: str) -> str:
     if origin == _ANY or (netloc and origin.endswith(f"://{netloc}")):
         return origin
     raise ConfigurationError(
-        f"{given!r} is no origin.",
+        f"{given!r} is not an origin.",
         code="bad_origin",
         hint="Write scheme, name and port, for example http://localhost:3000, or * for every page.",
     )

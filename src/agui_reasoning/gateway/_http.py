@@ -209,7 +209,7 @@ def _parameters(given: Mapping[str, Any], ours: frozenset[str]) -> JSONObject:
         good = False
     if not good:
         raise ConfigurationError(
-            "The parameters are no JSON, or the tools in it are no list.",
+            "The parameters are not JSON, or their tools are not a list.",
             code="bad_parameter",
             hint="Use strings, finite numbers, booleans, None, lists and dicts.",
         )

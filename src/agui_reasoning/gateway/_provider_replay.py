@@ -81,7 +81,7 @@ class _Provider:
     async def answer(self, request: Request) -> Response:
         asked = load((await request.body()).decode(errors="replace"))
         if not isinstance(asked, dict):
-            return _refusal("The body is no JSON object.")
+            return _refusal("The body is not a JSON object.")
         if self.on_request is not None:
             self.on_request(asked)
         said = read_request(self.exchanges[0]["api"], asked)

@@ -161,7 +161,7 @@ class _Proxy:
         if not path.startswith("/"):
             # Joined to the base, anything else could name another host.
             raise RemoteProtocolError(
-                "The target of the request is no path.",
+                "The request target is not a path.",
                 code="bad_target",
                 hint="Ask this proxy as a server, not as a forward proxy.",
             )
@@ -241,7 +241,7 @@ def _base(upstream: str) -> str:
         known = False
     if not known or parts.query or parts.fragment:
         raise ConfigurationError(
-            "The upstream is no URL of an agent.",  # not quoted: there may be a password in it
+            "The upstream is not the URL of an agent.",  # not quoted: it can contain a password
             code="bad_url",
             hint="Give scheme and host, and a path if there is one, such as http://localhost:8000/agent.",
         )

@@ -273,7 +273,7 @@ def address(base_url: str, path: str) -> httpx2.URL:
         good = False
     if not good or url.userinfo or url.query or url.fragment:
         raise ConfigurationError(
-            "The base URL is no plain http or https address.",
+            "The base URL is not a plain http or https URL.",
             code="bad_url",
             hint="Write it like https://api.example.com/v1: no user, no password, no query.",
         )

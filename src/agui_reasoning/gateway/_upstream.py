@@ -22,8 +22,8 @@ class Upstream(Protocol):
         api: The API id of its model, which lets `Run.request` work; ``None``: each model stream names it.
         provider: Who serves that API.
         model: The model's name.
-        reasons: Whether its answers come with reasoning; ``None``: nobody knows.
-        live: A model answers and can use the tools of the front end, and somebody pays for it.
+        reasons: Whether responses contain reasoning; ``None`` if unknown.
+        live: Whether responses come from a model, which costs money and can use the tools of the front end.
     """
 
     name: str

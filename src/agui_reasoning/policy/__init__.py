@@ -3,7 +3,7 @@
 The rows stand in each API's folder in ``providers``, as ``vendors.toml``, with the evidence for each and its
 date. `agui_reasoning.providers.vendors` reads them, `agui_reasoning.providers.echo` looks up the rules.
 
-A response of nothing but reasoning is never sent, whoever asks: no column is needed for that.
+Reasoning-only responses are never sent, so they need no column.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ thought signature sits, ``signed_blocks`` the blocks of ``thinking_blocks`` that
 """
 
 Kinship: TypeAlias = Literal["same", "group", "foreign", "unknown"]
-"""What a producer is to a target: itself, of its group, another, or nobody knows."""
+"""How a producer is related to a target: the same, in its group, another, or unknown."""
 
 
 class _Row(BaseModel):

@@ -55,7 +55,7 @@ def format_of(name: str) -> Format | None:
 
 
 def kinship(origin: Origin | None, target: Origin, kinds: Iterable[str] = ()) -> Kinship:
-    """What a producer is to a target.
+    """Determine how a producer is related to a target.
 
     Args:
         origin: The producer.

@@ -52,7 +52,7 @@ class ProviderRequest(RedactedRepr):
             caller asked for it.
         report: One entry per reasoning unit, per call or text that carried a value, per block that goes back
             verbatim, and per call that was cut: ``echoed``, ``placeholder`` or ``dropped``. A unit is named
-            by the message or call id it was seen under where that is known, else
+            by message or call id if known, else
             ``<turn id>:<place in the turn>``.
         lost: The entries of units that the provider requires and that could not be sent.
     """

@@ -92,7 +92,7 @@ def opaques() -> Strategy[Opaque]:
 
 
 def any_deltas() -> Strategy[Delta]:
-    """Any delta at all, whoever might send it."""
+    """Generate any delta, valid or not."""
     origins = [None, *map(_origin, API_IDS), Origin("google", "openai-chat", "gemini")]
     return st.one_of(
         st.builds(
@@ -163,7 +163,7 @@ def turns(api: str | None = None, *, provider: str | None = None) -> Strategy[Tu
         return st.one_of([turns(name, provider=provider) for name in API_IDS])
     if api not in API_IDS:
         raise ConfigurationError(
-            f"There is no strategy for the API {api!r}.",
+            f"The API {api!r} has no strategy.",
             code="unknown_api",
             hint=f"Use one of: {', '.join(API_IDS)}.",
         )

@@ -194,7 +194,7 @@ def test_the_providers_words_go_nowhere(file, cli):
     assert (result.status, last["message"], last["code"]) == (1, FAILURE, "provider_error")
     assert "SECRET" not in result.stdout + result.stderr
     assert result.stderr == (
-        "error: The provider reported an error (overloaded_error). The provider's own words are in "
+        "error: The provider reported an error (overloaded_error). Read the provider's message from "
         "`provider_message`. [provider_error]\n"
     )
 
