@@ -145,11 +145,11 @@ def join_segments(segments: tuple[Segment, ...]) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class _Part(RedactedRepr):
-    """A unit of a response.
+    """What all parts have.
 
     Attributes:
-        seen: The id of the message or call under which the client sees it; empty where it sees none. Reports
-            name units by it. It says nothing of what the unit is, and two parts compare without it.
+        seen: The message or call ID under which the client sees the unit; empty if it does not. Reports
+            identify units by it. It is ignored in comparisons.
     """
 
     seen: str = field(default="", kw_only=True, compare=False)

@@ -70,7 +70,8 @@ def marks(part: Part) -> Iterator[str]:
 def _goes_by_id(part: Part) -> bool:
     """An item that came without its encrypted content is a reference to what the provider stored."""
     kinds = [opaque.kind for opaque in getattr(part, "opaque", ())]
-    return bool(getattr(part, "item_id", None)) and "openai.encrypted_content" not in kinds
+    is_item = part.origin is None or part.origin.api == "openai-responses"
+    return is_item and bool(getattr(part, "item_id", None)) and "openai.encrypted_content" not in kinds
 
 
 def missing(target: str, items: list[Turn | Message]) -> list[str]:
