@@ -105,7 +105,10 @@ def _model(step: ResponseStep, how: EncodingOptions, pairs: set[Key]) -> list[JS
     if not written:
         how.ledger.drop_step(step)
     for unit, part in written:
-        if "thoughtSignature" in part or isinstance(unit.part, NativePart):
+        # A server tool's result has its signature in its block, and no entry in the report.
+        if unit.key in how.ledger.verdicts and (
+            "thoughtSignature" in part or isinstance(unit.part, NativePart)
+        ):
             how.ledger.echo(unit)
     _stand_in(step, written, how)
     return [part for _, part in written]
