@@ -274,6 +274,10 @@ _ENDS = {
     "litellm": _chat_end,
     "xai-grpc": _xai_end,
     "gemini": _gemini_end,
+    "bedrock-converse": _anthropic_end,
+    "mistral-chat": _chat_end,
+    "cohere-chat": _chat_end,
+    "ollama": _chat_end,
 }
 
 STRICT_FIELDS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", "refusal"})

@@ -15,6 +15,7 @@ from agui_reasoning._scripted._sequence import sequence
 from agui_reasoning._scripted._transcript import read_request
 from agui_reasoning.gateway import local_server, provider_app
 from agui_reasoning.gateway._provider_rules import Rules
+from agui_reasoning.providers import provider_api
 from tests.support.recordings import load, recordings
 from tests.unit.gateway.http_client import call
 from tests.unit.gateway.test_replay import WHOLE
@@ -28,7 +29,11 @@ PATHS = {
     "cohere-chat": "/v2/chat",
     "ollama": "/api/chat",
 }
-FRAMED = [name for name in scripted.names() if not name.startswith(("bedrock", "ollama"))]
+FRAMED = [
+    name
+    for name in scripted.names()
+    if (http := provider_api(scripted.load(name)["api"]).http) and http.framing == "sse"
+]
 
 
 @pytest.mark.parametrize("name", FRAMED)
