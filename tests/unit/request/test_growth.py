@@ -50,6 +50,10 @@ PROVIDERS = {
     "openai-responses": "openai",
     "xai-grpc": "xai",
     "litellm": "openrouter",
+    "bedrock-converse": "bedrock",
+    "mistral-chat": "mistral",
+    "cohere-chat": "cohere",
+    "ollama": "ollama",
 }
 ORIGIN = OriginRecord(provider="anthropic", api="anthropic-messages", model="claude")
 
