@@ -27,6 +27,7 @@ __all__ = [
     "Encoder",
     "EncodingOptions",
     "MessageContent",
+    "PartSpelling",
     "PlainMessage",
     "PreparedConversation",
     "ResponseStep",
@@ -35,15 +36,20 @@ __all__ = [
     "as_object",
     "data_uri",
     "file_name",
+    "function_call",
     "function_tool",
+    "image_url",
     "in_scope",
     "is_readable",
     "leftovers",
     "media_type",
     "reasoning_units",
     "source_of",
+    "spelled",
     "text_of",
+    "text_or_parts",
     "tools_of",
+    "typed_text",
     "values",
 ]
 
@@ -52,6 +58,9 @@ PlainMessage: TypeAlias = UserMessage | SystemMessage | DeveloperMessage
 
 MessageContent: TypeAlias = str | list[Any]
 """The content of a message: a string, or AG-UI content parts."""
+
+PartSpelling: TypeAlias = Mapping[str, Callable[[Any], JSONObject | None]]
+"""How an API spells content parts, by their AG-UI type; ``None`` for a part it cannot take."""
 
 GO_ON: Final = "(Something was cut off here. Please continue.)"
 """What the user says where the request would else end with the model's turn because of what was left out."""
@@ -293,8 +302,52 @@ def text_of(content: MessageContent, ledger: EchoReport, where: str) -> str:
     texts = [part.text for part in content if part.type == "text"]
     for part in content:
         if part.type != "text":
-            ledger.note(f"The {part.type} in a {where} cannot be sent to this API; it was left out.")
+            _leave_out(part, ledger, where)
     return "\n".join(texts)
+
+
+def spelled(
+    content: Iterable[Any], spell: PartSpelling, ledger: EchoReport, where: str = "user message"
+) -> list[JSONObject]:
+    """Write content parts in the API's spelling.
+
+    Args:
+        content: AG-UI content parts.
+        spell: Writes a part of each type that the API takes; ``None`` if it cannot take this one.
+        ledger: Notes every part that is left out, except blank text.
+        where: What holds the parts, for the note.
+    """
+    written: list[JSONObject] = []
+    for part in content:
+        block = spell[part.type](part) if part.type in spell else None
+        if block is not None:
+            written.append(block)
+        elif part.type != "text":
+            _leave_out(part, ledger, where)
+    return written
+
+
+def text_or_parts(content: MessageContent, spell: PartSpelling, ledger: EchoReport) -> str | list[JSONObject]:
+    """Write a user's content as a string if it is only text: text-only models take nothing else."""
+    if isinstance(content, str) or all(part.type == "text" for part in content):
+        return text_of(content, ledger, "user message")
+    return spelled(content, spell, ledger)
+
+
+def _leave_out(part: Any, ledger: EchoReport, where: str) -> None:
+    ledger.note(f"The {part.type} in a {where} cannot be sent to this API; it was left out.")
+
+
+def typed_text(part: Any) -> JSONObject:
+    """A text part as ``{"type": "text", "text": …}``."""
+    return {"type": "text", "text": part.text}
+
+
+def image_url(part: Any) -> JSONObject | None:
+    """An image as ``image_url``; ``None`` for an image that is stored at a provider."""
+    if source_of(part)[0] == "file":
+        return None
+    return {"type": "image_url", "image_url": {"url": data_uri(part, "image/png")}}
 
 
 def source_of(part: Any) -> tuple[str, str]:
@@ -352,6 +405,14 @@ def function_tool(name: str, description: str, schema: JSONObject) -> JSONObject
         "type": "function",
         "function": {"name": name, "description": description, "parameters": schema},
     }
+
+
+def function_call(unit: EchoUnit) -> JSONObject:
+    """A call in OpenAI's spelling, with its arguments as JSON text."""
+    part = unit.part
+    assert isinstance(part, ToolCallPart)
+    function = {"name": part.name, "arguments": as_json(part)}
+    return {"id": unit.call_id, "type": "function", "function": function}
 
 
 def _agui_tool(tool: Tool | Mapping[str, Any]) -> Tool | None:

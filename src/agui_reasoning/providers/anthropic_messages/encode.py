@@ -8,7 +8,7 @@ alternate, whatever the history looks like.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from ag_ui.core import UserMessage
 
@@ -21,6 +21,7 @@ from agui_reasoning.providers.encoding import (
     EchoUnit,
     EncodingOptions,
     MessageContent,
+    PartSpelling,
     PlainMessage,
     PreparedConversation,
     ResponseStep,
@@ -29,6 +30,7 @@ from agui_reasoning.providers.encoding import (
     leftovers,
     media_type,
     source_of,
+    spelled,
     tools_of,
     values,
 )
@@ -241,14 +243,7 @@ def _user(message: PlainMessage, ledger: EchoReport, *, open_end: bool) -> list[
 def _blocks(content: MessageContent, ledger: EchoReport, where: str) -> list[JSONObject]:
     if isinstance(content, str):
         return [_text_block(content)] if content.strip() else []
-    blocks: list[JSONObject] = []
-    for part in content:
-        block = _CONTENT[part.type](part) if part.type in _CONTENT else None
-        if block is not None:
-            blocks.append(block)
-        elif part.type != "text":
-            ledger.note(f"The {part.type} in a {where} cannot be sent to this API; it was left out.")
-    return blocks
+    return spelled(content, _CONTENT, ledger, where)
 
 
 def _text_block(text: str) -> JSONObject:
@@ -275,7 +270,7 @@ def _source(part: Any, default: str) -> JSONObject:
     return {"type": "url", "url": value} if kind == "url" else {"type": "file", "file_id": value}
 
 
-_CONTENT: dict[str, Callable[[Any], JSONObject | None]] = {
+_CONTENT: Final[PartSpelling] = {
     "text": _content_text,
     "image": _image,
     "document": _document,

@@ -24,6 +24,7 @@ from agui_reasoning.providers.encoding import (
     EchoUnit,
     EncodingOptions,
     MessageContent,
+    PartSpelling,
     PlainMessage,
     PreparedConversation,
     ResponseStep,
@@ -32,6 +33,7 @@ from agui_reasoning.providers.encoding import (
     leftovers,
     media_type,
     source_of,
+    spelled,
     tools_of,
     values,
 )
@@ -273,14 +275,7 @@ def _user(message: PlainMessage, ledger: EchoReport, *, open_end: bool) -> list[
 def _blocks(content: MessageContent, ledger: EchoReport, where: str) -> list[JSONObject]:
     if isinstance(content, str):
         return [{"text": content}] if content.strip() else []
-    blocks: list[JSONObject] = []
-    for part in content:
-        block = _CONTENT[part.type](part) if part.type in _CONTENT else None
-        if block is not None:
-            blocks.append(block)
-        elif part.type != "text":
-            ledger.note(f"The {part.type} in a {where} cannot be sent to this API; it was left out.")
-    return blocks
+    return spelled(content, _CONTENT, ledger, where)
 
 
 def _said_text(part: Any) -> JSONObject | None:
@@ -311,7 +306,7 @@ def _format(part: Any, default: str) -> str:
     return _FORMATS.get(form, form)
 
 
-_CONTENT: dict[str, Callable[[Any], JSONObject | None]] = {
+_CONTENT: Final[PartSpelling] = {
     "text": _said_text,
     "image": _image,
     "document": _document,

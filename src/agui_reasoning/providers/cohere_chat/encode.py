@@ -6,28 +6,28 @@ policy sends any, in ``content``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Final
 
 from ag_ui.core import UserMessage
 
-from agui_reasoning.parts import ReasoningPart, TextPart, ToolCallPart
+from agui_reasoning.parts import ReasoningPart, TextPart
 from agui_reasoning.providers.cohere_chat.decode import PLAN
 from agui_reasoning.providers.encoding import (
     CallAnswer,
     EchoReport,
     EchoUnit,
     EncodingOptions,
-    MessageContent,
+    PartSpelling,
     PlainMessage,
     PreparedConversation,
     ResponseStep,
-    as_json,
-    data_uri,
+    function_call,
     function_tool,
-    source_of,
+    image_url,
     text_of,
+    text_or_parts,
     tools_of,
+    typed_text,
 )
 from agui_reasoning.providers.payload import JSONObject
 
@@ -69,7 +69,7 @@ def _calling(step: ResponseStep, texts: list[str], how: EncodingOptions) -> JSON
         message["content"] = blocks
     if planned := [*_plans(step, how), *texts]:
         message[PLAN] = PARAGRAPH.join(planned)
-    message["tool_calls"] = [_call(answer.unit) for answer in step.answers]
+    message["tool_calls"] = [function_call(answer.unit) for answer in step.answers]
     return message
 
 
@@ -101,13 +101,6 @@ def _is_plan(unit: EchoUnit) -> bool:
     return isinstance(unit.part, ReasoningPart) and (unit.part.ext or {}).get("field") == PLAN
 
 
-def _call(unit: EchoUnit) -> JSONObject:
-    part = unit.part
-    assert isinstance(part, ToolCallPart)
-    function = {"name": part.name, "arguments": as_json(part)}
-    return {"id": unit.call_id, "type": "function", "function": function}
-
-
 def _result(answer: CallAnswer, ledger: EchoReport) -> JSONObject:
     text = text_of(answer.content, ledger, "tool result")
     return {"role": "tool", "tool_call_id": answer.call_id, "content": text}
@@ -115,31 +108,8 @@ def _result(answer: CallAnswer, ledger: EchoReport) -> JSONObject:
 
 def _said(message: PlainMessage, ledger: EchoReport) -> JSONObject:
     if isinstance(message, UserMessage):
-        return {"role": "user", "content": _user(message.content, ledger)}
+        return {"role": "user", "content": text_or_parts(message.content, _CONTENT, ledger)}
     return {"role": "system", "content": message.content}
 
 
-def _user(content: MessageContent, ledger: EchoReport) -> str | list[JSONObject]:
-    if isinstance(content, str) or all(part.type == "text" for part in content):
-        return text_of(content, ledger, "user message")
-    blocks: list[JSONObject] = []
-    for part in content:
-        block = _CONTENT[part.type](part) if part.type in _CONTENT else None
-        if block is None:
-            ledger.note(f"The {part.type} in a user message cannot be sent to this API; it was left out.")
-        else:
-            blocks.append(block)
-    return blocks
-
-
-def _said_text(part: Any) -> JSONObject:
-    return {"type": "text", "text": part.text}
-
-
-def _image(part: Any) -> JSONObject | None:
-    if source_of(part)[0] == "file":
-        return None
-    return {"type": "image_url", "image_url": {"url": data_uri(part, "image/png")}}
-
-
-_CONTENT: dict[str, Callable[[Any], JSONObject | None]] = {"text": _said_text, "image": _image}
+_CONTENT: Final[PartSpelling] = {"text": typed_text, "image": image_url}

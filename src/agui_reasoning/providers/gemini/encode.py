@@ -7,6 +7,7 @@ alternate, and no part is empty but a text that is signed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from ag_ui.core import UserMessage
@@ -19,6 +20,7 @@ from agui_reasoning.providers.encoding import (
     EchoUnit,
     EncodingOptions,
     MessageContent,
+    PartSpelling,
     PlainMessage,
     PreparedConversation,
     ResponseStep,
@@ -26,6 +28,7 @@ from agui_reasoning.providers.encoding import (
     leftovers,
     media_type,
     source_of,
+    spelled,
     text_of,
     tools_of,
     values,
@@ -243,23 +246,7 @@ def _user(message: PlainMessage, ledger: EchoReport, *, open_end: bool) -> list[
 def _parts(content: MessageContent, ledger: EchoReport) -> list[JSONObject]:
     if isinstance(content, str):
         return [{"text": content}] if content.strip() else []
-    parts: list[JSONObject] = []
-    for part in content:
-        if part.type == "text":
-            parts += [{"text": part.text}] if part.text.strip() else []
-        elif part.type in _MEDIA:
-            parts.append(_media(part, _MEDIA[part.type]))
-        else:
-            ledger.note(f"The {part.type} in a user message cannot be sent to this API; it was left out.")
-    return parts
-
-
-_MEDIA: Final = {
-    "image": "image/png",
-    "audio": "audio/wav",
-    "video": "video/mp4",
-    "document": "application/pdf",
-}
+    return spelled(content, _CONTENT, ledger)
 
 
 def _media(part: Any, default: str) -> JSONObject:
@@ -268,3 +255,16 @@ def _media(part: Any, default: str) -> JSONObject:
     if kind == "data":
         return {"inlineData": {**typed, "data": value}}
     return {"fileData": {**typed, "fileUri": value}}
+
+
+def _text_part(part: Any) -> JSONObject | None:
+    return {"text": part.text} if part.text.strip() else None
+
+
+_CONTENT: Final[PartSpelling] = {
+    "text": _text_part,
+    "image": partial(_media, default="image/png"),
+    "audio": partial(_media, default="audio/wav"),
+    "video": partial(_media, default="video/mp4"),
+    "document": partial(_media, default="application/pdf"),
+}

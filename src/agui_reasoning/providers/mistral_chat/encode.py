@@ -18,17 +18,19 @@ from agui_reasoning.providers.encoding import (
     EchoReport,
     EchoUnit,
     EncodingOptions,
-    MessageContent,
+    PartSpelling,
     PlainMessage,
     PreparedConversation,
     ResponseStep,
-    as_json,
-    data_uri,
+    function_call,
     function_tool,
+    image_url,
     leftovers,
     source_of,
     text_of,
+    text_or_parts,
     tools_of,
+    typed_text,
     values,
 )
 from agui_reasoning.providers.mistral_chat.decode import SIGNATURE
@@ -79,7 +81,7 @@ def _assistant(step: ResponseStep, how: EncodingOptions) -> list[JSONObject]:
             how.ledger.echo(unit)
     message: JSONObject = {"role": "assistant", "content": _content([chunk for _, chunk in written])}
     if step.answers:
-        message["tool_calls"] = [_call(answer.unit) for answer in step.answers]
+        message["tool_calls"] = [function_call(answer.unit) for answer in step.answers]
     return [message]
 
 
@@ -129,13 +131,6 @@ _PARTS: dict[type[Part], Callable[[EchoUnit], JSONObject | None]] = {
 }
 
 
-def _call(unit: EchoUnit) -> JSONObject:
-    part = unit.part
-    assert isinstance(part, ToolCallPart)
-    function = {"name": part.name, "arguments": as_json(part)}
-    return {"id": unit.call_id, "type": "function", "function": function}
-
-
 # -- what is not the model's
 
 
@@ -148,31 +143,8 @@ def _result(answer: CallAnswer, ledger: EchoReport) -> JSONObject:
 
 def _said(message: PlainMessage, ledger: EchoReport) -> JSONObject:
     if isinstance(message, UserMessage):
-        return {"role": "user", "content": _user(message.content, ledger)}
+        return {"role": "user", "content": text_or_parts(message.content, _CONTENT, ledger)}
     return {"role": "system", "content": message.content}
-
-
-def _user(content: MessageContent, ledger: EchoReport) -> str | list[JSONObject]:
-    if isinstance(content, str) or all(part.type == "text" for part in content):
-        return text_of(content, ledger, "user message")
-    chunks: list[JSONObject] = []
-    for part in content:
-        chunk = _CONTENT[part.type](part) if part.type in _CONTENT else None
-        if chunk is None:
-            ledger.note(f"The {part.type} in a user message cannot be sent to this API; it was left out.")
-        else:
-            chunks.append(chunk)
-    return chunks
-
-
-def _said_text(part: Any) -> JSONObject:
-    return {"type": "text", "text": part.text}
-
-
-def _image(part: Any) -> JSONObject | None:
-    if source_of(part)[0] == "file":
-        return None
-    return {"type": "image_url", "image_url": {"url": data_uri(part, "image/png")}}
 
 
 def _document(part: Any) -> JSONObject | None:
@@ -185,9 +157,9 @@ def _audio(part: Any) -> JSONObject | None:
     return None if kind == "file" else {"type": "input_audio", "input_audio": value}
 
 
-_CONTENT: dict[str, Callable[[Any], JSONObject | None]] = {
-    "text": _said_text,
-    "image": _image,
+_CONTENT: Final[PartSpelling] = {
+    "text": typed_text,
+    "image": image_url,
     "document": _document,
     "audio": _audio,
 }

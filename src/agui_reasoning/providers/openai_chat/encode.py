@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from ag_ui.core import UserMessage
 
@@ -21,19 +21,22 @@ from agui_reasoning.providers.encoding import (
     CallAnswer,
     EchoUnit,
     EncodingOptions,
-    MessageContent,
+    PartSpelling,
     PlainMessage,
     PreparedConversation,
     ResponseStep,
-    as_json,
     data_uri,
     file_name,
+    function_call,
     function_tool,
+    image_url,
     media_type,
     reasoning_units,
     source_of,
     text_of,
+    text_or_parts,
     tools_of,
+    typed_text,
     values,
 )
 from agui_reasoning.providers.openai_chat.blocks import ANTHROPIC_SIGNATURE, REDACTED
@@ -159,9 +162,7 @@ def _call(draft: _Draft, unit: EchoUnit) -> JSONObject:
             "custom": {"name": part.name, "input": free},
         }
     else:
-        # Servers parse the string.
-        function = {"name": part.name, "arguments": as_json(part)}
-        call = {"id": unit.call_id, "type": "function", "function": function}
+        call = function_call(unit)  # servers parse its arguments
     if "tool_calls" in draft.how.rule.field:
         _sign(call, draft, unit)
     return call
@@ -494,34 +495,10 @@ def _result(answer: CallAnswer, how: EncodingOptions) -> JSONObject:
 
 def _said(message: PlainMessage, how: EncodingOptions) -> JSONObject:
     if isinstance(message, UserMessage):
-        return {"role": "user", "content": _user(message.content, how)}
+        return {"role": "user", "content": text_or_parts(message.content, _CONTENT, how.ledger)}
     # Most servers know no developer.
     role = message.role if how.rule.developer else "system"
     return {"role": role, "content": message.content}
-
-
-def _user(content: MessageContent, how: EncodingOptions) -> str | list[JSONObject]:
-    """A string where it can be one: text-only models take nothing else."""
-    if isinstance(content, str) or all(part.type == "text" for part in content):
-        return text_of(content, how.ledger, "user message")
-    blocks: list[JSONObject] = []
-    for part in content:
-        block = _CONTENT[part.type](part) if part.type in _CONTENT else None
-        if block is None:
-            how.ledger.note(f"The {part.type} in a user message cannot be sent to this API; it was left out.")
-        else:
-            blocks.append(block)
-    return blocks
-
-
-def _text(part: Any) -> JSONObject:
-    return {"type": "text", "text": part.text}
-
-
-def _image(part: Any) -> JSONObject | None:
-    if source_of(part)[0] == "file":
-        return None
-    return {"type": "image_url", "image_url": {"url": data_uri(part, "image/png")}}
 
 
 def _audio(part: Any) -> JSONObject | None:
@@ -543,9 +520,9 @@ def _document(part: Any) -> JSONObject | None:
     return {"type": "file", "file": {"filename": name, "file_data": data_uri(part, "application/pdf")}}
 
 
-_CONTENT: dict[str, Callable[[Any], JSONObject | None]] = {
-    "text": _text,
-    "image": _image,
+_CONTENT: Final[PartSpelling] = {
+    "text": typed_text,
+    "image": image_url,
     "audio": _audio,
     "document": _document,
 }

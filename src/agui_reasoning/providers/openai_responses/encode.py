@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
 from ag_ui.core import UserMessage
 
@@ -29,6 +29,7 @@ from agui_reasoning.providers.encoding import (
     EchoUnit,
     EncodingOptions,
     MessageContent,
+    PartSpelling,
     PreparedConversation,
     ResponseStep,
     as_json,
@@ -37,6 +38,7 @@ from agui_reasoning.providers.encoding import (
     is_readable,
     leftovers,
     source_of,
+    spelled,
     text_of,
     tools_of,
     values,
@@ -460,14 +462,7 @@ text becomes the rest of it. JSON of the right shape is taken as it is."""
 def _content(content: MessageContent, ledger: EchoReport, where: str) -> str | list[JSONObject]:
     if isinstance(content, str):
         return content
-    written: list[JSONObject] = []
-    for part in content:
-        block = _CONTENT[part.type](part) if part.type in _CONTENT else None
-        if block is None:
-            ledger.note(f"The {part.type} in a {where} cannot be sent to this API; it was left out.")
-        else:
-            written.append(block)
-    return written
+    return spelled(content, _CONTENT, ledger, where)
 
 
 def _text(part: Any) -> JSONObject:
@@ -487,7 +482,7 @@ def _document(part: Any) -> JSONObject:
     return {"type": "input_file", "file_url" if kind == "url" else "file_id": value}
 
 
-_CONTENT: dict[str, Callable[[Any], JSONObject | None]] = {
+_CONTENT: Final[PartSpelling] = {
     "text": _text,
     "image": _image,
     "document": _document,

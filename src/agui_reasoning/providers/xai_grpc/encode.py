@@ -9,7 +9,7 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from ag_ui.core import UserMessage
 
@@ -21,6 +21,7 @@ from agui_reasoning.providers.encoding import (
     EchoUnit,
     EncodingOptions,
     MessageContent,
+    PartSpelling,
     PlainMessage,
     PreparedConversation,
     ResponseStep,
@@ -30,6 +31,7 @@ from agui_reasoning.providers.encoding import (
     leftovers,
     media_type,
     source_of,
+    spelled,
     text_of,
     tools_of,
     values,
@@ -234,13 +236,7 @@ def _said(message: PlainMessage, ledger: EchoReport) -> JSONObject:
 def _user(content: MessageContent, ledger: EchoReport) -> list[JSONObject]:
     if isinstance(content, str):
         return [_text(content)]
-    written: list[JSONObject] = []
-    for part in content:
-        if part.type in _CONTENT:
-            written.append(_CONTENT[part.type](part))
-        else:
-            ledger.note(f"The {part.type} in a user message cannot be sent to this API; it was left out.")
-    return written
+    return spelled(content, _CONTENT, ledger)
 
 
 def _image(part: Any) -> JSONObject:
@@ -259,7 +255,7 @@ def _document(part: Any) -> JSONObject:
     return {"file": {**given, **name, "mime_type": media_type(part, "application/pdf")}}
 
 
-_CONTENT: dict[str, Callable[[Any], JSONObject]] = {
+_CONTENT: Final[PartSpelling] = {
     "text": lambda part: _text(part.text),
     "image": _image,
     "document": _document,
