@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -74,12 +75,17 @@ def _goes_by_id(part: Part) -> bool:
     return is_item and bool(getattr(part, "item_id", None)) and "openai.encrypted_content" not in kinds
 
 
+def readable(blob: bytes) -> list[str]:
+    """A blob as its base64, and as the letters that Bedrock's are for a redacted thought of Claude."""
+    return [b64encode(blob).decode("ascii"), blob.decode("latin-1")]
+
+
 def missing(target: str, items: list[Turn | Message]) -> list[str]:
     """The units that are said to be echoed, and of which nothing is in the request."""
     api, provider, model = MODELS[target]
     history = History(tuple(items))
     request = build_request(api, history, provider=provider, model=model, on_warning=lambda text: None)
-    body = json.dumps(request.body, ensure_ascii=False)
+    body = json.dumps(request.body, ensure_ascii=False, default=readable)
     turns: list[Any] = [item for item in items if isinstance(item, Turn)]
     parts = {part.seen: part for turn in turns for part in turn.parts}
     echoed = [parts[entry.unit] for entry in request.report if entry.outcome == "echoed"]

@@ -258,9 +258,15 @@ def carried(value: Any, known: set[str]) -> list[frozenset[str]]:
         return [found for inner in value for found in carried(inner, known)]
     if not isinstance(value, dict):
         return []
-    here = frozenset(a for text in value.values() if isinstance(text, str) for a in known if _holds(text, a))
+    texts = [text for inner in value.values() if isinstance(text := _text_of(inner), str)]
+    here = frozenset(a for text in texts for a in known if _holds(text, a))
     nested = [found for key in sorted(value) for found in carried(value[key], known)]
     return [here, *nested] if here else nested
+
+
+def _text_of(value: Any) -> Any:
+    """A blob as it is recorded: base64."""
+    return b64encode(value).decode("ascii") if isinstance(value, bytes) else value
 
 
 def _holds(text: str, artefact: str) -> bool:

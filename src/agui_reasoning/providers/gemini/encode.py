@@ -165,7 +165,8 @@ def _server_call(unit: EchoUnit, part: ToolCallPart) -> JSONObject:
     named = {"id": _native_id(part)} if _native_id(part) else {}
     if leftovers(unit).get("type") == "executableCode":
         return _signed(unit, {"executableCode": {**named, **as_object(part)}})
-    args = {"args": part.args} if part.args else {}
+    arguments = as_object(part)
+    args = {"args": arguments} if arguments else {}
     call = {**named, "toolType": part.name.upper(), **args, **leftovers(unit, "type")}
     return _signed(unit, {"toolCall": call})
 
