@@ -86,7 +86,7 @@ SIGNATURE = ["anthropic.signature"]
 
 
 @pytest.mark.parametrize(
-    ("origin", "target", "kinds", "kin"),
+    ("origin", "target", "kinds", "expected"),
     [
         (None, Origin("anthropic", "anthropic-messages"), SIGNATURE, "unknown"),
         (Origin(), Origin("anthropic", "anthropic-messages"), SIGNATURE, "unknown"),
@@ -116,9 +116,9 @@ SIGNATURE = ["anthropic.signature"]
     ],
 )
 def test_values_are_for_their_own_kind(
-    origin: Origin | None, target: Origin, kinds: list[str], kin: str
+    origin: Origin | None, target: Origin, kinds: list[str], expected: str
 ) -> None:
-    assert kinship(origin, target, kinds) == kin
+    assert kinship(origin, target, kinds) == expected
 
 
 def test_a_format_names_its_readers() -> None:

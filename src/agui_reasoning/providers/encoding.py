@@ -1,4 +1,4 @@
-"""What every encoder gets and gives: a prepared conversation in, a body and a ledger out.
+"""What every encoder gets and gives: a prepared conversation in, a body and a report out.
 
 An encoder is a pure function. What may be sent at all (the policy, the origin, the scope) is decided before
 it runs, and each unit comes with that verdict; the encoder decides what the API's own rules decide: what
@@ -74,24 +74,24 @@ class EchoUnit:
         part: The part.
         key: The number of its turn, and its own number in it.
         name: What the report calls it.
-        kin: What its producer is to the target.
+        kinship: What its producer is to the target.
         refused: Why its reasoning or values may not be sent; empty when they may.
-        missed: The provider requires them here.
+        required: Whether the provider requires them here.
         call_id: The id a call has in this request.
     """
 
     part: Part
     key: tuple[int, int]
     name: str
-    kin: Kinship
+    kinship: Kinship
     refused: str = ""
-    missed: bool = False
+    required: bool = False
     call_id: str = ""
 
     @property
     def at_home(self) -> bool:
         """Native ids and leftovers mean something to the target."""
-        return self.kin in ("same", "group")
+        return self.kinship in ("same", "group")
 
     @property
     def cut(self) -> bool:
@@ -165,39 +165,39 @@ class EchoReport:
 
     Attributes:
         verdicts: Name and verdict of each unit, by its key; the last one holds.
-        missed: Keys of units whose absence the provider minds.
+        lost: Keys of units that the provider requires and that are not in the body.
         notes: Sentences for the caller about what could not be sent and is no reasoning.
     """
 
     verdicts: dict[tuple[int, int], tuple[str, Verdict]] = field(default_factory=dict)
-    missed: set[tuple[int, int]] = field(default_factory=set)
+    lost: set[tuple[int, int]] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
 
     def echo(self, unit: EchoUnit) -> None:
-        """It is in the body."""
+        """Note that it is in the body."""
         self.verdicts[unit.key] = unit.name, Verdict("echoed")
-        self.missed.discard(unit.key)
+        self.lost.discard(unit.key)
 
-    def drop(self, unit: EchoUnit, reason: str, *, minded: bool = True) -> None:
-        """It is not; ``minded`` is whether the provider could mind."""
+    def drop(self, unit: EchoUnit, reason: str, *, harmless: bool = False) -> None:
+        """Note that it is not in the body; ``harmless`` if the provider can do without it all the same."""
         self.verdicts[unit.key] = unit.name, Verdict("dropped", reason)
-        self.missed.discard(unit.key)
-        if unit.missed and minded:
-            self.missed.add(unit.key)
+        self.lost.discard(unit.key)
+        if unit.required and not harmless:
+            self.lost.add(unit.key)
 
     def drop_step(self, step: ResponseStep) -> None:
-        """Nothing of a response is in the body, so nobody minds what of its reasoning is not."""
+        """Drop the reasoning of a response that is not in the body at all; that is no loss."""
         for unit in step.units:
             if unit.key in self.verdicts and not unit.apart:
-                self.drop(unit, unit.refused or "orphan", minded=False)
+                self.drop(unit, unit.refused or "orphan", harmless=True)
 
     def stand_in(self, units: Iterable[EchoUnit]) -> None:
-        """A placeholder is in the place of these."""
+        """Note that a placeholder stands in for these."""
         for unit in units:
             name, before = self.verdicts.get(unit.key, ("", None))
             if before is not None and before.outcome == "dropped" and not unit.apart:
                 self.verdicts[unit.key] = name, Verdict("placeholder", before.reason)
-                self.missed.discard(unit.key)
+                self.lost.discard(unit.key)
 
     def note(self, sentence: str) -> None:
         """Tell the caller, once."""
@@ -216,7 +216,7 @@ class EncodingOptions:
         system: The caller's system text.
         tools: AG-UI tools, and the API's own spelling of tools.
         store: The argument of the Responses API.
-        ledger: Where verdicts go.
+        report: Collects the verdicts.
     """
 
     rule: EchoRule
@@ -225,7 +225,7 @@ class EncodingOptions:
     system: str | None
     tools: Sequence[Tool | Mapping[str, Any]]
     store: bool | None
-    ledger: EchoReport
+    report: EchoReport
 
     @property
     def stateless(self) -> bool:
@@ -295,26 +295,26 @@ def as_json(call: ToolCallPart) -> str:
     return "{}" if call.arguments.strip() in ("", "null") else call.arguments
 
 
-def text_of(content: MessageContent, ledger: EchoReport, where: str) -> str:
+def text_of(content: MessageContent, report: EchoReport, where: str) -> str:
     """The text of a content that may only be text."""
     if isinstance(content, str):
         return content
     texts = [part.text for part in content if part.type == "text"]
     for part in content:
         if part.type != "text":
-            _leave_out(part, ledger, where)
+            _leave_out(part, report, where)
     return "\n".join(texts)
 
 
 def spelled(
-    content: Iterable[Any], spell: PartSpelling, ledger: EchoReport, where: str = "user message"
+    content: Iterable[Any], spell: PartSpelling, report: EchoReport, where: str = "user message"
 ) -> list[JSONObject]:
     """Write content parts in the API's spelling.
 
     Args:
         content: AG-UI content parts.
         spell: Writes a part of each type that the API takes; ``None`` if it cannot take this one.
-        ledger: Notes every part that is left out, except blank text.
+        report: Notes every part that is left out, except blank text.
         where: What holds the parts, for the note.
     """
     written: list[JSONObject] = []
@@ -323,19 +323,19 @@ def spelled(
         if block is not None:
             written.append(block)
         elif part.type != "text":
-            _leave_out(part, ledger, where)
+            _leave_out(part, report, where)
     return written
 
 
-def text_or_parts(content: MessageContent, spell: PartSpelling, ledger: EchoReport) -> str | list[JSONObject]:
+def text_or_parts(content: MessageContent, spell: PartSpelling, report: EchoReport) -> str | list[JSONObject]:
     """Write a user's content as a string if it is only text: text-only models take nothing else."""
     if isinstance(content, str) or all(part.type == "text" for part in content):
-        return text_of(content, ledger, "user message")
-    return spelled(content, spell, ledger)
+        return text_of(content, report, "user message")
+    return spelled(content, spell, report)
 
 
-def _leave_out(part: Any, ledger: EchoReport, where: str) -> None:
-    ledger.note(f"The {part.type} in a {where} cannot be sent to this API; it was left out.")
+def _leave_out(part: Any, report: EchoReport, where: str) -> None:
+    report.note(f"The {part.type} in a {where} cannot be sent to this API; it was left out.")
 
 
 def typed_text(part: Any) -> JSONObject:

@@ -149,7 +149,7 @@ def build_request(
     if previous_response_id is not None:
         _check_response(items, previous_response_id)
     target = Origin(provider or spec.vendor, api, model)
-    rule, ledger = rule_for(target), EchoReport()
+    rule, report = rule_for(target), EchoReport()
     scope = rule.scope_with_flags if apply_flags and rule.scope_with_flags else rule.scope
     conversation = prepare(
         items,
@@ -158,27 +158,27 @@ def build_request(
         scope=scope,
         ids=CallIdSpeller(spec.call_ids.legal, spec.call_ids.longest, spec.call_ids.exact),
         previous_response_id=previous_response_id,
-        ledger=ledger,
+        report=report,
     )
-    how = EncodingOptions(rule, target.provider, model, system, tools, store, ledger)
-    told = {entry.unit: entry.reason for entry in history.report if entry.outcome == "dropped"}
-    _settle(conversation, ledger, told)
-    body = spec.load_encoder()(conversation, how)
-    _note_lost_blocks(conversation, ledger)
+    options = EncodingOptions(rule, target.provider, model, system, tools, store, report)
+    refusals = {entry.unit: entry.reason for entry in history.report if entry.outcome == "dropped"}
+    _settle(conversation, report, refusals)
+    body = spec.load_encoder()(conversation, options)
+    _note_lost_blocks(conversation, report)
     body |= {} if previous_response_id is None else {"previous_response_id": previous_response_id}
     body |= {} if store is None else {"store": store}
-    flags = _flags(how, body)
+    flags = _flags(options, body)
     if apply_flags:
         _apply(body, flags)
     if target.provider is None:
-        ledger.note(f"No provider was given for {api}: no reasoning is sent back. Pass provider=.")
-    elif rule is NO_RULE and any(verdict.reason == "policy" for _, verdict in ledger.verdicts.values()):
-        ledger.note(
+        report.note(f"No provider was given for {api}: no reasoning is sent back. Pass provider=.")
+    elif rule is NO_RULE and any(verdict.reason == "policy" for _, verdict in report.verdicts.values()):
+        report.note(
             f"No row of the echo policy is about the provider {target.provider!r} of {api}: no reasoning is "
             "sent back. Is the name spelled as in the policy?"
         )
-    request = _request(well_formed(body), flags, ledger, told)
-    _warn(request, ledger, on_warning)
+    request = _request(well_formed(body), flags, report, refusals)
+    _warn(request, report, on_warning)
     return request
 
 
@@ -215,11 +215,11 @@ def _check_response(items: Sequence[Turn | Message], response_id: str) -> None:
 
 
 def _settle(
-    conversation: Iterable[ResponseStep | PlainMessage], ledger: EchoReport, told: Mapping[str, str]
+    conversation: Iterable[ResponseStep | PlainMessage], report: EchoReport, refusals: Mapping[str, str]
 ) -> None:
-    """Enter what was decided before the encoder; what it makes of the rest replaces ``no_place``.
+    """Enter what was decided before the encoder runs; the encoder's own verdicts replace ``no_place``.
 
-    ``told`` are the reasons why values were refused already when the history was read, by unit.
+    ``refusals`` says why values were refused when the history was read, by unit.
     """
     for step in conversation:
         if not isinstance(step, ResponseStep):
@@ -227,49 +227,48 @@ def _settle(
         for unit in step.units:
             opaque: tuple[Opaque, ...] = getattr(unit.part, "opaque", ())
             if unit.apart:
-                ledger.drop(unit, "on_server" if step.on_server else _left_out(unit), minded=False)
+                report.drop(unit, "on_server" if step.on_server else _left_out(unit), harmless=True)
                 continue
             if not opaque and not isinstance(unit.part, ReasoningPart):
-                if unit.name in told and not step.on_server:
-                    ledger.drop(unit, told[unit.name], minded=False)
+                if unit.name in refusals and not step.on_server:
+                    report.drop(unit, refusals[unit.name], harmless=True)
                 continue
-            ledger.drop(unit, "on_server" if step.on_server else unit.refused or "no_place")
-            if step.on_server:
-                ledger.missed.discard(unit.key)
+            reason = "on_server" if step.on_server else unit.refused or "no_place"
+            report.drop(unit, reason, harmless=step.on_server)
 
 
 def _left_out(unit: EchoUnit) -> str:
     """Why a call that was cut, or a block that only its producer reads, is not in a request."""
     if unit.cut:
         return "incomplete"
-    return "no_place" if unit.at_home else f"{unit.kin}_origin"
+    return "no_place" if unit.at_home else f"{unit.kinship}_origin"
 
 
-def _note_lost_blocks(conversation: Iterable[ResponseStep | PlainMessage], ledger: EchoReport) -> None:
+def _note_lost_blocks(conversation: Iterable[ResponseStep | PlainMessage], report: EchoReport) -> None:
     """Warn of blocks that were to go back verbatim and are not in the request."""
     lost = [
         unit.part.kind
         for step in conversation
         if isinstance(step, ResponseStep) and not step.on_server
         for unit in step.units
-        if isinstance(unit.part, NativePart) and ledger.verdicts[unit.key][1].outcome == "dropped"
+        if isinstance(unit.part, NativePart) and report.verdicts[unit.key][1].outcome == "dropped"
     ]
     if lost:
         summed_up = any("compaction" in kind for kind in lost)
         stands_for = ", and with it the conversation that was compacted" if summed_up else ""
-        ledger.note(
+        report.note(
             f"{len(lost)} block(s) cannot be sent to this target ({', '.join(sorted(set(lost))[:5])}); "
             f"what they hold is left out{stands_for}."
         )
 
 
-def _flags(how: EncodingOptions, body: Mapping[str, Any]) -> tuple[EchoFlag, ...]:
+def _flags(options: EncodingOptions, body: Mapping[str, Any]) -> tuple[EchoFlag, ...]:
     """The flags of the rule that this body asks for."""
     fields = {field for message in body.get("messages", ()) for field in message}
     return tuple(
         flag
-        for flag in how.rule.flags
-        if (flag.when == "always" or how.stateless) and (flag.beside is None or flag.beside in fields)
+        for flag in options.rule.flags
+        if (flag.when == "always" or options.stateless) and (flag.beside is None or flag.beside in fields)
     )
 
 
@@ -280,18 +279,18 @@ def _apply(body: dict[str, Any], flags: Iterable[EchoFlag]) -> None:
 
 
 def _request(
-    body: dict[str, Any], flags: tuple[EchoFlag, ...], ledger: EchoReport, told: Mapping[str, str]
+    body: dict[str, Any], flags: tuple[EchoFlag, ...], report: EchoReport, refusals: Mapping[str, str]
 ) -> ProviderRequest:
     entries = {
-        key: ReportEntry(name, verdict.outcome, verdict.reason and told.get(name, verdict.reason))
-        for key, (name, verdict) in ledger.verdicts.items()
+        key: ReportEntry(name, verdict.outcome, verdict.reason and refusals.get(name, verdict.reason))
+        for key, (name, verdict) in report.verdicts.items()
     }
-    lost = [entry for key, entry in entries.items() if key in ledger.missed]
+    lost = [entry for key, entry in entries.items() if key in report.lost]
     return ProviderRequest(body, flags, tuple(entries.values()), tuple(lost))
 
 
-def _warn(request: ProviderRequest, ledger: EchoReport, on_warning: Callable[[str], None] | None) -> None:
-    sentences: list[tuple[str, type[Warning]]] = [(note, AGUIReasoningWarning) for note in ledger.notes]
+def _warn(request: ProviderRequest, report: EchoReport, on_warning: Callable[[str], None] | None) -> None:
+    sentences: list[tuple[str, type[Warning]]] = [(note, AGUIReasoningWarning) for note in report.notes]
     if request.lost:
         reasons = sorted({entry.reason for entry in request.lost})
         sentence = (

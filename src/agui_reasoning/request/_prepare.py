@@ -165,7 +165,7 @@ def prepare(
     scope: Scope,
     ids: CallIdSpeller,
     previous_response_id: str | None,
-    ledger: EchoReport,
+    report: EchoReport,
 ) -> list[ResponseStep | PlainMessage]:
     """Make a history ready for an encoder.
 
@@ -176,14 +176,14 @@ def prepare(
         scope: The responses whose reasoning is sent.
         ids: What the API accepts as the id of a call.
         previous_response_id: The turn of this id, and everything before it, is on the server.
-        ledger: Gets the verdicts that are settled here.
+        report: Gets the verdicts that are settled here.
     """
     drafts = _drafts(items)
     placed: dict[int, _Draft] = {draft.index: draft for draft in drafts}
     loop = max((n for n, item in enumerate(items) if isinstance(item, UserMessage)), default=-1)
     known = max((d.index for d in drafts if d.turn.id == previous_response_id), default=-1)
     known = known if previous_response_id is not None else -1
-    _match_results(items, drafts, ledger)
+    _match_results(items, drafts, report)
     names = _Names(ids)
     ready: list[ResponseStep | PlainMessage] = []
     torn: set[int] = set()
@@ -199,7 +199,7 @@ def prepare(
         elif isinstance(item, UserMessage | SystemMessage | DeveloperMessage) and index > known:
             ready.append(item)
     if ready and isinstance(ready[-1], ResponseStep):
-        _warn_of_waiting(drafts[-1], ledger)
+        _warn_of_waiting(drafts[-1], report)
     ready = list(_prompted(ready, torn))
     if ready and isinstance(ready[-1], ResponseStep):
         ready[-1] = replace(ready[-1], last=not ready[-1].answers)
@@ -252,7 +252,7 @@ def _drafts(items: Sequence[Turn | Message]) -> list[_Draft]:
     return drafts
 
 
-def _match_results(items: Sequence[Turn | Message], drafts: list[_Draft], ledger: EchoReport) -> None:
+def _match_results(items: Sequence[Turn | Message], drafts: list[_Draft], report: EchoReport) -> None:
     """Give each result to the latest call of its id before it that has none."""
     placed = {draft.index: draft for draft in drafts}
     waiting: dict[str, list[_Draft]] = {}
@@ -269,7 +269,7 @@ def _match_results(items: Sequence[Turn | Message], drafts: list[_Draft], ledger
         elif isinstance(item, ToolMessage):
             taken = _answer_latest(waiting.get(item.tool_call_id, []), item)
             if not taken and item.tool_call_id not in mentioned:
-                ledger.note("A tool result has no call before it; it was left out.")
+                report.note("A tool result has no call before it; it was left out.")
                 if last is not None:
                     last.misses_result = True
 
@@ -287,11 +287,11 @@ def _result(message: ToolMessage) -> tuple[MessageContent, bool]:
     return message.content or message.error or "", bool(message.error)
 
 
-def _warn_of_waiting(draft: _Draft, ledger: EchoReport) -> None:
+def _warn_of_waiting(draft: _Draft, report: EchoReport) -> None:
     """In the middle of a history an unanswered call was passed over; at its end somebody forgot it."""
     waiting = len({*range(len(draft.calls))} - draft.cut() - set(draft.results))
     if waiting:
-        ledger.note(
+        report.note(
             f"{waiting} call(s) at the end of the history have no result. "
             "Answer them before the next request: the model will be told that no result was provided."
         )
@@ -362,23 +362,22 @@ class _Judge:
     needed: bool
 
     def unit(self, part: Part, turn_origin: Origin | None, key: tuple[int, int], name: str) -> EchoUnit:
-        kin = self._kin(part, turn_origin)
-        missed = self.needed and self.rule.status == "required"
-        return EchoUnit(part, key, name, kin, self._refusal(part, kin), missed)
+        related = self._kinship(part, part.origin or turn_origin)
+        required = self.needed and self.rule.status == "required"
+        return EchoUnit(part, key, name, related, self._refusal(part, related), required)
 
-    def _kin(self, part: Part, turn_origin: Origin | None) -> Kinship:
-        opaque = getattr(part, "opaque", ())
-        kin = kinship(part.origin or turn_origin, self.target, [value.kind for value in opaque])
-        if kin == "foreign" and not isinstance(part, ReasoningPart):
+    def _kinship(self, part: Part, origin: Origin | None) -> Kinship:
+        related = kinship(origin, self.target, [value.kind for value in getattr(part, "opaque", ())])
+        if related == "foreign" and not isinstance(part, ReasoningPart):
             # Calls, results and blocks of a group's member are spelled alike, with or without a value.
-            return kinship(part.origin or turn_origin, self.target, _group_kinds())
-        return kin
+            return kinship(origin, self.target, _group_kinds())
+        return related
 
-    def _refusal(self, part: Part, kin: Kinship) -> str:
+    def _refusal(self, part: Part, related: Kinship) -> str:
         if not self.rule.echoes:
             return "policy"
-        if kin in ("foreign", "unknown"):
-            return f"{kin}_origin"
+        if related in ("foreign", "unknown"):
+            return f"{related}_origin"
         if getattr(part, "status", "complete") == "incomplete":
             return "incomplete"
         return "" if self.in_scope else "out_of_scope"

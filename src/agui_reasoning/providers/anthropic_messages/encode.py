@@ -47,25 +47,25 @@ OPENING = "(The conversation begins with the assistant.)"
 """The API wants a user message first; an assistant's greeting, or a history that was trimmed, has none."""
 
 
-def encode(conversation: PreparedConversation, how: EncodingOptions) -> JSONObject:
+def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
     """Write ``messages``, and ``system`` and ``tools`` where there are any."""
-    system = [how.system] if how.system else []
+    system = [options.system] if options.system else []
     messages: list[JSONObject] = []
     pairs = _server_pairs(conversation)
     for item in conversation:
         if isinstance(item, ResponseStep):
-            _extend(messages, "assistant", _assistant(item, how, pairs))
-            _extend(messages, "user", [_result(answer, how.ledger) for answer in item.answers])
+            _extend(messages, "assistant", _assistant(item, options, pairs))
+            _extend(messages, "user", [_result(answer, options.report) for answer in item.answers])
         elif isinstance(item, UserMessage):
             open_end = bool(messages) and messages[-1]["role"] == "assistant"
-            _extend(messages, "user", _user(item, how.ledger, open_end=open_end))
+            _extend(messages, "user", _user(item, options.report, open_end=open_end))
         elif item.content.strip():
             system.append(item.content)
     _finish(messages)
     body: JSONObject = {"messages": messages}
     if system:
         body["system"] = system[0] if len(system) == 1 else [_text_block(text) for text in system]
-    if tools := tools_of(how.tools, _tool):
+    if tools := tools_of(options.tools, _tool):
         body["tools"] = tools
     return body
 
@@ -93,36 +93,38 @@ def _finish(messages: list[JSONObject]) -> None:
 # -- a response
 
 
-def _assistant(step: ResponseStep, how: EncodingOptions, pairs: set[Key]) -> list[JSONObject]:
+def _assistant(step: ResponseStep, options: EncodingOptions, pairs: set[Key]) -> list[JSONObject]:
     written = [
         (unit, block)
         for unit in step.units
-        if not unit.cut and (block := _PARTS[type(unit.part)](unit, step, how, pairs)) is not None
+        if not unit.cut and (block := _PARTS[type(unit.part)](unit, step, options, pairs)) is not None
     ]
     while written and written[-1][1]["type"] in THINKING:
         unit, _ = written.pop()
-        how.ledger.drop(unit, "orphan", minded=False)
+        options.report.drop(unit, "orphan", harmless=True)
     if not written:
-        how.ledger.drop_step(step)
+        options.report.drop_step(step)
     for unit, block in written:
         if block["type"] in THINKING or isinstance(unit.part, NativePart):
-            how.ledger.echo(unit)
+            options.report.echo(unit)
     blocks = [block for _, block in written]
-    return _with_placeholder(step, blocks, how)
+    return _with_placeholder(step, blocks, options)
 
 
-def _with_placeholder(step: ResponseStep, blocks: list[JSONObject], how: EncodingOptions) -> list[JSONObject]:
+def _with_placeholder(
+    step: ResponseStep, blocks: list[JSONObject], options: EncodingOptions
+) -> list[JSONObject]:
     """An empty thinking block for servers that want one in every response."""
-    placeholder = how.rule.placeholder
-    wanted = placeholder is not None and step.within(how.rule.placeholder_scope or how.rule.scope)
+    placeholder = options.rule.placeholder
+    wanted = placeholder is not None and step.within(options.rule.placeholder_scope or options.rule.scope)
     if not blocks or not wanted or any(block["type"] in THINKING for block in blocks):
         return blocks
-    how.ledger.stand_in(unit for unit in step.units if isinstance(unit.part, ReasoningPart))
+    options.report.stand_in(unit for unit in step.units if isinstance(unit.part, ReasoningPart))
     return [{"type": "thinking", "thinking": placeholder, "signature": ""}, *blocks]
 
 
 def _reasoning(
-    unit: EchoUnit, step: ResponseStep, how: EncodingOptions, pairs: set[Key]
+    unit: EchoUnit, step: ResponseStep, options: EncodingOptions, pairs: set[Key]
 ) -> JSONObject | None:
     part = unit.part
     assert isinstance(part, ReasoningPart)
@@ -131,8 +133,8 @@ def _reasoning(
     if redacted := values(unit, REDACTED):
         return {"type": "redacted_thinking", "data": redacted[0].value}
     signed = values(unit, SIGNATURE)
-    if not signed and how.rule.needs == "signature":
-        how.ledger.drop(unit, "missing_signature")
+    if not signed and options.rule.needs == "signature":
+        options.report.drop(unit, "missing_signature")
         return None
     signature = signed[0].value if signed else ""
     text = "".join(segment.text for segment in part.segments)
@@ -140,14 +142,14 @@ def _reasoning(
     return {**more, "type": "thinking", "thinking": text, "signature": signature}
 
 
-def _text(unit: EchoUnit, step: ResponseStep, how: EncodingOptions, pairs: set[Key]) -> JSONObject | None:
+def _text(unit: EchoUnit, step: ResponseStep, options: EncodingOptions, pairs: set[Key]) -> JSONObject | None:
     part = unit.part
     assert isinstance(part, TextPart)
     # Blank text blocks come out of the API, and are refused when they come back.
     return {**leftovers(unit, "id", "phase"), **_text_block(part.text)} if part.text.strip() else None
 
 
-def _call(unit: EchoUnit, step: ResponseStep, how: EncodingOptions, pairs: set[Key]) -> JSONObject | None:
+def _call(unit: EchoUnit, step: ResponseStep, options: EncodingOptions, pairs: set[Key]) -> JSONObject | None:
     part = unit.part
     assert isinstance(part, ToolCallPart)
     kind = "tool_use"
@@ -165,14 +167,16 @@ def _call(unit: EchoUnit, step: ResponseStep, how: EncodingOptions, pairs: set[K
 
 
 def _server_result(
-    unit: EchoUnit, step: ResponseStep, how: EncodingOptions, pairs: set[Key]
+    unit: EchoUnit, step: ResponseStep, options: EncodingOptions, pairs: set[Key]
 ) -> JSONObject | None:
     part = unit.part
     assert isinstance(part, ToolResultPart)
     return dict(part.native) if unit.key in pairs else None
 
 
-def _native(unit: EchoUnit, step: ResponseStep, how: EncodingOptions, pairs: set[Key]) -> JSONObject | None:
+def _native(
+    unit: EchoUnit, step: ResponseStep, options: EncodingOptions, pairs: set[Key]
+) -> JSONObject | None:
     part = unit.part
     assert isinstance(part, NativePart)
     payload = part.payload
@@ -223,27 +227,27 @@ def _is_result(unit: EchoUnit) -> bool:
 # -- what is not the model's
 
 
-def _result(answer: CallAnswer, ledger: EchoReport) -> JSONObject:
+def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
     content: Any = answer.content
     if not isinstance(content, str):
-        content = _blocks(content, ledger, "tool result")
+        content = _blocks(content, report, "tool result")
     block: JSONObject = {"type": "tool_result", "tool_use_id": answer.call_id, "content": content}
     return {**block, "is_error": True} if answer.is_error else block
 
 
-def _user(message: PlainMessage, ledger: EchoReport, *, open_end: bool) -> list[JSONObject]:
+def _user(message: PlainMessage, report: EchoReport, *, open_end: bool) -> list[JSONObject]:
     """The user's words. Without any, a request that ended with the model's would have it go on with those."""
-    blocks = _blocks(message.content, ledger, "user message")
+    blocks = _blocks(message.content, report, "user message")
     if blocks:
         return blocks
-    ledger.note("A user message is blank; it was left out.")
+    report.note("A user message is blank; it was left out.")
     return [_text_block(GO_ON)] if open_end else []
 
 
-def _blocks(content: MessageContent, ledger: EchoReport, where: str) -> list[JSONObject]:
+def _blocks(content: MessageContent, report: EchoReport, where: str) -> list[JSONObject]:
     if isinstance(content, str):
         return [_text_block(content)] if content.strip() else []
-    return spelled(content, _CONTENT, ledger, where)
+    return spelled(content, _CONTENT, report, where)
 
 
 def _text_block(text: str) -> JSONObject:

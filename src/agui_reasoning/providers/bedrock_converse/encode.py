@@ -55,24 +55,24 @@ _FORMATS: Final = {"jpg": "jpeg", "x-markdown": "md", "markdown": "md", "plain":
 _NAME: Final = re.compile(r"[^A-Za-z0-9\s()\[\]-]+")
 
 
-def encode(conversation: PreparedConversation, how: EncodingOptions) -> JSONObject:
+def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
     """Write ``messages``, and ``system`` and ``toolConfig`` where there are any."""
-    system = [how.system] if how.system else []
+    system = [options.system] if options.system else []
     messages: list[JSONObject] = []
     for item in conversation:
         if isinstance(item, ResponseStep):
-            _extend(messages, "assistant", _assistant(item, how))
-            _extend(messages, "user", [_result(answer, how.ledger) for answer in item.answers])
+            _extend(messages, "assistant", _assistant(item, options))
+            _extend(messages, "user", [_result(answer, options.report) for answer in item.answers])
         elif isinstance(item, UserMessage):
             open_end = bool(messages) and messages[-1]["role"] == "assistant"
-            _extend(messages, "user", _user(item, how.ledger, open_end=open_end))
+            _extend(messages, "user", _user(item, options.report, open_end=open_end))
         elif item.content.strip():
             system.append(item.content)
     _finish(messages)
     body: JSONObject = {"messages": messages}
     if system:
         body["system"] = [{"text": text} for text in system]
-    if tools := tools_of(how.tools, _tool) or list(_stand_ins(messages)):
+    if tools := tools_of(options.tools, _tool) or list(_stand_ins(messages)):
         body["toolConfig"] = {"tools": tools}
     return body
 
@@ -106,22 +106,22 @@ def _stand_ins(messages: list[JSONObject]) -> Iterator[JSONObject]:
 # -- a response
 
 
-def _assistant(step: ResponseStep, how: EncodingOptions) -> list[JSONObject]:
+def _assistant(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]:
     pairs = _server_pairs(step)
     written = [
         (unit, block)
         for unit in step.units
-        if not unit.cut and (block := _PARTS[type(unit.part)](unit, how, pairs)) is not None
+        if not unit.cut and (block := _PARTS[type(unit.part)](unit, options, pairs)) is not None
     ]
     while written and THINKING in written[-1][1]:
         unit, _ = written.pop()
-        how.ledger.drop(unit, "orphan", minded=False)
+        options.report.drop(unit, "orphan", harmless=True)
     if all(isinstance(unit.part, ReasoningPart) for unit, _ in written):
-        how.ledger.drop_step(step)
+        options.report.drop_step(step)
         return []
     for unit, _ in written:
         if isinstance(unit.part, ReasoningPart | NativePart):
-            how.ledger.echo(unit)
+            options.report.echo(unit)
     return [block for block in _joined(written) if block.get("text", " x").strip()]
 
 
@@ -139,20 +139,20 @@ def _joined(written: list[tuple[EchoUnit, JSONObject]]) -> list[JSONObject]:
     return blocks
 
 
-def _reasoning(unit: EchoUnit, how: EncodingOptions, pairs: set[str]) -> JSONObject | None:
+def _reasoning(unit: EchoUnit, options: EncodingOptions, pairs: set[str]) -> JSONObject | None:
     part = unit.part
     assert isinstance(part, ReasoningPart)
     if unit.refused:
         return None
-    if "content_tags" in how.rule.field:
+    if "content_tags" in options.rule.field:
         return _tagged(part)
     block = _redacted(unit)
     if block is not None:
         return {THINKING: {"redactedContent": block}}
     signed = values(unit, SIGNATURE)
-    if bool(signed) != (how.rule.needs == "signature"):
+    if bool(signed) != (options.rule.needs == "signature"):
         # Only Claude signs, and it takes nothing without; the others cannot read what is Claude's.
-        how.ledger.drop(unit, "foreign_origin" if signed else "missing_signature")
+        options.report.drop(unit, "foreign_origin" if signed else "missing_signature")
         return None
     thought: JSONObject = {"text": "".join(segment.text for segment in part.segments)}
     if not signed and not thought["text"].strip():
@@ -183,13 +183,13 @@ def _decoded(value: str) -> bytes | None:
         return None
 
 
-def _text(unit: EchoUnit, how: EncodingOptions, pairs: set[str]) -> JSONObject | None:
+def _text(unit: EchoUnit, options: EncodingOptions, pairs: set[str]) -> JSONObject | None:
     part = unit.part
     assert isinstance(part, TextPart)
     return {"text": part.text} if part.text else None
 
 
-def _call(unit: EchoUnit, how: EncodingOptions, pairs: set[str]) -> JSONObject | None:
+def _call(unit: EchoUnit, options: EncodingOptions, pairs: set[str]) -> JSONObject | None:
     part = unit.part
     assert isinstance(part, ToolCallPart)
     call: JSONObject = {"toolUseId": unit.call_id, "name": part.name, "input": as_object(part)}
@@ -200,17 +200,17 @@ def _call(unit: EchoUnit, how: EncodingOptions, pairs: set[str]) -> JSONObject |
     return {"toolUse": {**leftovers(unit, "phase"), **call, "toolUseId": part.id, "type": SERVER_CALL}}
 
 
-def _server_result(unit: EchoUnit, how: EncodingOptions, pairs: set[str]) -> JSONObject | None:
+def _server_result(unit: EchoUnit, options: EncodingOptions, pairs: set[str]) -> JSONObject | None:
     part = unit.part
     assert isinstance(part, ToolResultPart)
     return _with_bytes(part.native) if part.tool_call_id in pairs else None
 
 
-def _native(unit: EchoUnit, how: EncodingOptions, pairs: set[str]) -> JSONObject | None:
+def _native(unit: EchoUnit, options: EncodingOptions, pairs: set[str]) -> JSONObject | None:
     part = unit.part
     assert isinstance(part, NativePart)
     payload = part.payload
-    known = unit.kin == "same" and isinstance(payload, dict) and len(payload) == 1
+    known = unit.kinship == "same" and isinstance(payload, dict) and len(payload) == 1
     return _with_bytes(payload) if known and part.kind == f"bedrock.{next(iter(payload))}" else None
 
 
@@ -231,7 +231,7 @@ def _server_pairs(step: ResponseStep) -> set[str]:
     paired: set[str] = set()
     for unit in step.units:
         part = unit.part
-        if isinstance(part, ToolCallPart) and part.server and unit.kin == "same" and not unit.cut:
+        if isinstance(part, ToolCallPart) and part.server and unit.kinship == "same" and not unit.cut:
             called.add(part.id)
         elif isinstance(part, ToolResultPart) and part.tool_call_id in called - paired and _is_result(part):
             paired.add(part.tool_call_id)
@@ -257,25 +257,25 @@ def _with_bytes(value: Any, name: str = "") -> Any:
 # -- what is not the model's
 
 
-def _result(answer: CallAnswer, ledger: EchoReport) -> JSONObject:
-    blocks = _blocks(answer.content, ledger, "tool result") or [{"text": NOTHING}]
+def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
+    blocks = _blocks(answer.content, report, "tool result") or [{"text": NOTHING}]
     status = "error" if answer.is_error else "success"
     return {"toolResult": {"toolUseId": answer.call_id, "content": blocks, "status": status}}
 
 
-def _user(message: PlainMessage, ledger: EchoReport, *, open_end: bool) -> list[JSONObject]:
+def _user(message: PlainMessage, report: EchoReport, *, open_end: bool) -> list[JSONObject]:
     """The user's words. Without any, a request that ended with the model's would have it go on with those."""
-    blocks = _blocks(message.content, ledger, "user message")
+    blocks = _blocks(message.content, report, "user message")
     if blocks:
         return blocks
-    ledger.note("A user message is blank; it was left out.")
+    report.note("A user message is blank; it was left out.")
     return [{"text": GO_ON}] if open_end else []
 
 
-def _blocks(content: MessageContent, ledger: EchoReport, where: str) -> list[JSONObject]:
+def _blocks(content: MessageContent, report: EchoReport, where: str) -> list[JSONObject]:
     if isinstance(content, str):
         return [{"text": content}] if content.strip() else []
-    return spelled(content, _CONTENT, ledger, where)
+    return spelled(content, _CONTENT, report, where)
 
 
 def _said_text(part: Any) -> JSONObject | None:
@@ -314,5 +314,5 @@ _CONTENT: Final[PartSpelling] = {
 
 
 def _tool(name: str, description: str, schema: JSONObject) -> JSONObject:
-    told = {"description": description} if description else {}
-    return {"toolSpec": {"name": name, **told, "inputSchema": {"json": schema}}}
+    described = {"description": description} if description else {}
+    return {"toolSpec": {"name": name, **described, "inputSchema": {"json": schema}}}

@@ -36,56 +36,56 @@ __all__ = ["encode"]
 PARAGRAPH = "\n\n"
 
 
-def encode(conversation: PreparedConversation, how: EncodingOptions) -> JSONObject:
+def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
     """Write ``messages``, and ``tools`` where there are any."""
-    messages: list[JSONObject] = [{"role": "system", "content": how.system}] if how.system else []
+    messages: list[JSONObject] = [{"role": "system", "content": options.system}] if options.system else []
     for item in conversation:
         if isinstance(item, ResponseStep):
-            messages += _assistant(item, how)
-            messages += [_result(answer, how.ledger) for answer in item.answers]
+            messages += _assistant(item, options)
+            messages += [_result(answer, options.report) for answer in item.answers]
         else:
-            messages.append(_said(item, how.ledger))
-    tools = tools_of(how.tools, function_tool)
+            messages.append(_said(item, options.report))
+    tools = tools_of(options.tools, function_tool)
     return {"messages": messages, **({"tools": tools} if tools else {})}
 
 
-def _assistant(step: ResponseStep, how: EncodingOptions) -> list[JSONObject]:
+def _assistant(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]:
     """Write the message of a response; one of nothing but thinking is no message."""
     texts = [unit.part.text for unit in step.units if isinstance(unit.part, TextPart) and unit.part.text]
     if not (texts or step.answers):
-        how.ledger.drop_step(step)
+        options.report.drop_step(step)
         return []
     if step.answers:
-        return [_calling(step, texts, how)]
-    blocks = _thinking(step, how)
+        return [_calling(step, texts, options)]
+    blocks = _thinking(step, options)
     if not blocks:
         return [{"role": "assistant", "content": "".join(texts)}]
     return [{"role": "assistant", "content": [*blocks, {"type": "text", "text": "".join(texts)}]}]
 
 
-def _calling(step: ResponseStep, texts: list[str], how: EncodingOptions) -> JSONObject:
+def _calling(step: ResponseStep, texts: list[str], options: EncodingOptions) -> JSONObject:
     message: JSONObject = {"role": "assistant"}
-    if blocks := _thinking(step, how):
+    if blocks := _thinking(step, options):
         message["content"] = blocks
-    if planned := [*_plans(step, how), *texts]:
+    if planned := [*_plans(step, options), *texts]:
         message[PLAN] = PARAGRAPH.join(planned)
     message["tool_calls"] = [function_call(answer.unit) for answer in step.answers]
     return message
 
 
-def _thinking(step: ResponseStep, how: EncodingOptions) -> list[JSONObject]:
+def _thinking(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]:
     blocks: list[JSONObject] = []
     for unit in _thoughts(step):
-        if not _is_plan(unit) and "blocks" in how.rule.field:
+        if not _is_plan(unit) and "blocks" in options.rule.field:
             blocks.append({"type": "thinking", "thinking": _text(unit)})
-            how.ledger.echo(unit)
+            options.report.echo(unit)
     return blocks
 
 
-def _plans(step: ResponseStep, how: EncodingOptions) -> list[str]:
+def _plans(step: ResponseStep, options: EncodingOptions) -> list[str]:
     plans = [unit for unit in _thoughts(step) if _is_plan(unit)]
     for unit in plans:
-        how.ledger.echo(unit)
+        options.report.echo(unit)
     return [_text(unit) for unit in plans]
 
 
@@ -101,14 +101,14 @@ def _is_plan(unit: EchoUnit) -> bool:
     return isinstance(unit.part, ReasoningPart) and (unit.part.ext or {}).get("field") == PLAN
 
 
-def _result(answer: CallAnswer, ledger: EchoReport) -> JSONObject:
-    text = text_of(answer.content, ledger, "tool result")
+def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
+    text = text_of(answer.content, report, "tool result")
     return {"role": "tool", "tool_call_id": answer.call_id, "content": text}
 
 
-def _said(message: PlainMessage, ledger: EchoReport) -> JSONObject:
+def _said(message: PlainMessage, report: EchoReport) -> JSONObject:
     if isinstance(message, UserMessage):
-        return {"role": "user", "content": text_or_parts(message.content, _CONTENT, ledger)}
+        return {"role": "user", "content": text_or_parts(message.content, _CONTENT, report)}
     return {"role": "system", "content": message.content}
 
 

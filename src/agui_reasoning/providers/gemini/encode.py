@@ -51,28 +51,28 @@ _SPELLED: Final = frozenset(
 """Fields of parts that are not native ones."""
 
 
-def encode(conversation: PreparedConversation, how: EncodingOptions) -> JSONObject:
+def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
     """Write ``contents``, and ``config`` where there are instructions or tools."""
-    system = [how.system] if how.system else []
+    system = [options.system] if options.system else []
     contents: list[JSONObject] = []
     pairs = _server_pairs(conversation)
     for item in conversation:
         if isinstance(item, ResponseStep):
-            _extend(contents, "model", _model(item, how, pairs))
-            _extend(contents, "user", [_result(answer, how.ledger) for answer in item.answers])
+            _extend(contents, "model", _model(item, options, pairs))
+            _extend(contents, "user", [_result(answer, options.report) for answer in item.answers])
         elif isinstance(item, UserMessage):
             open_end = bool(contents) and contents[-1]["role"] == "model"
-            _extend(contents, "user", _user(item, how.ledger, open_end=open_end))
+            _extend(contents, "user", _user(item, options.report, open_end=open_end))
         elif item.content.strip():
             system.append(item.content)
     if contents and contents[0]["role"] == "model":
         contents.insert(0, {"role": "user", "parts": [{"text": OPENING}]})
-    return {"contents": contents, **_config(system, how)}
+    return {"contents": contents, **_config(system, options)}
 
 
-def _config(system: list[str], how: EncodingOptions) -> JSONObject:
+def _config(system: list[str], options: EncodingOptions) -> JSONObject:
     config: JSONObject = {"systemInstruction": "\n\n".join(system)} if system else {}
-    written = tools_of(how.tools, _tool)
+    written = tools_of(options.tools, _tool)
     declared = [tool for tool in written if "name" in tool]
     others = [tool for tool in written if "name" not in tool]
     if written:
@@ -97,35 +97,37 @@ def _extend(contents: list[JSONObject], role: str, parts: list[JSONObject]) -> N
 # -- a response
 
 
-def _model(step: ResponseStep, how: EncodingOptions, pairs: set[Key]) -> list[JSONObject]:
+def _model(step: ResponseStep, options: EncodingOptions, pairs: set[Key]) -> list[JSONObject]:
     written: list[tuple[EchoUnit, JSONObject]] = []
     for unit in step.units:
         part = None if unit.cut else _PARTS[type(unit.part)](unit, step, pairs)
         if part is not None:
             written.append((unit, part))
         elif isinstance(unit.part, ReasoningPart):
-            how.ledger.drop(unit, unit.refused or "policy", minded=False)
+            options.report.drop(unit, unit.refused or "policy", harmless=True)
     if not written:
-        how.ledger.drop_step(step)
+        options.report.drop_step(step)
     for unit, part in written:
         # A server tool's result has its signature in its block, and no entry in the report.
-        if unit.key in how.ledger.verdicts and (
+        if unit.key in options.report.verdicts and (
             "thoughtSignature" in part or isinstance(unit.part, NativePart)
         ):
-            how.ledger.echo(unit)
-    _stand_in(step, written, how)
+            options.report.echo(unit)
+    _stand_in(step, written, options)
     return [part for _, part in written]
 
 
-def _stand_in(step: ResponseStep, written: list[tuple[EchoUnit, JSONObject]], how: EncodingOptions) -> None:
+def _stand_in(
+    step: ResponseStep, written: list[tuple[EchoUnit, JSONObject]], options: EncodingOptions
+) -> None:
     """Sign the first call of a response that has no signature, where the provider wants one."""
-    placeholder = how.rule.placeholder
+    placeholder = options.rule.placeholder
     first = next(((unit, part) for unit, part in written if "functionCall" in part), None)
     if first is None or placeholder is None or "thoughtSignature" in first[1]:
         return
-    if step.within(how.rule.placeholder_scope or how.rule.scope):
+    if step.within(options.rule.placeholder_scope or options.rule.scope):
         first[1]["thoughtSignature"] = placeholder
-        how.ledger.stand_in([first[0]])
+        options.report.stand_in([first[0]])
 
 
 def _signed(unit: EchoUnit, part: JSONObject) -> JSONObject:
@@ -226,28 +228,28 @@ def _is_result(part: ToolResultPart, kind: str) -> bool:
 # -- what is not the model's
 
 
-def _result(answer: CallAnswer, ledger: EchoReport) -> JSONObject:
+def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
     call = answer.unit.part
     assert isinstance(call, ToolCallPart)
     named = {"id": answer.call_id} if _has_id(answer.unit, call) else {}
-    text = text_of(answer.content, ledger, "tool result")
+    text = text_of(answer.content, report, "tool result")
     response = {"error" if answer.is_error else "result": text}
     return {"functionResponse": {**named, "name": call.name, "response": response}}
 
 
-def _user(message: PlainMessage, ledger: EchoReport, *, open_end: bool) -> list[JSONObject]:
+def _user(message: PlainMessage, report: EchoReport, *, open_end: bool) -> list[JSONObject]:
     """The user's words. Without any, a request that ended with the model's would have it go on with those."""
-    parts = _parts(message.content, ledger)
+    parts = _parts(message.content, report)
     if parts:
         return parts
-    ledger.note("A user message is blank; it was left out.")
+    report.note("A user message is blank; it was left out.")
     return [{"text": GO_ON}] if open_end else []
 
 
-def _parts(content: MessageContent, ledger: EchoReport) -> list[JSONObject]:
+def _parts(content: MessageContent, report: EchoReport) -> list[JSONObject]:
     if isinstance(content, str):
         return [{"text": content}] if content.strip() else []
-    return spelled(content, _CONTENT, ledger)
+    return spelled(content, _CONTENT, report)
 
 
 def _media(part: Any, default: str) -> JSONObject:

@@ -11,6 +11,8 @@ from agui_reasoning.providers.vendors import vendor_traits
 __all__ = ["encode"]
 
 
-def encode(conversation: PreparedConversation, how: EncodingOptions) -> JSONObject:
+def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
     """Write ``messages``, and ``tools`` where there are any."""
-    return encode_for(conversation, how, vendor_traits(Origin(how.provider, "litellm", how.model)))
+    return encode_for(
+        conversation, options, vendor_traits(Origin(options.provider, "litellm", options.model))
+    )

@@ -42,18 +42,18 @@ BETWEEN: Final = "OK."
 """What the assistant says where a user's message follows a tool's."""
 
 
-def encode(conversation: PreparedConversation, how: EncodingOptions) -> JSONObject:
+def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
     """Write ``messages``, and ``tools`` where there are any."""
-    messages: list[JSONObject] = [{"role": "system", "content": how.system}] if how.system else []
+    messages: list[JSONObject] = [{"role": "system", "content": options.system}] if options.system else []
     for item in conversation:
         if isinstance(item, ResponseStep):
-            messages += _assistant(item, how)
-            messages += [_result(answer, how.ledger) for answer in item.answers]
+            messages += _assistant(item, options)
+            messages += [_result(answer, options.report) for answer in item.answers]
         else:
-            _say(messages, _said(item, how.ledger))
+            _say(messages, _said(item, options.report))
     if messages and messages[-1]["role"] == "assistant":
         _say(messages, {"role": "user", "content": GO_ON})
-    tools = tools_of(how.tools, function_tool)
+    tools = tools_of(options.tools, function_tool)
     return {"messages": messages, **({"tools": tools} if tools else {})}
 
 
@@ -66,7 +66,7 @@ def _say(messages: list[JSONObject], message: JSONObject) -> None:
 # -- a response
 
 
-def _assistant(step: ResponseStep, how: EncodingOptions) -> list[JSONObject]:
+def _assistant(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]:
     """Write the message of a response; one of nothing but thinking is no message."""
     written = [
         (unit, chunk)
@@ -74,11 +74,11 @@ def _assistant(step: ResponseStep, how: EncodingOptions) -> list[JSONObject]:
         if type(unit.part) in _PARTS and (chunk := _PARTS[type(unit.part)](unit)) is not None
     ]
     if not step.answers and all(isinstance(unit.part, ReasoningPart) for unit, _ in written):
-        how.ledger.drop_step(step)
+        options.report.drop_step(step)
         return []
     for unit, _ in written:
         if not isinstance(unit.part, TextPart):
-            how.ledger.echo(unit)
+            options.report.echo(unit)
     message: JSONObject = {"role": "assistant", "content": _content([chunk for _, chunk in written])}
     if step.answers:
         message["tool_calls"] = [function_call(answer.unit) for answer in step.answers]
@@ -134,16 +134,16 @@ _PARTS: dict[type[Part], Callable[[EchoUnit], JSONObject | None]] = {
 # -- what is not the model's
 
 
-def _result(answer: CallAnswer, ledger: EchoReport) -> JSONObject:
+def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
     part = answer.unit.part
     assert isinstance(part, ToolCallPart)
-    text = text_of(answer.content, ledger, "tool result")
+    text = text_of(answer.content, report, "tool result")
     return {"role": "tool", "tool_call_id": answer.call_id, "name": part.name, "content": text}
 
 
-def _said(message: PlainMessage, ledger: EchoReport) -> JSONObject:
+def _said(message: PlainMessage, report: EchoReport) -> JSONObject:
     if isinstance(message, UserMessage):
-        return {"role": "user", "content": text_or_parts(message.content, _CONTENT, ledger)}
+        return {"role": "user", "content": text_or_parts(message.content, _CONTENT, report)}
     return {"role": "system", "content": message.content}
 
 

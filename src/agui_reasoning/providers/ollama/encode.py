@@ -34,37 +34,37 @@ __all__ = ["encode"]
 PARAGRAPH = "\n\n"
 
 
-def encode(conversation: PreparedConversation, how: EncodingOptions) -> JSONObject:
+def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
     """Write ``messages``, and ``tools`` where there are any."""
-    messages: list[JSONObject] = [{"role": "system", "content": how.system}] if how.system else []
+    messages: list[JSONObject] = [{"role": "system", "content": options.system}] if options.system else []
     for item in conversation:
         if isinstance(item, ResponseStep):
-            messages += _assistant(item, how)
-            messages += [_result(answer, how.ledger) for answer in item.answers]
+            messages += _assistant(item, options)
+            messages += [_result(answer, options.report) for answer in item.answers]
         else:
-            messages.append(_said(item, how.ledger))
-    tools = tools_of(how.tools, function_tool)
+            messages.append(_said(item, options.report))
+    tools = tools_of(options.tools, function_tool)
     return {"messages": messages, **({"tools": tools} if tools else {})}
 
 
-def _assistant(step: ResponseStep, how: EncodingOptions) -> list[JSONObject]:
+def _assistant(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]:
     """Write the message of a response; one of nothing but thinking is no message."""
     text = "".join(unit.part.text for unit in step.units if isinstance(unit.part, TextPart))
     if not (text or step.answers):
-        how.ledger.drop_step(step)
+        options.report.drop_step(step)
         return []
-    message: JSONObject = {"role": "assistant", "content": text, **_thinking(step, how.ledger)}
+    message: JSONObject = {"role": "assistant", "content": text, **_thinking(step, options.report)}
     if step.answers:
         message["tool_calls"] = [_call(answer.unit) for answer in step.answers]
     return [message]
 
 
-def _thinking(step: ResponseStep, ledger: EchoReport) -> JSONObject:
+def _thinking(step: ResponseStep, report: EchoReport) -> JSONObject:
     thoughts: list[str] = []
     for unit in reasoning_units(step):
         if isinstance(unit.part, ReasoningPart) and unit.part.segments:
             thoughts.append(unit.part.text)
-            ledger.echo(unit)
+            report.echo(unit)
     return {"thinking": PARAGRAPH.join(thoughts)} if thoughts else {}
 
 
@@ -74,25 +74,25 @@ def _call(unit: EchoUnit) -> JSONObject:
     return {"id": unit.call_id, "function": {"name": part.name, "arguments": as_object(part)}}
 
 
-def _result(answer: CallAnswer, ledger: EchoReport) -> JSONObject:
+def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
     part = answer.unit.part
     assert isinstance(part, ToolCallPart)
-    text = text_of(answer.content, ledger, "tool result")
+    text = text_of(answer.content, report, "tool result")
     return {"role": "tool", "tool_name": part.name, "tool_call_id": answer.call_id, "content": text}
 
 
-def _said(message: PlainMessage, ledger: EchoReport) -> JSONObject:
+def _said(message: PlainMessage, report: EchoReport) -> JSONObject:
     if isinstance(message, UserMessage):
-        return {"role": "user", **_user(message.content, ledger)}
+        return {"role": "user", **_user(message.content, report)}
     return {"role": "system", "content": message.content}
 
 
-def _user(content: MessageContent, ledger: EchoReport) -> JSONObject:
+def _user(content: MessageContent, report: EchoReport) -> JSONObject:
     """Text and images; an image is its data, which is all that servers take."""
     if isinstance(content, str):
         return {"content": content}
     images = [source_of(part)[1] for part in content if _is_image(part)]
-    text = text_of([part for part in content if not _is_image(part)], ledger, "user message")
+    text = text_of([part for part in content if not _is_image(part)], report, "user message")
     return {"content": text, **({"images": images} if images else {})}
 
 

@@ -72,7 +72,7 @@ class _Draft:
     """
 
     step: ResponseStep
-    how: EncodingOptions
+    options: EncodingOptions
     traits: VendorTraits
     sent: set[str]
     fields: JSONObject = field(default_factory=dict)
@@ -85,24 +85,28 @@ class _Draft:
         self.placed.add(unit.key)
 
 
-def encode(conversation: PreparedConversation, how: EncodingOptions) -> JSONObject:
+def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
     """Write ``messages``, and ``tools`` where there are any."""
-    return encode_for(conversation, how, vendor_traits(Origin(how.provider, "openai-chat", how.model)))
+    return encode_for(
+        conversation, options, vendor_traits(Origin(options.provider, "openai-chat", options.model))
+    )
 
 
-def encode_for(conversation: PreparedConversation, how: EncodingOptions, traits: VendorTraits) -> JSONObject:
+def encode_for(
+    conversation: PreparedConversation, options: EncodingOptions, traits: VendorTraits
+) -> JSONObject:
     """Write the same for an API that is like Chat Completions, with traits of its own."""
-    messages: list[JSONObject] = [{"role": "system", "content": how.system}] if how.system else []
+    messages: list[JSONObject] = [{"role": "system", "content": options.system}] if options.system else []
     sent: set[str] = set()
     for item in conversation:
         if isinstance(item, ResponseStep):
-            message = _assistant(_Draft(item, how, traits, sent))
+            message = _assistant(_Draft(item, options, traits, sent))
             messages += [] if message is None else [message]
-            messages += [_result(answer, how) for answer in item.answers]
+            messages += [_result(answer, options) for answer in item.answers]
         else:
-            messages.append(_said(item, how))
+            messages.append(_said(item, options))
     body: JSONObject = {"messages": messages}
-    if tools := tools_of(how.tools, function_tool):
+    if tools := tools_of(options.tools, function_tool):
         body["tools"] = tools
     return body
 
@@ -113,7 +117,7 @@ def encode_for(conversation: PreparedConversation, how: EncodingOptions, traits:
 def _assistant(draft: _Draft) -> JSONObject | None:
     """Write the message of a response; one of nothing but reasoning is no message."""
     if not draft.step.answers and not _answer(draft, tags=False):
-        draft.how.ledger.drop_step(draft.step)
+        draft.options.report.drop_step(draft.step)
         return None
     _write_reasoning(draft)
     calls = [_call(draft, answer.unit) for answer in draft.step.answers]
@@ -123,7 +127,7 @@ def _assistant(draft: _Draft) -> JSONObject | None:
         message["tool_calls"] = calls
     for unit in draft.step.units:
         if unit.key in draft.placed:
-            draft.how.ledger.echo(unit)
+            draft.options.report.echo(unit)
     return message
 
 
@@ -135,7 +139,7 @@ def _content(draft: _Draft, calls: bool) -> JSONObject:
     if text or not calls:
         return {"content": text}
     empty: dict[str, JSONObject] = {"null": {"content": None}, "empty": {"content": ""}, "omit": {}}
-    return empty[draft.how.rule.empty_content]
+    return empty[draft.options.rule.empty_content]
 
 
 def _answer(draft: _Draft, *, tags: bool) -> str:
@@ -163,7 +167,7 @@ def _call(draft: _Draft, unit: EchoUnit) -> JSONObject:
         }
     else:
         call = function_call(unit)  # servers parse its arguments
-    if "tool_calls" in draft.how.rule.field:
+    if "tool_calls" in draft.options.rule.field:
         _sign(call, draft, unit)
     return call
 
@@ -172,9 +176,9 @@ def _call(draft: _Draft, unit: EchoUnit) -> JSONObject:
 
 
 def _write_reasoning(draft: _Draft) -> None:
-    for name in draft.how.rule.field:
+    for name in draft.options.rule.field:
         _WRITERS[name](draft, name)
-        if draft.placed and not draft.how.rule.every:
+        if draft.placed and not draft.options.rule.every:
             return
 
 
@@ -223,7 +227,7 @@ def _write_details(draft: _Draft, name: str) -> None:
         if found and not kept:
             draft.refused.add(unit.key)
             # An upstream that gave no signature does not ask for one.
-            draft.how.ledger.drop(unit, reason, minded=reason != "missing_signature")
+            draft.options.report.drop(unit, reason, harmless=reason == "missing_signature")
         elif kept:
             draft.place(unit)
         elif ext.get("field") == DETAILS and "explicit_empty" in ext:
@@ -292,7 +296,7 @@ def _refusal(entry: JSONObject, draft: _Draft) -> str:
     kind = entry.get("type")
     form = entry.get("format")
     known = format_of(form) if isinstance(form, str) else None
-    model = (draft.how.model or "").removeprefix("openrouter/")
+    model = (draft.options.model or "").removeprefix("openrouter/")
     if known is not None and "/" in model and not known.fits(model):
         return "foreign_origin"
     if kind == _TEXT_TYPE and known is not None and known.signed and not entry.get("signature"):
@@ -325,7 +329,7 @@ def _write_signed_blocks(draft: _Draft, name: str) -> None:
     for unit in reasoning_units(draft.step):
         block = _thinking_block(unit)
         if block is not None and block["type"] == "redacted_thinking":
-            draft.how.ledger.drop(unit, "policy")
+            draft.options.report.drop(unit, "policy")
         elif block is not None:
             blocks.append(block)
             draft.place(unit)
@@ -431,7 +435,7 @@ def _put(target: JSONObject, path: Sequence[str], listed: bool, value: str) -> N
 
 def _write_placeholder(draft: _Draft, calls: list[JSONObject]) -> None:
     """What stands in where the provider wants something and there is nothing."""
-    rule = draft.how.rule
+    rule = draft.options.rule
     if rule.placeholder is None or not draft.step.within(rule.placeholder_scope or rule.scope):
         return
     if "tool_calls" in rule.field:
@@ -439,7 +443,7 @@ def _write_placeholder(draft: _Draft, calls: list[JSONObject]) -> None:
     else:
         written = _stand_in_as_string(draft, rule.placeholder)
     if written:
-        draft.how.ledger.stand_in(draft.step.units)
+        draft.options.report.stand_in(draft.step.units)
 
 
 def _stand_in_on_call(draft: _Draft, calls: list[JSONObject], placeholder: str) -> bool:
@@ -451,14 +455,14 @@ def _stand_in_on_call(draft: _Draft, calls: list[JSONObject], placeholder: str) 
 
 
 def _stand_in_as_string(draft: _Draft, placeholder: str) -> bool:
-    name = next((name for name in draft.how.rule.field if name in STRINGS), STRINGS[0])
+    name = next((name for name in draft.options.rule.field if name in STRINGS), STRINGS[0])
     held = draft.fields.get(name)
     if DETAILS in draft.fields or (held is not None and (held or not placeholder)):
         return False
     for unit in reasoning_units(draft.step):
         # An empty string that the model sent counts as missing here.
         draft.placed.discard(unit.key)
-        draft.how.ledger.drop(unit, "empty")
+        draft.options.report.drop(unit, "empty")
     draft.fields[name] = placeholder
     return True
 
@@ -488,16 +492,16 @@ def _tag(unit: EchoUnit) -> Mapping[str, Any] | None:
 # -- what is not the model's
 
 
-def _result(answer: CallAnswer, how: EncodingOptions) -> JSONObject:
-    content = text_of(answer.content, how.ledger, "tool result")
+def _result(answer: CallAnswer, options: EncodingOptions) -> JSONObject:
+    content = text_of(answer.content, options.report, "tool result")
     return {"role": "tool", "tool_call_id": answer.call_id, "content": content}
 
 
-def _said(message: PlainMessage, how: EncodingOptions) -> JSONObject:
+def _said(message: PlainMessage, options: EncodingOptions) -> JSONObject:
     if isinstance(message, UserMessage):
-        return {"role": "user", "content": text_or_parts(message.content, _CONTENT, how.ledger)}
+        return {"role": "user", "content": text_or_parts(message.content, _CONTENT, options.report)}
     # Most servers know no developer.
-    role = message.role if how.rule.developer else "system"
+    role = message.role if options.rule.developer else "system"
     return {"role": role, "content": message.content}
 
 

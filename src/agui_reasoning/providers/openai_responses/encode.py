@@ -71,22 +71,22 @@ class _Slot:
     thinks: bool = False
 
 
-def encode(conversation: PreparedConversation, how: EncodingOptions) -> JSONObject:
+def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
     """Write ``input``, and ``instructions`` and ``tools`` where there are any."""
     items: list[JSONObject] = []
     used: set[str] = set()
     for entry in conversation:
         if isinstance(entry, ResponseStep):
-            items += () if entry.on_server else _response(entry, how, used)
-            items += [_output(answer, how.ledger) for answer in entry.answers]
+            items += () if entry.on_server else _response(entry, options, used)
+            items += [_output(answer, options.report) for answer in entry.answers]
         elif isinstance(entry, UserMessage):
-            items.append({"role": "user", "content": _content(entry.content, how.ledger, "user message")})
+            items.append({"role": "user", "content": _content(entry.content, options.report, "user message")})
         else:
             items.append({"role": entry.role, "content": entry.content})
     body: JSONObject = {"input": items}
-    if how.system:
-        body["instructions"] = how.system
-    if tools := tools_of(how.tools, _tool):
+    if options.system:
+        body["instructions"] = options.system
+    if tools := tools_of(options.tools, _tool):
         body["tools"] = tools
     return body
 
@@ -94,26 +94,26 @@ def encode(conversation: PreparedConversation, how: EncodingOptions) -> JSONObje
 # -- a response
 
 
-def _response(step: ResponseStep, how: EncodingOptions, used: set[str]) -> list[JSONObject]:
+def _response(step: ResponseStep, options: EncodingOptions, used: set[str]) -> list[JSONObject]:
     """The items of a response; ``used`` are the ids that the request holds, and gets theirs."""
-    slots = list(_slots(step, how))
-    if how.rule.pairs:
-        _drop_orphans(slots, how)
-        _refuse_repeated(slots, how, used)
-    _pair(slots, how)
-    if how.rule.calls_together:
+    slots = list(_slots(step, options))
+    if options.rule.pairs:
+        _drop_orphans(slots, options)
+        _refuse_repeated(slots, options, used)
+    _pair(slots, options)
+    if options.rule.calls_together:
         slots = _calls_together(slots)
     for slot in slots:
         if slot.item is None:
             continue
         for unit in slot.units:
             if slot.thinks or isinstance(unit.part, NativePart) or values(unit, *THOUGHT_SIGNATURES):
-                how.ledger.echo(unit)
+                options.report.echo(unit)
     used |= {_identity(slot) for slot in slots} - {""}
     return [slot.item for slot in slots if slot.item is not None]
 
 
-def _refuse_repeated(slots: Sequence[_Slot], how: EncodingOptions, used: set[str]) -> None:
+def _refuse_repeated(slots: Sequence[_Slot], options: EncodingOptions, used: set[str]) -> None:
     """Let no id stand twice: where items are known by their ids, the request would be refused."""
     here: set[str] = set()
     for slot in slots:
@@ -122,9 +122,9 @@ def _refuse_repeated(slots: Sequence[_Slot], how: EncodingOptions, used: set[str
             here |= {identity} - {""}
         elif slot.thinks:
             slot.item = None
-            how.ledger.drop(slot.units[0], "duplicate_id", minded=False)
+            options.report.drop(slot.units[0], "duplicate_id", harmless=True)
         else:
-            _unpair(slot, how)
+            _unpair(slot, options)
 
 
 def _identity(slot: _Slot) -> str:
@@ -133,21 +133,21 @@ def _identity(slot: _Slot) -> str:
     return identity if isinstance(identity, str) else ""
 
 
-def _slots(step: ResponseStep, how: EncodingOptions) -> Iterator[_Slot]:
+def _slots(step: ResponseStep, options: EncodingOptions) -> Iterator[_Slot]:
     said: list[EchoUnit] = []
     results = {unit.part.tool_call_id for unit in step.units if isinstance(unit.part, ToolResultPart)}
     for unit in step.units:
         if said and not (isinstance(unit.part, TextPart) and _continues(said[-1], unit)):
-            yield _message(said, how)
+            yield _message(said, options)
             said = []
         if isinstance(unit.part, TextPart):
             said.append(unit)
             continue
-        slot = _PARTS[type(unit.part)](unit, how, results)
+        slot = _PARTS[type(unit.part)](unit, options, results)
         if slot is not None:
             yield slot
     if said:
-        yield _message(said, how)
+        yield _message(said, options)
 
 
 def _calls_together(slots: Sequence[_Slot]) -> list[_Slot]:
@@ -165,34 +165,34 @@ def _calls_together(slots: Sequence[_Slot]) -> list[_Slot]:
     return ordered + calls
 
 
-def _pair(slots: Sequence[_Slot], how: EncodingOptions) -> None:
+def _pair(slots: Sequence[_Slot], options: EncodingOptions) -> None:
     """Let reasoning stand only before its follower, and items only behind their reasoning."""
     unpaired = False
-    for thinks, run, follower, kept_behind in _runs(slots, how):
+    for thinks, run, follower, kept_behind in _runs(slots, options):
         if thinks:
-            _leave_out(run, _verdict(run, follower, how, kept_behind=kept_behind), how)
-            unpaired = how.rule.pairs and any(slot.item is None for slot in run)
+            _leave_out(run, _verdict(run, follower, options, kept_behind=kept_behind), options)
+            unpaired = options.rule.pairs and any(slot.item is None for slot in run)
         elif unpaired:
             for slot in run:
-                _unpair(slot, how)
+                _unpair(slot, options)
 
 
-def _drop_orphans(slots: Sequence[_Slot], how: EncodingOptions) -> None:
+def _drop_orphans(slots: Sequence[_Slot], options: EncodingOptions) -> None:
     """Take out reasoning that leads to nothing, so that its id is free for one that does."""
-    for thinks, run, follower, kept_behind in _runs(slots, how):
+    for thinks, run, follower, kept_behind in _runs(slots, options):
         if thinks and _is_orphan(follower, kept_behind=kept_behind):
-            _leave_out(run, "orphan", how)
+            _leave_out(run, "orphan", options)
 
 
 def _runs(
-    slots: Sequence[_Slot], how: EncodingOptions
+    slots: Sequence[_Slot], options: EncodingOptions
 ) -> Iterator[tuple[bool, list[_Slot], _Slot | None, bool]]:
     """Runs of reasoning and of what is not: its slots, the slot behind it, and whether it may stand last."""
     sent = False
     runs = [(thinks, list(run)) for thinks, run in groupby(slots, key=lambda slot: slot.thinks)]
     for number, (thinks, run) in enumerate(runs):
         follower = runs[number + 1][1][0] if number + 1 < len(runs) else None
-        yield thinks, run, follower, how.rule.trailing == "keep" and sent
+        yield thinks, run, follower, options.rule.trailing == "keep" and sent
         sent = sent or any(slot.item for slot in run)
 
 
@@ -200,19 +200,19 @@ def _is_orphan(follower: _Slot | None, *, kept_behind: bool) -> bool:
     return not kept_behind if follower is None else follower.item is None
 
 
-def _leave_out(run: list[_Slot], reason: str, how: EncodingOptions) -> None:
+def _leave_out(run: list[_Slot], reason: str, options: EncodingOptions) -> None:
     """Take out a run of reasoning items, if there is a reason."""
     for slot in run:
         if reason and slot.item is not None:
             slot.item = None
-            how.ledger.drop(slot.units[0], reason, minded=reason != "orphan")
+            options.report.drop(slot.units[0], reason, harmless=reason == "orphan")
 
 
-def _verdict(run: list[_Slot], follower: _Slot | None, how: EncodingOptions, *, kept_behind: bool) -> str:
+def _verdict(run: list[_Slot], follower: _Slot | None, options: EncodingOptions, *, kept_behind: bool) -> str:
     """Why a run of reasoning items cannot go out; empty when it can."""
     if _is_orphan(follower, kept_behind=kept_behind):
         return "orphan"
-    if follower is None or follower.item is None or not how.rule.pairs:
+    if follower is None or follower.item is None or not options.rule.pairs:
         return ""
     if any(slot.item is None for slot in run):
         return "unpaired"
@@ -226,7 +226,7 @@ def _verdict(run: list[_Slot], follower: _Slot | None, how: EncodingOptions, *, 
     return ""
 
 
-def _unpair(slot: _Slot, how: EncodingOptions) -> None:
+def _unpair(slot: _Slot, options: EncodingOptions) -> None:
     """Take the id off an item, so that nobody asks for the reasoning it was bound to."""
     if slot.item is None:
         return
@@ -234,24 +234,24 @@ def _unpair(slot: _Slot, how: EncodingOptions) -> None:
         slot.item.pop("id", None)
         if slot.item["type"] == MESSAGE:
             slot.item = _bare_message(slot)
-    elif slot.item.get("id") and not how.stateless and isinstance(slot.units[0].part, ToolResultPart):
+    elif slot.item.get("id") and not options.stateless and isinstance(slot.units[0].part, ToolResultPart):
         # An item that cannot be without its id.
         slot.item = None
 
 
-def _reasoning(unit: EchoUnit, how: EncodingOptions, results: set[str]) -> _Slot:
+def _reasoning(unit: EchoUnit, options: EncodingOptions, results: set[str]) -> _Slot:
     slot = _Slot([unit], None, thinks=True)
     part = unit.part
     assert isinstance(part, ReasoningPart)
     if unit.refused:
         return slot
     encrypted = values(unit, *ENCRYPTED)
-    stored = bool(part.item_id) and unit.kin == "same" and not how.stateless
-    if how.rule.needs == "encrypted" and not (encrypted or stored):
-        how.ledger.drop(unit, "missing_encrypted")
+    stored = bool(part.item_id) and unit.kinship == "same" and not options.stateless
+    if options.rule.needs == "encrypted" and not (encrypted or stored):
+        options.report.drop(unit, "missing_encrypted")
         return slot
     item: JSONObject = {"type": REASONING}
-    if part.item_id and unit.kin == "same" and how.rule.ids:
+    if part.item_id and unit.kinship == "same" and options.rule.ids:
         item["id"] = part.item_id
     item["summary"] = _texts(part, "summary", "summary_text")
     if content := _texts(part, "raw", "reasoning_text"):
@@ -262,7 +262,7 @@ def _reasoning(unit: EchoUnit, how: EncodingOptions, results: set[str]) -> _Slot
         item["signature"] = signature[0].value
     if part.segments and item.keys() <= {"type", "summary"} and not item["summary"]:
         # Perplexity's thoughts came in no item.
-        how.ledger.drop(unit, "policy", minded=False)
+        options.report.drop(unit, "policy", harmless=True)
         return slot
     slot.item = {**leftovers(unit, "id", "phase", "status", "encrypted_content", "content"), **item}
     return slot
@@ -284,7 +284,7 @@ def _texts(part: ReasoningPart, channel: Channel, kind: str) -> list[JSONObject]
 
 def _continues(before: EchoUnit, unit: EchoUnit) -> bool:
     """Whether a text is another part of the same message; parts without an id are one text."""
-    return _message_id(before) == _message_id(unit) and before.kin == unit.kin
+    return _message_id(before) == _message_id(unit) and before.kinship == unit.kinship
 
 
 def _message_id(unit: EchoUnit) -> str | None:
@@ -292,11 +292,11 @@ def _message_id(unit: EchoUnit) -> str | None:
     return identity if isinstance(identity, str) else None
 
 
-def _message(units: list[EchoUnit], how: EncodingOptions) -> _Slot:
+def _message(units: list[EchoUnit], options: EncodingOptions) -> _Slot:
     """The message whose parts these texts are."""
     slot, last = _Slot(units, None), units[-1]
     identity = _message_id(last)
-    if identity is None or last.kin != "same" or not how.rule.ids:
+    if identity is None or last.kinship != "same" or not options.rule.ids:
         slot.item = _bare_message(slot)
         return slot
     slot.item = {
@@ -329,7 +329,7 @@ def _bare_message(slot: _Slot) -> JSONObject | None:
     return {"role": "assistant", "content": text, **_phase(slot.units[0])} if text else None
 
 
-def _call(unit: EchoUnit, how: EncodingOptions, results: set[str]) -> _Slot | None:
+def _call(unit: EchoUnit, options: EncodingOptions, results: set[str]) -> _Slot | None:
     part = unit.part
     assert isinstance(part, ToolCallPart)
     kind = leftovers(unit).get("type")
@@ -339,9 +339,9 @@ def _call(unit: EchoUnit, how: EncodingOptions, results: set[str]) -> _Slot | No
     if part.server and not action:
         # The item that holds call and result in one comes with the result.
         return None if part.id in results else _Slot([unit], None)
-    if part.server or (action and unit.kin == "same"):
+    if part.server or (action and unit.kinship == "same"):
         return _Slot([unit], {**leftovers(unit), **_arguments(part), "call_id": unit.call_id})
-    return _Slot([unit], _function(unit, how))
+    return _Slot([unit], _function(unit, options))
 
 
 def _arguments(part: ToolCallPart) -> JSONObject:
@@ -349,13 +349,13 @@ def _arguments(part: ToolCallPart) -> JSONObject:
     return value if isinstance(value, dict) else {}
 
 
-def _function(unit: EchoUnit, how: EncodingOptions) -> JSONObject:
+def _function(unit: EchoUnit, options: EncodingOptions) -> JSONObject:
     part = unit.part
     assert isinstance(part, ToolCallPart)
     free = _is_custom(part)
     item: JSONObject = {"type": CUSTOM if free else FUNCTION}
     identity = leftovers(unit).get("id")
-    if identity and unit.kin == "same" and how.rule.ids:
+    if identity and unit.kinship == "same" and options.rule.ids:
         item["id"] = identity
     item |= {"call_id": unit.call_id, "name": part.name}
     if free:
@@ -372,7 +372,7 @@ def _is_custom(part: ToolCallPart) -> bool:
     return (part.ext or {}).get("type") in (CUSTOM, "custom")
 
 
-def _server_result(unit: EchoUnit, how: EncodingOptions, results: set[str]) -> _Slot | None:
+def _server_result(unit: EchoUnit, options: EncodingOptions, results: set[str]) -> _Slot | None:
     part = unit.part
     assert isinstance(part, ToolResultPart)
     native = part.native
@@ -385,7 +385,7 @@ def _server_result(unit: EchoUnit, how: EncodingOptions, results: set[str]) -> _
     return _Slot([unit], dict(native))
 
 
-def _native(unit: EchoUnit, how: EncodingOptions, results: set[str]) -> _Slot | None:
+def _native(unit: EchoUnit, options: EncodingOptions, results: set[str]) -> _Slot | None:
     part = unit.part
     assert isinstance(part, NativePart)
     payload = part.payload
@@ -407,15 +407,20 @@ _PARTS: dict[type[Part], Callable[[EchoUnit, EncodingOptions, set[str]], _Slot |
 # -- results of the client's and the agent's tools
 
 
-def _output(answer: CallAnswer, ledger: EchoReport) -> JSONObject:
+def _output(answer: CallAnswer, report: EchoReport) -> JSONObject:
     part = answer.unit.part
     assert isinstance(part, ToolCallPart)
     kind = leftovers(answer.unit).get("type")
-    if answer.unit.kin == "same" and isinstance(kind, str) and kind in _ACTION_OUTPUTS and is_readable(part):
+    if (
+        answer.unit.kinship == "same"
+        and isinstance(kind, str)
+        and kind in _ACTION_OUTPUTS
+        and is_readable(part)
+    ):
         name, identity, write = _ACTION_OUTPUTS[kind]
-        return {"type": name, identity: answer.call_id, **write(text_of(answer.content, ledger, RESULT))}
+        return {"type": name, identity: answer.call_id, **write(text_of(answer.content, report, RESULT))}
     name = f"{CUSTOM}_output" if _is_custom(part) else f"{FUNCTION}_output"
-    return {"type": name, "call_id": answer.call_id, "output": _content(answer.content, ledger, RESULT)}
+    return {"type": name, "call_id": answer.call_id, "output": _content(answer.content, report, RESULT)}
 
 
 def _local_shell_output(text: str) -> JSONObject:
@@ -459,10 +464,10 @@ text becomes the rest of it. JSON of the right shape is taken as it is."""
 # -- content
 
 
-def _content(content: MessageContent, ledger: EchoReport, where: str) -> str | list[JSONObject]:
+def _content(content: MessageContent, report: EchoReport, where: str) -> str | list[JSONObject]:
     if isinstance(content, str):
         return content
-    return spelled(content, _CONTENT, ledger, where)
+    return spelled(content, _CONTENT, report, where)
 
 
 def _text(part: Any) -> JSONObject:

@@ -46,16 +46,16 @@ ASSISTANT = "ROLE_ASSISTANT"
 COMPLETED = "TOOL_CALL_STATUS_COMPLETED"
 
 
-def encode(conversation: PreparedConversation, how: EncodingOptions) -> JSONObject:
+def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
     """Write ``messages``, and ``tools`` where there are any."""
-    messages = [_message("ROLE_SYSTEM", [_text(how.system)])] if how.system else []
+    messages = [_message("ROLE_SYSTEM", [_text(options.system)])] if options.system else []
     for item in conversation:
         if isinstance(item, ResponseStep):
-            messages += _response(item, how)
-            messages += [_result(answer, how.ledger) for answer in item.answers]
+            messages += _response(item, options)
+            messages += [_result(answer, options.report) for answer in item.answers]
         else:
-            messages.append(_said(item, how.ledger))
-    tools = tools_of(how.tools, _tool)
+            messages.append(_said(item, options.report))
+    tools = tools_of(options.tools, _tool)
     return {"messages": messages, **({"tools": tools} if tools else {})}
 
 
@@ -107,7 +107,7 @@ class _Outputs:
         written: What is finished, each with the draft it came from.
     """
 
-    how: EncodingOptions
+    options: EncodingOptions
     draft: _Draft = field(default_factory=_Draft)
     server: dict[str, JSONObject] = field(default_factory=dict)
     written: list[tuple[JSONObject, _Draft | None]] = field(default_factory=list)
@@ -177,13 +177,13 @@ class _Outputs:
         if unit.at_home and part.kind == TOOL_OUTPUT and _is_output(part.payload):
             self.close()
             self._append(part.payload)
-            self.how.ledger.echo(unit)
+            self.options.report.echo(unit)
 
     def _append(self, output: JSONObject, **fields: Any) -> None:
         content, encrypted = (output.get(name) for name in ("content", "encrypted_content"))
-        told = {"encrypted_content": encrypted} if isinstance(encrypted, str) and encrypted else {}
+        opaque = {"encrypted_content": encrypted} if isinstance(encrypted, str) and encrypted else {}
         said = [_text(content)] if isinstance(content, str) else []
-        self.written.append((_message(TOOL, said, **told, **fields), None))
+        self.written.append((_message(TOOL, said, **opaque, **fields), None))
 
 
 def _is_output(native: Any) -> bool:
@@ -200,43 +200,43 @@ _PARTS: dict[type[Part], Callable[[_Outputs, EchoUnit], None]] = {
 }
 
 
-def _response(step: ResponseStep, how: EncodingOptions) -> list[JSONObject]:
+def _response(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]:
     """The messages of a response; reasoning that nothing follows is none."""
-    outputs = _Outputs(how)
+    outputs = _Outputs(options)
     for unit in step.units:
         _PARTS[type(unit.part)](outputs, unit)
     outputs.close()
     written = outputs.written
     while written and (last := written[-1][1]) is not None and not last.speaks:
         if last.thought is not None:
-            how.ledger.drop(last.thought, "orphan", minded=False)
+            options.report.drop(last.thought, "orphan", harmless=True)
         written.pop()
     if not written:
-        how.ledger.drop_step(step)
+        options.report.drop_step(step)
     for _, draft in written:
         if draft is not None and draft.thought is not None:
-            how.ledger.echo(draft.thought)
+            options.report.echo(draft.thought)
     return [message for message, _ in written]
 
 
 # -- what is not the model's
 
 
-def _result(answer: CallAnswer, ledger: EchoReport) -> JSONObject:
-    content = [_text(text_of(answer.content, ledger, "tool result"))]
+def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
+    content = [_text(text_of(answer.content, report, "tool result"))]
     return _message(TOOL, content, tool_call_id=answer.call_id)
 
 
-def _said(message: PlainMessage, ledger: EchoReport) -> JSONObject:
+def _said(message: PlainMessage, report: EchoReport) -> JSONObject:
     if isinstance(message, UserMessage):
-        return _message("ROLE_USER", _user(message.content, ledger))
+        return _message("ROLE_USER", _user(message.content, report))
     return _message("ROLE_SYSTEM", [_text(message.content)])
 
 
-def _user(content: MessageContent, ledger: EchoReport) -> list[JSONObject]:
+def _user(content: MessageContent, report: EchoReport) -> list[JSONObject]:
     if isinstance(content, str):
         return [_text(content)]
-    return spelled(content, _CONTENT, ledger)
+    return spelled(content, _CONTENT, report)
 
 
 def _image(part: Any) -> JSONObject:

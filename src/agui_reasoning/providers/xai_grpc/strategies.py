@@ -45,13 +45,13 @@ def _search(origin: Origin) -> Strategy[list[Part]]:
 
     def build(number: int, token: str) -> list[Part]:
         name, arguments, call_id = "web_search", '{"query":"x"}', f"call_search_{number:08d}"
-        told = {
+        call = {
             "id": call_id,
             "type": _SEARCH,
             "status": "TOOL_CALL_STATUS_COMPLETED",
             "function": {"name": name, "arguments": arguments},
         }
-        message = {"role": "ROLE_TOOL", "tool_calls": [told], "encrypted_content": token}
+        message = {"role": "ROLE_TOOL", "tool_calls": [call], "encrypted_content": token}
         made = ToolCallPart(call_id, name, arguments, True, origin=origin, ext={"type": _SEARCH})
         return [made, ToolResultPart(call_id, "", message, origin)]
 
