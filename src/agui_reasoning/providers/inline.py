@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from agui_reasoning.deltas import CloseDelta, Delta, ReasoningDelta, TextDelta
-from agui_reasoning.providers.think_tags import Piece, ThinkTagSplitter
+from agui_reasoning.providers.think_tags import DEFAULT_TAGS, Piece, ThinkTagSplitter
 
 __all__ = ["InlineThought"]
 
@@ -17,11 +17,11 @@ class InlineThought:
     close + answer is what the provider sent. An empty ``close`` means that the tag never came.
     """
 
-    def __init__(self, key: str, tags: Mapping[str, str]) -> None:
+    def __init__(self, key: str | None = None, tags: Mapping[str, str] = DEFAULT_TAGS) -> None:
         """Start before the first piece of a text.
 
         Args:
-            key: The key of the text unit.
+            key: The key of the text unit; None for the open one.
             tags: Opening tag to closing tag.
         """
         self._key = key
@@ -32,7 +32,7 @@ class InlineThought:
 
     @property
     def _thought(self) -> str:
-        return f"{self._key}:thought:{self._count}"
+        return f"{self._key or 'text'}:thought:{self._count}"
 
     def feed(self, text: str) -> list[Delta]:
         """Take the next piece of the text."""

@@ -109,6 +109,13 @@ def anthropic(*blocks: tuple[dict[str, Any], list[dict[str, Any]]]) -> list[dict
     ]
 
 
+def ollama(content: str) -> list[dict[str, Any]]:
+    return [
+        {"model": "m", "message": {"role": "assistant", "content": content}, "done": False},
+        {"model": "m", "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"},
+    ]
+
+
 TEXT_BLOCK = ({"type": "text", "text": ""}, [{"type": "text_delta", "text": ANSWER}])
 THINKING = {"type": "thinking", "thinking": "", "signature": ""}
 
@@ -218,6 +225,8 @@ STREAMS: dict[str, tuple[str, list[dict[str, Any]]]] = {
         for name, (model, content) in MODELS.items()
     },
     **{f"chat: {name}": ("openai-chat", streamed(chunk(content))) for name, content in TAGGED.items()},
+    **{f"Mistral: {name}": ("mistral-chat", streamed(chunk(content))) for name, content in TAGGED.items()},
+    **{f"Ollama: {name}": ("ollama", ollama(content)) for name, content in TAGGED.items()},
 }
 
 WHOLES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -242,6 +251,10 @@ WHOLES: dict[str, tuple[str, dict[str, Any]]] = {
         for name, (model, content) in MODELS.items()
     },
     **{f"chat: {name}": ("openai-chat", whole(content)) for name, content in TAGGED.items()},
+    **{f"Mistral: {name}": ("mistral-chat", whole(content)) for name, content in TAGGED.items()},
+    **{
+        f"Ollama: {name}": ("ollama", ollama(content)[0] | {"done": True}) for name, content in TAGGED.items()
+    },
 }
 
 

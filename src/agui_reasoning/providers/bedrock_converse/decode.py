@@ -26,7 +26,7 @@ from agui_reasoning.deltas import (
     UsageDelta,
 )
 from agui_reasoning.errors import ProviderError
-from agui_reasoning.parts import Opaque
+from agui_reasoning.parts import Opaque, Status
 from agui_reasoning.providers._signs import is_error
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.inline import InlineThought
@@ -101,7 +101,7 @@ class BedrockConverseDecoder(Decoder):
         if not self._running:
             return []
         self._running = False
-        raise self._truncated([*self._stop_all(), CloseDelta(status="incomplete")])
+        raise self._truncated([*self._stop_all("incomplete"), CloseDelta(status="incomplete")])
 
     def _whole(self, data: JSONObject) -> list[Delta]:
         if is_error(data):
@@ -174,7 +174,7 @@ class BedrockConverseDecoder(Decoder):
 
     def _refused(self, name: str, payload: Any) -> ProviderError:
         """An exception, which is an event like any other, or an error in place of one."""
-        held = self._stop_all()
+        held = self._stop_all("incomplete")
         self._running = False
         said = {"type": name} if name else {}
         error = self._refusal({**(payload if isinstance(payload, dict) else {}), **said})
@@ -198,17 +198,17 @@ class BedrockConverseDecoder(Decoder):
                 self._last = delta.id
         return deltas
 
-    def _stop_all(self) -> list[Delta]:
-        return [delta for index in list(self._blocks) for delta in self._stop(index)]
+    def _stop_all(self, status: Status = "complete") -> list[Delta]:
+        return [delta for index in list(self._blocks) for delta in self._stop(index, status)]
 
-    def _stop(self, index: int) -> list[Delta]:
+    def _stop(self, index: int, status: Status = "complete") -> list[Delta]:
         block = self._blocks.pop(index, None)
         if block is None:
             return []
         deltas = self._note(block.inline.close()) if block.inline else []
         if block.citations:
             deltas.append(TextDelta("", key=block.key, ext={"citations": block.citations}))
-        return [*deltas, *_native(block), CloseDelta(key=block.key)]
+        return [*deltas, *_native(block), CloseDelta(key=block.key, status=status)]
 
     def _text(self, index: int, name: str, text: Any) -> list[Delta]:
         if not isinstance(text, str):

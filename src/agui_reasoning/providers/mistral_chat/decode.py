@@ -22,9 +22,11 @@ from agui_reasoning.deltas import (
     ToolCallDelta,
     UsageDelta,
 )
+from agui_reasoning.errors import ProviderError
 from agui_reasoning.parts import Opaque
 from agui_reasoning.providers._signs import is_error
 from agui_reasoning.providers.base import Decoder
+from agui_reasoning.providers.inline import InlineThought
 from agui_reasoning.providers.payload import JSONObject, array, compact_json, integer, obj, rest, string
 
 __all__ = ["MistralChatDecoder"]
@@ -48,6 +50,7 @@ class MistralChatDecoder(Decoder):
         self._reason: str | None = None
         self._call: str | None = None
         self._asides: list[JSONObject] = []
+        self._inline: InlineThought | None = None
 
     def receive(self, payload: Any) -> list[Delta]:
         """Decode one payload; the SDK's events hold it in ``data``."""
@@ -64,19 +67,19 @@ class MistralChatDecoder(Decoder):
         if not self._running or self._reason is None:
             return []
         self._running = False
+        held = self._flush()
         cut = [CloseDelta(key=self._call, status="incomplete")] if self._reason in CUT_REASONS else []
-        return [*cut, FinishDelta(self._reason)]
+        return [*held, *cut, FinishDelta(self._reason)]
 
     def _end(self) -> list[Delta]:
         if self._running and self._reason is None:
             self._running = False
-            raise self._truncated()
+            raise self._truncated([*self._flush(), CloseDelta(status="incomplete")])
         return self._done()
 
     def _chunk(self, data: JSONObject, name: str) -> list[Delta]:
         if is_error(data):
-            self._running = False
-            raise self._refusal(data)
+            raise self._refused(data)
         deltas = self._start(data)
         for place, choice in enumerate(array(data, "choices")):
             if not integer(choice, "index"):
@@ -89,7 +92,21 @@ class MistralChatDecoder(Decoder):
         if self._running or "choices" not in data:
             return []
         self._running, self._reason, self._call, self._asides = True, None, None, []
+        # Magistral wrote its thinking between tags before the API had chunks for it.
+        self._inline = InlineThought()
         return [ResponseStart(self._origin(data), id=string(data, "id") or None)]
+
+    def _refused(self, data: JSONObject) -> ProviderError:
+        held = self._flush() if self._running else []
+        self._running = False
+        error = self._refusal(data)
+        error.deltas = (*held, *error.deltas)
+        return error
+
+    def _flush(self) -> list[Delta]:
+        """Return the text held back as a possible tag; from here on, tags are text."""
+        inline, self._inline = self._inline, None
+        return inline.close() if inline else []
 
     # -- a message or a delta
 
@@ -113,7 +130,7 @@ class MistralChatDecoder(Decoder):
         if reader is not None:
             return reader(self, chunk, path)
         self._call = None
-        return [NativeDelta(f"mistral.{kind or 'chunk'}", chunk)]
+        return [*self._flush(), NativeDelta(f"mistral.{kind or 'chunk'}", chunk)]
 
     def _think(self, chunk: JSONObject, path: str) -> list[Delta]:
         """A fragment of a thought; what it refers to is noted beside its text."""
@@ -134,7 +151,7 @@ class MistralChatDecoder(Decoder):
             self._call = None
         if signature:
             self._asides = []
-        return deltas
+        return [*self._flush(), *deltas] if deltas else []
 
     def _text(self, chunk: JSONObject, path: str) -> list[Delta]:
         return self._say(string(chunk, "text", path))
@@ -143,7 +160,7 @@ class MistralChatDecoder(Decoder):
         if not text:
             return []
         self._call, self._asides = None, []
-        return [TextDelta(text)]
+        return self._inline.feed(text) if self._inline else [TextDelta(text)]
 
     def _call_piece(self, call: JSONObject, path: str) -> list[Delta]:
         """A call, which comes whole; a piece without a name, or of the same id, continues the last one."""
@@ -158,7 +175,7 @@ class MistralChatDecoder(Decoder):
         ended: list[Delta] = [] if self._call is None else [CloseDelta(key=self._call)]
         self._call, self._asides = call_id, []
         ext = rest(call, "id", "type", "index", "function") or None
-        return [*ended, ToolCallDelta(call_id, name, text, ext=ext)]
+        return [*self._flush(), *ended, ToolCallDelta(call_id, name, text, ext=ext)]
 
     def _count(self, data: JSONObject) -> list[Delta]:
         usage = obj(data, "usage")

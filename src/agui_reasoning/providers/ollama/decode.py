@@ -29,8 +29,6 @@ __all__ = ["OllamaDecoder"]
 THINKING: Final = "thinking"
 TEXT: Final = "text"
 CUT_REASONS: Final = frozenset({"length"})
-TAGS: Final = {"<think>": "</think>"}
-"""How a model thinks whose template Ollama does not know."""
 
 
 class OllamaDecoder(Decoder):
@@ -47,7 +45,8 @@ class OllamaDecoder(Decoder):
     def _reset(self) -> None:
         self._open: str | None = None
         self._last: str | None = None
-        self._inline: InlineThought | None = InlineThought(TEXT, TAGS)
+        # Thinking of a model whose template Ollama does not know comes between tags.
+        self._inline: InlineThought | None = InlineThought(TEXT)
 
     def _decode(self, data: JSONObject) -> list[Delta]:
         if is_error(data):
