@@ -13,10 +13,12 @@ from tests.docs.markdown import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "echo-policy.md"
 HEAD = (
-    "| provider | model | status | written to | responses | where there is none | evidence |\n"
-    "|---|---|---|---|---|---|---|"
+    "| provider | model | status | written to | responses | if missing | evidence | checked |\n"
+    "|---|---|---|---|---|---|---|---|"
 )
-VENDOR_HEAD = "| provider | reasoning arrives in | traits | known from | evidence |\n|---|---|---|---|---|"
+VENDOR_HEAD = (
+    "| provider | reasoning arrives in | traits | source | evidence | checked |\n|---|---|---|---|---|---|"
+)
 SCOPES = {
     "none": "none",
     "tool_loop": "tool loop",
@@ -42,7 +44,8 @@ def row(rule: EchoRule) -> str:
         joined.join(map(code, rule.field)) or "nothing",
         scope,
         "" if rule.placeholder is None else code(f'"{rule.placeholder}"'),
-        f"{rule.evidence} ({rule.checked})",
+        rule.evidence,
+        rule.checked,
     ]
     return line(*cells)
 
@@ -69,15 +72,15 @@ def arriving(api: str) -> str:
     lines = [VENDOR_HEAD]
     for row in vendors(api):
         who, fields = ", ".join(map(code, row.provider)), ", ".join(map(code, row.arrives)) or "nothing"
-        lines.append(line(who, fields, traits(row.traits), row.source, f"{row.evidence} ({row.checked})"))
+        lines.append(line(who, fields, traits(row.traits), row.source, row.evidence, row.checked))
     for habit in model_habits(api):
         who = "any, models " + ", ".join(map(code, habit.model))
-        lines.append(line(who, "", traits(habit.traits), "", f"{habit.evidence} ({habit.checked})"))
+        lines.append(line(who, "", traits(habit.traits), "", habit.evidence, habit.checked))
     return "\n".join(lines)
 
 
 def flags() -> str:
-    lines = ["| API | provider | field | value | why |", "|---|---|---|---|---|"]
+    lines = ["| API | provider | field | value | reason |", "|---|---|---|---|---|"]
     for rule in rules():
         for flag in rule.flags:
             name = f"extra_body.{flag.name}" if flag.extra_body else flag.name

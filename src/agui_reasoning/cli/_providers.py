@@ -72,7 +72,7 @@ def _show(rule: EchoRule) -> None:
         ("models", "" if rule.model == ("*",) else ", ".join(rule.model)),
         ("goes to", where),
         ("flags", ", ".join(flag.name for flag in rule.flags)),
-        ("known from", f"{rule.evidence} (checked {rule.checked})"),
+        ("evidence", f"{rule.evidence} (checked {rule.checked})"),
     ]
     for name, text in lines:
         if text:
@@ -88,7 +88,7 @@ def _unknown(provider: str | None, api: str | None) -> ConfigurationError:
             hint="Omit --model to see all rows.",
         )
     return ConfigurationError(
-        f"The echo policy has no row for the provider {provider!r}.",
+        f"The echo policy has no row for {provider!r}.",
         code="unknown_provider",
         hint=f"{did_you_mean(provider, known)}Known providers: {', '.join(known)}.",
     )

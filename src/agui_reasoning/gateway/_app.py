@@ -28,7 +28,7 @@ from agui_reasoning._strict_json import Malformed, load
 from agui_reasoning.aio import agent_events
 from agui_reasoning.asgi import AGUIResponse
 from agui_reasoning.emitter._disclosure import Disclosure
-from agui_reasoning.errors import ConfigurationError, RemoteProtocolError, did_you_mean
+from agui_reasoning.errors import ConfigurationError, RemoteProtocolError
 from agui_reasoning.gateway._body import BODY_TIMEOUT_S, read_body
 from agui_reasoning.gateway._capabilities import capabilities
 from agui_reasoning.gateway._guard import middleware, refusal
@@ -37,8 +37,7 @@ from agui_reasoning.gateway._replay import ReplayUpstream
 from agui_reasoning.gateway._upstream import Upstream
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import NO_RULE
-from agui_reasoning.providers.echo import rule_for
-from agui_reasoning.providers.vendors import known_providers
+from agui_reasoning.providers.echo import explain_no_rule, rule_for
 from agui_reasoning.run import Run
 
 __all__ = ["MAX_BODY_BYTES", "create_app"]
@@ -237,22 +236,9 @@ def _check_options(upstream: Upstream, tenant: TenantOf | None, options: Applica
 
 def _check_provider(upstream: Upstream) -> None:
     """Tell now that reasoning will not go back: the second turn would be late."""
-    if (
-        upstream.api is None
-        or rule_for(Origin(upstream.provider, upstream.api, upstream.model)) is not NO_RULE
-    ):
-        return
-    if upstream.provider is None:
-        _log.warning("No provider was given for %s: no reasoning will be sent back.", upstream.api)
-        return
-    _log.warning(
-        "No row of the echo policy is about the provider %r of %s and the model %r: no reasoning will be "
-        "sent back. %s`agui-reasoning providers` lists those it knows.",
-        upstream.provider,
-        upstream.api,
-        upstream.model,
-        did_you_mean(upstream.provider, known_providers(upstream.api)),
-    )
+    target = Origin(upstream.provider, upstream.api, upstream.model)
+    if upstream.api is not None and rule_for(target) is NO_RULE:
+        _log.warning("%s `agui-reasoning providers` lists all rows.", explain_no_rule(target))
 
 
 def _check_type(request: Request) -> None:

@@ -10,12 +10,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache, lru_cache
 
+from agui_reasoning.errors import did_you_mean
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import NO_RULE, EchoRule, Format, Group, Kinship, matches_any
 from agui_reasoning.providers.registry import hosts_models, provider_api, provider_apis, vendor_of
-from agui_reasoning.providers.vendors import rows, rule_rows
+from agui_reasoning.providers.vendors import known_providers, rows, rule_rows
 
-__all__ = ["format_of", "groups", "kinship", "rule_for", "rules"]
+__all__ = ["explain_no_rule", "format_of", "groups", "kinship", "rule_for", "rules"]
 
 
 @cache
@@ -47,6 +48,22 @@ def rule_for(origin: Origin) -> EchoRule:
     """
     named = replace(origin, provider=origin.provider or vendor_of(origin.api))
     return next((rule for rule in rules() if rule.matches(named)), NO_RULE)
+
+
+def explain_no_rule(target: Origin) -> str:
+    """Say that no reasoning is sent back to a target, as no row matches it.
+
+    Examples:
+        >>> explain_no_rule(Origin("my-server", "openai-chat"))
+        "The echo policy has no row for 'my-server' of openai-chat: no reasoning is sent back."
+    """
+    if target.provider is None:
+        return f"No provider was given for {target.api}: no reasoning is sent back."
+    model = "" if target.model is None else f" and the model {target.model!r}"
+    known = known_providers(str(target.api))
+    meant = "" if target.provider.lower() in known else did_you_mean(target.provider, known)
+    row = f"The echo policy has no row for {target.provider!r} of {target.api}{model}"
+    return f"{row}: no reasoning is sent back. {meant}".rstrip()
 
 
 def format_of(name: str) -> Format | None:

@@ -23,7 +23,7 @@ from agui_reasoning.parts import NativePart, Opaque, Origin, ReasoningPart, Reda
 from agui_reasoning.policy import NO_RULE, EchoFlag
 from agui_reasoning.providers import provider_api, provider_apis
 from agui_reasoning.providers.api import ProviderAPI
-from agui_reasoning.providers.echo import rule_for
+from agui_reasoning.providers.echo import explain_no_rule, rule_for
 from agui_reasoning.providers.encoding import (
     EchoReport,
     EchoUnit,
@@ -171,12 +171,9 @@ def build_request(
     if apply_flags:
         _apply(body, flags)
     if target.provider is None:
-        report.note(f"No provider was given for {api}: no reasoning is sent back. Pass provider=.")
+        report.note(f"{explain_no_rule(target)} Pass provider=.")
     elif rule is NO_RULE and any(verdict.reason == "policy" for _, verdict in report.verdicts.values()):
-        report.note(
-            f"No row of the echo policy is about the provider {target.provider!r} of {api}: no reasoning is "
-            "sent back. Is the name spelled as in the policy?"
-        )
+        report.note(explain_no_rule(target))
     request = _request(well_formed(body), flags, report, refusals)
     _warn(request, report, on_warning)
     return request

@@ -17,7 +17,7 @@ from agui_reasoning.crypto import KeyRing
 from agui_reasoning.errors import did_you_mean
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import matches_any
-from agui_reasoning.providers.echo import rules
+from agui_reasoning.providers.echo import explain_no_rule, rules
 from agui_reasoning.testing._held import Client
 from agui_reasoning.testing._round_trip import Lane
 
@@ -103,9 +103,7 @@ def _misspelled(target: Origin) -> list[str]:
     known = {name for rule in rules() if rule.api == target.api for name in rule.provider}
     if target.provider is None or matches_any(known, [target.provider.lower()]):
         return []
-    meant = did_you_mean(target.provider, sorted(known))
-    row = f"The echo policy has no row for the provider {target.provider!r} of {target.api}."
-    return [f"{row} {meant.strip()}"] if meant else []
+    return [explain_no_rule(target)] if did_you_mean(target.provider, known) else []
 
 
 def _raise(headline: str, lines: Sequence[str]) -> None:

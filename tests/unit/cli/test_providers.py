@@ -18,7 +18,7 @@ def test_all_rows_are_shown_each_with_its_evidence_and_its_date(cli):
     shown = cli("providers").stdout
     for rule in rules():
         assert f"{rule.api} · {', '.join(rule.provider)}  {rule.status}\n" in shown
-        assert f"  known from  {rule.evidence} (checked {rule.checked})\n" in shown
+        assert f"  evidence    {rule.evidence} (checked {rule.checked})\n" in shown
 
 
 def test_a_program_gets_every_column_in_the_order_of_precedence(cli):
@@ -48,7 +48,7 @@ def test_for_a_model_it_is_the_row_that_counts(api, cli):
     [
         (
             ["deepsek"],
-            "error: The echo policy has no row for the provider 'deepsek'. Did you mean 'deepseek'? ",
+            "error: The echo policy has no row for 'deepsek'. Did you mean 'deepseek'? ",
         ),
         (
             ["--api", "anthropic"],

@@ -385,4 +385,4 @@ def test_a_provider_that_is_misspelt_is_told_when_it_starts():
     with local_server(provider) as url:
         options = ("--api", "openai-chat", "--provider", "deepsek", "--base-url", url, "--model", "m")
         _, complaints = complaints_of(*options)
-    assert re.match(LOGGED + r"WARNING: No row .* Did you mean 'deepseek'\? ", complaints)
+    assert re.match(LOGGED + r"WARNING: The echo policy has no row .* Did you mean 'deepseek'\? ", complaints)

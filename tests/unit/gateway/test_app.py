@@ -384,12 +384,17 @@ def test_a_host_from_outside_is_escaped() -> None:
         (
             "deepsek",
             [
-                "No row of the echo policy is about the provider 'deepsek' of openai-chat and the model 'm': "
-                "no reasoning will be sent back. Did you mean 'deepseek'? `agui-reasoning providers` lists "
-                "those it knows."
+                "The echo policy has no row for 'deepsek' of openai-chat and the model 'm': no reasoning is "
+                "sent back. Did you mean 'deepseek'? `agui-reasoning providers` lists all rows."
             ],
         ),
-        (None, ["No provider was given for openai-chat: no reasoning will be sent back."]),
+        (
+            None,
+            [
+                "No provider was given for openai-chat: no reasoning is sent back. "
+                "`agui-reasoning providers` lists all rows."
+            ],
+        ),
     ],
 )
 def test_a_provider_that_no_row_knows_is_told_at_once(

@@ -273,7 +273,8 @@ def test_a_misspelt_provider_is_told_with_the_nearest_name(api: str, provider: s
         assert_round_trip(INPUT, emitted(THOUGHT), api=api, provider=provider, model="m")
     assert str(caught.value).splitlines() == [
         "Nothing would be sent back:",
-        f"- The echo policy has no row for the provider {provider!r} of {api}. Did you mean {meant!r}?",
+        f"- The echo policy has no row for {provider!r} of {api} and the model 'm': "
+        f"no reasoning is sent back. Did you mean {meant!r}?",
     ]
 
 
