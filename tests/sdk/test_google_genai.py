@@ -12,9 +12,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from agui_reasoning._scripted import load as load_script
 from agui_reasoning._strict_json import dump
 from agui_reasoning.deltas import Delta
-from agui_reasoning.gateway import local_server
+from agui_reasoning.gateway import local_server, provider_app
 from agui_reasoning.providers import decoder
 from agui_reasoning.request import build_request
 from tests.support.recordings import load, recordings
@@ -105,3 +106,13 @@ def test_a_body_splats_into_the_sdks_call_and_its_sentinel_arrives_as_it_is() ->
     assert sent["systemInstruction"]["parts"] == [{"text": "Be brief."}]
     # The SDK spells some fields as Python does; the API takes both.
     assert [tool["name"] for tool in sent["tools"][0]["functionDeclarations"]] == ["f"]
+
+
+def test_the_sdk_holds_a_conversation_with_a_replayed_provider() -> None:
+    script = load_script("gemini-weather-3")
+    with local_server(provider_app("gemini-weather")) as url:
+        options = genai.types.HttpOptions(base_url=url, api_version="v1beta")
+        client = genai.Client(api_key="none", http_options=options)
+        body = {"contents": script["request"]["contents"], "config": {"tools": script["request"]["tools"]}}
+        chunks = list(client.models.generate_content_stream(model=script["model"], **body))
+    assert decoded(script, chunks) == decoded(script, [event["data"] for event in script["events"]])

@@ -178,7 +178,7 @@ class Screen:
 
     def intro(self) -> None:
         """Print the introduction."""
-        self._line(("agui-reasoning", "bold magenta"), ("  two turns, three providers, one protocol", "bold"))
+        self._line(("agui-reasoning", "bold magenta"), ("  two turns, any provider, one protocol", "bold"))
         self._line(("front end ⇄ gateway ⇄ scripted provider, on this machine: no key, no network.", "dim"))
 
     def play(self, playback: Playback, *, list_events: bool = True) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -95,14 +95,16 @@ class HTTPUpstream(Upstream):
 
         self.name = f"{api}:{model}"
         self.api, self.provider, self.model = api, provider or vendor_of(api), model
-        self._endpoint = _endpoint(api)
+        self._endpoint = _endpoint(api, self.provider)
         self._stores = provider_api(api).stores
+        self._http_body = provider_api(api).load_http_body()
         self._system = system
         self._parameters = _parameters(parameters or {}, _OURS | provider_api(api).conversation_fields)
         self.reasons = _reasons(Origin(self.provider, api, model), self._parameters)
         self._headers = _Headers(self._endpoint, api_key, headers or {})
         framing = FRAMINGS[self._endpoint.framing]
-        url = address(base_url, self._endpoint.path.replace("{model}", quote(model, safe="")))
+        path = self._endpoint.path.replace("{model}", quote(model, safe=""))
+        url = address(base_url, path, self._endpoint.query)
         self._transport = Transport(url, self._headers.secrets, _timeout(timeout_s), http, framing)
 
     def __repr__(self) -> str:
@@ -133,11 +135,11 @@ class HTTPUpstream(Upstream):
     def _content(self, request: ProviderRequest) -> bytes:
         """The JSON of the request; what SDKs take as ``extra_body`` are plain fields of it."""
         built = {name: value for name, value in request.body.items() if name not in _OF_SDKS}
-        body = {**self._endpoint.defaults, **built, **request.body.get("extra_body", {})}
+        body = {**self._endpoint.defaults, **self._http_body(built), **request.body.get("extra_body", {})}
         for name, value in self._parameters.items():
             if value is None:
                 body.pop(name, None)
-            else:
+            elif name != "tools":  # they are in what was built
                 body[name] = _joined(body.get(name), value)
         if not self._endpoint.model_in_path:
             body = {"model": self.model, **body, "stream": True}
@@ -183,8 +185,8 @@ def _without_bytes(value: Any) -> Any:
     return [_without_bytes(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _endpoint(api: str) -> HTTPEndpoint:
-    endpoint = provider_api(api).http
+def _endpoint(api: str, provider: str | None) -> HTTPEndpoint:
+    endpoint = provider_api(api).endpoint(provider)
     if endpoint is None or endpoint.framing not in FRAMINGS:
         raise ConfigurationError(
             f"The API {api!r} has no HTTP form.",
@@ -249,10 +251,25 @@ def _reasons(origin: Origin, parameters: JSONObject) -> bool | None:
     return True if (_asks(asked) if vendor_of(origin.api) else rule.echoes) else None
 
 
+_ASKING: Final = (
+    ("thinking",),
+    ("additionalModelRequestFields", "thinking"),
+    ("reasoning", "summary"),
+    ("generationConfig", "thinkingConfig", "includeThoughts"),
+    ("generation_config", "thinking_summaries"),
+)
+"""The fields by which the vendors' models are asked to show their thinking."""
+
+
 def _asks(asked: Mapping[str, Any]) -> bool:
     """Whether a request asks for thinking that can be seen: the vendors' models show none by themselves."""
-    reasoning = asked.get("reasoning")
-    return bool(asked.get("thinking")) or (isinstance(reasoning, Mapping) and bool(reasoning.get("summary")))
+    return any(_field(asked, path) not in (None, False, "", "none") for path in _ASKING)
+
+
+def _field(asked: Any, path: Sequence[str]) -> Any:
+    for name in path:
+        asked = asked.get(name) if isinstance(asked, Mapping) else None
+    return asked
 
 
 def _declined(asked: Mapping[str, Any]) -> bool:

@@ -231,7 +231,7 @@ class Transport:
         words = error.get("message") if error else text
         return ProviderError(
             provider_code=self._name(error.get("code")) or str(status_code),
-            provider_type=self._name(error.get("type")),
+            provider_type=self._name(error.get("type") or error.get("status")),
             provider_message=self._hide(" ".join(str(words or "").split()))[:_WORDS_CHARS],
             status_code=status_code,
         )
@@ -260,7 +260,7 @@ class Transport:
         return load(self._hide(dump(payload)))
 
 
-def address(base_url: str, path: str) -> httpx2.URL:
+def address(base_url: str, path: str, query: str = "") -> httpx2.URL:
     """The address of an API. What else an address can hold may be secret, and addresses are logged.
 
     Raises:
@@ -277,7 +277,7 @@ def address(base_url: str, path: str) -> httpx2.URL:
             code="bad_url",
             hint="Write it like https://api.example.com/v1: no user, no password, no query.",
         )
-    return url
+    return url.copy_with(query=query.encode()) if query else url
 
 
 @asynccontextmanager

@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 if TYPE_CHECKING:  # heavy members are imported when they are first used
+    from agui_reasoning._strict_json import JSONObject
     from agui_reasoning.providers.base import Decoder
     from agui_reasoning.providers.encoding import Encoder
     from agui_reasoning.providers.transcript import Transcript
@@ -48,6 +49,7 @@ class HTTPEndpoint:
     Attributes:
         path: What follows the base URL, as the vendor's SDK takes that. Where it holds ``{model}``, it names
             the model and streams, and the body says neither.
+        query: The query of the URL.
         base: The path of the vendor's base URL, for example ``"/v1"``.
         key_header: The header that carries the API key.
         key_prefix: What precedes the key in that header.
@@ -59,6 +61,7 @@ class HTTPEndpoint:
     """
 
     path: str
+    query: str = ""
     base: str = ""
     key_header: str = "authorization"
     key_prefix: str = "Bearer "
@@ -97,6 +100,8 @@ class ProviderAPI:
         hosts_models: Whether hosts serve models of several vendors over it, named ``vendor/model``.
         stores: Whether requests take ``store`` and ``previous_response_id``.
         http: How the API is called over HTTP; ``None`` where it has no HTTP form.
+        http_of: How providers are called that serve it otherwise, by provider.
+        http_body: Writes a request as HTTP takes it, where that is not what the vendor's SDK takes.
         model_vendor: Finds the vendor in the name of a hosted model, as its first group.
         scripts: The demo conversations in the folder ``scripts``, the one to play first.
     """
@@ -121,6 +126,8 @@ class ProviderAPI:
     http: HTTPEndpoint | None
     scripts: tuple[str, ...]
     model_vendor: re.Pattern[str] = _BEFORE_SLASH
+    http_of: Mapping[str, HTTPEndpoint] = field(default_factory=dict)
+    http_body: str | None = None
 
     def load_decoder(self) -> type[Decoder]:
         """Import the decoder."""
@@ -137,6 +144,15 @@ class ProviderAPI:
     def load_strategy(self) -> Callable[..., Any]:
         """Import the maker of Hypothesis strategies, which must exist."""
         return cast("Callable[..., Any]", self._load(cast("str", self.strategy)))
+
+    def endpoint(self, provider: str | None) -> HTTPEndpoint | None:
+        """How a provider is called over HTTP."""
+        return self.http_of.get(provider or "", self.http)
+
+    def load_http_body(self) -> Callable[[JSONObject], JSONObject]:
+        """Import the writer of HTTP bodies; where there is none, they are what the vendor's SDK takes."""
+        written = self._load(self.http_body) if self.http_body else dict
+        return cast("Callable[[JSONObject], JSONObject]", written)
 
     def read(self, name: str) -> str:
         """Read a text file of the folder, in UTF-8."""

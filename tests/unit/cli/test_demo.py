@@ -45,10 +45,11 @@ KINDS = {
     "mistral-weather": ["thinking", "signature", "call id", "thinking", "signature"],
     "cohere-weather": ["thinking", "call id", "thinking"],
     "ollama-weather": ["thinking", "call id", "thinking"],
+    "gemini-weather": ["call id", "signature", "signature"],
 }
-SHOWN = ("anthropic-weather", "openai-weather", "chat-weather")
+SHOWN = ("anthropic-weather", "openai-weather", "chat-weather", "gemini-weather")
 ALL = sum(len(KINDS[name]) for name in SHOWN)
-HISTORY = {"openai-responses": "input"}
+HISTORY = {"openai-responses": "input", "gemini": "contents"}
 
 
 class Careless(FrontEnd):
@@ -354,7 +355,7 @@ def test_piped_output_is_plain_and_narrow(cli):
     assert all(len(line) <= 80 and line == line.rstrip() for line in result.stdout.splitlines())
     assert f"{ALL} of {ALL} artefacts came back byte for byte." in result.stdout
     assert result.stdout.count("returned unchanged\n") == ALL
-    for name in ("Anthropic Messages", "OpenAI Responses", "Chat Completions"):
+    for name in ("Anthropic Messages", "OpenAI Responses", "Chat Completions", "Gemini generateContent"):
         assert name in result.stdout
 
 
@@ -392,7 +393,7 @@ def test_json_is_one_object_that_says_what_was_checked(cli):
     assert (result.status, report["ok"]) == (0, True)
     kinds = {s["name"]: [check["kind"] for check in s["checks"]] for s in report["scripts"]}
     assert kinds == {name: KINDS[name] for name in SHOWN}
-    assert [(s["runs"], s["failure"]) for s in report["scripts"]] == [(3, None)] * 3
+    assert [(s["runs"], s["failure"]) for s in report["scripts"]] == [(3, None)] * 4
     assert report["scripts"][2]["checks"][0] == {
         "kind": "reasoning content",
         "bytes": 126,

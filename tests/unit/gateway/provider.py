@@ -35,6 +35,7 @@ class Asked:
     path: str
     headers: Mapping[str, str]
     body: Json
+    query: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,8 @@ class Provider:
         if scope["type"] != "http":
             raise NotImplementedError
         request = Request(scope, receive)
-        self.asked.append(Asked(scope["path"], dict(request.headers), await request.json()))
+        query = scope["query_string"].decode()
+        self.asked.append(Asked(scope["path"], dict(request.headers), await request.json(), query))
         self.reached.set()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watch, receive, tasks.cancel_scope)

@@ -28,6 +28,7 @@ PATHS = {
     "mistral-chat": "/v1/chat/completions",
     "cohere-chat": "/v2/chat",
     "ollama": "/api/chat",
+    "gemini": "/v1beta/models/gemini-3-flash-preview:streamGenerateContent",
 }
 FRAMED = [
     name
@@ -47,7 +48,7 @@ def test_a_script_is_framed_as_its_provider_does(name: str) -> None:
     chat = script["api"] in ("openai-chat", "mistral-chat")
     for frame, event in zip(frames, script["events"], strict=True):
         *names, data = frame.split("\n")
-        named = not chat and event["data"] != "[DONE]"
+        named = provider_api(script["api"]).http.named_events and event["data"] != "[DONE]"
         assert names == ([f"event: {event['data']['type']}"] if named else [])
         text = data.removeprefix("data: ")
         assert (text if text == "[DONE]" else json.loads(text)) == event["data"]

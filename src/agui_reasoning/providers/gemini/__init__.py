@@ -1,8 +1,10 @@
 """Gemini's ``generateContent``."""
 
-from agui_reasoning.providers.api import CallIds, ProviderAPI
+from agui_reasoning.providers.api import CallIds, HTTPEndpoint, ProviderAPI
 
 __all__ = ["API"]
+
+_STREAM = "/models/{model}:streamGenerateContent"
 
 API = ProviderAPI(
     id="gemini",
@@ -15,13 +17,16 @@ API = ProviderAPI(
     strategy="strategies:gemini_turns",
     example=("google", "gemini-3-flash-preview"),
     call_ids=CallIds(),
-    conversation_fields=frozenset({"contents", "config"}),
+    conversation_fields=frozenset({"contents", "config", "systemInstruction"}),
     native_kinds=("gemini.",),
     signature_kinds={"google": "gemini.thought_signature"},
     redacted_kinds=frozenset(),
     group_kinds=(),
     hosts_models=False,
     stores=False,
-    http=None,
-    scripts=(),
+    http=HTTPEndpoint(path=f"/v1beta{_STREAM}", query="alt=sse", key_header="x-goog-api-key", key_prefix=""),
+    # The path of Vertex AI names project and location, which are the base URL's.
+    http_of={"google-vertex": HTTPEndpoint(path=_STREAM, query="alt=sse", signing="google")},
+    http_body="rest:rest_body",
+    scripts=("gemini-weather",),
 )

@@ -21,6 +21,8 @@ __all__ = ["TRANSCRIPT"]
 
 _CALLS: Final = ("functionCall", "executableCode", "toolCall")
 _SPEAKERS: Final[Mapping[Any, Speaker]] = {"user": "user", "model": "model"}
+_STANDARD: Final = str.maketrans("-_", "+/")
+"""google-genai writes signatures in URL-safe base64, the API in standard base64; either is the same value."""
 
 
 def _request(body: Mapping[str, Any]) -> Iterator[Entry]:
@@ -43,7 +45,7 @@ def _entries(speaker: Speaker, part: JSONObject, path: str) -> Iterator[Entry]:
         yield Entry(speaker, *_named(call, CALL_ID, f"{path}/{field}"))
     signature = part.get("thoughtSignature")
     if isinstance(signature, str) and signature:
-        yield Entry(speaker, SIGNATURE, f"{path}/thoughtSignature", signature)
+        yield Entry(speaker, SIGNATURE, f"{path}/thoughtSignature", signature.translate(_STANDARD))
     elif not calls:
         yield Entry(speaker, WORDS, path)
 
