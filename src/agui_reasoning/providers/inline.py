@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from agui_reasoning.deltas import CloseDelta, Delta, ReasoningDelta, TextDelta
+from agui_reasoning.parts import Status
 from agui_reasoning.providers.think_tags import DEFAULT_TAGS, Piece, ThinkTagSplitter
 
 __all__ = ["InlineThought"]
@@ -38,10 +39,14 @@ class InlineThought:
         """Take the next piece of the text."""
         return self._route(self._splitter.feed(text))
 
-    def close(self) -> list[Delta]:
-        """The text ended: what was held back, and the end of a stretch that was left open."""
+    def close(self, status: Status = "complete") -> list[Delta]:
+        """End the text: return what was held back, and the end of a stretch without a closing tag.
+
+        Args:
+            status: The status of that stretch: ``incomplete`` when the connection broke off.
+        """
         deltas = self._route(self._splitter.close())
-        return deltas if self._opening is None else [*deltas, *self._end_stretch("")]
+        return deltas if self._opening is None else [*deltas, *self._end_stretch("", status)]
 
     def _route(self, pieces: list[Piece]) -> list[Delta]:
         return [delta for piece in pieces for delta in _ROUTES[piece.kind](self, piece.text)]
@@ -56,12 +61,12 @@ class InlineThought:
         self._spoke = True
         return [ReasoningDelta(text, key=self._thought, ext=ext)]
 
-    def _end_stretch(self, closing: str) -> list[Delta]:
+    def _end_stretch(self, closing: str, status: Status = "complete") -> list[Delta]:
         ext: dict[str, object] = {"tag": {"open": self._opening or "", "close": closing}}
         if not self._spoke:
             ext["explicit_empty"] = True
         self._opening = None
-        return [ReasoningDelta(key=self._thought, ext=ext), CloseDelta(key=self._thought)]
+        return [ReasoningDelta(key=self._thought, ext=ext), CloseDelta(key=self._thought, status=status)]
 
     def _say(self, text: str) -> list[Delta]:
         return [TextDelta(text, key=self._key)]

@@ -205,7 +205,7 @@ class BedrockConverseDecoder(Decoder):
         block = self._blocks.pop(index, None)
         if block is None:
             return []
-        deltas = self._note(block.inline.close()) if block.inline else []
+        deltas = self._note(block.inline.close(status)) if block.inline else []
         if block.citations:
             deltas.append(TextDelta("", key=block.key, ext={"citations": block.citations}))
         return [*deltas, *_native(block), CloseDelta(key=block.key, status=status)]

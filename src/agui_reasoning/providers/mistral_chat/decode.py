@@ -23,7 +23,7 @@ from agui_reasoning.deltas import (
     UsageDelta,
 )
 from agui_reasoning.errors import ProviderError
-from agui_reasoning.parts import Opaque
+from agui_reasoning.parts import Opaque, Status
 from agui_reasoning.providers._signs import is_error
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.inline import InlineThought
@@ -74,7 +74,7 @@ class MistralChatDecoder(Decoder):
     def _end(self) -> list[Delta]:
         if self._running and self._reason is None:
             self._running = False
-            raise self._truncated([*self._flush(), CloseDelta(status="incomplete")])
+            raise self._truncated([*self._flush("incomplete"), CloseDelta(status="incomplete")])
         return self._done()
 
     def _chunk(self, data: JSONObject, name: str) -> list[Delta]:
@@ -97,16 +97,16 @@ class MistralChatDecoder(Decoder):
         return [ResponseStart(self._origin(data), id=string(data, "id") or None)]
 
     def _refused(self, data: JSONObject) -> ProviderError:
-        held = self._flush() if self._running else []
+        held = self._flush("incomplete") if self._running else []
         self._running = False
         error = self._refusal(data)
         error.deltas = (*held, *error.deltas)
         return error
 
-    def _flush(self) -> list[Delta]:
+    def _flush(self, status: Status = "complete") -> list[Delta]:
         """Return the text held back as a possible tag; from here on, tags are text."""
         inline, self._inline = self._inline, None
-        return inline.close() if inline else []
+        return inline.close(status) if inline else []
 
     # -- a message or a delta
 

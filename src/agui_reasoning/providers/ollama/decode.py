@@ -19,6 +19,7 @@ from agui_reasoning.deltas import (
     UsageDelta,
 )
 from agui_reasoning.errors import ProviderError
+from agui_reasoning.parts import Status
 from agui_reasoning.providers._signs import is_error
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.inline import InlineThought
@@ -68,7 +69,7 @@ class OllamaDecoder(Decoder):
         if not self._running:
             return []
         self._running = False
-        raise self._truncated([*self._flush(), CloseDelta(status="incomplete")])
+        raise self._truncated([*self._flush("incomplete"), CloseDelta(status="incomplete")])
 
     def _start(self, data: JSONObject) -> list[Delta]:
         if self._running:
@@ -78,7 +79,7 @@ class OllamaDecoder(Decoder):
         return [ResponseStart(self._origin(data))]
 
     def _refused(self, data: JSONObject) -> ProviderError:
-        held = self._flush() if self._running else []
+        held = self._flush("incomplete") if self._running else []
         self._running = False
         error = self._refusal(data)
         error.deltas = (*held, *error.deltas)
@@ -106,9 +107,9 @@ class OllamaDecoder(Decoder):
             self._open = self._last = named[-1]
         return [*turned, *deltas]
 
-    def _flush(self) -> list[Delta]:
+    def _flush(self, status: Status = "complete") -> list[Delta]:
         inline, self._inline = self._inline, None
-        return self._answered(inline.close()) if inline else []
+        return self._answered(inline.close(status)) if inline else []
 
     def _call(self, call: JSONObject, path: str) -> list[Delta]:
         function = obj(call, "function", path)
