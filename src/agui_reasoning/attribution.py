@@ -253,15 +253,15 @@ def _traced(parts: tuple[Part, ...], visibility: str) -> Iterator[TraceRecord]:
     answer = "".join(part.text for part in parts if isinstance(part, TextPart))
     behind = [n for units in found.texts for n in units]
     if answer and (behind or not calls):
-        shown = _text_of(parts, behind, visibility)
-        yield TraceRecord(reasoning=shown, how="owned" if behind else None, final_text=answer)
+        text = _text_of(parts, behind, visibility)
+        yield TraceRecord(reasoning=text, how="owned" if behind else None, final_text=answer)
 
 
 def _text_of(parts: tuple[Part, ...], numbers: Iterable[str], visibility: str) -> str:
-    return "\n".join(filter(None, (_shown(parts[int(n)], visibility) for n in numbers)))
+    return "\n".join(filter(None, (_visible_text(parts[int(n)], visibility) for n in numbers)))
 
 
-def _shown(part: Part, visibility: str) -> str:
+def _visible_text(part: Part, visibility: str) -> str:
     if not isinstance(part, ReasoningPart) or visibility == "hidden":
         return ""
     if part.redacted:

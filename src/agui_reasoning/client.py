@@ -36,7 +36,7 @@ __all__ = ["AgentClient", "RunStream"]
 _CONNECT_S: Final = 10.0
 _REFUSAL_BYTES: Final = 65_536
 _CODE: Final = re.compile(r"[\w.:-]{1,64}", re.ASCII)
-_SEE_ERROR: Final = "Read the agent's message from `error_message`."
+_ERROR_HINT: Final = "Read the agent's message from `error_message`."
 _CLOSING: Final[set[asyncio.Task[None]]] = set()
 
 
@@ -295,7 +295,7 @@ async def _fault(response: httpx2.Response) -> TransportError | None:
         return TransportError(
             f"The agent returned HTTP status {response.status_code}{f' ({code})' if code else ''}.",
             code="http_status",
-            hint=_SEE_ERROR if message else "The agent rejected the input or failed; see its log.",
+            hint=_ERROR_HINT if message else "The agent rejected the input or failed; see its log.",
             status_code=response.status_code,
             error_code=code,
             error_message=message,
@@ -330,8 +330,8 @@ def _error(body: bytes) -> tuple[str | None, str]:
     """Code and message of an error as the gateway writes it: ``{"error": {"code": …, "message": …}}``."""
     found = load(body.decode(errors="replace"))
     error = found.get("error") if isinstance(found, dict) else None
-    told = error if isinstance(error, dict) else {}
-    code, message = told.get("code"), told.get("message")
+    fields = error if isinstance(error, dict) else {}
+    code, message = fields.get("code"), fields.get("message")
     named = isinstance(code, str) and _CODE.fullmatch(code)
     return code if named else None, message if isinstance(message, str) else ""
 

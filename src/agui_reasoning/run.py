@@ -128,7 +128,7 @@ class Run:
         self.visibility = visibility
         self._new_id = new_id or new_uuid
         self._on_warning = on_warning
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
         self._now_ms = now_ms
         self._state: Literal["new", "running", "ended"] = "new"
         self._terminal: Event | None = None
@@ -269,8 +269,8 @@ class Run:
     def tell(self, warnings: Iterable[str]) -> None:
         """Pass warnings on, each once per run."""
         for sentence in warnings:
-            if sentence not in self._told:
-                self._told.add(sentence)
+            if sentence not in self._warned:
+                self._warned.add(sentence)
                 self._emitter.warn(sentence)
 
     def finish(self, *, interrupts: Sequence[Interrupt] = (), result: Any = None) -> list[Event]:

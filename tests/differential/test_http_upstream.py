@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agui_reasoning._scripted import load
+from agui_reasoning._scripted import load_script
 from agui_reasoning.gateway import HTTPUpstream, create_app, local_server, provider_app
 from tests.differential.judge import VERSIONS, Judge, Version
 from tests.differential.test_served import QUESTION, RESULT, assert_fine, last_call, pairs, roles, thought
@@ -17,7 +17,7 @@ from tests.differential.test_served import QUESTION, RESULT, assert_fine, last_c
 def test_a_tool_of_the_front_end_is_answered_and_its_reasoning_goes_back(
     judge: Judge, version: Version, name: str
 ) -> None:
-    script, requests = load(name), list[dict[str, Any]]()
+    script, requests = load_script(name), list[dict[str, Any]]()
     with local_server(provider_app(name, on_request=requests.append)) as provider:
         upstream = HTTPUpstream(
             script["api"],

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from agui_reasoning import Run
-from agui_reasoning._scripted import load
+from agui_reasoning._scripted import load_script
 from agui_reasoning._scripted._exchange import payloads
 from agui_reasoning._shells.driver import FAILED
 from agui_reasoning.aio import ModelStream, run_agent
@@ -60,7 +60,7 @@ def gateway() -> Iterator[Callable[[Any], str]]:
 
 
 def stream(name: str) -> ModelStream:
-    script = load(name)
+    script = load_script(name)
     return ModelStream(list(payloads(script)), api=script["api"], provider=script["provider"])
 
 
@@ -79,7 +79,7 @@ def assert_fine(verdict: Verdict) -> None:
 
 def sent(name: str) -> str:
     """The reasoning that a script shows."""
-    script = load(name)
+    script = load_script(name)
     return "".join(
         value
         for event in script["events"]
@@ -163,7 +163,10 @@ def test_two_questions_on_one_thread_give_two_calls_with_ids_of_their_own(
     judge: Judge, gateway: Callable[[Any], str], version: Version
 ) -> None:
     verdict = judge.run_url(
-        gateway(load("anthropic-weather")), version=version, run_input=QUESTION, follow_up="And tomorrow?"
+        gateway(load_script("anthropic-weather")),
+        version=version,
+        run_input=QUESTION,
+        follow_up="And tomorrow?",
     )
     assert_fine(verdict)
     # A recording answers every request, with one call id for all: the second is minted, or the client would
@@ -184,7 +187,7 @@ def test_a_cancelled_run_keeps_what_was_thought(
 ) -> None:
     async def events(run: Run) -> AsyncIterator[Any]:
         async def agent(run: Run) -> AsyncIterator[Any]:
-            yield ModelStream(list(payloads(load("anthropic-weather")))[:6], api="anthropic-messages")
+            yield ModelStream(list(payloads(load_script("anthropic-weather")))[:6], api="anthropic-messages")
 
         async with aclosing(run_agent(run, agent)) as running:
             async for event in running:
@@ -210,7 +213,7 @@ def test_an_error_in_mid_reasoning_keeps_what_was_thought_and_says_nothing_of_it
     judge: Judge, serve: Callable[[Events], str], version: Version, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def broken() -> AsyncIterator[Any]:
-        for payload in list(payloads(load("anthropic-weather")))[:6]:
+        for payload in list(payloads(load_script("anthropic-weather")))[:6]:
             yield payload
         await anyio.lowlevel.checkpoint()
         raise ConnectionError("secret words of the network")

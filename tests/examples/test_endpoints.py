@@ -111,7 +111,7 @@ def test_an_example_holds_a_conversation_without_a_key(name: str) -> None:
     assert "aincoat" in first[-1]["content"]
     assert [message["role"] for message in second][-2:] == ["reasoning", "assistant"]
     assert second[-1]["content"] == third[-1]["content"] != first[-1]["content"]
-    model = scripted.load(ENDPOINTS[name].script)["model"]
+    model = scripted.load_script(ENDPOINTS[name].script)["model"]
     assert runs[1][-1]["usage"][0]["model"] == model
 
 

@@ -120,7 +120,7 @@ def distinct(payloads: list[Any]) -> list[int]:
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_payloads(name: str) -> None:
-    script = scripted.load(name)
+    script = scripted.load_script(name)
     payloads = [event["data"] for event in script["events"]]
     changed = (
         (f"{n}{what}", [*payloads[:n], other, *payloads[n + 1 :]])
@@ -237,7 +237,7 @@ OWN: list[dict[str, Any]] = [
 
 
 def events_of(name: str) -> list[dict[str, Any]]:
-    script = scripted.load(name)
+    script = scripted.load_script(name)
     events = emitted(script, streamed(script, [event["data"] for event in script["events"]]))
     return [*events[:-1], *OWN, events[-1]]
 

@@ -82,7 +82,7 @@ def assert_flawless(events: list[Any], bare: list[Any] | None = None) -> None:
 
 @pytest.mark.parametrize("name", scripted.names())
 def test_a_script_has_no_finding(name: str) -> None:
-    assert_flawless(exchanged(scripted.load(name)))
+    assert_flawless(exchanged(scripted.load_script(name)))
 
 
 @settings(max_examples=examples(150))

@@ -206,4 +206,4 @@ def test_the_canary_sings() -> None:
 
 
 def _scripted() -> list[Delta]:
-    return decode(dict(scripted.load("anthropic-weather-2")) | {"stream": True})
+    return decode(dict(scripted.load_script("anthropic-weather-2")) | {"stream": True})

@@ -36,7 +36,7 @@ def decode(payloads: Any) -> list[Delta]:
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_chunks_as_objects_give_the_deltas_of_their_json(name: str) -> None:
-    payloads = [event["data"] for event in scripted.load(name)["events"]]
+    payloads = [event["data"] for event in scripted.load_script(name)["events"]]
     objects = [litellm.ModelResponseStream(**json.loads(json.dumps(payload))) for payload in payloads]
     assert fold(decode(objects)) == fold(decode(payloads))
 
@@ -62,7 +62,7 @@ def test_a_whole_response_as_an_object_gives_the_parts_of_its_json() -> None:
 
 @pytest.mark.parametrize("name", ["anthropic-weather-2", "anthropic-weather"])
 def test_what_anthropic_streams_through_litellm_is_whole(name: str) -> None:
-    exchange = scripted.load(name)
+    exchange = scripted.load_script(name)
     with local_server(provider_app({**exchange, "request": {}})) as url:
         stream = litellm.completion(
             model="anthropic/claude-sonnet-4-6",
@@ -87,5 +87,5 @@ def test_what_anthropic_streams_through_litellm_is_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_litellm_counts_the_messages_that_we_write(name: str) -> None:
-    messages = scripted.load(name)["request"]["messages"]
+    messages = scripted.load_script(name)["request"]["messages"]
     assert litellm.token_counter(model="anthropic/claude-sonnet-4-6", messages=messages) > 0

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from agui_reasoning import aio, stream_run
-from agui_reasoning._scripted import load
+from agui_reasoning._scripted import load_script
 from agui_reasoning._shells.driver import FAILED
 from agui_reasoning.gateway._provider_replay import provider_app
 from agui_reasoning.gateway._serving import local_server
@@ -120,7 +120,7 @@ def from_payloads(exchange: dict[str, Any]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(("script", "ask"), FORMS.values(), ids=FORMS)
 def test_a_synchronous_sdk_stream_gives_the_events_of_its_wire_json(script: str, ask: Any) -> None:
-    exchange = load(script)
+    exchange = load_script(script)
     with provider(script) as url:
         events = plain(stream_run(INPUT, lambda: ask(url, True), **numbered({"api": exchange["api"]})))
         _CLIENTS.pop().close()
@@ -134,7 +134,7 @@ def test_a_synchronous_sdk_stream_gives_the_events_of_its_wire_json(script: str,
 async def test_an_asynchronous_sdk_stream_gives_the_events_of_its_wire_json(
     script: str, ask: Any, anyio_backend_name: str
 ) -> None:
-    exchange = load(script)
+    exchange = load_script(script)
     with provider(script) as url:
         with anyio.fail_after(20):
             stream = aio.stream_run(INPUT, ask(url, False), **numbered({"api": exchange["api"]}))
@@ -149,7 +149,7 @@ async def test_an_asynchronous_sdk_stream_gives_the_events_of_its_wire_json(
 async def test_leaving_an_sdk_stream_closes_its_connection(form: str, anyio_backend_name: str) -> None:
     script, ask = FORMS[form]
     with local_server(provider_app(script, delay_s=0.01)) as url:
-        stream = aio.stream_run(INPUT, ask(url, False), api=load(script)["api"])
+        stream = aio.stream_run(INPUT, ask(url, False), api=load_script(script)["api"])
         async for event in stream:
             if event.type.value == "REASONING_MESSAGE_CONTENT":
                 break

@@ -18,7 +18,7 @@ FIELDS = ["id", "provider", "api", "model", "stream", "question", "request", "ev
 
 
 def parts(name):
-    script = scripted.load(name)
+    script = scripted.load_script(name)
     decode = decoder(script["api"], provider=script["provider"], model=script["model"])
     deltas = [delta for event in script["events"] for delta in decode.receive(event["data"])]
     return fold([*deltas, *decode.close()])
@@ -36,20 +36,20 @@ def test_there_are_three_for_each_api():
     assert scripted.names() == tuple(
         sorted(name for first in THREES for name in (first, f"{first}-2", f"{first}-3"))
     )
-    apis = [scripted.load(name)["api"] for name in THREES]
+    apis = [scripted.load_script(name)["api"] for name in THREES]
     assert sorted(apis) == sorted(api.id for api in provider_apis() if api.scripts)
 
 
 @pytest.mark.parametrize("name", ["nope", "", "../cli/app", "anthropic-weather.json"])
 def test_an_unknown_name_lists_the_known_ones(name):
     with pytest.raises(ConfigurationError, match="Use one of: anthropic-weather, ") as caught:
-        scripted.load(name)
+        scripted.load_script(name)
     assert caught.value.code == "unknown_script"
 
 
 @pytest.mark.parametrize("name", scripted.names())
 def test_a_script_has_the_shape_of_a_recording(name):
-    script = scripted.load(name)
+    script = scripted.load_script(name)
     assert list(script) == FIELDS
     assert (script["id"], script["stream"]) == (name, True)
     assert script["request"].get("stream") is (None if script["api"] in NAMES_MODEL_IN_PATH else True)
@@ -92,7 +92,7 @@ def test_every_opaque_value_says_that_it_is_ours(name):
 
 
 def test_an_openai_item_has_another_value_each_time_it_is_told():
-    events = [event["data"] for event in scripted.load("openai-weather")["events"]]
+    events = [event["data"] for event in scripted.load_script("openai-weather")["events"]]
     items = [event["item"] for event in events if event.get("item", {}).get("type") == "reasoning"]
     completed = events[-1]["response"]["output"][0]
     assert len({item["encrypted_content"] for item in (*items, completed)}) == 3
@@ -105,7 +105,7 @@ def test_no_opaque_value_is_told_twice():
 
 @pytest.mark.parametrize("name", THREES)
 def test_the_second_request_returns_what_the_first_exchange_gave(name):
-    request = json.dumps(scripted.load(f"{name}-2")["request"], ensure_ascii=False)
+    request = json.dumps(scripted.load_script(f"{name}-2")["request"], ensure_ascii=False)
     call = parts(name)[-1]
     assert all(value.value in request for value in opaque(name))
     assert call.id in request
@@ -130,7 +130,7 @@ def test_a_name_brings_those_that_follow_it(name):
 
 
 def test_a_recording_stands_alone():
-    recording = scripted.load("chat-weather")
+    recording = scripted.load_script("chat-weather")
     assert sequence(recording) == (recording,)
     with pytest.raises(DecodeError):
         sequence({})
@@ -183,11 +183,11 @@ def test_a_request_is_read_as_the_turns_that_it_holds(name):
 @pytest.mark.parametrize("name", scripted.names())
 def test_an_answer_is_read_as_the_decoder_reads_it(name):
     """Two readers that share no code agree about every opaque value and every call."""
-    values = [entry.value for entry in read_answer(scripted.load(name)) if entry.kind in ARTEFACTS]
+    values = [entry.value for entry in read_answer(scripted.load_script(name)) if entry.kind in ARTEFACTS]
     decoded = parts(name)
     assert [value.value for value in opaque(name)] == [value for value in values if value in _opaque(decoded)]
     assert [part.id for part in decoded if hasattr(part, "arguments")] == [
-        entry.value for entry in read_answer(scripted.load(name)) if entry.kind == CALL_ID
+        entry.value for entry in read_answer(scripted.load_script(name)) if entry.kind == CALL_ID
     ]
 
 
@@ -228,7 +228,7 @@ def test_what_cannot_be_read_says_nothing(api, body):
 
 def test_a_value_is_not_in_the_repr():
     entry = next(
-        entry for entry in read_answer(scripted.load("anthropic-weather")) if entry.kind == "signature"
+        entry for entry in read_answer(scripted.load_script("anthropic-weather")) if entry.kind == "signature"
     )
     assert entry.value not in repr(entry)
 

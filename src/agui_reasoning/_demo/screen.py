@@ -23,7 +23,7 @@ from agui_reasoning._demo.marked_json import Line, marked_lines
 from agui_reasoning._demo.playback import Check, Playback
 from agui_reasoning.providers import provider_api
 
-__all__ = ["Row", "Screen", "ScreenBlock", "blocks", "conversation", "rows", "short", "stdout_console"]
+__all__ = ["Row", "Screen", "ScreenBlock", "blocks", "conversation", "event_rows", "short", "stdout_console"]
 
 _WIDEST = 100
 _INDENT = 11
@@ -83,7 +83,7 @@ class Row:
     depth: int
 
 
-def rows(events: Iterable[Event]) -> list[Row]:
+def event_rows(events: Iterable[Event]) -> list[Row]:
     """Return the events as rows, indented by nesting."""
     marked_lines: list[Row] = []
     depth = 0
@@ -253,7 +253,7 @@ class Screen:
         )
 
     def _list_events(self, events: Sequence[Event]) -> None:
-        for row in rows(events):
+        for row in event_rows(events):
             kind = f"{'  ' * row.depth}{row.type}"
             colour = _TYPE_COLOURS[row.type.partition("_")[0]]
             self._line((f"  {kind:<32}", colour), (f"{row.id:<13}", ""), (row.what, "dim"))

@@ -37,14 +37,14 @@ class PlacedPart:
     """A part, and where and how a client sees it; the fields are those of `UnitRecord`.
 
     Attributes:
-        shown: The text that the client is shown, as it is shown.
+        visible_text: The text as the client sees it.
         native_id: The provider's id of a call, where the client knows it by another.
     """
 
     seq: int
     part: Part
     exposure: Exposure
-    shown: str = ""
+    visible_text: str = ""
     stretch: int = 0
     id: str | None = None
     native_id: str | None = None
@@ -125,7 +125,7 @@ def _ext(placed: PlacedPart, fields: WrittenFields) -> dict[str, Any] | None:
 
 _PLACE: dict[str, Callable[[PlacedPart, str], Any]] = {
     "lengths": _lengths,
-    "sha256": lambda placed, name: digest(placed.shown),
+    "sha256": lambda placed, name: digest(placed.visible_text),
 }
 _PART: dict[str, Callable[[PlacedPart, WrittenFields], Any]] = {
     "segments": _segments,

@@ -17,7 +17,7 @@ from agui_reasoning._strict_json import load as load_json
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.providers import provider_apis
 
-__all__ = ["load", "names"]
+__all__ = ["load_script", "names"]
 
 _FOLDER = "scripts"
 _SUFFIX = ".json"
@@ -40,14 +40,14 @@ def _packages() -> dict[str, str]:
     }
 
 
-def load(name: str) -> dict[str, Any]:
+def load_script(name: str) -> dict[str, Any]:
     """Read a script.
 
     Raises:
         ConfigurationError: The script is unknown (``unknown_script``).
 
     Examples:
-        >>> load("anthropic-weather")["api"]
+        >>> load_script("anthropic-weather")["api"]
         'anthropic-messages'
     """
     package = _packages().get(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from agui_reasoning._scripted import load, names
+from agui_reasoning._scripted import load_script, names
 from agui_reasoning._scripted._exchange import Exchange, check_exchange
 from agui_reasoning.providers.transcript import Speaker
 
@@ -33,7 +33,7 @@ def sequence(exchange: str | Mapping[str, Any]) -> tuple[Exchange, ...]:
     if not isinstance(exchange, str):
         return (check_exchange(exchange),)
     followers = [name for suffix in _FOLLOWERS if (name := f"{exchange}{suffix}") in names()]
-    return (load(exchange), *map(load, followers))
+    return (load_script(exchange), *map(load_script, followers))
 
 
 def choose(exchanges: Sequence[Exchange], speakers: Iterable[Speaker]) -> Exchange:

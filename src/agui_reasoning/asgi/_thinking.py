@@ -23,7 +23,7 @@ THINKING: Final = "thinking"
 Downgrade: TypeAlias = str | Callable[[Scope], str | None] | None
 
 _log = logging.getLogger("agui_reasoning")
-_MOST_TOLD: Final = 100
+_MAX_WARNINGS: Final = 100
 
 
 class ThinkingUpgradeMiddleware:
@@ -172,11 +172,11 @@ class _LogOnce:
     """Logs each warning once. There are few: none of them quotes what came."""
 
     def __init__(self) -> None:
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
 
     def __call__(self, message: str) -> None:
-        if message not in self._told and len(self._told) < _MOST_TOLD:
-            self._told.add(message)
+        if message not in self._logged and len(self._logged) < _MAX_WARNINGS:
+            self._logged.add(message)
             _log.warning("%s", message)
 
 

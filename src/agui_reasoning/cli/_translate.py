@@ -59,7 +59,7 @@ def translate_file(command: str, file: str, make: MakeTranslator, *, in_place: b
         with (
             sink,
             progress(command, source, quiet=not in_place and sys.stdout.isatty()) as advance,
-            translation.printed(shown=as_json),
+            translation.printed(as_json=as_json),
         ):
             for data in pieces(file, source):
                 translation.feed(data, sink)
@@ -101,9 +101,9 @@ class _Translation:
             self._put(out, sink)
 
     @contextmanager
-    def printed(self, *, shown: bool) -> Iterator[None]:
+    def printed(self, *, as_json: bool) -> Iterator[None]:
         """Print the JSON object around the block; it is complete even if the block fails."""
-        if not shown:
+        if not as_json:
             yield
             return
         print("{", end="")

@@ -30,7 +30,7 @@ __all__ = ["Finding", "check_events"]
 _LEFT_TO_LINTS: Final = frozenset({"unknown_entity"})
 
 # By an event that may have been put in, about those before it.
-_TOLD_AT_THE_END: Final = frozenset({"raw_beside_hidden"})
+_NEVER_MUTED: Final = frozenset({"raw_beside_hidden"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class _Checker:
             self._found(self._index, notice)
 
     def _lint(self, index: int, notice: Notice) -> None:
-        if not self._muted or notice.code in _TOLD_AT_THE_END:
+        if not self._muted or notice.code in _NEVER_MUTED:
             self._found(index, notice)
 
     def _found(self, index: int, notice: Notice) -> None:

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer._models import event_model
-from agui_reasoning.consumer._notices import told
+from agui_reasoning.consumer._notices import notice_sink
 from agui_reasoning.consumer._patch import Document, PatchError
 from agui_reasoning.consumer._pipeline import Pipeline
 
@@ -49,7 +49,7 @@ def compact(
     Source:
         AG-UI 1.1, C58; reasoning included.
     """
-    pipeline = Pipeline(told(on_warning))
+    pipeline = Pipeline(notice_sink(on_warning))
     folding = _Folding()
     for event in events:
         for delivered in pipeline.receive(event):

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer import _faults as faults
 from agui_reasoning.consumer._models import event_model, model_of, plain_json
-from agui_reasoning.consumer._notices import told
+from agui_reasoning.consumer._notices import notice_sink
 from agui_reasoning.consumer._outgoing import (
     UserContent,
     check_interrupts,
@@ -77,7 +77,7 @@ class Conversation:
         Raises:
             LocalProtocolError: A message or the state is malformed (``bad_message``, ``bad_state``).
         """
-        self._warn = told(on_warning)
+        self._warn = notice_sink(on_warning)
         self._new_id = new_id or _random_id
         self._thread_id = thread_id
         self._pipeline = Pipeline(self._warn, thread_id=thread_id, new_id=self._new_id)

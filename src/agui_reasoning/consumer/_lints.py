@@ -186,10 +186,10 @@ class Lints:
             )
             remedy = "Send snapshots at the start of a run, before anything is streamed."
             self.report(index, Notice("snapshot_after_reasoning", message, remedy))
-        told = {message["id"]: message for message in event["messages"]}
+        snapshot = {message["id"]: message for message in event["messages"]}
         kinds = {"other", *(kind_of(message["role"]) for message in event["messages"])}
         held = self.reducer.history.of_kinds(kinds)
-        lost = sorted({name for record in held for name in _lost(record, told)})
+        lost = sorted({name for record in held for name in _lost(record, snapshot)})
         if lost:
             more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
             names = ", ".join(map(quoted, lost[:_NAMED]))
@@ -200,9 +200,9 @@ class Lints:
             self._arrived_message(one)
 
 
-def _lost(record: HeldMessage, told: dict[str, JSONObject]) -> list[str]:
+def _lost(record: HeldMessage, snapshot: dict[str, JSONObject]) -> list[str]:
     """The ids of a held message and its calls whose values a snapshot does away with."""
-    restated = told.get(record.id, {})
+    restated = snapshot.get(record.id, {})
     kept = {call["id"] for call in restated.get("toolCalls", ()) if "encryptedValue" in call}
     lost = [
         call.id for call in record.calls or () if "encryptedValue" in call.members and call.id not in kept

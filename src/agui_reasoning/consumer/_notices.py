@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from agui_reasoning.errors import AGUIReasoningWarning
 
-__all__ = ["Notice", "NoticeSink", "cut", "quoted", "told"]
+__all__ = ["Notice", "NoticeSink", "cut", "notice_sink", "quoted"]
 
 _SHOWN: Final = 120
 
@@ -43,7 +43,7 @@ NoticeSink: TypeAlias = Callable[[Notice], None]
 """Where notices go."""
 
 
-def told(on_warning: Callable[[str], None] | None) -> NoticeSink:
+def notice_sink(on_warning: Callable[[str], None] | None) -> NoticeSink:
     """Make the sink that hands each message to ``on_warning``, or to Python's ``warnings``."""
 
     def sink(notice: Notice) -> None:

@@ -49,7 +49,7 @@ class Recovery:
         self._take = take
         self._retry = retry
         self.implied = False
-        self._told: set[tuple[str, _Key]] = set()
+        self._reported: set[tuple[str, _Key]] = set()
         self._opened: dict[_Key, JSONObject] = {}
         self._nameless: dict[str, int] = {}
 
@@ -73,15 +73,15 @@ class Recovery:
         family, verb = _split(kind)
         key = _key(family, event)
         if key is not None and verb in ("START", "STARTED"):
-            self._told = {told for told in self._told if told[1] != key}
+            self._reported = {entry for entry in self._reported if entry[1] != key}
         if key is not None and verb in _ENDS:
             self._opened.pop(key, None)
         if verb == "CHUNK" and key is not None:
-            self._told.discard(("chunk_without_id", (kind, "")))
+            self._reported.discard(("chunk_without_id", (kind, "")))
 
     def _forget(self) -> None:
         self.implied = False
-        self._told.clear()
+        self._reported.clear()
         self._opened.clear()
         self._nameless.clear()
 
@@ -95,22 +95,22 @@ class Recovery:
         """
         family, verb = _split(str(event.get("type")))
         key = _key(family, event) or (str(event.get("type")), "")
-        told = self._is_new(error, family, key)
+        is_new = self._is_new(error, family, key)
         _MENDS[error.code](self, event, family, verb, key)
-        return told
+        return is_new
 
     def _is_new(self, error: RemoteProtocolError, family: str, key: _Key) -> bool:
         kind = "order" if error.code in ("not_open", "already_open", "subagent_order") else error.code
-        if kind == "order" and self._nameless.get(family, 0) and (kind, key) not in self._told:
+        if kind == "order" and self._nameless.get(family, 0) and (kind, key) not in self._reported:
             self._nameless[family] -= 1
-            self._told.add((kind, key))
+            self._reported.add((kind, key))
             return False
         if error.code in ("malformed_event", "left_open"):
             return True
         if error.code == "run_order":
             return not self.implied
-        known = (kind, key) in self._told
-        self._told.add((kind, key))
+        known = (kind, key) in self._reported
+        self._reported.add((kind, key))
         return not known
 
     def _open(self, event: Mapping[str, Any], family: str, key: _Key) -> None:
@@ -119,7 +119,7 @@ class Recovery:
         opener = {"type": f"{family}_{start}", field: key[1], **needs, **whose}
         if self._take(opener) is None:
             self._opened[key] = {"type": f"{family}_{end}", field: key[1], **whose}
-            self._told.add(("order", key))
+            self._reported.add(("order", key))
 
     def _not_open(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
         if verb not in _ENDS and key[0] in _FAMILIES:
@@ -150,7 +150,7 @@ class Recovery:
             self._take({"type": event["type"], _FAMILIES[family][0]: key[1]})
         else:
             self._open(event, family, key)
-            self._told.discard(("order", key))
+            self._reported.discard(("order", key))
 
     def _imply_run(self) -> None:
         started = {"type": "RUN_STARTED", **_RUN, "protocolVersion": "1.0"}

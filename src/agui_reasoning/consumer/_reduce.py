@@ -319,16 +319,16 @@ class Reducer:
         What is held keeps its place. Reasoning and activities that a producer does not track stay, unless
         the snapshot has any of them: then it tells which there are.
         """
-        told = {message["id"]: message for message in event["messages"]}
+        snapshot = {message["id"]: message for message in event["messages"]}
         kinds = {"other", *(kind_of(message["role"]) for message in event["messages"])}
         for kind in kinds:
-            for record in self.history.drop_all(kind, told):
+            for record in self.history.drop_all(kind, snapshot):
                 self.changed[record.id] = None
-        for name in told:
+        for name in snapshot:
             held = self.history.get(name)
             if held is not None:  # a call may have moved to a message that stands before its old one
                 self.history.release_calls(held)
-        for message in told.values():
+        for message in snapshot.values():
             self._restate(HeldMessage.of(message))
 
     def _restate(self, record: HeldMessage) -> None:

@@ -118,7 +118,7 @@ class BaseEmitter:
         self._stages = tuple(stages)
         self._foreign = Passthrough(new_id or new_uuid)
         self._known = {message.id: message for message in known_messages}
-        self._told_of_raw = False
+        self._has_warned_of_raw = False
         self._parts = 0
         self._closed = False
 
@@ -202,7 +202,7 @@ class BaseEmitter:
         return self._writer.write(self._assembler.receive(delta))
 
     def _pass_on(self, event: Event) -> list[Event | SummaryDue]:
-        self._foreign.see(event)
+        self._foreign.note(event)
         before: list[Event | SummaryDue] = []
         if isinstance(event, ToolCallResultEvent) and event.subagent_run_id in (None, self._values.subagent):
             # The result of the agent's tool ends the response, as a delta of it would.
@@ -215,8 +215,8 @@ class BaseEmitter:
             )
         is_decided = self._disclosure.full or not self._nested_ids.isdisjoint(_ids_of(event))
         passed = [event] if is_decided else veiled(event, self._audience)
-        if not passed and not self._told_of_raw:
-            self._told_of_raw = True
+        if not passed and not self._has_warned_of_raw:
+            self._has_warned_of_raw = True
             self.warn(f"With visibility {self._disclosure.visibility!r} {event.type.value} is not passed on.")
         return [*before, *passed]
 
@@ -235,11 +235,11 @@ class BaseEmitter:
             yield ResponseStart(part.origin)
         yield from deltas_of(part, f"emitted part {self._parts}")
 
-    def _end(self, how: Callable[[], Any]) -> list[Event]:
+    def _end(self, ending: Callable[[], Any]) -> list[Event]:
         if self._closed:
             return []
         self._closed = True
-        written = self._writer.write(how()) + self._writer.finish() + self._foreign.close()
+        written = self._writer.write(ending()) + self._writer.finish() + self._foreign.close()
         return run_stages(self._stages, settle_now(self._summaries.settle(written)), close=True)
 
 

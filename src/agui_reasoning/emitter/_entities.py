@@ -28,12 +28,12 @@ __all__ = [
     "ResponseState",
     "Sent",
     "Stretch",
-    "rest_record",
+    "other_record",
 ]
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class _Shown:
+class _VisibleText:
     """Text on its way to a message. Leading white space waits until something visible follows."""
 
     pieces: list[str] = field(default_factory=list)
@@ -92,9 +92,9 @@ class Stretch:
     number: int
     message: ReasoningMessage | None = None
     carrier: ReasoningMessage | None = None
-    text: _Shown = field(default_factory=_Shown)
+    text: _VisibleText = field(default_factory=_VisibleText)
     segments: list[SegmentBuffer] = field(default_factory=list)
-    last_shown: SegmentBuffer | None = None
+    last_visible: SegmentBuffer | None = None
     withheld: bool = False
 
     @property
@@ -110,7 +110,7 @@ class Stretch:
     def add(self, text: str, segment: SegmentBuffer) -> str:
         """Take text of a segment that is shown, and give what may be sent now."""
         self._note(segment)
-        before, self.last_shown = self.last_shown, segment
+        before, self.last_visible = self.last_visible, segment
         return self.text.add(text if before in (None, segment) else SEGMENT_SEPARATOR + text)
 
     def withhold(self, segment: SegmentBuffer) -> None:
@@ -134,9 +134,9 @@ class Stretch:
         """
         if self.withheld and not sealed:
             return unit_record(PlacedPart(self.unit.seq, self.unit.part(None), "concealed"))
-        shown = "".join(self.text.pieces)
-        exposure: Exposure = "encrypted" if sealed else "shown" if shown else "blank"
-        placed = PlacedPart(self.unit.seq, self.part(None), exposure, shown, self.number)
+        visible = "".join(self.text.pieces)
+        exposure: Exposure = "encrypted" if sealed else "shown" if visible else "blank"
+        placed = PlacedPart(self.unit.seq, self.part(None), exposure, visible, self.number)
         return unit_record(placed)
 
 
@@ -305,12 +305,12 @@ class ResponseState:
         return {name: value for name, value in unit.ext.items() if not isinstance(value, dict | list)}
 
 
-def rest_record(state: ResponseState, unit: UnitBuffer) -> UnitRecord | None:
+def other_record(state: ResponseState, unit: UnitBuffer) -> UnitRecord | None:
     """The record of a unit that is not reasoning.
 
     ``None`` for reasoning, which has messages of its own, and for what is neither shown nor kept.
     """
-    return _REST[type(unit)](state, unit)
+    return _OTHER_RECORDS[type(unit)](state, unit)
 
 
 def _result(state: ResponseState, unit: ResultUnit) -> UnitRecord | None:
@@ -350,7 +350,7 @@ _SEEN_AS: dict[type, Callable[[ResponseState, Any], str]] = {
     CallUnit: lambda state, unit: state.calls[unit].id,
     ResultUnit: lambda state, unit: state.results[unit][0],
 }
-_REST: dict[type, Callable[[ResponseState, Any], UnitRecord | None]] = {
+_OTHER_RECORDS: dict[type, Callable[[ResponseState, Any], UnitRecord | None]] = {
     ReasoningUnit: lambda state, unit: None,
     TextUnit: ResponseState.text_record,
     CallUnit: lambda state, unit: state.calls[unit].record(sealed=state.disclosure.sealed),

@@ -36,7 +36,7 @@ class Passthrough:
         self._open: dict[tuple[type, str], Event] = {}
         self._answered: set[str] = set()
 
-    def see(self, event: Event) -> None:
+    def note(self, event: Event) -> None:
         """Note what an event opens or closes."""
         kind = type(event)
         if kind in _ENDS:

@@ -39,7 +39,7 @@ from agui_reasoning.emitter._entities import (
     ResponseState,
     Sent,
     Stretch,
-    rest_record,
+    other_record,
 )
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import EchoRule
@@ -135,16 +135,16 @@ class Values:
 
     def _late(self, state: ResponseState) -> list[Event]:
         """What arrived after the value of its entity was sent."""
-        shown = (message for message in state.reasoning[:-1] if message.own and message.sent)
-        events = [e for message in shown for e in self.of_reasoning(state, message)]
+        messages = (message for message in state.reasoning[:-1] if message.own and message.sent)
+        events = [e for message in messages for e in self.of_reasoning(state, message)]
         events += [e for message in state.messages for e in self.of_text(state, message)]
         return events + [e for call in state.calls.values() for e in self.of_call(state, call)]
 
     def _last(self, state: ResponseState, open_anchor: OpenAnchor) -> list[Event]:
-        rest = _rest(state)
-        carriers = self._carriers(state, rest, open_anchor)
+        others = _other_records(state)
+        carriers = self._carriers(state, others, open_anchor)
         first = next(carriers, None)
-        units = (*self._told_at_the_end(state), *rest)
+        units = (*self._final_reasoning(state), *others)
         if first is None or (state.reasoning and not units) or _is_said(state, units):
             return []
         envelope = self._envelope(state, units, _names(state, (0, 0)))
@@ -153,22 +153,22 @@ class Values:
             return [*first.opening, self._note(state, first, envelope, value)]
         return self._spread(state, envelope, chain([first], carriers))
 
-    def _told_at_the_end(self, state: ResponseState) -> UnitRecords:
+    def _final_reasoning(self, state: ResponseState) -> UnitRecords:
         """What the last reasoning message shows, what was too large when it ended, and what shows nothing."""
         unsaid = [message for message in state.reasoning[:-1] if message.sent is None]
-        shown = [*state.reasoning[-1:], *unsaid]
+        messages = [*state.reasoning[-1:], *unsaid]
         silent = (stretch for several in state.stretches.values() for stretch in several)
-        own = chain.from_iterable(map(self._own, shown))
+        own = chain.from_iterable(map(self._own, messages))
         return (*own, *self._records(stretch for stretch in silent if stretch.message is None))
 
     def _carriers(
-        self, state: ResponseState, rest: UnitRecords, open_anchor: OpenAnchor
+        self, state: ResponseState, others: UnitRecords, open_anchor: OpenAnchor
     ) -> Iterator[_Carrier]:
         """What may carry the last value, and in order what may carry more if it does not hold everything."""
         if state.reasoning:
             yield from (_Carrier("message", message.id) for message in reversed(state.reasoning))
-        elif not self._needs_anchor(state, rest):
-            if not any(map(_is_vital, rest)) or _is_told(state, rest):
+        elif not self._needs_anchor(state, others):
+            if not any(map(_is_vital, others)) or _is_carried(state, others):
                 return
             yield from _entities(state)
         while self._anchors != "never":
@@ -181,14 +181,14 @@ class Values:
 
     def _spread(self, state: ResponseState, envelope: Envelope, carriers: Iterable[_Carrier]) -> list[Event]:
         """Over several values, none of them too large."""
-        shown_by = {
+        message_of = {
             (stretch.unit.seq, stretch.number): message.id
             for message in state.reasoning
             if (stretch := message.own)
         }
         located = tuple(
-            unit.model_copy(update={"message": shown_by[unit.seq, unit.stretch]})
-            if (unit.seq, unit.stretch) in shown_by and unit.sha256
+            unit.model_copy(update={"message": message_of[unit.seq, unit.stretch]})
+            if (unit.seq, unit.stretch) in message_of and unit.sha256
             else unit
             for unit in envelope.units
         )
@@ -216,10 +216,10 @@ class Values:
         records = (stretch.record(sealed=self._sealed) for stretch in stretches)
         return tuple(record for record in records if record is not None)
 
-    def _needs_anchor(self, state: ResponseState, rest: UnitRecords) -> bool:
+    def _needs_anchor(self, state: ResponseState, others: UnitRecords) -> bool:
         if self._anchors == "always":
             return bool(state.response.units)
-        if self._anchors == "never" or not any(map(_is_vital, rest)):
+        if self._anchors == "never" or not any(map(_is_vital, others)):
             return False
         origin = state.response.origin
         required = origin is not None and self._rule_of(origin).status == "required"
@@ -281,10 +281,10 @@ def _is_said(state: ResponseState, units: UnitRecords) -> bool:
     return state.reasoning[-1].sent == Sent(units, *_names(state, (0, 0)))
 
 
-def _rest(state: ResponseState) -> UnitRecords:
+def _other_records(state: ResponseState) -> UnitRecords:
     """The records of everything that is not reasoning, if order and entities do not tell it all."""
     units = state.response.units
-    records = tuple(record for unit in units if (record := rest_record(state, unit)))
+    records = tuple(record for unit in units if (record := other_record(state, unit)))
     last = max((unit.seq for unit in state.stretches), default=-1)
     if any(record.seq < last or _is_hidden(record) for record in records):
         return records
@@ -304,10 +304,10 @@ def _entities(state: ResponseState) -> Iterator[_Carrier]:
 _BLOCKS = frozenset({"result", "native"})
 
 
-def _is_told(state: ResponseState, rest: Sequence[UnitRecord]) -> bool:
+def _is_carried(state: ResponseState, others: Sequence[UnitRecord]) -> bool:
     """Whether the one thing in the response has its own value, which says it all."""
     entities: Iterable[Any] = chain(state.messages, state.calls.values())
-    return len(rest) == 1 and any(entity.sent for entity in entities)
+    return len(others) == 1 and any(entity.sent for entity in entities)
 
 
 def _is_vital(record: UnitRecord) -> bool:

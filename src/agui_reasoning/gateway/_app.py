@@ -103,9 +103,9 @@ def create_app(
     chosen = upstream or ReplayUpstream()
     _check_options(chosen, tenant, options)
     visibility, keys = options.get("visibility", "full"), options.get("keys")
-    told = capabilities(chosen, visibility=visibility, encrypted=keys is not None)
+    declared = capabilities(chosen, visibility=visibility, encrypted=keys is not None)
     reading = _Reading(max_body_bytes, body_timeout_s, allow_file_ids)
-    endpoint = _Endpoint(chosen, keep_alive_s, on_error, reading, tenant, dict(options), told)
+    endpoint = _Endpoint(chosen, keep_alive_s, on_error, reading, tenant, dict(options), declared)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -162,7 +162,7 @@ class _Endpoint:
     reading: _Reading
     tenant: TenantOf | None
     options: dict[str, Any]
-    told: AgentCapabilities
+    capabilities: AgentCapabilities
 
     async def answer(self, request: Request) -> Response:
         try:
@@ -190,13 +190,13 @@ class _Endpoint:
             await self._tenant(request)
         except RemoteProtocolError as error:
             return refusal(_STATUS[error.code], error.code, str(error))
-        return JSONResponse(self.told.model_dump(mode="json", by_alias=True, exclude_none=True))
+        return JSONResponse(self.capabilities.model_dump(mode="json", by_alias=True, exclude_none=True))
 
     async def _tenant(self, request: Request) -> str:
         if self.tenant is None:
             return ""
-        told = self.tenant(request)
-        tenant = await told if isawaitable(told) else told
+        found = self.tenant(request)
+        tenant = await found if isawaitable(found) else found
         if not isinstance(tenant, str) or not tenant:
             raise RemoteProtocolError(
                 "The request has no tenant.", code="no_tenant", hint="Authenticate as the gateway requires."

@@ -175,7 +175,7 @@ class Transport:
             async for data in pieces:
                 for text in frames.feed(data):
                     yield text
-            for text in _rest(frames):
+            for text in _last_frames(frames):
                 yield text
         except httpx2.TimeoutException:
             error = self._silent()
@@ -297,7 +297,7 @@ async def _pieces(response: httpx2.Response) -> AsyncIterator[AsyncIterator[byte
                 pass
 
 
-def _rest(frames: FrameReader) -> list[str]:
+def _last_frames(frames: FrameReader) -> list[str]:
     """What stands behind the last whole frame of a stream: one that lacks only its end, or a piece of one."""
     with suppress(RemoteProtocolError):
         return [text for text in frames.close() if not isinstance(load(text), Malformed)]

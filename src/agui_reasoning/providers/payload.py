@@ -15,13 +15,13 @@ from agui_reasoning.errors import DecodeError
 __all__ = [
     "JSONObject",
     "array",
+    "as_text",
     "compact_json",
     "integer",
     "obj",
+    "other_fields",
     "plain",
     "reject",
-    "rest",
-    "shown",
     "string",
 ]
 
@@ -93,7 +93,7 @@ def integer(source: JSONObject, key: str, path: str = "") -> int | None:
     return value
 
 
-def rest(source: JSONObject, *known: str) -> JSONObject:
+def other_fields(source: JSONObject, *known: str) -> JSONObject:
     """The fields beside the known ones that hold something."""
     return {key: value for key, value in source.items() if key not in known and value not in (None, [], {})}
 
@@ -111,7 +111,7 @@ def compact_json(value: Any, *, sort_keys: bool = False) -> str:
     raise reject("JSON", value, "")
 
 
-def shown(value: Any) -> str:
+def as_text(value: Any) -> str:
     """A tool's result as the string AG-UI wants: a string as it is, anything else as JSON.
 
     Keys are sorted, because an SDK's models order them as they like and the text must not differ.

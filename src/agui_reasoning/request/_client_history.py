@@ -211,7 +211,7 @@ def index_history(
     _read_values(seen, limits)
     for index, message in enumerate(seen.messages):
         seen.by_id.setdefault(str(message.get("id")), index)
-        _LOOK.get(str(message.get("role")), _nothing)(seen, index, message)
+        _READERS.get(str(message.get("role")), _ignore)(seen, index, message)
     _settle(seen, limits)
     return seen
 
@@ -241,7 +241,7 @@ def _spans(unit: UnitRecord) -> int:
     return len(unit.spans) + len(getattr(unit.part, "segments", ()))
 
 
-def _see_reasoning(seen: ClientHistory, index: int, message: dict[str, Any]) -> None:
+def _read_reasoning(seen: ClientHistory, index: int, message: dict[str, Any]) -> None:
     opened = _open(seen, message)
     if opened.envelope is None:
         seen.foreign.append(index)
@@ -249,7 +249,7 @@ def _see_reasoning(seen: ClientHistory, index: int, message: dict[str, Any]) -> 
         _learn(seen, index, opened, opened.envelope)
 
 
-def _see_assistant(seen: ClientHistory, index: int, message: dict[str, Any]) -> None:
+def _read_assistant(seen: ClientHistory, index: int, message: dict[str, Any]) -> None:
     _learn_beside(seen, index, message)
     for position, call in enumerate(calls_of(message)):
         seen.add_call((index, position), call)
@@ -299,13 +299,13 @@ def _misused(seen: ClientHistory, opened: Opened) -> str:
     return "unauthenticated" if place.id in seen.sealed and not opened.sealed else ""
 
 
-def _see_result(seen: ClientHistory, index: int, message: dict[str, Any]) -> None:
+def _read_result(seen: ClientHistory, index: int, message: dict[str, Any]) -> None:
     seen.answers.setdefault(str(message.get("toolCallId")), index)
 
 
-def _nothing(seen: ClientHistory, index: int, message: dict[str, Any]) -> None:
+def _ignore(seen: ClientHistory, index: int, message: dict[str, Any]) -> None:
     """Other messages are not looked up."""
 
 
-_LOOK = {"reasoning": _see_reasoning, "assistant": _see_assistant, "tool": _see_result}
+_READERS = {"reasoning": _read_reasoning, "assistant": _read_assistant, "tool": _read_result}
 _CARRIERS = frozenset({"reasoning", "assistant"})

@@ -32,8 +32,8 @@ from agui_reasoning.parts import (
 )
 from agui_reasoning.providers.registry import native_kinds
 from agui_reasoning.request._client_history import ClientHistory, Found, RecordedResponse
+from agui_reasoning.request._client_view import ClientView, overlapping
 from agui_reasoning.request._history import ReportEntry
-from agui_reasoning.request._shown import Shown, overlapping
 
 __all__ = ["rebuild"]
 
@@ -46,13 +46,13 @@ class _Work:
     """One response on its way back.
 
     Attributes:
-        shown: What the client shows.
+        view: What the client shows.
         overlapping: Its texts whose spans overlap.
         report: What became of its units.
     """
 
     response: RecordedResponse
-    shown: Shown
+    view: ClientView
     overlapping: set[int]
     report: list[ReportEntry] = field(default_factory=list)
 
@@ -62,12 +62,14 @@ class _Work:
         return self.response.origin
 
 
-def rebuild(seen: ClientHistory, response: RecordedResponse, shown: Shown) -> tuple[Turn, list[ReportEntry]]:
+def rebuild(
+    seen: ClientHistory, response: RecordedResponse, view: ClientView
+) -> tuple[Turn, list[ReportEntry]]:
     """Give the turn of a response, and what became of its reasoning."""
     units = [found.unit for found in response.units.values()]
-    work = _Work(response, shown, overlapping(u for u in units if isinstance(u.part, TextRecord)))
+    work = _Work(response, view, overlapping(u for u in units if isinstance(u.part, TextRecord)))
     parts: dict[int, Part] = {}
-    rest: list[UnitRecord] = []
+    others: list[UnitRecord] = []
     for seq, stretches in groupby(sorted(response.units.items()), key=lambda found: found[0][0]):
         founds = [found for _, found in stretches]
         thought = [found for found in founds if isinstance(found.unit.part, ReasoningRecord)]
@@ -76,14 +78,14 @@ def rebuild(seen: ClientHistory, response: RecordedResponse, shown: Shown) -> tu
             parts[seq] = replace(part, seen=entry.unit)
             work.report.append(entry)
         else:
-            rest.append(founds[0].unit)
+            others.append(founds[0].unit)
     work.report += (
         ReportEntry(str(seen.messages[index].get("id")), "dropped", "part_missing")
         for (seq, _), index in response.torn.items()
         if seq not in parts
     )
-    for unit in rest:
-        rebuilt = _REST[type(unit.part)](work, unit, unit.part)
+    for unit in others:
+        rebuilt = _REBUILDERS[type(unit.part)](work, unit, unit.part)
         if rebuilt is not None:
             parts[unit.seq] = replace(rebuilt, seen=_name(unit))
     ordered = (*(parts[seq] for seq in sorted(parts)), *_unrecorded(work))
@@ -92,16 +94,16 @@ def rebuild(seen: ClientHistory, response: RecordedResponse, shown: Shown) -> tu
 
 def _unrecorded(work: _Work) -> Iterator[Part]:
     """What the envelopes only name: a plain answer, or calls whose record was lost with its carrier."""
-    for message_id, text in work.shown.rest(work.response):
+    for message_id, text in work.view.unclaimed(work.response):
         yield TextPart(text, origin=work.origin, seen=message_id)
     for call_id in work.response.calls:
-        call = work.shown.call(work.response, call_id)
+        call = work.view.call(work.response, call_id)
         if call is not None:
             yield ToolCallPart(call_id, *_function(call), origin=work.origin, seen=call_id)
 
 
 def _reasoning(seen: ClientHistory, work: _Work, stretches: list[Found]) -> tuple[ReasoningPart, ReportEntry]:
-    places = [work.shown.thought(found) for found in stretches]
+    places = [work.view.thought(found) for found in stretches]
     unit = str(seen.messages[places[0][0]].get("id"))
     pieces = [_segments(found, content) for found, (_, content) in zip(stretches, places, strict=True)]
     texts = [content for _, content in places if content]
@@ -160,9 +162,9 @@ def _opaques(records: Iterable[ReasoningRecord]) -> tuple[Opaque, ...]:
 def _text(work: _Work, unit: UnitRecord, part: TextRecord) -> Part | None:
     if unit.seq in work.overlapping:
         work.report.append(ReportEntry(unit.spans[0].message, "dropped", "spans_overlap"))
-        begun = work.shown.begun(work.response, unit)
+        begun = work.view.begun(work.response, unit)
         return None if begun is None else TextPart(begun, status=part.status, origin=work.origin)
-    text, intact = work.shown.text(work.response, unit, part.text) or (None, True)
+    text, intact = work.view.text(work.response, unit, part.text) or (None, True)
     if text is None:
         return None
     if not intact and part.opaque:
@@ -179,7 +181,7 @@ def _text(work: _Work, unit: UnitRecord, part: TextRecord) -> Part | None:
 
 def _call(work: _Work, unit: UnitRecord, part: CallRecord) -> Part | None:
     call_id = unit.id or ""
-    call = work.shown.call(work.response, call_id)
+    call = work.view.call(work.response, call_id)
     if call is None:
         return None
     name, shown = _function(call)
@@ -207,7 +209,7 @@ def _function(call: dict[str, Any]) -> tuple[str, str]:
 
 
 def _result(work: _Work, unit: UnitRecord, part: ResultRecord) -> Part:
-    return ToolResultPart(unit.id or "", work.shown.result(unit, part), part.native, work.origin, part.ext)
+    return ToolResultPart(unit.id or "", work.view.result(unit, part), part.native, work.origin, part.ext)
 
 
 def _native(work: _Work, unit: UnitRecord, part: NativeRecord) -> Part | None:
@@ -231,7 +233,7 @@ def _name(unit: UnitRecord) -> str:
     return (unit.id if isinstance(unit.part, CallRecord) else unit.message) or ""
 
 
-_REST: dict[type, Callable[[_Work, UnitRecord, Any], Part | None]] = {
+_REBUILDERS: dict[type, Callable[[_Work, UnitRecord, Any], Part | None]] = {
     TextRecord: _text,
     CallRecord: _call,
     ResultRecord: _result,

@@ -29,12 +29,12 @@ from agui_reasoning.request._client_history import (
     index_history,
     message_text,
 )
+from agui_reasoning.request._client_view import ClientView
 from agui_reasoning.request._fallback import fallback_turns
 from agui_reasoning.request._history import History, ReportEntry
 from agui_reasoning.request._intake import HistoryInput, thread_of
 from agui_reasoning.request._messages import as_message
 from agui_reasoning.request._rebuild import rebuild
-from agui_reasoning.request._shown import Shown
 
 __all__ = ["restore"]
 
@@ -86,12 +86,12 @@ def restore(
     seen = index_history(given, opener, subagent, limits)
     report: list[ReportEntry] = []
     turns: dict[str, Turn] = {}
-    shown = Shown(seen)
+    view = ClientView(seen)
     for response in seen.responses.values():
-        turns[response.id], entries = rebuild(seen, response, shown)
+        turns[response.id], entries = rebuild(seen, response, view)
         report += entries
     placed = [(place, turns[name]) for name, place in _places(seen).items() if turns[name].parts]
-    placed += fallback_turns(seen, shown.messages, shown.calls, assume_provider, report)
+    placed += fallback_turns(seen, view.messages, view.calls, assume_provider, report)
     report += _refused_elsewhere(seen)
     if on_audit is not None:
         for entry, part in _audited(report, turns.values()):
@@ -166,7 +166,7 @@ def _places(seen: ClientHistory) -> dict[str, Position]:
     is the first.
     """
     responses = seen.responses
-    places = {r.id: place for r in responses.values() if (place := _shown_at(seen, r))}
+    places = {r.id: place for r in responses.values() if (place := _visible_position(seen, r))}
     for response in responses.values():
         waiting: dict[str, RecordedResponse] = {}
         while response.id not in places and response.id not in waiting:  # a forged one may come after itself
@@ -178,7 +178,7 @@ def _places(seen: ClientHistory) -> dict[str, Position]:
     return places
 
 
-def _shown_at(seen: ClientHistory, response: RecordedResponse) -> Position | None:
+def _visible_position(seen: ClientHistory, response: RecordedResponse) -> Position | None:
     """Where the first message or call of a response stands."""
     places = [seen.calls[call] for call in response.calls if call in seen.calls]
     for message_id in response.messages:
@@ -191,9 +191,9 @@ def _shown_at(seen: ClientHistory, response: RecordedResponse) -> Position | Non
 def _in_order(seen: ClientHistory, placed: list[tuple[Position, Turn]]) -> Iterator[Turn | Message]:
     """Turns and messages by place; results directly behind the turn that called."""
     results = _results(seen)
-    rest: list[tuple[Position, Turn | None]] = [*placed]
-    rest += [((index, -2), None) for index, m in enumerate(seen.messages) if _stays(m)]
-    for (index, _), turn in sorted(rest, key=lambda entry: entry[0]):
+    entries: list[tuple[Position, Turn | None]] = [*placed]
+    entries += [((index, -2), None) for index, m in enumerate(seen.messages) if _stays(m)]
+    for (index, _), turn in sorted(entries, key=lambda entry: entry[0]):
         if turn is None:
             message = seen.messages[index]
             if message.get("role") != "tool" or str(message.get("toolCallId")) in results:

@@ -275,11 +275,11 @@ _FRONT_ENDS: dict[str, Callable[[MessageDicts], MessageDicts]] = {
 
 def _placed(history: History, parts: Sequence[Part]) -> list[Part]:
     """Return the given parts in order, skipping responses that show nothing and thus have no position."""
-    placed = [turn for turn in history.turns if any(_is_shown(part) for part in turn.parts)]
+    placed = [turn for turn in history.turns if any(_is_visible(part) for part in turn.parts)]
     return [part for turn in placed for part in turn.parts if part in parts]
 
 
-def _is_shown(part: Part) -> bool:
+def _is_visible(part: Part) -> bool:
     return isinstance(part, ToolCallPart) or (isinstance(part, TextPart) and not part.text.isspace())
 
 

@@ -16,7 +16,7 @@ from ag_ui.core import RunAgentInput  # noqa: E402
 
 from agui_reasoning import Conversation, Run, build_request, restore  # noqa: E402
 from agui_reasoning._demo.playback import play  # noqa: E402
-from agui_reasoning._scripted import load  # noqa: E402
+from agui_reasoning._scripted import load_script  # noqa: E402
 from agui_reasoning.cli._demo import SCRIPTS  # noqa: E402
 from agui_reasoning.parts import Origin  # noqa: E402
 from agui_reasoning.providers import decode_response, decoder  # noqa: E402
@@ -30,7 +30,7 @@ def loop() -> dict[str, Any]:
     run = Run(conversation.run_input("Umbrella or raincoat?"), api="toy")
     events = run.start()
     reader = decoder("toy")
-    for event in load("toy-weather")["events"]:
+    for event in load_script("toy-weather")["events"]:
         for delta in reader.receive(event["data"]):
             events += run.receive(delta)
     for event in events + run.finish():
@@ -39,7 +39,7 @@ def loop() -> dict[str, Any]:
     conversation.add_tool_result(conversation.pending_calls[0].id, "Rain.")
     run_input: RunAgentInput = conversation.run_input()
     parts = [part for turn in restore(run_input).turns for part in turn.parts]
-    steps = [event["data"] for event in load("toy-weather")["events"]]
+    steps = [event["data"] for event in load_script("toy-weather")["events"]]
     return {
         "restored": parts == decode_response("toy", {"steps": steps}),
         "body": build_request("toy", run_input, provider=None, model="toy-1").body,

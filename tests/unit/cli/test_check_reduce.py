@@ -38,7 +38,7 @@ def file(tmp_path):
 @pytest.mark.parametrize("name", scripted.names())
 def test_a_script_passes(name, tmp_path, cli):
     path = tmp_path / "run.sse"
-    path.write_bytes(b"".join(map(SSEEncoder().encode, exchanged(scripted.load(name)))))
+    path.write_bytes(b"".join(map(SSEEncoder().encode, exchanged(scripted.load_script(name)))))
     result = cli("check", path, "--strict")
     assert (result.status, result.stderr) == (0, "")
     assert result.stdout.endswith("no problems found.\n")

@@ -17,7 +17,7 @@ from agui_reasoning import _scripted as scripted
 from agui_reasoning._demo import playback as playback_module
 from agui_reasoning._demo.front_end import FrontEnd, post
 from agui_reasoning._demo.playback import TOOL_RESULT, compare, play
-from agui_reasoning._demo.screen import Screen, conversation, rows, short
+from agui_reasoning._demo.screen import Screen, conversation, event_rows, short
 from agui_reasoning._scripted._sequence import sequence
 from agui_reasoning.cli import _demo as command
 from agui_reasoning.deltas import ReasoningDelta
@@ -274,7 +274,7 @@ def message_ids(run):
 
 @pytest.mark.parametrize("name", command.SCRIPTS)
 def test_the_tool_answers_what_the_second_request_holds(name):
-    assert json.dumps(TOOL_RESULT) in json.dumps(scripted.load(f"{name}-2")["request"])
+    assert json.dumps(TOOL_RESULT) in json.dumps(scripted.load_script(f"{name}-2")["request"])
 
 
 # -- the screen
@@ -296,7 +296,7 @@ def test_blocks_are_what_a_user_sees(playbacks):
 
 
 def test_rows_join_the_deltas_of_a_message(playbacks):
-    shown = rows(playbacks["openai-weather"].events)
+    shown = event_rows(playbacks["openai-weather"].events)
     content = [row for row in shown if row.type.endswith(("_CONTENT", "_ARGS"))]
     assert [(row.id, row.what.split()[0]) for row in content] == [
         ("id-4", "15x"),

@@ -22,7 +22,7 @@ KNOWN = ", ".join(API_IDS)
 
 
 def payloads(name):
-    return [event["data"] for event in scripted.load(name)["events"]]
+    return [event["data"] for event in scripted.load_script(name)["events"]]
 
 
 def lines(values):
@@ -36,7 +36,7 @@ def sse(values):
 
 def encoded(name, values):
     """The events of some payloads of a script, and the code of the error that ended it."""
-    script = scripted.load(name)
+    script = scripted.load_script(name)
     decode = decoder(script["api"], provider=script["provider"], model=script["model"])
     numbers = (f"id-{number}" for number in range(1000))
     run = Run(RUN_INPUT, api=script["api"], provider=script["provider"], new_id=numbers.__next__)
@@ -71,7 +71,7 @@ def test_a_script_becomes_a_finished_run(name):
 
 @pytest.mark.parametrize("name", scripted.names())
 def test_every_form_of_input_gives_the_same_output(name, file, cli):
-    script = scripted.load(name)
+    script = scripted.load_script(name)
     values = payloads(name)
     told = ("--api", script["api"], "--provider", script["provider"], "--model", script["model"])
     recording = cli("encode", *IDS, file(json.dumps(script, indent=1)))
@@ -90,7 +90,7 @@ def test_json_prints_the_same_events_as_one_array(file, cli):
 
 
 def test_options_win_over_the_recording(file, cli):
-    path = file(json.dumps(scripted.load("anthropic-weather")))
+    path = file(json.dumps(scripted.load_script("anthropic-weather")))
     result = cli("encode", *IDS, "--provider", "bedrock", path)
     assert result.events[-1]["usage"][0]["provider"] == "bedrock"
 
@@ -222,7 +222,7 @@ def test_terminal_codes_in_a_providers_error_are_not_printed(file, cli):
 
 
 def test_an_event_of_a_recording_without_data_is_named(file, cli):
-    script = scripted.load("anthropic-weather")
+    script = scripted.load_script("anthropic-weather")
     script["events"][3] = {"event": "x"}
     result = cli("encode", file(json.dumps(script)))
     assert (result.status, result.types[-1]) == (2, "RUN_ERROR")
@@ -301,7 +301,7 @@ def test_a_reader_that_leaves_ends_it_quietly(tmp_path):
 @pytest.mark.parametrize("redirect", [">/dev/full", ">&-"])
 @pytest.mark.parametrize("args", [["demo", "--json"], ["encode", "FILE"]])
 def test_an_output_that_takes_nothing_is_one_line_and_status_2(redirect, args, file):
-    path = file(json.dumps(scripted.load("anthropic-weather")))
+    path = file(json.dumps(scripted.load_script("anthropic-weather")))
     words = [sys.executable, "-m", "agui_reasoning.cli", *(path if arg == "FILE" else arg for arg in args)]
     command = f"{shlex.join(map(str, words))} {redirect}"
     done = subprocess.run(["sh", "-c", command], capture_output=True, env=environment(), check=False)

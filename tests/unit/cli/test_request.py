@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agui_reasoning import reduce_events, stream_run
-from agui_reasoning._scripted import load
+from agui_reasoning._scripted import load_script
 from agui_reasoning.crypto import KeyRing
 from tests.unit.cli.command import Result
 
@@ -25,7 +25,7 @@ def ask(cli: Callable[..., Result]) -> Callable[..., Result]:
 
 def history(script: str, **options: Any) -> list[dict[str, Any]]:
     """The messages a client holds after a script, between a question and a tool's result."""
-    exchange = load(script)
+    exchange = load_script(script)
     payloads = [event["data"] for event in exchange["events"]]
     where = {"api": exchange["api"], "provider": exchange["provider"]}
     messages = reduce_events(stream_run(INPUT, payloads, **where, **options))

@@ -73,12 +73,12 @@ def test_a_script_is_chosen_by_its_name(upstream):
     with serving("--upstream", upstream) as url:
         answer = call(f"{url}/agent")
     assert types(answer)[-1] == "RUN_FINISHED"
-    assert answer.events[-1]["usage"][0]["provider"] == scripted.load(upstream[7:])["provider"]
+    assert answer.events[-1]["usage"][0]["provider"] == scripted.load_script(upstream[7:])["provider"]
 
 
 def test_a_recording_answers_every_request(tmp_path):
     file = tmp_path / "exchange.json"
-    file.write_text(json.dumps(scripted.load("openai-weather-2")), encoding="utf-8")
+    file.write_text(json.dumps(scripted.load_script("openai-weather-2")), encoding="utf-8")
     with serving("--upstream", f"replay:{file}") as url:
         first, second = types(call(f"{url}/agent")), types(call(f"{url}/agent"))
     assert first == second

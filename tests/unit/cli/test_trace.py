@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agui_reasoning import stream_run
-from agui_reasoning._scripted import load
+from agui_reasoning._scripted import load_script
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.wire import SSEEncoder
 from tests.unit.cli.command import Result
@@ -19,7 +19,7 @@ CALL = "toolu_demo_01BergenForecast"
 
 
 def stream(**options: Any) -> bytes:
-    payloads = [event["data"] for event in load("anthropic-weather")["events"]]
+    payloads = [event["data"] for event in load_script("anthropic-weather")["events"]]
     encode = SSEEncoder().encode
     return b"".join(map(encode, stream_run(INPUT, payloads, api="anthropic-messages", **options)))
 

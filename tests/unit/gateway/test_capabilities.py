@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ag_ui.core import AgentCapabilities
 
-from agui_reasoning._scripted import load
+from agui_reasoning._scripted import load_script
 from agui_reasoning.emitter._disclosure import Visibility
 from agui_reasoning.gateway import HTTPUpstream, ReplayUpstream, capabilities, create_app, local_server
 from tests.unit.gateway.http_client import call
@@ -95,4 +95,4 @@ def test_what_is_hidden_is_not_claimed(
 
 
 def test_tools_of_the_front_end_are_claimed_where_a_model_gets_them() -> None:
-    assert capabilities(ReplayUpstream(load("openai-weather"))).tools is None
+    assert capabilities(ReplayUpstream(load_script("openai-weather"))).tools is None

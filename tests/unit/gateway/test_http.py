@@ -14,7 +14,7 @@ import anyio.abc
 import pytest
 
 from agui_reasoning import ConfigurationError, Conversation, MissingExtraError, Run
-from agui_reasoning._scripted import load
+from agui_reasoning._scripted import load_script
 from agui_reasoning._scripted._exchange import payloads
 from agui_reasoning.aio import run_agent
 from agui_reasoning.client import AgentClient
@@ -47,7 +47,7 @@ apis = pytest.mark.parametrize("api", APIS)
 
 def answer(api: str, part: str = "-2") -> list[Any]:
     """What a provider says: by default a thought and an answer."""
-    return list(payloads(load(SCRIPTS[api] + part)))
+    return list(payloads(load_script(SCRIPTS[api] + part)))
 
 
 def request_of(api: str, run_input: Mapping[str, Any] = INPUT, **options: Any) -> Json:
@@ -96,7 +96,7 @@ def result(request: Json) -> str:
 
 @apis
 def test_three_turns_with_a_tool_of_the_front_end_are_what_the_provider_wants(api: str) -> None:
-    scripts = [load(f"{SCRIPTS[api]}{part}") for part in ("", "-2", "-3")]
+    scripts = [load_script(f"{SCRIPTS[api]}{part}") for part in ("", "-2", "-3")]
     wanted = [script["request"] for script in scripts]
     parameters = {name: value for name, value in wanted[0].items() if name not in BUILT}
     requests: list[Json] = []

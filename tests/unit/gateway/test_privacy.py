@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from agui_reasoning import ConfigurationError, Conversation
-from agui_reasoning._scripted import load
+from agui_reasoning._scripted import load_script
 from agui_reasoning._scripted._exchange import payloads
 from agui_reasoning.audit import AuditRecord
 from agui_reasoning.crypto import Binding, KeyRing, looks_like_token
@@ -74,7 +74,7 @@ def ask(url: str, conversation: Conversation, content: str | None, user: str | N
 
 def thoughts(api: str, part: str) -> list[Delta]:
     machine = decoder(api)
-    return [d for payload in payloads(load(SCRIPTS[api] + part)) for d in machine.receive(payload)]
+    return [d for payload in payloads(load_script(SCRIPTS[api] + part)) for d in machine.receive(payload)]
 
 
 def answer_call(conversation: Conversation) -> None:

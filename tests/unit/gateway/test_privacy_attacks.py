@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from agui_reasoning import Conversation
-from agui_reasoning._scripted import load
+from agui_reasoning._scripted import load_script
 from agui_reasoning._scripted._exchange import payloads
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.gateway import create_app, local_server
@@ -27,7 +27,7 @@ SECRET = "thought that nobody may read"
 
 def broken(api: str) -> dict[str, Reply]:
     """Ways to fail, each of them quoting."""
-    begun = list(payloads(load(SCRIPTS[api])))[:6]
+    begun = list(payloads(load_script(SCRIPTS[api])))[:6]
     error = {"type": "error", "error": {"type": SECRET, "code": SECRET, "message": SECRET}}
     return {
         "a refusal": Reply([json.dumps(error).encode()], 400, "application/json"),

@@ -33,13 +33,13 @@ PATHS = {
 FRAMED = [
     name
     for name in scripted.names()
-    if (http := provider_api(scripted.load(name)["api"]).http) and http.framing == "sse"
+    if (http := provider_api(scripted.load_script(name)["api"]).http) and http.framing == "sse"
 ]
 
 
 @pytest.mark.parametrize("name", FRAMED)
 def test_a_script_is_framed_as_its_provider_does(name: str) -> None:
-    script = scripted.load(name)
+    script = scripted.load_script(name)
     with local_server(provider_app(name)) as url:
         answer = call(url + PATHS[script["api"]], {"stream": True})
     assert answer.headers["content-type"].startswith("text/event-stream")
@@ -59,7 +59,7 @@ def test_lines_of_json_end_with_the_line() -> None:
     with local_server(provider_app("ollama-weather")) as url:
         answer = call(url + PATHS["ollama"], {"stream": True})
     assert answer.headers["content-type"].startswith("application/x-ndjson")
-    events = scripted.load("ollama-weather")["events"]
+    events = scripted.load_script("ollama-weather")["events"]
     lines = answer.body.decode().split("\n")
     assert lines.pop() == ""
     assert [json.loads(line) for line in lines] == [event["data"] for event in events]
@@ -221,9 +221,9 @@ ACCEPTED: dict[str, tuple[str, int, Change]] = {
         "openai-weather",
         1,
         lambda body: body["input"][1].update(
-            encrypted_content=scripted.load("openai-weather")["events"][-1]["data"]["response"]["output"][0][
-                "encrypted_content"
-            ]
+            encrypted_content=scripted.load_script("openai-weather")["events"][-1]["data"]["response"][
+                "output"
+            ][0]["encrypted_content"]
         ),
     ),
     "words are the caller's own": (

@@ -100,7 +100,9 @@ async def test_a_script_that_nothing_follows_is_the_same_for_every_input() -> No
     assert said(await answer(upstream, USER)) == said(await answer(upstream, USER, CALL, RESULT)) != ""
 
 
-@pytest.mark.parametrize("recording", [scripted.load("openai-weather"), WHOLE], ids=["stream", "whole"])
+@pytest.mark.parametrize(
+    "recording", [scripted.load_script("openai-weather"), WHOLE], ids=["stream", "whole"]
+)
 async def test_a_recording_is_the_same_for_every_input(recording: dict[str, Any]) -> None:
     upstream = ReplayUpstream(recording)
     first = await answer(upstream, USER)
@@ -112,7 +114,7 @@ async def test_a_recording_is_the_same_for_every_input(recording: dict[str, Any]
 async def test_a_delay_is_waited_before_each_payload() -> None:
     started = time.monotonic()
     await answer(ReplayUpstream("chat-weather-2", delay_s=0.01), USER)
-    assert time.monotonic() - started >= 0.01 * len(scripted.load("chat-weather-2")["events"])
+    assert time.monotonic() - started >= 0.01 * len(scripted.load_script("chat-weather-2")["events"])
 
 
 def test_an_unknown_script_lists_the_known_ones() -> None:

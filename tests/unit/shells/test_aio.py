@@ -17,7 +17,7 @@ from sniffio import current_async_library
 
 import agui_reasoning
 from agui_reasoning import ConfigurationError, Conversation, ProviderError, RemoteProtocolError, Run, aio
-from agui_reasoning._scripted import load
+from agui_reasoning._scripted import load_script
 from agui_reasoning._shells.driver import FAILED, Reading
 from agui_reasoning._shells.sources import WholeResponse, open_source, open_source_sync
 from agui_reasoning.aio import ModelStream, run_agent, stream_run
@@ -31,8 +31,8 @@ pytestmark = pytest.mark.anyio
 
 INPUT: dict[str, Any] = {"threadId": "t", "runId": "r", "messages": [], "protocolVersion": "1.0"}
 API = "anthropic-messages"
-PAYLOADS = [event["data"] for event in load("anthropic-weather")["events"]]
-ANSWER = [event["data"] for event in load("anthropic-weather-2")["events"]]
+PAYLOADS = [event["data"] for event in load_script("anthropic-weather")["events"]]
+ANSWER = [event["data"] for event in load_script("anthropic-weather-2")["events"]]
 
 
 class Tape:

@@ -11,7 +11,7 @@ import pytest
 
 import agui_reasoning
 from agui_reasoning import ConfigurationError, ProviderError, Run
-from agui_reasoning._scripted import load
+from agui_reasoning._scripted import load_script
 from agui_reasoning._scripted._exchange import payloads
 from agui_reasoning._shells.driver import FAILED, Item
 from agui_reasoning.aio import ModelStream, run_agent, stream_run
@@ -58,7 +58,7 @@ async def test_an_asynchronous_summary_is_awaited_and_stands_in_its_place() -> N
 
 
 async def test_a_model_stream_is_summarized_too() -> None:
-    script = load("anthropic-weather-2")
+    script = load_script("anthropic-weather-2")
     events = await collected(
         stream_run(INPUT, list(payloads(script)), api="anthropic-messages", provider="anthropic", **SUMMARY)
     )
@@ -173,7 +173,7 @@ async def test_a_providers_words_are_not_logged_either(caplog: pytest.LogCapture
 
 
 async def test_a_run_that_would_lose_what_is_required_ends_before_it_shows_anything() -> None:
-    source = ModelStream(list(payloads(load("anthropic-weather"))), api="anthropic-messages")
+    source = ModelStream(list(payloads(load_script("anthropic-weather"))), api="anthropic-messages")
 
     async def agent(run: Run) -> AsyncIterator[Item]:
         yield source

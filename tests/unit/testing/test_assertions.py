@@ -11,7 +11,7 @@ import pytest
 
 from agui_reasoning import ConfigurationError, LocalProtocolError, RemoteProtocolError, Run
 from agui_reasoning._scripted import _exchange as exchange
-from agui_reasoning._scripted import load, names
+from agui_reasoning._scripted import load_script, names
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import (
     CloseDelta,
@@ -109,7 +109,7 @@ def test_a_correct_run_passes_as_models_and_as_json() -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_every_script_passes(name: str) -> None:
-    script = load(name)
+    script = load_script(name)
     machine = decoder(script["api"], provider=script["provider"], model=script["model"])
     deltas = [delta for payload in exchange.payloads(script) for delta in machine.receive(payload)]
     events = emitted([*deltas, *machine.close()])

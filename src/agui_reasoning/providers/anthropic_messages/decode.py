@@ -30,12 +30,12 @@ from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.payload import (
     JSONObject,
     array,
+    as_text,
     compact_json,
     integer,
     obj,
+    other_fields,
     reject,
-    rest,
-    shown,
     string,
 )
 
@@ -221,7 +221,9 @@ def _is_call(kind: str) -> bool:
 def _open_thinking(block: _Block, path: str) -> list[Delta]:
     text, signature = string(block.start, "thinking", path), string(block.start, "signature", path)
     block.filled = bool(text or signature)
-    deltas: list[Delta] = [ReasoningDelta(text, key=block.key, ext=rest(block.start, *_THINKING) or None)]
+    deltas: list[Delta] = [
+        ReasoningDelta(text, key=block.key, ext=other_fields(block.start, *_THINKING) or None)
+    ]
     if signature:
         deltas.append(OpaqueDelta(Opaque(SIGNATURE, signature), key=block.key))
     return deltas
@@ -232,7 +234,7 @@ def _open_redacted(block: _Block, path: str) -> list[Delta]:
 
 
 def _open_text(block: _Block, path: str) -> list[Delta]:
-    ext = rest(block.start, "type", "text")
+    ext = other_fields(block.start, "type", "text")
     block.citations = list(ext.get("citations", ()))
     return [TextDelta(string(block.start, "text", path), key=block.key, ext=ext or None)]
 
@@ -240,7 +242,7 @@ def _open_text(block: _Block, path: str) -> list[Delta]:
 def _open_call(block: _Block, path: str) -> list[Delta]:
     start = block.start
     server = block.type in SERVER_CALLS
-    ext = rest(start, "type", "id", "name", "input")
+    ext = other_fields(start, "type", "id", "name", "input")
     if block.type == "mcp_tool_use":
         ext["type"] = block.type
     arguments = start.get("input")
@@ -254,7 +256,7 @@ def _open_other(block: _Block, path: str) -> list[Delta]:
         # Unknown blocks may still grow: they are handed on when they stop.
         block.start = dict(block.start)
         return []
-    content = shown(block.start.get("content"))
+    content = as_text(block.start.get("content"))
     return [ToolResultDelta(block.start["tool_use_id"], content, native=block.start)]
 
 

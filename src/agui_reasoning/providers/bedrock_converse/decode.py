@@ -33,12 +33,12 @@ from agui_reasoning.providers.inline import InlineThought
 from agui_reasoning.providers.payload import (
     JSONObject,
     array,
+    as_text,
     compact_json,
     integer,
     obj,
+    other_fields,
     reject,
-    rest,
-    shown,
     string,
 )
 
@@ -236,12 +236,14 @@ class BedrockConverseDecoder(Decoder):
 
     def _whole_reasoning(self, index: int, name: str, value: Any) -> list[Delta]:
         block = _object(value, "/reasoningContent")
-        return self._reasoning(index, name, {**obj(block, "reasoningText"), **rest(block, "reasoningText")})
+        return self._reasoning(
+            index, name, {**obj(block, "reasoningText"), **other_fields(block, "reasoningText")}
+        )
 
     def _call(self, index: int, name: str, start: JSONObject) -> list[Delta]:
         block = self._blocks[index] = _Block(string(start, "toolUseId", "/toolUse"))
         server = start.get("type") == SERVER_CALL
-        ext = rest(start, "toolUseId", "name", "input", "type") or None
+        ext = other_fields(start, "toolUseId", "name", "input", "type") or None
         arguments = compact_json(start["input"]) if "input" in start else ""
         return [
             ToolCallDelta(block.key, string(start, "name", "/toolUse"), arguments, server=server, ext=ext)
@@ -288,7 +290,7 @@ def _native(block: _Block) -> list[Delta]:
         return [NativeDelta(f"bedrock.{name}", payload)]
     content = array(payload[name], "content", "/toolResult")
     texts = [one["text"] for one in content if isinstance(one.get("text"), str)]
-    said = "\n".join(texts) if len(texts) == len(content) else shown(content)
+    said = "\n".join(texts) if len(texts) == len(content) else as_text(content)
     return [ToolResultDelta(string(payload[name], "toolUseId", "/toolResult"), said, native=payload)]
 
 

@@ -23,7 +23,7 @@ from agui_reasoning.deltas import (
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.providers._signs import is_error
 from agui_reasoning.providers.base import Decoder
-from agui_reasoning.providers.payload import JSONObject, array, integer, obj, rest, string
+from agui_reasoning.providers.payload import JSONObject, array, integer, obj, other_fields, string
 
 __all__ = ["CohereChatDecoder"]
 
@@ -139,7 +139,7 @@ class CohereChatDecoder(Decoder):
     def _begin_call(self, index: int, call: JSONObject) -> list[Delta]:
         function = obj(call, "function", "/tool_calls")
         call_id = self._calls[index] = self._last = string(call, "id", "/tool_calls")
-        ext = rest(call, "id", "type", "function") or None
+        ext = other_fields(call, "id", "type", "function") or None
         name = string(function, "name", _FUNCTION)
         # The plan, or what is left open, ends before the calls.
         return [

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 from agui_reasoning._strict_json import load
 from agui_reasoning.providers.payload import JSONObject, array, compact_json, reject, string
 
-__all__ = ["Fragment", "assemble", "fragments"]
+__all__ = ["PartialArg", "assemble", "fragments"]
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -25,14 +25,14 @@ _EXACT: Final = 2**53
 
 
 @dataclass(frozen=True, slots=True)
-class Fragment:
+class PartialArg:
     """A value at a path; strings at one path that follow each other are one string."""
 
     path: Path
     value: Any
 
 
-def fragments(call: JSONObject, path: str) -> tuple[Fragment, ...]:
+def fragments(call: JSONObject, path: str) -> tuple[PartialArg, ...]:
     """Read ``partialArgs``.
 
     Raises:
@@ -41,7 +41,7 @@ def fragments(call: JSONObject, path: str) -> tuple[Fragment, ...]:
     listed = array(call, "partialArgs", path)
     places = [f"{path}/partialArgs/{number}" for number in range(len(listed))]
     return tuple(
-        Fragment(_steps(string(one, "jsonPath", place), f"{place}/jsonPath"), _value(one, place))
+        PartialArg(_steps(string(one, "jsonPath", place), f"{place}/jsonPath"), _value(one, place))
         for one, place in zip(listed, places, strict=True)
     )
 
@@ -90,7 +90,7 @@ def _value(one: JSONObject, path: str) -> Any:
     return int(number) if whole else number
 
 
-def assemble(start: JSONObject, parts: Iterable[Fragment]) -> str:
+def assemble(start: JSONObject, parts: Iterable[PartialArg]) -> str:
     """Put arguments together, as compact JSON.
 
     Args:
@@ -112,7 +112,7 @@ class _Array(dict[str | int, Any]):
     """An array under way, by index."""
 
 
-def _put(root: dict[str | int, Any], part: Fragment) -> None:
+def _put(root: dict[str | int, Any], part: PartialArg) -> None:
     holder = root
     for step, following in pairwise(part.path):
         kind: type[dict[str | int, Any]] = _Array if isinstance(following, int) else dict

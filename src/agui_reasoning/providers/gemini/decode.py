@@ -22,8 +22,8 @@ from agui_reasoning.deltas import (
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.parts import Origin
 from agui_reasoning.providers.base import Decoder
-from agui_reasoning.providers.gemini.arguments import Fragment, assemble
-from agui_reasoning.providers.gemini.parts import Call, Piece, Prose, Settled, read_part, signed
+from agui_reasoning.providers.gemini.arguments import PartialArg, assemble
+from agui_reasoning.providers.gemini.parts import Call, CandidatePart, Prose, Settled, read_part, signed
 from agui_reasoning.providers.gemini.sdk import wire_json
 from agui_reasoning.providers.payload import JSONObject, array, integer, obj, reject, string
 
@@ -50,7 +50,7 @@ class _OpenCall:
 
     id: str
     args: JSONObject
-    fragments: list[Fragment] = field(default_factory=list)
+    fragments: list[PartialArg] = field(default_factory=list)
 
 
 class GeminiDecoder(Decoder):
@@ -128,7 +128,7 @@ class GeminiDecoder(Decoder):
 
     # -- pieces
 
-    def _take(self, piece: Piece) -> list[Delta]:
+    def _take(self, piece: CandidatePart) -> list[Delta]:
         if isinstance(piece, Prose):
             return self._say(piece)
         if isinstance(piece, Call):

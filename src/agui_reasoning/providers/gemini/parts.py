@@ -14,10 +14,18 @@ from agui_reasoning.deltas import (
     ToolResultDelta,
 )
 from agui_reasoning.parts import Opaque
-from agui_reasoning.providers.gemini.arguments import Fragment, fragments
-from agui_reasoning.providers.payload import JSONObject, compact_json, obj, reject, rest, shown, string
+from agui_reasoning.providers.gemini.arguments import PartialArg, fragments
+from agui_reasoning.providers.payload import (
+    JSONObject,
+    as_text,
+    compact_json,
+    obj,
+    other_fields,
+    reject,
+    string,
+)
 
-__all__ = ["SIGNATURE", "Call", "Piece", "Prose", "Settled", "read_part", "signed"]
+__all__ = ["SIGNATURE", "Call", "CandidatePart", "Prose", "Settled", "read_part", "signed"]
 
 SIGNATURE: Final = "gemini.thought_signature"
 
@@ -58,7 +66,7 @@ class Call:
     id: str
     name: str
     args: JSONObject
-    fragments: tuple[Fragment, ...]
+    fragments: tuple[PartialArg, ...]
     goes_on: bool
     signature: str
     ext: JSONObject
@@ -71,14 +79,14 @@ class Settled:
     deltas: tuple[Delta, ...]
 
 
-Piece: TypeAlias = Prose | Call | Settled
+CandidatePart: TypeAlias = Prose | Call | Settled
 
 _PROSE: Final = ("text", "thought", "thoughtSignature")
 _ASIDE: Final = frozenset({*_PROSE, "videoMetadata", "mediaResolution", "partMetadata"})
 """Fields of a part beside the one that tells what it is."""
 
 
-def read_part(part: JSONObject, path: str) -> Piece:
+def read_part(part: JSONObject, path: str) -> CandidatePart:
     """Read one part.
 
     Raises:
@@ -95,7 +103,7 @@ def read_part(part: JSONObject, path: str) -> Piece:
     if thought is not None and not isinstance(thought, bool):
         raise reject("true or false", thought, f"{path}/thought")
     bare = part.get("text") is None and not thought
-    return Prose(bool(thought), string(part, "text", path), signature, bare, rest(part, *_PROSE))
+    return Prose(bool(thought), string(part, "text", path), signature, bare, other_fields(part, *_PROSE))
 
 
 def signed(signature: str, attach: str, key: str | None = None) -> list[Delta]:
@@ -104,7 +112,7 @@ def signed(signature: str, attach: str, key: str | None = None) -> list[Delta]:
     return [OpaqueDelta(value, key=key)] if signature else []
 
 
-def _call(part: JSONObject, call: JSONObject, signature: str, path: str) -> Piece:
+def _call(part: JSONObject, call: JSONObject, signature: str, path: str) -> CandidatePart:
     goes_on = call.get("willContinue")
     args = obj(call, "args", path)
     compact_json(args)
@@ -115,11 +123,11 @@ def _call(part: JSONObject, call: JSONObject, signature: str, path: str) -> Piec
         fragments(call, path),
         goes_on is True,
         signature,
-        rest(part, "functionCall", "thoughtSignature"),
+        other_fields(part, "functionCall", "thoughtSignature"),
     )
 
 
-def _code(part: JSONObject, code: JSONObject, signature: str, path: str) -> Piece:
+def _code(part: JSONObject, code: JSONObject, signature: str, path: str) -> CandidatePart:
     known = {name: code[name] for name in ("language", "code") if name in code}
     arguments = known | {name: value for name, value in code.items() if name != "id"}
     return _server_call(
@@ -127,9 +135,9 @@ def _code(part: JSONObject, code: JSONObject, signature: str, path: str) -> Piec
     )
 
 
-def _tool(part: JSONObject, tool: JSONObject, signature: str, path: str) -> Piece:
+def _tool(part: JSONObject, tool: JSONObject, signature: str, path: str) -> CandidatePart:
     name = string(tool, "toolType", path).lower() or "tool"
-    more = rest(tool, "id", "toolType", "args")
+    more = other_fields(tool, "id", "toolType", "args")
     return _server_call(string(tool, "id", path), name, tool.get("args") or {}, signature, "toolCall", more)
 
 
@@ -141,12 +149,12 @@ def _server_call(
     return Settled((call, *signed(signature, f"tool_call:{call_id}"), CloseDelta(key=call_id)))
 
 
-def _output(part: JSONObject, result: JSONObject, signature: str, path: str) -> Piece:
+def _output(part: JSONObject, result: JSONObject, signature: str, path: str) -> CandidatePart:
     return _server_result(part, result, string(result, "output", path), path)
 
 
-def _response(part: JSONObject, result: JSONObject, signature: str, path: str) -> Piece:
-    return _server_result(part, result, shown(result.get("response")), path)
+def _response(part: JSONObject, result: JSONObject, signature: str, path: str) -> CandidatePart:
+    return _server_result(part, result, as_text(result.get("response")), path)
 
 
 def _server_result(part: JSONObject, result: JSONObject, content: str, path: str) -> Settled:

@@ -29,12 +29,12 @@ from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.payload import (
     JSONObject,
     array,
+    as_text,
     compact_json,
     integer,
     obj,
+    other_fields,
     reject,
-    rest,
-    shown,
     string,
 )
 
@@ -216,7 +216,7 @@ def _signed(signature: str, key: str, attach: str = "self") -> list[Delta]:
 
 
 def _open_thought(step: _Step, path: str) -> list[Delta]:
-    deltas: list[Delta] = [ReasoningDelta(key=step.key, ext=rest(step.start, *_THOUGHT) or None)]
+    deltas: list[Delta] = [ReasoningDelta(key=step.key, ext=other_fields(step.start, *_THOUGHT) or None)]
     for number, entry in enumerate(array(step.start, "summary", path)):
         deltas += _entry(step, entry, f"{path}/summary/{number}")
     signature = _signed(string(step.start, "signature", path), step.key)
@@ -237,7 +237,7 @@ def _open_call(step: _Step, path: str) -> list[Delta]:
     step.key = call_id
     compact_json(step.start.get("arguments"))
     signature = _signed(string(step.start, "signature", path), call_id, f"tool_call:{call_id}")
-    ext = rest(step.start, "type", "id", "name", "arguments", "signature")
+    ext = other_fields(step.start, "type", "id", "name", "arguments", "signature")
     return [ToolCallDelta(call_id, name, ext=ext or None), *signature]
 
 
@@ -354,13 +354,13 @@ def _stop_other(step: _Step) -> list[Delta]:
     kind, start = step.type, step.start
     if kind.endswith("_call") and isinstance(start.get("id"), str):
         call_id = start["id"]
-        ext = {**rest(start, "id", "arguments", "signature"), "type": kind}
+        ext = {**other_fields(start, "id", "arguments", "signature"), "type": kind}
         arguments = compact_json(start.get("arguments") or {})
         call = ToolCallDelta(call_id, kind.removesuffix("_call"), arguments, server=True, ext=ext)
         signature = start.get("signature") or ""
         return [call, *_signed(signature, call_id, f"tool_call:{call_id}"), CloseDelta(key=call_id)]
     if kind.endswith("_result") and isinstance(start.get("call_id"), str):
-        return [ToolResultDelta(start["call_id"], shown(start.get("result")), native=start)]
+        return [ToolResultDelta(start["call_id"], as_text(start.get("result")), native=start)]
     return [NativeDelta(f"gemini.{kind}", start)]
 
 

@@ -27,7 +27,15 @@ from agui_reasoning.parts import Opaque, Status
 from agui_reasoning.providers._signs import is_error
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.inline import InlineThought
-from agui_reasoning.providers.payload import JSONObject, array, compact_json, integer, obj, rest, string
+from agui_reasoning.providers.payload import (
+    JSONObject,
+    array,
+    compact_json,
+    integer,
+    obj,
+    other_fields,
+    string,
+)
 
 __all__ = ["MistralChatDecoder"]
 
@@ -140,7 +148,7 @@ class MistralChatDecoder(Decoder):
         fragments = array({"thinking": thinking}, "thinking", path)
         text = "".join(string(one, "text", f"{path}/thinking") for one in fragments)
         others = [one for one in fragments if one.get("type") not in (None, "text")]
-        ext = rest(chunk, "type", "thinking", "closed", "signature")
+        ext = other_fields(chunk, "type", "thinking", "closed", "signature")
         if others:
             self._asides = [*self._asides, *others]
             ext["references"] = self._asides
@@ -174,7 +182,7 @@ class MistralChatDecoder(Decoder):
             return [ToolCallDelta(self._call, "", text)]
         ended: list[Delta] = [] if self._call is None else [CloseDelta(key=self._call)]
         self._call, self._asides = call_id, []
-        ext = rest(call, "id", "type", "index", "function") or None
+        ext = other_fields(call, "id", "type", "index", "function") or None
         return [*self._flush(), *ended, ToolCallDelta(call_id, name, text, ext=ext)]
 
     def _count(self, data: JSONObject) -> list[Delta]:

@@ -23,7 +23,15 @@ from agui_reasoning.parts import Status
 from agui_reasoning.providers._signs import is_error
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.inline import InlineThought
-from agui_reasoning.providers.payload import JSONObject, array, compact_json, integer, obj, rest, string
+from agui_reasoning.providers.payload import (
+    JSONObject,
+    array,
+    compact_json,
+    integer,
+    obj,
+    other_fields,
+    string,
+)
 
 __all__ = ["OllamaDecoder"]
 
@@ -119,7 +127,7 @@ class OllamaDecoder(Decoder):
         text = arguments if isinstance(arguments, str) else compact_json(arguments or {})
         turned = [*self._flush(), *self._turn_to(None)]
         self._last = call_id
-        ext = rest(call, "id", "type", "function") or None
+        ext = other_fields(call, "id", "type", "function") or None
         return [*turned, ToolCallDelta(call_id, name, text, ext=ext), CloseDelta(key=call_id)]
 
     def _turn_to(self, key: str | None) -> list[Delta]:

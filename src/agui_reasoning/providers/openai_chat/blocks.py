@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agui_reasoning.parts import Ext, Opaque, Segment
-from agui_reasoning.providers.payload import JSONObject, array, integer, obj, rest, string
+from agui_reasoning.providers.payload import JSONObject, array, integer, obj, other_fields, string
 
 __all__ = ["ChatBlock", "read_block", "read_indexed_block", "read_step"]
 
@@ -74,7 +74,7 @@ def read_indexed_block(source: JSONObject, path: str, position: int) -> list[Cha
 def read_step(source: JSONObject, path: str) -> ChatBlock:
     """Read a step of Perplexity: a thought, and what it led to."""
     text = string(source, "thought", path)
-    ext = rest(source, "thought") or None
+    ext = other_fields(source, "thought") or None
     return ChatBlock("reasoning", _text_segments(text), ext=ext, ends=True, begins=True)
 
 
@@ -96,7 +96,7 @@ def _thinking(source: JSONObject, path: str, key: str | None) -> list[ChatBlock]
         _text_segments(text),
         (Opaque(kind, signature),) if signature else (),
         key,
-        ext=rest(source, "type", "index", "thinking", "signature") or None,
+        ext=other_fields(source, "type", "index", "thinking", "signature") or None,
         # A signature is the last thing of a block. Mistral's `closed` stands on every fragment.
         ends=bool(signature),
     )
@@ -112,7 +112,7 @@ def _redacted(source: JSONObject, path: str, key: str | None) -> list[ChatBlock]
 def _reasoning(source: JSONObject, path: str, key: str | None) -> list[ChatBlock]:
     """A plain ``{"type": "reasoning", "text": …}``, or an item of the Responses API carried along."""
     if "text" in source:
-        ext = rest(source, "type", "index", "text") or None
+        ext = other_fields(source, "type", "index", "text") or None
         return [ChatBlock("reasoning", _text_segments(string(source, "text", path)), key=key, ext=ext)]
     parts = array(source, "summary", path)
     texts = [string(part, "text", f"{path}/summary/{number}") for number, part in enumerate(parts)]
@@ -120,12 +120,12 @@ def _reasoning(source: JSONObject, path: str, key: str | None) -> list[ChatBlock
     encrypted = string(source, "encrypted_content", path)
     values = (Opaque(ENCRYPTED, encrypted),) if encrypted else ()
     item_id = string(source, "id", path) or None
-    ext = rest(source, "type", "id", "index", "summary", "encrypted_content") or None
+    ext = other_fields(source, "type", "id", "index", "summary", "encrypted_content") or None
     return [ChatBlock("reasoning", segments, values, item_id or key, item_id, ext, ends=True, begins=True)]
 
 
 def _text(source: JSONObject, path: str, key: str | None) -> list[ChatBlock]:
-    ext = rest(source, "type", "index", "text") or None
+    ext = other_fields(source, "type", "index", "text") or None
     # Gemini's sign of a thought, in the spelling of its own API.
     kind: Literal["reasoning", "text"] = "reasoning" if source.get("thought") is True else "text"
     return [ChatBlock(kind, _text_segments(string(source, "text", path)), key=key, ext=ext)]

@@ -11,12 +11,12 @@ from agui_reasoning.providers.openai_chat.signatures import read_call_signature
 from agui_reasoning.providers.openai_chat.units import UnitTracker
 from agui_reasoning.providers.payload import (
     JSONObject,
+    as_text,
     compact_json,
     integer,
     obj,
+    other_fields,
     reject,
-    rest,
-    shown,
     string,
 )
 
@@ -87,9 +87,9 @@ def _read_call(entry: JSONObject, path: str, position: int | None) -> CallPiece:
 
 
 def _leftovers(entry: JSONObject, kind: str) -> JSONObject:
-    ext = rest(entry, *KNOWN)
+    ext = other_fields(entry, *KNOWN)
     if isinstance(ext.get("provider_specific_fields"), dict):
-        fields = rest(ext.pop("provider_specific_fields"), "thought_signature")
+        fields = other_fields(ext.pop("provider_specific_fields"), "thought_signature")
         ext.update({"provider_specific_fields": fields} if fields else {})
     return ext if kind in PLAIN_TYPES else {"type": kind, **ext}
 
@@ -99,7 +99,7 @@ def _arguments(function: JSONObject, path: str) -> str:
     value = function.get("arguments")
     if value is not None and not isinstance(value, str | dict):
         raise reject("a string or an object", value, f"{path}/function/arguments")
-    return shown(value)
+    return as_text(value)
 
 
 def read_executed_tool(entry: JSONObject, path: str, position: int) -> ExecutedTool:
@@ -112,7 +112,7 @@ def read_executed_tool(entry: JSONObject, path: str, position: int) -> ExecutedT
         f"executed:{position if index is None else index}",
         string(entry, "type", path) or string(entry, "name", path),
         _arguments(entry, path),
-        shown(entry.get("output")),
+        as_text(entry.get("output")),
         entry if answered else None,
     )
 

@@ -133,14 +133,14 @@ class _Entry:
     number: int
     skeleton: JSONObject
     has_data: bool = False
-    shown: bool = False
+    announced: bool = False
 
     def update(self, detail: Detail) -> None:
         """The last value that says something wins; a null that came first stays, as it came."""
         for key, value in detail.skeleton.items():
             if key not in self.skeleton or (value not in (None, "") and self.skeleton[key] != value):
                 self.skeleton[key] = value
-                self.shown = False
+                self.announced = False
         self.id = self.id or detail.id
 
 
@@ -159,7 +159,7 @@ class Details:
         self._by_index: dict[int, _Unit] = {}
         self._by_id: dict[str, _Named] = {}
         self._keys: Counter[str] = Counter()
-        self._untold: dict[str, _Unit] = {}
+        self._unannounced: dict[str, _Unit] = {}
         self._for_calls: dict[str, dict[int | None, tuple[Detail, list[str]]]] = {}
         self._asked: dict[str, None] = {}
 
@@ -207,7 +207,7 @@ class Details:
     def end(self) -> list[Delta]:
         """Values whose call never came get a unit of their own; fields that were not told yet are."""
         held, self._for_calls = self._for_calls, {}
-        untold, self._untold = self._untold, {}
+        untold, self._unannounced = self._unannounced, {}
         deltas: list[Delta] = [ReasoningDelta(key=unit.key, ext=unit.ext()) for unit in untold.values()]
         for detail, data in chain.from_iterable(by_index.values() for by_index in held.values()):
             unit = self._new_unit(detail)
@@ -266,9 +266,9 @@ class Details:
             self._by_id.setdefault(detail.id, _Named()).units.append(unit)
         if text and mirror and "field" not in unit.fields:
             unit.fields["field"] = mirror
-            entry.shown = False
-        ext = None if entry.shown else self._told(unit)
-        entry.shown = True
+            entry.announced = False
+        ext = None if entry.announced else self._ext_if_due(unit)
+        entry.announced = True
         values = self._values(entry, detail)
         deltas: list[Delta] = []
         if text or values or named:
@@ -282,11 +282,11 @@ class Details:
             )
         return deltas + values
 
-    def _told(self, unit: _Unit) -> dict[str, object] | None:
+    def _ext_if_due(self, unit: _Unit) -> dict[str, object] | None:
         if unit.is_due():
-            self._untold.pop(unit.key, None)
+            self._unannounced.pop(unit.key, None)
             return unit.ext()
-        self._untold[unit.key] = unit
+        self._unannounced[unit.key] = unit
         return None
 
     def _values(self, entry: _Entry, detail: Detail) -> list[Delta]:

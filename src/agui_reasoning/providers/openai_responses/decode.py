@@ -29,7 +29,7 @@ from agui_reasoning.providers.openai_responses.items import (
     late_values,
     settle,
 )
-from agui_reasoning.providers.payload import JSONObject, array, integer, obj, shown, string
+from agui_reasoning.providers.payload import JSONObject, array, as_text, integer, obj, string
 
 __all__ = ["OpenAIResponsesDecoder"]
 
@@ -289,9 +289,9 @@ def _tail(deltas: list[Delta]) -> str | None:
 def _failure(error: JSONObject, deltas: list[Delta]) -> ProviderError:
     code, kind = error.get("code"), error.get("type")
     return ProviderError(
-        provider_code=None if code is None else shown(code),
+        provider_code=None if code is None else as_text(code),
         provider_type=kind if isinstance(kind, str) else None,
-        provider_message=shown(error.get("message")),
+        provider_message=as_text(error.get("message")),
         deltas=(*deltas, CloseDelta(status="incomplete")),
     )
 

@@ -23,7 +23,15 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.parts import Channel, Opaque, Status
 from agui_reasoning.policy import VendorTraits
-from agui_reasoning.providers.payload import JSONObject, array, compact_json, obj, rest, shown, string
+from agui_reasoning.providers.payload import (
+    JSONObject,
+    array,
+    as_text,
+    compact_json,
+    obj,
+    other_fields,
+    string,
+)
 
 __all__ = ["MESSAGE", "REASONING", "OutputItem", "announce", "grow", "late_values", "settle"]
 
@@ -216,7 +224,7 @@ def _settle_native(item: OutputItem, source: JSONObject, path: str) -> list[Delt
 
 def _settle_reasoning(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
     segments = _segments(item, source, path)
-    ext = rest(source, *_REASONING_FIELDS) | _trailing(source)
+    ext = other_fields(source, *_REASONING_FIELDS) | _trailing(source)
     identity = string(source, "id", path)
     deltas: list[Delta] = []
     if identity or ext:
@@ -302,8 +310,8 @@ def _part_ext(source: JSONObject, part: JSONObject) -> JSONObject:
 
 def _settle_function(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
     call = _call_id(item, source, path)
-    ext = rest(source, "type", "call_id", "name", "arguments", "status", "thought_signature")
-    deltas = [_final_call(item, source, path, shown(source.get("arguments")), ext=ext)]
+    ext = other_fields(source, "type", "call_id", "name", "arguments", "status", "thought_signature")
+    deltas = [_final_call(item, source, path, as_text(source.get("arguments")), ext=ext)]
     if signature := string(source, "thought_signature", path):
         opaque = Opaque(item.traits.thought_signature_kind, signature, attach=f"tool_call:{call}")
         deltas.append(OpaqueDelta(opaque, key=call))
@@ -314,7 +322,7 @@ def _settle_custom(item: OutputItem, source: JSONObject, path: str) -> list[Delt
     whole = compact_json({"input": string(source, "input", path)})
     if _is_server(item, source, path):
         return _end_server(item, source, path, whole)
-    ext = {"type": CUSTOM} | rest(source, "type", "call_id", "name", "input", "status")
+    ext = {"type": CUSTOM} | other_fields(source, "type", "call_id", "name", "input", "status")
     call = _final_call(item, source, path, whole, ext=ext)
     return [call, CloseDelta(key=_call_id(item, source, path), status=_status(source))]
 
@@ -324,7 +332,7 @@ def _settle_action(item: OutputItem, source: JSONObject, path: str) -> list[Delt
     if server and item.type == "tool_search_call":
         return _settle_server(item, source, path)
     fields = _ACTIONS[item.type]
-    arguments = shown({name: source[name] for name in fields if source.get(name) is not None})
+    arguments = as_text({name: source[name] for name in fields if source.get(name) is not None})
     apart = ("call_id", *fields)
     ext = {name: value for name, value in source.items() if value is not None and name not in apart}
     call = _final_call(item, source, path, arguments, ext=ext, server=server)
@@ -366,24 +374,24 @@ def _final_call(
 
 def _server_arguments(source: JSONObject) -> str:
     if source.get("arguments") is not None:
-        return shown(source["arguments"])
+        return as_text(source["arguments"])
     action = source.get("action")
     fields = {name: source[name] for name in _SERVER_ARGUMENTS if source.get(name)}
     if isinstance(action, dict):
         fields |= {name: value for name, value in action.items() if name != "sources"}
-    return shown(fields or None)
+    return as_text(fields or None)
 
 
 def _server_result(source: JSONObject) -> str:
     action = source.get("action")
     found: list[Any] = [source.get(name) for name in _SERVER_RESULTS]
     found.append(action.get("sources") if isinstance(action, dict) else None)
-    return next((shown(value) for value in found if value), "")
+    return next((as_text(value) for value in found if value), "")
 
 
 def _settle_output(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
     """The result of a hosted shell is an item of its own."""
-    return [ToolResultDelta(string(source, "call_id", path), shown(source.get("output")), native=source)]
+    return [ToolResultDelta(string(source, "call_id", path), as_text(source.get("output")), native=source)]
 
 
 def _status(source: JSONObject) -> Status:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from agui_reasoning.deltas import CloseDelta, Delta, ResponseStart, UsageDelta
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.providers.base import Decoder
-from agui_reasoning.providers.payload import JSONObject, integer, obj, shown, string
+from agui_reasoning.providers.payload import JSONObject, as_text, integer, obj, string
 from agui_reasoning.providers.xai_grpc.outputs import Output, read_outputs
 from agui_reasoning.providers.xai_grpc.response import XAIResponse
 from agui_reasoning.providers.xai_grpc.sdk import wire_json
@@ -107,7 +107,7 @@ class XAIDecoder(Decoder):
         code = status.get("code")
         held = response.flush() if response else []
         return ProviderError(
-            provider_code=None if code is None else shown(code),
-            provider_message=shown(status.get("message")),
+            provider_code=None if code is None else as_text(code),
+            provider_message=as_text(status.get("message")),
             deltas=(*held, CloseDelta(status="incomplete")),
         )

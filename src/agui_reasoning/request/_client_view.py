@@ -12,17 +12,17 @@ from typing import Any
 from agui_reasoning._envelope import CallRecord, ResultRecord, Span, TextRecord, UnitRecord, digest
 from agui_reasoning.request._client_history import ClientHistory, Found, RecordedResponse
 
-__all__ = ["Shown", "overlapping"]
+__all__ = ["ClientView", "overlapping"]
 
 
-class Shown:
+class ClientView:
     """Gives each response the messages and calls that it names; the first that names one has it."""
 
     def __init__(self, seen: ClientHistory) -> None:
         self._seen = seen
         self._messages: dict[str, str] = {}
         self._calls: dict[str, str] = {}
-        self._told: set[str] = set()
+        self._claimed: set[str] = set()
         self._whole: set[str] = set()
         self._called: set[str] = set()
         self._answered: set[int] = set()
@@ -60,7 +60,7 @@ class Shown:
         """
         text = kept if kept is not None else self._joined(response, unit.spans)
         if text is not None and (unit.sha256 is None or digest(text) == unit.sha256):
-            self._told |= {span.message for span in unit.spans}
+            self._claimed |= {span.message for span in unit.spans}
             return text, True
         edited = kept if kept is not None else self.begun(response, unit)
         return None if edited is None else (edited, False)
@@ -70,10 +70,10 @@ class Shown:
         first = unit.spans[0] if unit.spans else None
         return self._take(response, first.message) if first and first.start == 0 else None
 
-    def rest(self, response: RecordedResponse) -> Iterator[tuple[str, str]]:
+    def unclaimed(self, response: RecordedResponse) -> Iterator[tuple[str, str]]:
         """The messages of a response, id and text, of which no unit has told."""
         for message_id in dict.fromkeys(_named_messages(response)):
-            text = None if message_id in self._told else self._take(response, message_id)
+            text = None if message_id in self._claimed else self._take(response, message_id)
             if text:
                 yield message_id, text
 
@@ -109,7 +109,7 @@ class Shown:
         if content is None or message_id in self._whole:
             return None
         self._whole.add(message_id)
-        self._told.add(message_id)
+        self._claimed.add(message_id)
         return content
 
     def _content(self, response: RecordedResponse, message_id: str) -> str | None:
