@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from agui_reasoning._scripted import load as load_script
+from agui_reasoning._scripted import load_script
 from agui_reasoning._strict_json import dump
 from agui_reasoning.deltas import Delta
 from agui_reasoning.gateway import local_server, provider_app

@@ -27,7 +27,7 @@ apis = pytest.mark.parametrize("api", SCRIPTS)
 @contextmanager
 def gateway(api: str, reply: Reply | None = None, **options: Any) -> Iterator[tuple[str, Provider]]:
     """A gateway in front of a server that answers in Google's place."""
-    answer = frames(list(payloads(scripted.load(f"{SCRIPTS[api]}-2"))))
+    answer = frames(list(payloads(scripted.load_script(f"{SCRIPTS[api]}-2"))))
     provider = Provider(reply or Reply(answer))
     base = options.pop("base", "")
     with local_server(provider) as url:
