@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+# Tests start processes: what one compiles, the next reads.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo judges test test-all lint docs clean
 
 $(VENV)/pip.stamp:

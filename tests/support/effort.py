@@ -5,10 +5,12 @@ Both ask the same laws. The Hypothesis profile, chosen in ``tests/conftest.py``,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from zlib import crc32
 
+import pytest
+from _pytest.mark import ParameterSet
 from hypothesis import settings
 
 SEED = b"2026"
@@ -23,6 +25,16 @@ def is_quick() -> bool:
 def examples(count: int) -> int:
     """The number of examples for a test that wants ``count`` of them where the profile gives 100."""
     return max(1, count * settings().max_examples // 100)
+
+
+def size(count: int) -> int:
+    """Return how large a test's input is that grows to ``count`` with ``--all``: a quarter in a quick run."""
+    return count // 4 if is_quick() else count
+
+
+def mostly_slow(values: Iterable[str], *, quick: Collection[str]) -> list[ParameterSet]:
+    """Return pytest parameters of which a quick run takes only those named in ``quick``."""
+    return [pytest.param(value, marks=() if value in quick else pytest.mark.slow) for value in values]
 
 
 def sample(files: Sequence[Path]) -> list[Path]:

@@ -37,6 +37,7 @@ from agui_reasoning.parts import (
     Turn,
 )
 from agui_reasoning.request import REQUEST_API_IDS, History
+from tests.support.effort import mostly_slow, size
 from tests.support.envelopes import call_unit, reasoning_unit, result_unit, text_unit
 from tests.support.growth import assert_linear
 
@@ -55,6 +56,10 @@ PROVIDERS = {
     "cohere-chat": "cohere",
     "ollama": "ollama",
 }
+USUAL = ("anthropic-messages", "gemini", "openai-chat")
+APIS = mostly_slow(REQUEST_API_IDS, quick=USUAL)
+"""Every API; in the quick profile those whose encoders differ most."""
+
 ORIGIN = OriginRecord(provider="anthropic", api="anthropic-messages", model="claude")
 
 
@@ -243,13 +248,13 @@ SHAPES = [
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_restoring_grows_with_the_history(shape: Callable[[int], Messages]) -> None:
-    assert_linear(shape, restore, 500)
+    assert_linear(shape, restore, size(400))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("api", REQUEST_API_IDS)
+@pytest.mark.parametrize("api", APIS)
 def test_building_a_request_grows_with_the_history(api: str, shape: Callable[[int], Messages]) -> None:
-    assert_linear(lambda count: restore(shape(count)), partial(build, api), 500)
+    assert_linear(lambda count: restore(shape(count)), partial(build, api), size(400))
 
 
 # -- turns that only a provider makes
@@ -322,12 +327,12 @@ def reasoning_of_one_id(count: int) -> list[Part]:
         reasoning_of_one_id,
     ],
 )
-@pytest.mark.parametrize("api", REQUEST_API_IDS)
+@pytest.mark.parametrize("api", APIS)
 def test_encoding_grows_with_the_parts_of_a_turn(api: str, parts: Callable[[int], list[Part]]) -> None:
     def history(count: int) -> History:
         return History((Turn(tuple(parts(count)), TARGETS[api]),))
 
-    assert_linear(history, partial(build, api), 2_000)
+    assert_linear(history, partial(build, api), size(1_000))
 
 
 # -- what else walks a history
