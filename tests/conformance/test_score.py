@@ -1,4 +1,7 @@
-"""`docs/conformance.md` says what this run finds; when it does not, it is written anew and the test fails."""
+"""Compares `docs/conformance.md` with the results of this run.
+
+If they differ, the test rewrites the page and fails.
+"""
 
 from __future__ import annotations
 
@@ -24,54 +27,56 @@ PAGE = ROOT / "docs" / "conformance.md"
 DIFFERENTIAL = ROOT / "tests" / "differential" / "divergences.toml"
 
 KINDS = {
-    "gap": "a gap of the reference client, which the specification contradicts",
-    "draft": "demanded by the draft only: a warning and a finding here",
-    "peer": "needs a client that is told which old version its peer speaks",
+    "gap": "a gap of the reference client, which contradicts the specification",
+    "draft": "required only by the draft; reported as a warning and a finding",
+    "peer": "needs a setting for the version of an old peer, which the consumer does not have",
 }
 
 TEXT = """# Conformance
 
 <!-- Written by tests/conformance/test_score.py. Do not edit. -->
 
-The consumer (`Conversation`, `reduce_events`, `check_events`, `AgentClient`) is held to the official
-conformance corpus of AG-UI, to its schema fixtures, and, on generated streams, to the official client. It
-declares version {version} and understands 1.1: the corpus speaks 1.1, so declarations in it are read one
-minor lower.
+The consumer (`Conversation`, `reduce_events`, `check_events`, `AgentClient`) is tested against the official
+AG-UI conformance corpus, the official schema fixtures and, with generated streams, the official client.
+
+It declares version {version} and understands 1.1. The corpus declares 1.1, so the tests lower the minor
+versions in it by one. `tests/conformance/requirements.py` lists the rules, such as C11.
 
 ## Streams
 
-| corpus | streams | as the corpus expects | on purpose differently | failed |
+| corpus | streams | as expected | deliberately different | failed |
 |---|---|---|---|---|
 {streams}
 
-Where it differs on purpose:
+Deliberate differences:
 
-| stream | rule | why |
-|---|---|---|
+| stream | kind | rule | reason |
+|---|---|---|---|
 {relaxed}
 
 {kinds}
 
 ## Fixtures
 
-{valid} of {valid_all} valid fixtures are accepted and {invalid} of {invalid_all} invalid ones are rejected,
-by the table that enforcement works from. The same table is compared with the published schema, definition by
-definition.
+{valid} of {valid_all} valid fixtures are accepted, and {invalid} of {invalid_all} invalid fixtures are
+rejected. The validation table is also compared with the published schema, definition by definition.
+
+Deliberate differences:
 
 {forgiven}
 
 ## Rules
 
-{rules} numbered rules of the specification, as the project states them, have {tests} tests that claim them.
+{tests} tests cover {rules} numbered rules of the specification.
 
-## Against the official client
+## Comparison with the official client
 
-Generated streams, valid ones and ones with something wrong, go through this consumer and through
-`@ag-ui/client` 1.0.0 over HTTP: what is accepted, the messages, the state and the delivered events must be
-the same. The long run (`pytest tests/differential/test_consumer.py --hypothesis-profile=thorough`) takes
-20,000 of them. These differences are taken out of the comparison, and nothing else:
+Valid and invalid generated streams are read by this consumer and, over HTTP, by `@ag-ui/client` 1.0.0. Both
+must accept the same streams and produce the same messages, state and events. To compare 20,000 streams, run
+`pytest tests/differential/test_consumer.py --hypothesis-profile=thorough`. Only these differences are
+allowed:
 
-| difference | rule | why |
+| difference | rule | reason |
 |---|---|---|
 {differential}
 """
@@ -87,7 +92,7 @@ def page() -> str:
         version=PROTOCOL_VERSION,
         streams="\n".join(row(version, results) for version in VERSIONS),
         relaxed="\n".join(
-            f"| `{name}` ({entry['kind']}) | {entry['rule']} | {entry['reason']} |"
+            f"| `{name}` | {entry['kind']} | {entry['rule']} | {entry['reason']} |"
             for name, entry in table["streams"].items()
         ),
         kinds="\n".join(f"* {kind}: {meaning}." for kind, meaning in KINDS.items()),
@@ -131,4 +136,4 @@ def test_the_page_states_the_score_of_this_run() -> None:
     before = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
     if now != before:
         PAGE.write_text(now, encoding="utf-8")
-    assert now == before, "docs/conformance.md was out of date; it has been written anew"
+    assert now == before, "docs/conformance.md was out of date and has been rewritten"
