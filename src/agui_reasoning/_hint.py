@@ -1,7 +1,7 @@
-"""The hint in ``metadata``: what a client may know of a run, a message or a call without opening an envelope.
+"""The hint in ``metadata``: details of a run, message or call that clients read without opening an envelope.
 
-It names the response and the place in it, the reasoning that a call followed, durations, the reason why the
-last response ended, and the title of a THINKING_* phase. Two of three front ends drop it.
+It contains the response and the position in it, the reasoning that preceded a call, durations, the finish
+reason of the last response, and the title of a THINKING_* phase. Two of three front ends drop it.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from agui_reasoning._strict_json import JSONObject
 __all__ = ["HINT_KEY", "hint", "hint_of", "without_hint"]
 
 HINT_KEY: Final = "agui-reasoning"
-"""The member of ``metadata`` that holds it."""
+"""The member of ``metadata`` that holds the hint."""
 
 
 def hint(members: Mapping[str, Any]) -> JSONObject:
-    """Write metadata with nothing but a hint."""
+    """Return metadata that contains only a hint."""
     return {HINT_KEY: dict(members)}
 
 
 def hint_of(entity: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Read the hint of an event, a message or a call; empty when it has none. It is as the client sent it."""
+    """Return the hint of an event, message or call; empty if there is none. Clients control its content."""
     metadata = entity.get("metadata")
     found = metadata.get(HINT_KEY) if isinstance(metadata, Mapping) else None
     return found if isinstance(found, Mapping) else {}
 
 
 def without_hint(metadata: Mapping[str, Any]) -> JSONObject | None:
-    """Take the hint out of metadata; ``None`` when nothing is left."""
+    """Return metadata without the hint, or ``None`` if nothing is left."""
     return {name: value for name, value in metadata.items() if name != HINT_KEY} or None

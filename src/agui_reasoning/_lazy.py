@@ -1,4 +1,4 @@
-"""Package attributes that are imported when they are first used (PEP 562)."""
+"""Import package attributes on first use (PEP 562)."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any, TypeAlias
 __all__ = ["Homes", "lazy_attributes"]
 
 Homes: TypeAlias = Mapping[str, Iterable[str]]
-"""For each module, as a dotted name, the names that a package takes from it."""
+"""Maps the dotted name of a module to the names that a package takes from it."""
 
 
 def lazy_attributes(
     package: str, homes: Homes, submodules: Iterable[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Make the ``__getattr__`` and ``__dir__`` of a package.
+    """Create the ``__getattr__`` and ``__dir__`` of a package.
 
     Args:
         package: The ``__name__`` of the package.
         homes: The modules that define its names.
-        submodules: Modules of the package that are attributes without having been imported.
+        submodules: Submodules that are attributes even before they are imported.
 
     Examples:
         >>> getattr_, dir_ = lazy_attributes("agui_reasoning", {"agui_reasoning.wire": ["SSEDecoder"]})
@@ -37,7 +37,7 @@ def lazy_attributes(
         if name not in modules:
             return import_module(f"{package}.{name}")
         value = getattr(import_module(modules[name]), name)
-        setattr(sys.modules[package], name, value)  # the next access does not come here
+        setattr(sys.modules[package], name, value)  # later accesses bypass this function
         return value
 
     def names() -> list[str]:

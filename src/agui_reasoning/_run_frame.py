@@ -1,4 +1,4 @@
-"""What stands around the events of a run: RUN_STARTED to RUN_FINISHED, or those of a subagent."""
+"""The first and last events of a run or of a subagent."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CANCELLED_CODE = "cancelled"
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What a run ends with."""
+    """The contents of a run's last event."""
 
     now: int | None
     usage: list[TokenUsage] | None
@@ -44,27 +44,27 @@ class Ending:
 
     @property
     def metadata(self) -> dict[str, Any] | None:
-        """What the last event says of the last response."""
+        """The finish reason of the last response, as metadata."""
         return hint({"finishReason": self.finish_reason}) if self.finish_reason else None
 
 
 class Frame(Protocol):
-    """Makes the first and the last event, and marks those between."""
+    """Creates the first and last events, and marks those in between."""
 
     def started(self, now: int | None) -> Event:
-        """The first event."""
+        """Return the first event."""
 
     def finished(self, end: Ending) -> Event:
-        """The last event of success."""
+        """Return the last event of a successful run."""
 
     def cancelled(self, end: Ending, *, begun: bool) -> Event:
-        """The last event when someone stopped it."""
+        """Return the last event of a cancelled run."""
 
     def failed(self, end: Ending, message: str, code: str | None) -> Event:
-        """The last event of a failure."""
+        """Return the last event of a failed run."""
 
     def mark(self, events: list[Event]) -> list[Event]:
-        """The events between, as they go out."""
+        """Return the events in between as they are sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class RunFrame:
     """The frame of a run.
 
     Attributes:
-        modern: The client declares a protocol version, and so knows the outcomes of 1.0.
+        modern: Whether the client declares a protocol version, and thus supports the outcomes of 1.0.
     """
 
     thread_id: str
@@ -80,13 +80,13 @@ class RunFrame:
     modern: bool
 
     def started(self, now: int | None) -> Event:
-        """RUN_STARTED."""
+        """Return RUN_STARTED."""
         return RunStartedEvent(
             thread_id=self.thread_id, run_id=self.run_id, protocol_version=PROTOCOL_VERSION, timestamp=now
         )
 
     def finished(self, end: Ending) -> Event:
-        """RUN_FINISHED."""
+        """Return RUN_FINISHED."""
         return self._finished(end, self._outcome(end))
 
     def _outcome(self, end: Ending) -> Any:
@@ -108,36 +108,36 @@ class RunFrame:
         )
 
     def cancelled(self, end: Ending, *, begun: bool) -> Event:
-        """RUN_FINISHED for clients that know the outcome, else RUN_ERROR."""
+        """Return RUN_FINISHED for clients that support the outcome, else RUN_ERROR."""
         if self.modern and begun:
             return self._finished(end, RunFinishedCancelledOutcome(type="cancelled"))
         return self.failed(end, CANCELLED_SENTENCE, CANCELLED_CODE)
 
     def failed(self, end: Ending, message: str, code: str | None) -> Event:
-        """RUN_ERROR."""
+        """Return RUN_ERROR."""
         return RunErrorEvent(message=message, code=code, usage=end.usage, timestamp=end.now)
 
     def mark(self, events: list[Event]) -> list[Event]:
-        """The events are the run's own."""
+        """Return the events unchanged."""
         return events
 
 
 @dataclass(frozen=True, slots=True)
 class SubagentFrame:
-    """The frame of a subagent inside a run. Everything it emits carries its id."""
+    """The frame of a subagent inside a run. Its events carry its ID."""
 
     id: str
     name: str
     parent_id: str | None = None
 
     def started(self, now: int | None) -> Event:
-        """SUBAGENT_STARTED."""
+        """Return SUBAGENT_STARTED."""
         return SubagentStartedEvent(
             subagent_run_id=self.id, name=self.name, parent_subagent_run_id=self.parent_id, timestamp=now
         )
 
     def finished(self, end: Ending) -> Event:
-        """SUBAGENT_FINISHED."""
+        """Return SUBAGENT_FINISHED."""
         ids = [interrupt.id for interrupt in end.interrupts]
         outcome = SubagentFinishedSuspendedOutcome(type="suspended", interrupt_ids=ids) if ids else None
         return SubagentFinishedEvent(
@@ -145,15 +145,15 @@ class SubagentFrame:
         )
 
     def cancelled(self, end: Ending, *, begun: bool) -> Event:
-        """SUBAGENT_ERROR."""
+        """Return SUBAGENT_ERROR."""
         return self.failed(end, CANCELLED_SENTENCE, CANCELLED_CODE)
 
     def failed(self, end: Ending, message: str, code: str | None) -> Event:
-        """SUBAGENT_ERROR."""
+        """Return SUBAGENT_ERROR."""
         return SubagentErrorEvent(subagent_run_id=self.id, message=message, code=code, timestamp=end.now)
 
     def mark(self, events: list[Event]) -> list[Event]:
-        """Attribute events to the subagent, but for those that are attributed already."""
+        """Attribute events to the subagent, unless they are already attributed."""
         return [
             event
             if getattr(event, "subagent_run_id", None) is not None

@@ -1,8 +1,8 @@
 """Agents and model streams as asynchronous event streams, on asyncio and trio.
 
-The driver owns what it reads: a model stream is opened inside the run, read in the task that reads the
-events, and closed on the end, on an error, on cancellation, and when the reader leaves. Nothing is yielded
-while the generator is being closed.
+The driver owns model streams: it opens them inside the run, reads them in the task that reads the events, and
+closes them at their end, on errors, on cancellation and when the reader stops. Nothing is yielded while the
+generator is being closed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from agui_reasoning.run import Run
 __all__ = ["EventStream", "ModelStream", "request", "run_agent", "stream_run"]
 
 Agent: TypeAlias = Callable[[Run], AsyncIterator[Item]]
-"""Called with the run, gives what the agent does, item by item."""
+"""Takes the run, and yields the agent's items."""
 
 
 class EventStream:
@@ -50,7 +50,7 @@ class EventStream:
         discard(self._source)
 
     def __del__(self) -> None:
-        # A stream that nobody began to read has not awaited what it was given.
+        # A stream that was never read has not awaited its source.
         discard(self._source)
 
 
@@ -64,16 +64,16 @@ def run_agent(
     """Run an agent and yield its events, from RUN_STARTED to the terminal event.
 
     Args:
-        run_input: What the client sent, or a `Run` that is made already (then the options are the run's own).
-        agent: Called with the run; an async generator of items: `ModelStream`, deltas, parts, events of the
-            application's own, and ``Interrupt``.
-        on_error: Chooses the sentence a user reads when the run fails. The exception itself goes to the
-            logger ``agui_reasoning``.
+        run_input: The client's input, or a `Run` created from it; then pass the options to `Run`.
+        agent: Takes the run; an async generator of items: `ModelStream`, deltas, parts, application events
+            and ``Interrupt``.
+        on_error: Returns the message that the user sees when the run fails. The exception itself is logged to
+            ``agui_reasoning``.
         **options: The options of `Run`. ``now_ms`` defaults to the clock.
 
     Raises:
-        RemoteProtocolError: The input is malformed (``bad_input``) or larger than the limits (``too_large``):
-            answer with an HTTP error, no stream.
+        RemoteProtocolError: The input is malformed (``bad_input``) or exceeds the limits (``too_large``):
+            respond with an HTTP error instead of a stream.
     """
     return agent_events(run_of(run_input, options), agent, on_error)
 
@@ -81,7 +81,7 @@ def run_agent(
 def agent_events(
     run: Run, agent: Agent, on_error: OnError | None, log: type[FailureLog] = FailureLog
 ) -> EventStream:
-    """The events of an agent; ``log`` is told what goes wrong."""
+    """Return the events of an agent, and log its failures to ``log``."""
     driver = _AsyncDriver(run, on_error, log)
     return EventStream(driver.events(driver.items(agent)))
 
@@ -98,10 +98,10 @@ async def request(
 
     Args:
         run: The run; arguments and errors are those of `Run.request`.
-        system: Instructions of the application's own.
-        tools: AG-UI tools are converted, any other mapping passes verbatim; default is the input's.
-        store: Whether the provider keeps the response, where it can.
-        apply_flags: Put the fields that the policy recommends into the body.
+        system: System instructions.
+        tools: AG-UI tools are converted, other mappings are sent verbatim; default is the input's tools.
+        store: Whether the provider stores the response, if it can.
+        apply_flags: Add the fields that the policy recommends to the body.
     """
     build = partial(run.request, system=system, tools=tools, store=store, apply_flags=apply_flags)
     return await anyio.to_thread.run_sync(build)
@@ -117,15 +117,15 @@ def stream_run(
     """Run a single model response and yield its events.
 
     Args:
-        run_input: What the client sent.
+        run_input: The client's input.
         source: See `ModelStream`.
         on_error: See `run_agent`.
         **options: The options of `Run`; ``api`` is required.
 
     Raises:
         ConfigurationError: The API id is unknown (``unknown_api``).
-        RemoteProtocolError: The input is malformed (``bad_input``) or larger than the limits (``too_large``):
-            answer with an HTTP error, no stream.
+        RemoteProtocolError: The input is malformed (``bad_input``) or exceeds the limits (``too_large``):
+            respond with an HTTP error instead of a stream.
     """
     try:
         run = run_of(run_input, options)
@@ -140,7 +140,7 @@ class _AsyncDriver(Driver):
     """Drives a run in asynchronous code, and awaits its summaries."""
 
     async def events(self, items: AsyncGenerator[Item, None]) -> AsyncGenerator[Event, None]:
-        """The events of a run whose agent gives these items, from first to last."""
+        """Yield the events of a run, from first to last, for an agent's items."""
         for event in self.run.start():
             yield event
         last: list[Event] = []
@@ -156,7 +156,7 @@ class _AsyncDriver(Driver):
                     yield event
             last = self.last_events()
         except Exception as error:
-            # Cancellation and the closing of this generator are no Exceptions: nothing is yielded for them.
+            # Cancellation and the closing of this generator are not Exceptions: nothing is yielded then.
             self.report(error)
             failed = error
         if failed is not None:
@@ -165,12 +165,12 @@ class _AsyncDriver(Driver):
             yield event
 
     async def items(self, agent: Agent) -> AsyncGenerator[Item, None]:
-        """The agent's items; the agent is closed with this generator, whatever kind of iterator it is.
+        """Yield the agent's items, and close the agent with this generator.
 
-        What the client sent is restored first, in a worker thread: it chose the size, and every other run
-        would wait.
+        The client's input is restored first, in a worker thread, so that a large one does not block other
+        runs.
         """
-        with suppress(Exception):  # told to an agent that asks for the history
+        with suppress(Exception):  # raised again when the agent reads the history
             await anyio.to_thread.run_sync(lambda: self.run.history)
         items: Any = agent(self.run)
         if not hasattr(items, "__aiter__"):
@@ -217,14 +217,14 @@ class _AsyncDriver(Driver):
             yield delta
 
     async def _take(self, item: Any) -> list[Event]:
-        """The events of an item that is no model stream, its summaries awaited."""
+        """Return the events of an item other than a model stream; awaits its summaries."""
         if isinstance(item, Interrupt) or not self.run.summarizes or self.run.terminal is not None:
             return self.show(item)
         return await _settled(self.run.receiving(item))
 
 
 async def _settled(settling: Settling[list[Event]]) -> list[Event]:
-    """Await what work waits for."""
+    """Run a generator to its end, and await what it yields."""
     try:
         awaited = next(settling)
         while True:

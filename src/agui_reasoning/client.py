@@ -1,4 +1,4 @@
-"""An AG-UI client over HTTP: streams a run, and keeps a `Conversation` in step with it (extra ``client``)."""
+"""An AG-UI client over HTTP that streams runs into a `Conversation` (extra ``client``)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _CLOSING: Final[set[asyncio.Task[None]]] = set()
 
 
 class AgentClient:
-    """Call an AG-UI endpoint over HTTP. Use it as an async context manager.
+    """Calls an AG-UI endpoint over HTTP. Use it as an async context manager.
 
     Examples:
         ::
@@ -61,13 +61,13 @@ class AgentClient:
         timeout: float | None = None,
         http: httpx2.AsyncClient | None = None,
     ) -> None:
-        """Prepare.
+        """Create a client.
 
         Args:
-            url: The endpoint.
-            headers: More headers for every request, such as an authorization.
-            timeout: Seconds of silence after which a run is given up; by default it may think for ever.
-            http: A client of your own, which stays open; default is a new one.
+            url: The URL of the endpoint.
+            headers: Additional headers for every request, such as ``Authorization``.
+            timeout: Seconds without data after which a run is abandoned; unlimited by default.
+            http: Your own HTTP client, which is not closed; by default, a new one is created.
         """
         self._url = url
         self._headers = {**(headers or {}), "accept": MEDIA_TYPE, "content-type": "application/json"}
@@ -95,28 +95,27 @@ class AgentClient:
         forwarded_props: Any = None,
         resume: Sequence[ResumeEntry | Mapping[str, Any]] | None = None,
     ) -> RunStream:
-        """Ask for a run, and iterate over the events that are delivered.
+        """Start a run and iterate over its events.
 
-        The conversation is kept in step: when an event arrives here, it is in there. Leaving the loop closes
-        the connection, and the run counts as truncated; ``async with contextlib.aclosing(...)`` does the same
-        at a place of your choice.
+        The conversation is updated before each event is yielded. Leaving the loop closes the connection and
+        marks the run as truncated; use ``async with contextlib.aclosing(...)`` to control when.
 
         Args:
-            conversation: What is held; its messages go along, and the answer is added.
-            content: What the user says.
-            tools: What the client can do.
-            context: What the agent should know.
-            forwarded_props: Passed through.
+            conversation: Its messages are sent, and the response is added to it.
+            content: The user's message.
+            tools: The client's tools.
+            context: Context for the agent.
+            forwarded_props: Passed to the agent unchanged.
             resume: Answers to the conversation's interrupts.
 
         Raises:
-            LocalProtocolError: The client is not open (``client_closed``), or the input is refused: see
+            LocalProtocolError: The client is not open (``client_closed``), or the input is invalid, see
                 `Conversation.run_input`. Nothing was sent.
-            TransportError: There is no event stream (``unreachable``, ``http_status``,
+            TransportError: The agent returned no event stream (``unreachable``, ``http_status``,
                 ``not_an_event_stream``).
             RemoteProtocolError: The stream breaks the protocol.
             TruncatedRunError: The stream ends inside a run, or before one.
-            RunFailedError: The last run ended with RUN_ERROR, which was delivered before.
+            RunFailedError: The last run ended with RUN_ERROR, which was yielded before.
         """
         if self._http is None:
             raise _closed()
@@ -144,7 +143,7 @@ class AgentClient:
 
 
 class RunStream(AsyncIterator[Event]):
-    """The events of a run, as they are delivered. Returned by `AgentClient.run`."""
+    """The events of a run. Returned by `AgentClient.run`."""
 
     def __init__(
         self,
@@ -153,7 +152,7 @@ class RunStream(AsyncIterator[Event]):
         make_request: Callable[[], httpx2.Request],
     ) -> None:
         self._reading = _Reading(conversation)
-        # Not a method: a generator that knows this object would keep it alive after the loop was left.
+        # Not a method: a generator that references this object would keep it alive after the loop was left.
         self._events = _events(http, self._reading, make_request)
 
     def __aiter__(self) -> Self:
@@ -167,13 +166,13 @@ class RunStream(AsyncIterator[Event]):
             raise
 
     async def aclose(self) -> None:
-        """Leave the run: close the connection, and mark an unfinished run as truncated."""
+        """Close the connection, and mark an unfinished run as truncated."""
         self._reading.leave()
         await self._events.aclose()
 
     def __del__(self) -> None:
-        # A loop that is left tells nobody, so this is where it shows. The generator must not be collected
-        # while it holds a connection: whoever runs the loop closes it, as soon as it can.
+        # Python does not report that a loop was left, other than by this call. The generator must not be
+        # collected while it holds a connection, so the event loop closes it as soon as possible.
         if self._reading.streaming:
             self._reading.leave()
             _close_soon(self._events)
@@ -181,13 +180,13 @@ class RunStream(AsyncIterator[Event]):
 
 @dataclass(slots=True)
 class _Reading:
-    """A conversation while a response streams into it."""
+    """A conversation that a response is streamed into."""
 
     conversation: Conversation
     streaming: bool = False
 
     def leave(self) -> None:
-        """Stop: a run that nobody reads on is truncated, not cancelled (C57)."""
+        """Stop reading. An abandoned run is truncated, not cancelled (C57)."""
         if self.streaming:
             self.streaming = False
             with suppress(TruncatedRunError):
@@ -224,16 +223,16 @@ def _close_soon(events: AsyncGenerator[Event, None]) -> None:
 
 
 async def _close(events: AsyncGenerator[Event, None]) -> None:
-    with suppress(Exception):  # there is nobody to tell
+    with suppress(Exception):  # in the background, without a caller to raise it to
         await events.aclose()
 
 
 async def _send(http: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
-    """Send the request, and make sure that what comes back is a stream of events."""
+    """Send the request, and check that the response is an event stream."""
     try:
         response = await http.send(request, stream=True)
     except httpx2.HTTPError as error:
-        reason = type(error).__name__  # not the error itself: it holds the request, and so the history
+        reason = type(error).__name__  # not the error itself: it contains the request, and thus the history
     else:
         fault = await _fault(response)
         if fault is not None:
@@ -248,9 +247,9 @@ async def _send(http: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Res
 
 
 async def _delivered(response: httpx2.Response, conversation: Conversation) -> AsyncGenerator[Event, None]:
-    """Receive the events of a response, to its end or to where it breaks off.
+    """Yield the delivered events of a response until it ends or breaks off.
 
-    A break raises nothing here: whether anything is missing is told by the state of the run.
+    A lost connection raises no error here, because the state of the run shows whether events are missing.
     """
     async with aclosing(_frames(response)) as frames:
         async for raw in frames:
@@ -278,10 +277,10 @@ async def _frames(response: httpx2.Response) -> AsyncGenerator[dict[str, Any], N
 
 
 async def _shut(response: httpx2.Response, pieces: AsyncIterator[bytes]) -> None:
-    """Close a response, and run its reader against the closed end.
+    """Close a response, then exhaust its reader.
 
-    The reader is made of generators inside generators, which do not close one another; trio complains of each
-    that is collected before it has come to its end.
+    The reader consists of nested generators that do not close each other, and trio warns about each one that
+    is garbage-collected before it is exhausted.
     """
     await response.aclose()
     with suppress(httpx2.HTTPError, httpx2.StreamError):
@@ -304,14 +303,14 @@ async def _fault(response: httpx2.Response) -> TransportError | None:
         return TransportError(
             "The agent did not return an event stream.",
             code="not_an_event_stream",
-            hint="Check that the URL is that of the AG-UI endpoint.",
+            hint="Check that the URL points to an AG-UI endpoint.",
             status_code=response.status_code,
         )
     return None
 
 
 async def _beginning(response: httpx2.Response) -> bytes:
-    """The body of a refusal, or what there is of it."""
+    """Return the beginning of the body of an error response."""
     body = bytearray()
     pieces = response.aiter_bytes()
     try:
@@ -327,13 +326,13 @@ async def _beginning(response: httpx2.Response) -> bytes:
 
 
 def _error(body: bytes) -> tuple[str | None, str]:
-    """Code and message of an error as the gateway writes it: ``{"error": {"code": …, "message": …}}``."""
-    found = load(body.decode(errors="replace"))
-    error = found.get("error") if isinstance(found, dict) else None
-    fields = error if isinstance(error, dict) else {}
-    code, message = fields.get("code"), fields.get("message")
-    named = isinstance(code, str) and _CODE.fullmatch(code)
-    return code if named else None, message if isinstance(message, str) else ""
+    """Return code and message of a body such as the gateway's ``{"error": {"code": …, "message": …}}``."""
+    document = load(body.decode(errors="replace"))
+    error = document.get("error") if isinstance(document, dict) else None
+    members = error if isinstance(error, dict) else {}
+    code, message = members.get("code"), members.get("message")
+    is_code = isinstance(code, str) and _CODE.fullmatch(code)
+    return code if is_code else None, message if isinstance(message, str) else ""
 
 
 def _closed() -> LocalProtocolError:

@@ -1,4 +1,4 @@
-"""The run frame: RUN_STARTED, what happens, and exactly one of RUN_FINISHED and RUN_ERROR."""
+"""A run: RUN_STARTED, its events, and exactly one of RUN_FINISHED and RUN_ERROR."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _COUNTS = (
 )
 
 _RESTORING = frozenset({"accept_plain", "on_undecryptable", "limits"})
-"""The options that only matter when what the client sent is restored."""
+"""The options that apply only to restoring the client's input."""
 
 _READING = (*_RESTORING, "keys", "thread_id", "tenant", "on_audit")
 
 _MAX_COUNT = 2**53 - 1
-"""The largest count that AG-UI takes; negative ones count nothing."""
+"""The largest count that AG-UI accepts. Negative counts are ignored."""
 
 
 class Run:
@@ -267,7 +267,7 @@ class Run:
         return self._frame.mark((yield from self._emitter.receiving(item)))
 
     def tell(self, warnings: Iterable[str]) -> None:
-        """Pass warnings on, each once per run."""
+        """Emit warnings, each once per run."""
         for sentence in warnings:
             if sentence not in self._warned:
                 self._warned.add(sentence)
@@ -281,7 +281,7 @@ class Run:
         """
         self._require("running", "finish")
         events = self._emitter.close()
-        self._state = "ended"  # not before: where a callback fails now, `fail` still ends the run
+        self._state = "ended"  # set after `close`: if a callback fails in it, `fail` can still end the run
         pending = [call.id for call in self.pending_calls]
         end = self._ending(interrupts=interrupts, pending=pending, result=result)
         return self._end(events, self._frame.finished(end))

@@ -18,16 +18,16 @@ from agui_reasoning.wire import KEEP_ALIVE, MEDIA_TYPE, SSEEncoder
 
 __all__ = ["AGUIResponse"]
 
-# Proxies buffer event streams unless they are told not to.
+# Proxies buffer event streams without these headers.
 _HEADERS = {"cache-control": "no-cache, no-transform", "x-accel-buffering": "no"}
 
 
 class AGUIResponse(Response):
     """Streams events as Server-Sent Events.
 
-    One task reads the events from first to last and closes them, whatever ends the response; while they are
-    silent, comments keep the connection alive; a slow client slows the events down, and nothing is buffered;
-    a client that leaves ends them.
+    A single task iterates over the events and closes them, however the response ends. Comments keep an idle
+    connection alive. Nothing is buffered: a slow client slows down the events, and they are closed when the
+    client disconnects.
     """
 
     media_type = MEDIA_TYPE
@@ -40,23 +40,23 @@ class AGUIResponse(Response):
         headers: Mapping[str, str] | None = None,
         background: BackgroundTask | None = None,
     ) -> None:
-        """Prepare the response.
+        """Create a response.
 
         Args:
-            events: For example those of `agui_reasoning.aio.run_agent`; synchronous ones are read in worker
-                threads.
-            keep_alive_s: Seconds of silence after which a comment is sent.
-            headers: More headers, or other values for those this response sets.
-            background: What Starlette runs after the response.
+            events: The events, for example from `agui_reasoning.aio.run_agent`. Synchronous iterables are
+                read in worker threads.
+            keep_alive_s: Seconds without an event after which a comment is sent.
+            headers: Additional headers; they override the headers of this response.
+            background: A task that Starlette runs after the response.
 
         Raises:
-            ConfigurationError: ``keep_alive_s`` is not above zero (``bad_limit``).
+            ConfigurationError: ``keep_alive_s`` is not positive (``bad_limit``).
         """
         if keep_alive_s <= 0:
             raise ConfigurationError(
-                f"A comment every {keep_alive_s} seconds cannot be sent.",
+                f"keep_alive_s is {keep_alive_s}, which is not positive.",
                 code="bad_limit",
-                hint="Use a number of seconds above 0.",
+                hint="Pass a number of seconds above 0.",
             )
         self._events = events
         self._keep_alive_s = keep_alive_s
@@ -66,12 +66,12 @@ class AGUIResponse(Response):
         self.init_headers({**_HEADERS, **(headers or {})})
 
     def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
-        """Set the headers; the length of a stream is not known."""
+        """Set the headers, without the content length that Starlette adds."""
         super().init_headers(headers)
         del self.headers["content-length"]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; an error of the events is raised when they have been closed."""
+        """Respond to one request. An error of the events is raised after they are closed."""
         failed: Exception | None = None
         async with anyio.create_task_group() as tasks:
             line = _Line(send, tasks.cancel_scope)
@@ -105,7 +105,7 @@ class AGUIResponse(Response):
         await line.send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _watch(self, receive: Receive, scope: anyio.CancelScope) -> None:
-        """Wait until the client leaves."""
+        """Cancel the response when the client disconnects."""
         while (await receive())["type"] != "http.disconnect":
             pass
         scope.cancel()
@@ -124,7 +124,7 @@ def _piece(frame: bytes) -> Message:
 
 
 class _Line:
-    """The way to the client: one message at a time, and when the last one went."""
+    """Sends messages to the client one at a time, and keeps the time of the last one."""
 
     def __init__(self, send: Send, scope: anyio.CancelScope) -> None:
         self._send = send
@@ -134,7 +134,7 @@ class _Line:
         self.last = anyio.current_time()
 
     async def send(self, message: Message) -> None:
-        """Send a message; servers that say so by an ``OSError`` tell that the client has left."""
+        """Send a message. Some servers raise ``OSError`` if the client has disconnected."""
         async with self._lock:
             try:
                 await self._send(message)

@@ -1,4 +1,4 @@
-"""Middleware for a server whose agent still speaks THINKING_*: its clients read REASONING_*."""
+"""Middleware that upgrades the THINKING_* events of an application to REASONING_*."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agui_reasoning.wire import MEDIA_TYPE
 __all__ = ["THINKING", "ThinkingUpgradeMiddleware", "is_event_stream"]
 
 THINKING: Final = "thinking"
-"""As a peer: one that speaks THINKING_*, whatever its version."""
+"""The peer name for any version that reads THINKING_*."""
 
 Downgrade: TypeAlias = str | Callable[[Scope], str | None] | None
 
@@ -27,18 +27,17 @@ _MAX_WARNINGS: Final = 100
 
 
 class ThinkingUpgradeMiddleware:
-    """Upgrades the event streams that an application sends; everything else passes byte for byte.
+    """Upgrades THINKING_* events in the event streams of an application to REASONING_*.
 
-    In a response of the type ``text/event-stream``, the frames of THINKING_* events are written anew; other
-    frames, comments and spacing stay, and so does every response of another type. Streams are passed on as
-    they come: nothing is held but the frame that is not complete, a slow client slows the application down,
-    and a client that leaves is the application's to notice.
+    In responses of type ``text/event-stream``, the frames of THINKING_* events are rewritten. All other bytes
+    pass unchanged. Only incomplete frames are buffered, so a slow client slows down the application. The
+    application has to detect disconnected clients.
 
-    A compressed stream is left alone, with a warning in the log: add this middleware before the one that
+    Compressed streams pass unchanged, with a warning in the log: add this middleware before the one that
     compresses.
 
-    Nobody is downgraded unless you say so. A client that declares no ``protocolVersion`` is a current one:
-    widespread front ends declare none, and show nothing for THINKING_*.
+    Events are downgraded only on request. A client that declares no ``protocolVersion`` counts as current,
+    because widespread front ends declare none and show nothing for THINKING_*.
 
     Examples:
         >>> from starlette.applications import Starlette
@@ -61,20 +60,19 @@ class ThinkingUpgradeMiddleware:
 
         Args:
             app: The application.
-            repair: See `ThinkingUpgrader`. On by default: a strict client refuses the run otherwise, and
-                what an agent leaves open is closed when its run ends.
+            repair: See `ThinkingUpgrader`. On by default, because strict clients reject runs with mistakes.
             keep_title: See `ThinkingUpgrader`.
-            downgrade: Send what an older peer reads instead: a version of ag-ui-protocol or "thinking" for
-                every request, or a callable that gets the ASGI scope and returns either of them, or ``None``
-                to upgrade as usual.
-            downgrade_header: Name of a request header that says the same; a value that names no known peer
-                means a current one.
-            on_warning: Called with what is lost or repaired, each kind once per response; default is the
-                logger ``agui_reasoning``, each kind once.
+            downgrade: Downgrade for an older peer instead: an ag-ui-protocol version or "thinking" for every
+                request, or a callable that takes the ASGI scope and returns one of them, or ``None`` to
+                upgrade.
+            downgrade_header: The name of a request header that contains the peer. An unknown peer counts as
+                current.
+            on_warning: Called with each kind of loss or repair, once per response; defaults to the logger
+                ``agui_reasoning``, which gets each kind once.
             new_id: See `ThinkingUpgrader`.
 
         Raises:
-            ConfigurationError: ``downgrade`` is a peer that nothing can be downgraded for (``unknown_peer``).
+            ConfigurationError: ``downgrade`` is not a known peer (``unknown_peer``).
         """
         if isinstance(downgrade, str):
             _downgrader(downgrade, _ignore)
@@ -87,7 +85,7 @@ class ThinkingUpgradeMiddleware:
         self._new_id = new_id
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Handle one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -117,11 +115,11 @@ class ThinkingUpgradeMiddleware:
         return named if named is not None and _is_peer(named) else None
 
     def _tell(self, fault: RemoteProtocolError) -> None:
-        self._warn(f"A frame of an event stream is passed on as it is: {fault.code}.")
+        self._warn(f"A frame of an event stream was passed on unchanged: {fault.code}.")
 
 
 class _Response:
-    """The messages of one response on their way to the client."""
+    """Rewrites the messages of one response."""
 
     def __init__(self, send: Send, rewriter: Callable[[], SSERewriter], warn: Callable[[str], None]) -> None:
         self._send = send
@@ -144,19 +142,21 @@ class _Response:
             if headers.get("content-encoding", "identity") == "identity":
                 self._rewriter = self._make()
             else:
-                self._warn("A compressed event stream is left alone: compress outside this middleware.")
+                self._warn(
+                    "A compressed event stream was passed on unchanged: compress outside this middleware."
+                )
         if self._rewriter is not None and "content-length" in headers:
-            self._head = message  # the length is right only if nothing changes, which the body shows
+            self._head = message  # sent with the body, which shows whether the length changes
         else:
             await self._send(message)
 
     async def _body(self, message: Message, rewriter: SSERewriter) -> None:
-        came, more = message.get("body", b""), message.get("more_body", False)
-        out = rewriter.feed(came) if came else b""
+        body, more = message.get("body", b""), message.get("more_body", False)
+        out = rewriter.feed(body) if body else b""
         if not more:
             out += rewriter.close()
         if self._head is not None:
-            await self._send_head(self._head, same=not more and out == came)
+            await self._send_head(self._head, same=not more and out == body)
             self._head = None
         if out or not more:
             await self._send({**message, "body": out})
@@ -169,7 +169,7 @@ class _Response:
 
 
 class _LogOnce:
-    """Logs each warning once. There are few: none of them quotes what came."""
+    """Logs each warning once. There are few different ones, because none quotes the stream."""
 
     def __init__(self) -> None:
         self._logged: set[str] = set()
@@ -181,7 +181,7 @@ class _LogOnce:
 
 
 def is_event_stream(content_type: str) -> bool:
-    """Whether a content type is that of an event stream."""
+    """Return whether a content type is that of an event stream."""
     return content_type.partition(";")[0].strip().lower() == MEDIA_TYPE
 
 

@@ -1,8 +1,8 @@
-"""The consumer the specification describes, one module per stage.
+"""The consumer of AG-UI streams, with one module per stage of the specification.
 
-Compatibility (`boundary`), enforcement (`enforce`), chunk expansion (`expand`), verification (`verify`) and
-reduction (`reduce`), in that order on every path; `Conversation` runs them. Inside, events are plain JSON:
-the installed models coerce, so they are handed out and never asked.
+`Conversation` runs the stages in order: compatibility (`_legacy`), enforcement (`_enforce`), chunk expansion
+(`_expand`), verification (`_verify`) and reduction (`_reduce`). Internally, events are plain JSON. The models
+of `ag_ui` are only returned, never used to validate, because they coerce values.
 """
 
 from agui_reasoning.consumer._check import Finding, check_events

@@ -26,24 +26,24 @@ from agui_reasoning.errors import RemoteProtocolError
 
 __all__ = ["Finding", "check_events"]
 
-# Told better by the lints, which know what comes later.
+# The lints report these more precisely, because they see later events.
 _LEFT_TO_LINTS: Final = frozenset({"unknown_entity"})
 
-# By an event that may have been put in, about those before it.
+# Reported by an event that recovery may have inserted, about events before it.
 _NEVER_MUTED: Final = frozenset({"raw_beside_hidden"})
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something about a stream that its producer should change.
+    """A problem of a stream that its producer should fix.
 
     Attributes:
-        code: Stable identifier; ``docs/reference/findings`` has a page for each.
-        severity: ``"error"``: it breaks the protocol, and a client fails the run. ``"warning"``: it is
-            valid, and some client loses or misreads something.
-        index: Which event, from 0; the number of events where the end of the stream is meant.
-        message: The problem, in one sentence. Never contains reasoning text or a value.
-        remedy: What to do, one sentence.
+        code: A stable identifier; ``docs/reference/findings`` has a page for each.
+        severity: ``"error"`` if it breaks the protocol, so that clients fail the run; ``"warning"`` if it is
+            valid, but some client loses or misreads data.
+        index: The index of the event, from 0; the number of events for the end of the stream.
+        message: The problem in one sentence, without reasoning text or encrypted values.
+        remedy: The solution in one sentence.
     """
 
     code: str
@@ -56,14 +56,14 @@ class Finding:
 def check_events(events: Iterable[Event | BaseModel | Mapping[str, Any]]) -> list[Finding]:
     """Verify and lint a stream.
 
-    After a violation it reads on, as if the producer had done what it most likely meant; what only follows
-    from a violation is not told.
+    After a violation, continues as if the producer had sent what it most likely meant. Consequences of a
+    violation are not reported.
 
     Args:
-        events: The whole stream, in order.
+        events: The complete stream, in order.
 
     Returns:
-        The findings, by index.
+        The findings, ordered by index.
 
     Raises:
         LocalProtocolError: An item is not an event (``not_an_event``).
@@ -92,10 +92,10 @@ class _Checker:
         self._recovery = Recovery(self._take_quietly, self._take)
 
     def receive(self, event: object) -> None:
-        """Take the next event."""
-        came = plain_json(event) or {}
-        upgraded = self._upgrade(event, came)
-        for notice in leaks(came):
+        """Check the next event."""
+        received = plain_json(event) or {}
+        upgraded = self._upgrade(event, received)
+        for notice in leaks(received):
             self._found(self._index, notice)
         self._recovery.prepare(upgraded)
         error = self._take(upgraded)
@@ -106,21 +106,21 @@ class _Checker:
         self._index += 1
 
     def close(self) -> list[Finding]:
-        """Say that the stream ended."""
+        """Signal the end of the stream; return the findings."""
         begun, self._kind = self._pipeline.phase is Phase.OPEN, None
         if not self._pipeline.close() and not self._recovery.implied:
             self._error(faults.truncated(begun))
         self._lints.close()
         return sorted(self._findings, key=lambda finding: finding.index)
 
-    def _upgrade(self, event: object, came: Mapping[str, Any]) -> JSONObject:
+    def _upgrade(self, event: object, received: Mapping[str, Any]) -> JSONObject:
         upgraded = dict(self._pipeline.upgrade(event))
-        names = came.get("type"), upgraded.get("type")
+        names = received.get("type"), upgraded.get("type")
         self._kind = names if names[0] != names[1] else None  # type: ignore[assignment]
         return upgraded
 
     def _take(self, event: JSONObject) -> RemoteProtocolError | None:
-        """Take an event, and give its violation."""
+        """Process an event; return its violation, if any."""
         try:
             delivered = self._pipeline.stages(event)
         except RemoteProtocolError as error:
@@ -132,7 +132,7 @@ class _Checker:
         return None
 
     def _take_quietly(self, event: JSONObject) -> RemoteProtocolError | None:
-        """Take an event that is not in the stream, or not as it stands there."""
+        """Process an event that recovery inserted or changed, without reporting anything."""
         self._muted = True
         try:
             return self._take(event)
@@ -158,7 +158,7 @@ class _Checker:
 
 
 class _Invented:
-    """Ids that the stream does not have: THINKING_* events had none."""
+    """IDs that are not in the stream, generated because THINKING_* events have none."""
 
     def __init__(self) -> None:
         self._mark = f"unnamed-{uuid.uuid4().hex}-"
@@ -166,10 +166,10 @@ class _Invented:
         self._pattern = re.compile(rf" '{self._mark}\d+'")
 
     def new_id(self) -> str:
-        """Make one."""
+        """Generate an ID."""
         return f"{self._mark}{next(self._numbers)}"
 
     def left_out(self, message: str, kind: tuple[str, str] | None) -> str:
-        """A message without them, and with the type that the event has in the stream."""
+        """Return a message without generated IDs, and with the event's type in the stream."""
         message = self._pattern.sub("", message)
         return message if kind is None else message.replace(f"{kind[1]}:", f"{kind[0]}:", 1)

@@ -1,4 +1,4 @@
-"""Fewer events with the same result, for logs that are replayed."""
+"""Compact stored streams into fewer events with the same result."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def compact(
     *,
     on_warning: Callable[[str], None] | None = None,
 ) -> list[Event]:
-    """Fold the deltas of a stored stream.
+    """Merge the deltas of a stored stream.
 
-    Deltas of one message or call become one, where nothing but other deltas stands between them; a snapshot
-    of the state takes up the changes right behind it. Nothing else moves, and a replay gives the same
-    messages, metadata and state. Chunks come out as starts, contents and ends.
+    Deltas of the same message or call are merged if only other deltas are between them. State deltas directly
+    after a state snapshot are applied to it. Other events keep their positions. A replay results in the same
+    messages, metadata and state. Chunks are expanded into starts, contents and ends.
 
     Args:
-        events: The stream, from its beginning; it may be cut.
+        events: The stream from its beginning; it may be truncated.
         on_warning: Called with each warning; default is Python's ``warnings``.
 
     Returns:
-        The events a client would have been delivered, folded. A delta with a ``rawEvent`` stays by itself.
+        The merged events. Deltas with a ``rawEvent`` are not merged.
 
     Raises:
         RemoteProtocolError: The stream breaks the protocol.
@@ -58,7 +58,7 @@ def compact(
 
 
 class _Folding:
-    """Events so far, and those deltas among the last ones that may still grow."""
+    """The events so far, and the trailing deltas that later ones are merged into."""
 
     def __init__(self) -> None:
         self._events: list[JSONObject] = []
@@ -66,7 +66,7 @@ class _Folding:
         self._state: Document | None = None
 
     def receive(self, event: JSONObject) -> None:
-        """Take the next event."""
+        """Add the next event."""
         field = _ITEM_IDS.get(event["type"])
         if field is not None and "rawEvent" not in event:
             self._settle_state()
@@ -78,7 +78,7 @@ class _Folding:
             self._events.append(event)
 
     def close(self) -> list[JSONObject]:
-        """Give all events."""
+        """Return all events."""
         self._settle_deltas()
         self._settle_state()
         return self._events
@@ -104,7 +104,7 @@ class _Folding:
             self._state = None
 
     def _fold_state(self, event: JSONObject) -> bool:
-        """Fold a bare state event into a bare snapshot right before it."""
+        """Apply a state event without other members to a snapshot directly before it."""
         last = self._events[-1] if self._events else {}
         if last.get("type") != "STATE_SNAPSHOT" or not (last.keys() | event.keys()) <= _BARE_STATE:
             return False
@@ -115,5 +115,5 @@ class _Folding:
         try:
             self._state.patch(event["delta"])
         except PatchError:
-            return False  # it stays, so that a replay warns as this stream did
+            return False  # kept, so that a replay gives the same warning
         return True

@@ -1,4 +1,4 @@
-"""Objects and arrays that are changed at any place and read whole, each at the price of what has changed."""
+"""Objects and arrays with cheap changes, and with complete reads that cost only what has changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LENGTH: Final = 128
 
 
 class Names:
-    """The members of an object by name, and the names whose members have changed since it was read."""
+    """The members of an object, and the names of those changed since the last read."""
 
     __slots__ = ("_members", "_plain", "_touched")
 
@@ -40,24 +40,24 @@ class Names:
         self.touch(name)
 
     def names(self) -> Iterator[str]:
-        """The names."""
+        """Iterate over the names."""
         return iter(self._members)
 
     def pop(self, name: str) -> Any:
-        """Take a member out."""
+        """Remove and return a member."""
         self.touch(name)
         return self._members.pop(name)
 
     def wrap(self, name: str, value: Any) -> None:
-        """Put something that reads the same in the place of a member."""
+        """Replace a member by an equal value."""
         self._members[name] = value
 
     def touch(self, name: str) -> None:
-        """Say that something in a member has changed."""
+        """Mark a member as changed."""
         self._touched[name] = None
 
     def plain(self, convert: _Plain) -> dict[str, Any]:
-        """Read it whole: an object that no later change touches."""
+        """Return the object as JSON; later changes do not affect it."""
         if self._touched:
             self._plain = dict(self._plain)
             for name in self._touched:
@@ -70,7 +70,7 @@ class Names:
 
 
 class Blocks:
-    """The elements of an array in blocks of bounded length: a change moves and reads those of one block."""
+    """The elements of an array in blocks of bounded length; a change affects a single block."""
 
     __slots__ = ("_blocks", "_count", "_plain", "_read")
 
@@ -97,7 +97,7 @@ class Blocks:
         self._changed(number)
 
     def insert(self, index: int, value: Any) -> None:
-        """Put an element before the one at an index, or at the end."""
+        """Insert an element before the one at an index, or at the end."""
         number, offset = self._locate(index)
         block = self._blocks[number]
         block.insert(offset, value)
@@ -108,7 +108,7 @@ class Blocks:
             self._read[number : number + 1] = [None, None]
 
     def pop(self, index: int) -> Any:
-        """Take an element out."""
+        """Remove and return an element."""
         number, offset = self._locate(index)
         value = self._blocks[number].pop(offset)
         self._count -= 1
@@ -118,16 +118,16 @@ class Blocks:
         return value
 
     def wrap(self, index: int, value: Any) -> None:
-        """Put something that reads the same in the place of an element."""
+        """Replace an element by an equal value."""
         number, offset = self._locate(index)
         self._blocks[number][offset] = value
 
     def touch(self, index: int) -> None:
-        """Say that something in an element has changed."""
+        """Mark an element as changed."""
         self._changed(self._locate(index)[0])
 
     def plain(self, convert: _Plain) -> list[Any]:
-        """Read it whole: an array that no later change touches."""
+        """Return the array as JSON; later changes do not affect it."""
         if self._plain is None:
             self._plain = []
             for number, read in enumerate(self._read):
@@ -140,7 +140,7 @@ class Blocks:
         self._read[number] = self._plain = None
 
     def _locate(self, index: int) -> tuple[int, int]:
-        """Give the block that an index is in, and the place there; the last one for the end."""
+        """Return the number of an index's block and the offset in it; the end belongs to the last block."""
         if index >= self._count - len(self._blocks[-1]):
             return len(self._blocks) - 1, index - self._count + len(self._blocks[-1])
         number = 0

@@ -1,4 +1,4 @@
-"""The client's side of a conversation: what came, what is held, what goes out next."""
+"""The client's view of a conversation: received events, messages and state, and the next input."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ __all__ = ["Conversation", "reduce_events"]
 
 
 class Conversation:
-    """What a client holds of a thread, kept in step with the events of its runs.
+    """The messages and state of a thread, updated by the events of its runs.
 
-    Sans-IO: feed it events, one at a time, and say when a stream has ended. What the protocol does not
-    describe is removed with a warning; what breaks it raises, and what came before stays. Models it hands
-    out are for reading: change the conversation through its methods.
+    Sans-IO: feed it events one at a time, and signal the end of each stream. Unknown material is removed with
+    a warning. Protocol violations raise an error; earlier content is kept. Do not modify the returned models;
+    change the conversation through its methods.
 
     Source:
         AG-UI 1.1, the processing model: compatibility, enforcement, expansion, verification, reduction.
@@ -65,14 +65,14 @@ class Conversation:
         on_warning: Callable[[str], None] | None = None,
         new_id: Callable[[], str] | None = None,
     ) -> None:
-        """Begin, or go on with what was stored.
+        """Create a conversation, or restore a stored one.
 
         Args:
-            thread_id: The thread; default is that of the first run that comes, or a new one.
-            messages: The history so far.
-            state: The state so far; default is an empty object.
+            thread_id: The thread ID; defaults to that of the first run received, or a new one.
+            messages: The stored messages.
+            state: The stored state; default is an empty object.
             on_warning: Called with each warning; default is Python's ``warnings``.
-            new_id: Makes ids of messages and runs; default is a random UUID.
+            new_id: Generates message and run IDs; by default, random UUIDs.
 
         Raises:
             LocalProtocolError: A message or the state is malformed (``bad_message``, ``bad_state``).
@@ -85,31 +85,32 @@ class Conversation:
         cleaned = (clean_message(message, self._warn) for message in messages)
         self._reducer.hold(message for message in cleaned if message is not None)
 
-    # -- what comes
+    # -- received events
 
     def receive(self, event: Event | BaseModel | Mapping[str, Any]) -> list[Event]:
-        """Take one event.
+        """Process one event.
 
-        Costs what the event is long, however long the history.
+        The cost depends on the size of the event, not on the length of the history.
 
         Args:
-            event: A model, or its JSON. It is not changed.
+            event: A model, or its JSON. It is not modified.
 
         Returns:
-            What is delivered to the application, in order: none for what is unknown, several for a chunk.
+            The events for the application, in order: none for an unknown event, several for a chunk.
 
         Raises:
-            RemoteProtocolError: It breaks the protocol. The run has failed; what came before stays, and only
-                a new run may follow.
-            LocalProtocolError: It is no event at all (``not_an_event``); nothing has changed.
+            RemoteProtocolError: The event breaks the protocol. The run has failed; earlier content is kept,
+                and only a new run may follow.
+            LocalProtocolError: The argument is not an event (``not_an_event``). The conversation is
+                unchanged.
         """
         return [event_model(delivered) for delivered in self._apply(event)]
 
     def end_of_stream(self) -> None:
-        """Say that the stream ended.
+        """Signal the end of the stream.
 
         Raises:
-            TruncatedRunError: A run is open, or none has begun since the last call. What was delivered stays.
+            TruncatedRunError: A run is open, or none has begun since the last call. Received content is kept.
 
         Source:
             AG-UI 1.1, C57.
@@ -132,36 +133,36 @@ class Conversation:
             self._reducer.apply(one)
         return delivered
 
-    # -- what is held
+    # -- messages and state
 
     @property
     def thread_id(self) -> str | None:
-        """The thread, once it is known."""
+        """The thread ID, once known."""
         return self._thread_id
 
     @property
     def messages(self) -> list[Message]:
-        """The messages, in order; a new list each time, with the same models where nothing has changed."""
+        """The messages, in order: a new list each time, with the same models for unchanged messages."""
         return [record.model() for record in self._reducer.history]
 
     def message(self, message_id: str) -> Message | None:
-        """Find a message, whatever the length of the history."""
+        """Return a message by ID, in constant time."""
         record = self._reducer.history.get(message_id)
         return None if record is None else record.model()
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """The ids of the messages that the last `receive` created, changed or took away."""
+        """The IDs of the messages that the last `receive` created, changed or removed."""
         return tuple(self._reducer.changed)
 
     @property
     def state(self) -> Any:
-        """The shared state. What you are given stays as it is; later changes go to another object."""
+        """The shared state. The returned object does not change later."""
         return self._reducer.state()
 
     @property
     def status(self) -> RunStatus:
-        """How the latest run stands; ``"idle"`` before the first."""
+        """The status of the latest run; ``"idle"`` before the first."""
         return self._reducer.status
 
     @property
@@ -171,22 +172,23 @@ class Conversation:
 
     @property
     def interrupts(self) -> list[Interrupt]:
-        """What the agent waits for, each to be answered by an entry of ``resume`` in `run_input`."""
+        """The agent's interrupts; answer each with an entry of ``resume`` in `run_input`."""
         return [model_of(Interrupt, interrupt) for interrupt in self._reducer.interrupts]
 
-    # -- what goes out
+    # -- the next input
 
     def add_tool_result(self, tool_call_id: str, content: UserContent, *, error: str | None = None) -> None:
         """Answer a tool call.
 
         Args:
-            tool_call_id: One of `pending_calls`, or any call that is held.
+            tool_call_id: The ID of one of `pending_calls`, or of another call in the messages.
             content: Text, or content parts.
-            error: What went wrong, for the agent.
+            error: The error message for the agent, if the call failed.
 
         Raises:
-            LocalProtocolError: No such call is held (``unknown_call``), it has been answered
-                (``answered_call``), or the content is malformed (``bad_message``). Nothing has changed.
+            LocalProtocolError: The call is unknown (``unknown_call``) or already answered
+                (``answered_call``), or the content is malformed (``bad_message``). The conversation is
+                unchanged.
         """
         self._require_unanswered(tool_call_id)
         message = {
@@ -210,23 +212,23 @@ class Conversation:
         resume: Sequence[ResumeEntry | Mapping[str, Any]] | None = None,
         now: float | None = None,
     ) -> RunAgentInput:
-        """Make the input of the next run.
+        """Create the input of the next run.
 
-        Everything that is held goes along, reasoning and encrypted values too, but for activities.
+        Contains all messages except activities, including reasoning and encrypted values.
 
         Args:
-            content: What the user says, text or content parts; it is added to the messages.
-            run_id: The run's id; default is a new one.
-            tools: What the client can do.
-            context: What the agent should know.
-            forwarded_props: Passed through.
+            content: The user's message, as text or content parts; it is added to the messages.
+            run_id: The run ID; generated by default.
+            tools: The client's tools.
+            context: Context for the agent.
+            forwarded_props: Passed to the agent unchanged.
             resume: Answers to `interrupts`.
-            now: Unix time in seconds, to refuse answers to expired interrupts; else only the agent can.
+            now: Unix time in seconds, to reject answers to expired interrupts; not checked by default.
 
         Raises:
             LocalProtocolError: A run is open (``run_open``), an interrupt has no answer (``open_interrupt``)
-                or is answered too late (``expired_interrupt``), or something is malformed (``bad_input``,
-                ``bad_message``). Nothing has changed.
+                or has expired (``expired_interrupt``), or an argument is malformed (``bad_input``,
+                ``bad_message``). The conversation is unchanged.
 
         Source:
             AG-UI 1.1: C15, C56, V1.
@@ -246,7 +248,7 @@ class Conversation:
             "forwardedProps": {} if forwarded_props is None else forwarded_props,
             "resume": None if resume is None else outgoing_members(resume),
         }
-        # A null has no place in an input (P10): what has no value is left out.
+        # Inputs must not contain nulls (P10), so members without a value are omitted.
         present = {name: value for name, value in run_input.items() if value is not None}
         cleaned = clean_input(present, self._warn)
         check_interrupts(self._reducer.interrupts, cleaned.get("resume", ()), now)
@@ -281,20 +283,20 @@ class Conversation:
             raise LocalProtocolError(
                 "A run is open.",
                 code="run_open",
-                hint="Read it to its end, or call `end_of_stream` if its stream has ended.",
+                hint="Receive its remaining events, or call `end_of_stream` if its stream has ended.",
                 state=self.status,
             )
 
 
 def reduce_events(events: Iterable[Event | BaseModel | Mapping[str, Any]]) -> list[Message]:
-    """Give the messages a client holds after a whole stream.
+    """Return the messages of a client after a complete stream.
 
     Args:
-        events: All of them, in order. Warnings go to Python's ``warnings``.
+        events: The complete stream, in order. Warnings are issued with Python's ``warnings``.
 
     Raises:
         RemoteProtocolError: The stream breaks the protocol.
-        TruncatedRunError: It ends inside a run, or before one.
+        TruncatedRunError: The stream ends inside a run, or before one.
     """
     conversation = Conversation()
     for event in events:

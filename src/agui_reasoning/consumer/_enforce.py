@@ -1,6 +1,6 @@
-"""Enforcement: what the protocol does not describe is taken out with a notice, what it does is held to it.
+"""Enforcement: removes unknown material with a notice, and validates known material.
 
-Driven by the table in `schema`; nothing is ever coerced.
+Driven by the table in `_schema`. Values are never coerced.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from agui_reasoning.consumer._schema_types import DROP, MalformedValue, SchemaTy
 __all__ = ["enforce", "inspect"]
 
 _DEPTH = "fewer levels of nesting"
-_LEAVE_OUT = "Send only what the protocol describes; private signals go into CUSTOM or metadata."
+_LEAVE_OUT = "Send only known events and fields; put private data into CUSTOM or metadata."
 
 
 def enforce(event: Mapping[str, Any], warn: NoticeSink, state: str = "") -> dict[str, Any] | None:
-    """Hold an event to the protocol.
+    """Validate an event, and remove unknown material.
 
     Args:
-        event: The event's JSON; it is not changed.
-        warn: Told of everything that was removed, with its path.
+        event: The event's JSON; it is not modified.
+        warn: Called with a notice for each removal.
         state: The state of the run, for the error.
 
     Returns:
-        What the protocol knows of the event, sharing nothing with it; ``None`` when that is nothing.
+        A copy of the event's known members; ``None`` if the event is unknown.
 
     Raises:
-        RemoteProtocolError: A described field is missing or wrong (``malformed_event``).
+        RemoteProtocolError: A known field is missing or invalid (``malformed_event``).
 
     Source:
         AG-UI 1.1: C7 (unknown event), C8 (unknown property), C9 (unknown union member), C10 (malformed),
@@ -42,18 +42,24 @@ def enforce(event: Mapping[str, Any], warn: NoticeSink, state: str = "") -> dict
         raise faults.malformed(event, "/type", "a string that is not empty", state)
     kind = EVENTS.get(str.__str__(name))
     if kind is None:
-        message = f"{cut(faults.type_of(event))} is not an AG-UI event; it is dropped."
+        message = f"{cut(faults.type_of(event))} is not an AG-UI event and is dropped."
         warn(Notice("unknown_event", message, _LEAVE_OUT))
         return None
     known, removed, fault = inspect(kind, event)
     if fault is not None:
         raise faults.malformed(event, fault.path, fault.expected, state)
     if known is DROP:
-        message = f"{faults.type_of(event)} holds a value this version does not know; it is dropped whole."
+        message = (
+            f"{faults.type_of(event)} has an unknown value in a required field, so the event is dropped."
+        )
         warn(Notice("unknown_event", message, _LEAVE_OUT))
         return None
     for path in removed:
-        warn(Notice("unknown_member", f"{faults.type_of(event)}{cut(path)} is unknown; removed.", _LEAVE_OUT))
+        warn(
+            Notice(
+                "unknown_member", f"{faults.type_of(event)}{cut(path)} is unknown and is removed.", _LEAVE_OUT
+            )
+        )
     members: dict[str, Any] = known
     return members
 
@@ -62,8 +68,8 @@ def inspect(kind: SchemaType, value: Any) -> tuple[Any, list[str], MalformedValu
     """Read a value.
 
     Returns:
-        What is known of it (`DROP` when nothing is), the paths of what was removed, and what is wrong.
-        The fault is returned, so that no error is raised while it holds a frame with the event in it.
+        The known part of the value or `DROP`, the paths removed from it, and the fault, if any. The fault is
+        not raised, because its traceback would reference the event.
     """
     removed: list[str] = []
     try:

@@ -1,7 +1,7 @@
-"""Expansion: the ``*_CHUNK`` shorthand becomes starts, contents and ends, one lane per subagent.
+"""Expansion of ``*_CHUNK`` events into starts, contents and ends, with one lane per subagent.
 
-A chunk names nothing that its lane already knows, so what it means depends on what the lane holds. Each lane
-holds at most one open item, of one kind.
+A chunk omits what its lane already knows, so its meaning depends on the lane. Each lane has at most one open
+item.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ ChunkOwner: TypeAlias = str | None
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A kind of chunk: what it stands for, and what its opener settles.
+    """A kind of chunk, and the events it is expanded into.
 
     Attributes:
-        noun: Its name in messages.
-        id: The field with the item's id.
-        start: The event types it becomes.
-        content: The same.
-        end: The same.
-        needs: What a first chunk must have.
-        settled: Fields that a continuation may only repeat as they are, with what they are when absent.
-        fixed: Members of the start that no chunk has.
+        noun: The name of the item in messages.
+        id: The field with the item's ID.
+        start: The type of the start event.
+        content: The type of the content event.
+        end: The type of the end event.
+        needs: The fields that the first chunk must have.
+        settled: Fields that later chunks may repeat but not change, with their defaults.
+        fixed: Additional members of the start event.
     """
 
     noun: str
@@ -102,7 +102,7 @@ _ALL_LANES: Final = ("RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPS
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """What a lane holds open."""
+    """The open item of a lane."""
 
     form: _Form
     id: str
@@ -122,10 +122,10 @@ class Expander:
         self._by_noun: dict[str, dict[ChunkOwner, None]] = {}
 
     def receive(self, event: JSONObject, state: str = "") -> list[JSONObject]:
-        """Give what an event stands for, and before it the end of what it closes.
+        """Return the expansion of an event, after the ends of the items it closes.
 
         Raises:
-            RemoteProtocolError: A chunk that fits nothing (``chunk_without_id``, ``chunk_conflict``,
+            RemoteProtocolError: The chunk is invalid (``chunk_without_id``, ``chunk_conflict``,
                 ``chunk_ambiguous``, ``owner_mismatch``).
         """
         form = _FORMS.get(event["type"])
@@ -135,7 +135,7 @@ class Expander:
         return [event] if closer is None else [*closer(self, event), event]
 
     def close(self) -> None:
-        """Forget what is open: a stream that ends gets no ends made up (C25)."""
+        """Discard open items without generating their ends (C25)."""
         self._lanes.clear()
         self._owners.clear()
         self._by_noun.clear()
@@ -162,7 +162,7 @@ class Expander:
         self._by_noun.setdefault(item.form.noun, {})[owner] = None
 
     def _lane(self, form: _Form, event: JSONObject, state: str) -> ChunkOwner:
-        """Choose the lane a chunk belongs to (C18)."""
+        """Return the lane of a chunk (C18)."""
         tag: ChunkOwner = event.get("subagentRunId")
         name: str | None = event.get(form.id)
         if name is None:
@@ -206,7 +206,7 @@ class Expander:
     def _content(
         self, item: _Item, event: JSONObject, owner: ChunkOwner, *, opening: bool
     ) -> list[JSONObject]:
-        """Give the content event, if the chunk has anything for one (C21)."""
+        """Return the content event, if the chunk has content (C21)."""
         carried = ("delta", "rawEvent") if opening else ("delta", "rawEvent", "metadata")
         if not any(name in event for name in carried):
             return []

@@ -1,7 +1,7 @@
-"""The messages a client holds: in order, found by id, and cheap to grow.
+"""The messages of a conversation, in order and accessible by ID.
 
-A linked list, because a tool's result goes behind its call and not to the end: no change may cost more for a
-long history than for a short one. Deltas are collected and joined when someone reads.
+A linked list, because a tool result is inserted after its call: the cost of a change must not depend on the
+length of the history. Deltas are collected and joined on reading.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from agui_reasoning.consumer._schema_types import copy_json
 
 __all__ = ["HeldCall", "HeldMessage", "HeldMessages"]
 
-# What a message has besides these is kept as it came.
+# Other members of a message are kept unchanged.
 _STRUCTURE = frozenset({"id", "role", "content", "toolCalls"})
 
 
 @dataclass(slots=True, eq=False)
 class Pieces:
-    """A text that grows: what it was when last read, and the deltas since."""
+    """A growing text: its content at the last read, and the deltas since."""
 
     text: str = ""
     deltas: list[str] = field(default_factory=list)
 
     def read(self) -> str:
-        """Join what there is."""
+        """Return the text."""
         if self.deltas:
             self.text = whole_text([self.text, *self.deltas])
             self.deltas.clear()
@@ -49,7 +49,7 @@ class HeldCall:
     members: JSONObject = field(default_factory=dict)
 
     def to_json(self) -> JSONObject:
-        """The call on the wire."""
+        """Return the call as JSON."""
         function = {"name": self.name, "arguments": self.arguments.read()}
         return {"id": self.id, "type": "function", "function": function, **copy_json(self.members)}
 
@@ -59,13 +59,13 @@ class HeldMessage:
     """A message.
 
     Attributes:
-        id: Its id.
+        id: Its ID.
         role: Its role, which never changes.
-        content: What it holds besides streamed text: ``None``, or the parts of a list.
-        document: An activity's object, which patches change.
-        text: Its streamed text; ``None`` where there is no text at all.
-        calls: Its tool calls; ``None`` where the field is absent.
-        members: Everything else, under its wire name.
+        content: Its content parts; ``None`` if the content is text.
+        document: The content of an activity, which patches change.
+        text: Its text, which can grow; ``None`` if it has none.
+        calls: Its tool calls; ``None`` if the field is absent.
+        members: All other members, under their wire names.
     """
 
     id: str
@@ -81,7 +81,7 @@ class HeldMessage:
 
     @classmethod
     def of(cls, message: JSONObject) -> HeldMessage:
-        """Take over a message that enforcement has let through."""
+        """Create a message from validated JSON."""
         members = {name: copy_json(value) for name, value in message.items() if name not in _STRUCTURE}
         record = cls(message["id"], message["role"], members=members)
         content = message.get("content")
@@ -96,23 +96,23 @@ class HeldMessage:
         return record
 
     def append(self, delta: str) -> None:
-        """Add text behind what there is."""
+        """Append text."""
         if self.text is None:
             self.text = Pieces()
         self.text.deltas.append(delta)
 
     def touch(self) -> None:
-        """Forget the model: something has changed."""
+        """Discard the cached model after a change."""
         self._model = None
 
     def model(self) -> Message:
-        """The message as a model; the same one until something changes."""
+        """Return the message as a model, which is cached until the message changes."""
         if self._model is None:
             self._model = message_model(self.to_json())
         return self._model
 
     def to_json(self) -> JSONObject:
-        """The message on the wire."""
+        """Return the message as JSON."""
         message: JSONObject = {"id": self.id, "role": self.role, **self._content()}
         if self.calls is not None:
             message["toolCalls"] = [call.to_json() for call in self.calls]
@@ -127,7 +127,7 @@ class HeldMessage:
             return {} if text is None else {"content": text}
         if text is None:
             return {"content": copy_json(self.content)}
-        # Text that was streamed into a message of parts: one part more, so that none is lost.
+        # Text was streamed into a message with content parts: append it as another part.
         return {"content": [*copy_json(self.content), {"type": "text", "text": text}]}
 
 
@@ -138,9 +138,9 @@ def _call(call: JSONObject, owner: HeldMessage) -> HeldCall:
 
 
 class HeldMessages:
-    """The messages in order.
+    """The messages, in order.
 
-    Where an id stands twice, the message that came first is the one that is found under it.
+    If several messages share an ID, lookups return the first.
     """
 
     def __init__(self) -> None:
@@ -159,30 +159,30 @@ class HeldMessages:
             record = record._after
 
     def get(self, message_id: str) -> HeldMessage | None:
-        """Find a message."""
+        """Return a message by ID."""
         return self._by_id.get(message_id)
 
     def call(self, call_id: str) -> HeldCall | None:
-        """Find a tool call."""
+        """Return a tool call by ID."""
         return self._calls.get(call_id)
 
     def of_kinds(self, kinds: Iterable[str]) -> Iterator[HeldMessage]:
-        """The messages of some kinds, in no order."""
+        """Iterate over the messages of some kinds, in any order."""
         return (record for kind in kinds for record in self._kinds.get(kind, ()))
 
     def append(self, record: HeldMessage) -> None:
-        """Put a message at the end."""
+        """Append a message."""
         self._link(self._last, record)
 
     def add_call(self, call: HeldCall) -> None:
-        """Put a tool call behind those its message has."""
+        """Append a tool call to its message."""
         if call.owner.calls is None:
             call.owner.calls = []
         call.owner.calls.append(call)
         self._calls.setdefault(call.id, call)
 
     def insert_result(self, record: HeldMessage, call: HeldCall) -> None:
-        """Put a tool message behind its call's message, and behind the results that stand there (C40)."""
+        """Insert a tool message after its call's message and the results that follow it (C40)."""
         place = self._results_end.get(call.owner, call.owner)
         while place._after is not None and place._after.role == "tool":
             place = place._after
@@ -190,7 +190,7 @@ class HeldMessages:
         self._note_end(call.owner, record)
 
     def replace(self, old: HeldMessage, new: HeldMessage) -> None:
-        """Put a message in the place of another with its id."""
+        """Replace a message by another with the same ID."""
         before = old._before
         self._unlink(old)
         self._link(before, new)
@@ -200,15 +200,15 @@ class HeldMessages:
             self._results_end.pop(old, None)
 
     def release_calls(self, record: HeldMessage) -> None:
-        """Let the calls of a message be found elsewhere: it is about to be replaced."""
+        """Remove the calls of a message from the index before it is replaced."""
         for call in record.calls or ():
             if self._calls.get(call.id) is call:
                 del self._calls[call.id]
 
     def drop_all(self, role_kind: str, keep: Iterable[str]) -> list[HeldMessage]:
-        """Drop the messages of a kind, but for those with an id to keep.
+        """Remove the messages of a kind, except those with the IDs to keep; return the removed messages.
 
-        Costs what it drops and what it keeps, not what else there is.
+        The cost depends on the number of messages of this kind, not on the others.
         """
         kept = set(keep)
         dropped = [
@@ -222,7 +222,7 @@ class HeldMessages:
             self._forget_rows()
         return dropped
 
-    # -- rows of results: where each begins that was once walked to its end, and where it ends
+    # -- the last of the results after a call's message, cached so that they are walked only once
 
     def _note_end(self, owner: HeldMessage, end: HeldMessage) -> None:
         before = self._results_end.get(owner)
@@ -231,7 +231,7 @@ class HeldMessages:
         self._results_end[owner], self._ends_of[end] = end, owner
 
     def _renew_row(self, old: HeldMessage, new: HeldMessage) -> None:
-        """A result was replaced: its row ends as before, ends sooner, or has a gap."""
+        """Update the cached end after a result was replaced, possibly by a message with another role."""
         owner = self._ends_of.pop(old, None)
         end = new if new.role == "tool" else new._before
         if owner is not None and end is not None:
@@ -277,5 +277,5 @@ class HeldMessages:
 
 
 def kind_of(role: str) -> str:
-    """How snapshots tell messages apart: activities, reasoning, and all others (C47)."""
+    """Return the kind of a role in snapshots: activity, reasoning, or other (C47)."""
     return role if role in ("activity", "reasoning") else "other"

@@ -1,4 +1,4 @@
-"""What should never have left the server: credentials in any event, and reasoning in raw provider data."""
+"""Find data that should not have left the server: credentials, and reasoning in raw provider data."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CREDENTIAL_NAMES: Final = frozenset(
 )
 _BLANKED: Final = re.compile(r"(?i)\W*|[*x.•\s]*|.*(?:redact|removed|hidden|mask).*|.{0,3}", re.DOTALL)
 
-# Names that providers give to reasoning, and to nothing else; the others are ordinary words outside raw data.
+# Names that providers use only for reasoning. Outside raw data, the others are ordinary words.
 _REASONING_NAMES: Final = frozenset(
     {
         *("encryptedcontent", "encryptedvalue", "reasoningcontent", "reasoningdetails"),
@@ -51,22 +51,23 @@ _SEALED: Final = frozenset({"encryptedValue"})
 
 
 def leaks(event: Mapping[str, Any]) -> Iterator[Notice]:
-    """Look through an event as it came.
+    """Search an event as received.
 
     Yields:
-        At most one notice of each kind. They name the place, never the value.
+        At most one notice of each kind. Notices contain the path, never the value.
     """
     where = _first(event, "", _is_credential)
     if where is not None:
-        message = f"{faults.type_of(event)} holds what looks like a credential at {cut(where)}."
-        remedy = "Remove it before the event is sent, and revoke it: every reader of the stream has it."
+        message = f"{faults.type_of(event)} seems to contain a credential at {cut(where)}."
+        remedy = (
+            "Remove it before sending the event, and revoke it, because every reader of the stream has it."
+        )
         yield Notice("credential_in_event", message, remedy)
     where = _reasoning(event)
     if where is not None:
-        message = (
-            f"{faults.type_of(event)} holds a provider's reasoning, or its encrypted form, at {cut(where)}."
-        )
-        remedy = "Send reasoning as REASONING_* events, where visibility and encryption apply to it."
+        name = faults.type_of(event)
+        message = f"{name} contains a provider's reasoning, or its encrypted form, at {cut(where)}."
+        remedy = "Send reasoning as REASONING_* events, so that visibility and encryption apply."
         yield Notice("reasoning_in_raw", message, remedy)
 
 
@@ -81,7 +82,7 @@ def _reasoning(event: Mapping[str, Any]) -> str | None:
 
 
 def _first(value: Any, path: str, found: Callable[[str, Any], bool]) -> str | None:
-    """The path of the first member, from here on down, that is looked for. Uses no recursion."""
+    """Return the path of the first matching member in a value. Does not recurse."""
     waiting = [(path, "", value)]
     while waiting:
         path, name, value = waiting.pop()
@@ -119,7 +120,7 @@ def _is_reasoning_type(kind: Any) -> bool:
 
 
 def _is_named(name: str, value: Any, names: frozenset[str]) -> bool:
-    # A mapping under such a name is a setting, such as the effort.
+    # A mapping under such a name contains settings, such as the effort.
     return isinstance(value, (str, list)) and bool(value) and _plain_name(name) in names
 
 

@@ -1,6 +1,6 @@
-"""The compatibility boundary: what older producers send is put into today's words, before anything judges it.
+"""Compatibility: upgrades the events of older producers before they are validated.
 
-Each rewriting is one function from event to event, and tells of every occurrence.
+Each upgrade is a function from event to event, and issues a notice for every occurrence.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from agui_reasoning.consumer._notices import Notice, NoticeSink
 
 __all__ = ["Boundary", "upgrade_message"]
 
-_MODERN = "Send the form of AG-UI 1.0; the old one is only read for a while."
+_MODERN = "Send the form of AG-UI 1.0; support for the old one will be removed."
 
-# Whole fields that used to be null where today they are absent (C4). Nothing else is forgiven.
+# Fields that older versions set to null instead of omitting them (C4). Other nulls are malformed.
 _NULLS: Final[dict[str, tuple[str, ...]]] = {
     "RUN_FINISHED": ("result", "outcome"),
     "SUBAGENT_FINISHED": ("result",),
@@ -27,7 +27,7 @@ _MEDIA: Final = frozenset({"image", "audio", "video", "document"})
 
 
 class Boundary:
-    """Rewrites one stream; it remembers which THINKING_* phase is open.
+    """Upgrades one stream; keeps track of the open THINKING_* phase.
 
     Source:
         AG-UI 1.1: C4, C5, V6 to V10.
@@ -38,7 +38,7 @@ class Boundary:
         self._thinking = ThinkingUpgrader(self._old, new_id=new_id)
 
     def receive(self, event: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Give the event in today's form: itself, or a changed copy."""
+        """Return the event in its current form: unchanged, or a changed copy."""
         kind = event.get("type")
         if not isinstance(kind, str):
             return event
@@ -52,7 +52,7 @@ class Boundary:
         return event
 
     def close(self) -> None:
-        """Forget the phase: the stream ended."""
+        """Discard the open phase at the end of the stream."""
         self._thinking.close()
 
     def _run_input(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -89,7 +89,7 @@ class Boundary:
         if not nulls:
             return event
         for name in nulls:
-            self._old(f"{where}.{name} is null; read as absent.")
+            self._old(f"{where}.{name} is null and is read as absent.")
         return {name: value for name, value in event.items() if name not in nulls}
 
     def _each(self, value: Mapping[str, Any], field: str, change: Callable[[Any], Any]) -> Mapping[str, Any]:
@@ -105,10 +105,10 @@ class Boundary:
 
 
 def upgrade_message(message: Mapping[str, Any]) -> tuple[Mapping[str, Any], int]:
-    """Turn the ``binary`` parts of a message into media parts, and count them.
+    """Replace the ``binary`` parts of a message by media parts, and count them.
 
-    A part that stands beside its own modern form is dropped: producers sent both for a while. One that has
-    neither data nor an address stays as it is, and enforcement removes it.
+    A part is dropped if the message also contains the equivalent media part, because some producers sent
+    both. A part without data or a URL is kept, so that enforcement removes it.
 
     Source:
         AG-UI 1.1, C5.

@@ -21,7 +21,7 @@ _OWN_VERSION: Final = "Set `protocolVersion` to the version you emit."
 
 @dataclass(slots=True)
 class _Run:
-    """What the run under way has shown."""
+    """Facts about the current run."""
 
     thought: bool = False
     hid: bool = False
@@ -31,11 +31,11 @@ class _Run:
 
 @dataclass(slots=True)
 class Lints:
-    """Looks at delivered events; `reducer` is as it was before each of them.
+    """Checks delivered events before the reducer applies them.
 
     Attributes:
-        reducer: What a client holds.
-        report: Told the index and what was found.
+        reducer: The messages of a client.
+        report: Called with the index of an event and the notice.
     """
 
     reducer: Reducer
@@ -46,12 +46,12 @@ class Lints:
     _homeless: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def look(self, event: JSONObject, index: int, *, chunk: bool = False) -> None:
-        """Look at one event.
+        """Check one event.
 
         Args:
-            event: As it is delivered.
-            index: Where it came.
-            chunk: It was made from a chunk.
+            event: The delivered event.
+            index: Its index in the stream.
+            chunk: Whether it was expanded from a chunk.
         """
         self._chunk = chunk
         if self._run.raw_at is None and (event["type"] == "RAW" or "rawEvent" in event):
@@ -61,13 +61,15 @@ class Lints:
             lint(self, event, index)
 
     def close(self) -> None:
-        """Say that the stream ended: values whose entity never came are lost."""
+        """Signal the end of the stream; report the values whose entity never came."""
         self._end_run()
         for (subtype, name), index in self._homeless.items():
             noun = "tool call" if subtype == "tool-call" else "message"
             what = f"{noun} {quoted(name)}"
-            message = f"There is no {what} for this value, in all of the stream: it is lost."
-            remedy = "Open the message or tool call it names first; an empty reasoning message will do."
+            message = f"The stream has no {what} for this value, so the value is lost."
+            remedy = (
+                "Open the message or tool call that it names first; an empty reasoning message is enough."
+            )
             self.report(index, Notice("unknown_entity", message, remedy))
         self._homeless.clear()
 
@@ -76,7 +78,7 @@ class Lints:
     def _run_started(self, event: JSONObject, index: int) -> None:
         self._end_run()
         if "protocolVersion" not in event:
-            message = "RUN_STARTED does not say which protocol version the producer speaks."
+            message = "RUN_STARTED does not declare a protocol version."
             self.report(index, Notice("missing_version", message, _OWN_VERSION))
         for message in event.get("input", {}).get("messages", ()):
             self._arrived_message(message)
@@ -86,8 +88,10 @@ class Lints:
 
     def _end_run(self) -> None:
         if self._run.hid and self._run.raw_at is not None:
-            message = "Raw provider data travels beside reasoning whose text is hidden, and may hold it."
-            remedy = "Send no RAW and no rawEvent in a run that hides reasoning."
+            message = (
+                "A run with hidden reasoning contains raw provider data, which may contain the reasoning."
+            )
+            remedy = "Do not send RAW events or rawEvent in a run that hides reasoning."
             self.report(self._run.raw_at, Notice("raw_beside_hidden", message, remedy))
         self._run = _Run()
 
@@ -96,7 +100,9 @@ class Lints:
     def _span(self, event: JSONObject, index: int) -> None:
         self._spans.add(event["messageId"])
         if "metadata" in event:
-            message = f"{event['type']} has metadata: spans leave nothing behind, so it is not kept."
+            message = (
+                f"{event['type']} has metadata, which clients do not keep, because spans are not stored."
+            )
             self.report(index, Notice("stored_on_span", message, "Put it on the reasoning message."))
 
     def _message_start(self, event: JSONObject, index: int) -> None:
@@ -104,13 +110,13 @@ class Lints:
         thought = event["type"] == "REASONING_MESSAGE_START"
         self._run.thought = self._run.thought or thought
         held = self.reducer.history.get(name)
-        # Chunks have no other way to take turns: coming back to an id is how they interleave (C24).
+        # Interleaved chunks have to return to an earlier ID (C24).
         takes_turns = self._chunk and name in self._run.started
         self._run.started.add(name)
         is_alike = held is not None and held.text is not None and (held.role == "reasoning") == thought
         if is_alike and not takes_turns:
-            message = f"The message {quoted(name)} is opened again: what comes is appended to what it has."
-            remedy = "Use a new id for each message; history is restated by a snapshot, not streamed again."
+            message = f"The message {quoted(name)} is opened again, so new content is appended to the old."
+            remedy = "Use a new ID for each message; to restate the history, send a snapshot."
             self.report(index, Notice("reopened_id", message, remedy))
         self._arrived("message", name)
 
@@ -124,8 +130,8 @@ class Lints:
     def _call_start(self, event: JSONObject, index: int) -> None:
         if "parentMessageId" not in event and self.reducer.history.call(event["toolCallId"]) is None:
             name = quoted(event["toolCallId"])
-            message = f"The call {name} names no parentMessageId: clients make up a message."
-            remedy = "Name the assistant message of the model's response; parallel calls share it."
+            message = f"The call {name} has no parentMessageId, so clients create a message for it."
+            remedy = "Send the ID of the response's assistant message; parallel calls share it."
             self.report(index, Notice("missing_parent", message, remedy))
         self._arrived("tool-call", event["toolCallId"])
         self._arrived("message", event["parentMessageId" if "parentMessageId" in event else "toolCallId"])
@@ -144,8 +150,10 @@ class Lints:
         held = members.get("encryptedValue")
         if held not in (None, event["encryptedValue"]) and not _grows(held, event["encryptedValue"]):
             shown = quoted(name)
-            message = f"A second value for {shown} replaces the first: clients keep the last one only."
-            remedy = "Send one value per message or tool call, with everything in it."
+            message = (
+                f"A second value for {shown} replaces the first, because clients keep only the last one."
+            )
+            remedy = "Send a single value with all contents per message or tool call."
             self.report(index, Notice("replaced_value", message, remedy))
 
     def _holder(self, subtype: str, name: str) -> JSONObject | None:
@@ -158,17 +166,19 @@ class Lints:
     def _homeless_value(self, subtype: str, name: str, index: int) -> None:
         if subtype == "message" and name in self._spans and self.reducer.history.get(name) is None:
             shown = quoted(name)
-            message = f"The value names {shown}, which is a span: spans hold nothing, so it is lost."
-            remedy = "Name the reasoning message inside; open an empty one where there is no text."
+            message = f"The value names the span {shown}; spans are not stored, so the value is lost."
+            remedy = "Name the reasoning message in the span; open an empty one if there is no text."
             self.report(index, Notice("stored_on_span", message, remedy))
         else:
             self._homeless.setdefault((subtype, name), index)
 
     def _arrived(self, subtype: str, name: str) -> None:
-        """Something now exists; a value that came before it was dropped."""
+        """Report an earlier value for an entity that only now exists."""
         index = self._homeless.pop((subtype, name), None)
         if index is not None:
-            message = f"The value for {quoted(name)} comes before what it belongs to: clients drop it."
+            message = (
+                f"The value for {quoted(name)} comes before the start of its entity, so clients drop it."
+            )
             remedy = "Send it after the start of the message or tool call."
             self.report(index, Notice("value_before_entity", message, remedy))
 
@@ -182,9 +192,9 @@ class Lints:
     def _snapshot(self, event: JSONObject, index: int) -> None:
         if self._run.thought:
             message = (
-                "A snapshot follows streamed reasoning: some clients then lose it, others show it twice."
+                "A snapshot follows streamed reasoning, which some clients then lose and others show twice."
             )
-            remedy = "Send snapshots at the start of a run, before anything is streamed."
+            remedy = "Send snapshots at the start of a run, before streaming messages."
             self.report(index, Notice("snapshot_after_reasoning", message, remedy))
         snapshot = {message["id"]: message for message in event["messages"]}
         kinds = {"other", *(kind_of(message["role"]) for message in event["messages"])}
@@ -193,15 +203,15 @@ class Lints:
         if lost:
             more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
             names = ", ".join(map(quoted, lost[:_NAMED]))
-            message = f"The snapshot withdraws the encrypted value of {names}{more}."
-            remedy = "Restate encryptedValue, and encryptedValueType, of every message and call that has one."
+            message = f"The snapshot removes the encrypted value of {names}{more}."
+            remedy = "Repeat encryptedValue and encryptedValueType of every message and call that has them."
             self.report(index, Notice("snapshot_drops_value", message, remedy))
         for one in event["messages"]:
             self._arrived_message(one)
 
 
 def _lost(record: HeldMessage, snapshot: dict[str, JSONObject]) -> list[str]:
-    """The ids of a held message and its calls whose values a snapshot does away with."""
+    """Return the IDs of a message and its calls whose values a snapshot removes."""
     restated = snapshot.get(record.id, {})
     kept = {call["id"] for call in restated.get("toolCalls", ()) if "encryptedValue" in call}
     lost = [
@@ -213,8 +223,8 @@ def _lost(record: HeldMessage, snapshot: dict[str, JSONObject]) -> list[str]:
 
 
 def _grows(held: str, value: str) -> bool:
-    """Whether both are envelopes of this package, which say more, and never less, when they are resent."""
-    from agui_reasoning._envelope import is_envelope  # loads the library that encrypts; hardly a stream asks
+    """Return whether both are envelopes of this package, which only grow when they are sent again."""
+    from agui_reasoning._envelope import is_envelope  # imported here, because it loads the crypto library
 
     return is_envelope(held) and is_envelope(value)
 

@@ -1,4 +1,4 @@
-"""Between JSON and the installed models. They are handed out, never asked whether something is valid."""
+"""Conversion between JSON and the models of ``ag_ui``, which are not used for validation."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _MESSAGE: Final[TypeAdapter[Message]] = TypeAdapter(Message)
 
 
 def plain_json(value: object) -> Mapping[str, Any] | None:
-    """Give an event's or a message's members under their wire names; ``None`` when it is neither.
+    """Return the members of a model or mapping under their wire names; ``None`` for other types.
 
-    In Python mode: a model that is written as JSON turns NaN into null without a word.
+    Uses Python mode, because JSON mode silently turns NaN into null.
     """
     if isinstance(value, BaseModel):
         members = value.model_dump(by_alias=True, warnings=False)
@@ -37,29 +37,29 @@ def plain_json(value: object) -> Mapping[str, Any] | None:
 
 
 def event_model(event: JSONObject) -> Event:
-    """Build an event that enforcement has let through."""
+    """Create the model of a validated event."""
     model = _EVENTS[event["type"]]
     try:
         return cast("Event", model.model_validate(event))
     except ValidationError:
         if isinstance(event.get("delta"), str):
-            # Half a character, cut between two deltas: only joined with the next one it is whole.
+            # Contains a lone surrogate: a character was split between this delta and the next.
             return cast("Event", model.model_construct(**event))
     return cast("Event", model.model_validate(_mended(event)))
 
 
 def message_model(message: JSONObject) -> Message:
-    """Build a message that enforcement has let through."""
+    """Create the model of a validated message."""
     return _MESSAGE.validate_python(_sound(message))
 
 
 def model_of(model: type[_M], value: JSONObject) -> _M:
-    """Build any other model from what enforcement has let through."""
+    """Create another model from validated JSON."""
     return model.model_validate(_sound(value))
 
 
 def whole_text(pieces: Sequence[str]) -> str:
-    """Join text, and put together characters that were cut in two between the pieces."""
+    """Join text, including characters that were split between the pieces."""
     text = "".join(pieces)
     if text.isascii() or _SURROGATE.search(text) is None:
         return text
@@ -67,7 +67,7 @@ def whole_text(pieces: Sequence[str]) -> str:
 
 
 def _sound(value: JSONObject) -> JSONObject:
-    """Give a value that can be written as UTF-8: itself, or a mended copy."""
+    """Return a value that can be encoded as UTF-8: unchanged, or a repaired copy."""
     try:
         to_json(value)
     except ValueError:
@@ -77,7 +77,7 @@ def _sound(value: JSONObject) -> JSONObject:
 
 
 def _mended(value: Any) -> Any:
-    """Copy a value with U+FFFD for what no text in Unicode can hold: half a character."""
+    """Copy a value, with U+FFFD for lone surrogates."""
     if isinstance(value, str):
         return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What the consumer has to say about a stream that it goes on reading."""
+"""Notices: problems of a stream that do not end the run."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ _SHOWN: Final = 120
 
 
 def cut(name: str) -> str:
-    """A path or type as messages show it: not endless."""
+    """Shorten a path or type for messages."""
     return name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
 
 
 def quoted(name: str) -> str:
-    """An id or name as messages show it."""
+    """Shorten and quote an ID or name for messages."""
     return repr(cut(name))
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something was removed, invented or not done; the run goes on.
+    """A problem that does not end the run, such as a removed member.
 
     Attributes:
-        code: Stable identifier, the name of its page under ``docs/reference/findings``.
-        message: What happened, one sentence. Never reasoning text, never a value.
-        remedy: What the producer should do, one sentence.
+        code: A stable identifier, and the name of its page under ``docs/reference/findings``.
+        message: The problem in one sentence, without reasoning text or values.
+        remedy: The solution for the producer, in one sentence.
     """
 
     code: str
@@ -40,11 +40,11 @@ class Notice:
 
 
 NoticeSink: TypeAlias = Callable[[Notice], None]
-"""Where notices go."""
+"""Receives notices."""
 
 
 def notice_sink(on_warning: Callable[[str], None] | None) -> NoticeSink:
-    """Make the sink that hands each message to ``on_warning``, or to Python's ``warnings``."""
+    """Return a sink that passes each message to ``on_warning``, or to Python's ``warnings``."""
 
     def sink(notice: Notice) -> None:
         if on_warning is None:

@@ -1,4 +1,4 @@
-"""The next turn: what a client sends back, and what it must not send."""
+"""Validation of the input that a client sends for the next run."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ __all__ = [
 UserContent: TypeAlias = str | Sequence[BaseModel | Mapping[str, Any]]
 Member: TypeAlias = Tool | Context | ResumeEntry | Mapping[str, Any]
 
-_HINT = "Give it as the protocol describes it; leave an optional field out, never null."
-_REMEDY = "Leave it out: the agent would not know it."
+_HINT = "Pass it as the protocol describes it; omit optional fields instead of passing null."
+_REMEDY = "Omit it, because the agent would not know it."
 
 
 def clean_message(message: object, warn: NoticeSink) -> JSONObject | None:
-    """Hold a message of the client's own to the protocol.
+    """Validate a message of the client, and remove unknown material.
 
     Returns:
-        What the protocol knows of it; ``None``, with a notice, when that is nothing.
+        The known members of the message; ``None``, with a notice, if its role is unknown.
 
     Raises:
-        LocalProtocolError: It is malformed (``bad_message``).
+        LocalProtocolError: The message is malformed (``bad_message``).
 
     Source:
         AG-UI 1.1: C5 (binary parts are upgraded outbound too), C15.
@@ -56,10 +56,10 @@ def clean_message(message: object, warn: NoticeSink) -> JSONObject | None:
 
 
 def clean_state(state: Any) -> Any:
-    """Copy a state as JSON; models are taken, as everywhere.
+    """Copy a state as JSON. Models are converted.
 
     Raises:
-        LocalProtocolError: It is no JSON (``bad_state``).
+        LocalProtocolError: The state cannot be represented as JSON (``bad_state``).
     """
     value = state.model_dump(by_alias=True, warnings=False) if isinstance(state, BaseModel) else state
     known, _, fault = inspect(ANY, value)
@@ -67,16 +67,16 @@ def clean_state(state: Any) -> Any:
         raise LocalProtocolError(
             f"The state cannot be sent: expected {fault.expected}.",
             code="bad_state",
-            hint="Use objects, arrays, strings, finite numbers, true, false and null, nested a few levels.",
+            hint="Use objects, arrays, strings, finite numbers, booleans and null, without deep nesting.",
         )
     return known
 
 
 def clean_input(run_input: JSONObject, warn: NoticeSink) -> JSONObject:
-    """Hold the input of a run to the protocol, before a byte is sent.
+    """Validate the input of a run before it is sent.
 
     Raises:
-        LocalProtocolError: It is malformed (``bad_input``).
+        LocalProtocolError: The input is malformed (``bad_input``).
 
     Source:
         AG-UI 1.1, C15.
@@ -93,15 +93,16 @@ def clean_input(run_input: JSONObject, warn: NoticeSink) -> JSONObject:
 
 
 def outgoing_members(values: Iterable[Member]) -> list[Any]:
-    """Tools, context and resume entries as JSON; what is none of them stays, to be refused."""
+    """Convert tools, context and resume entries to JSON; other values are kept, and rejected later."""
     return [value if (members := plain_json(value)) is None else dict(members) for value in values]
 
 
 def check_interrupts(interrupts: Iterable[JSONObject], resume: Iterable[Any], now: float | None) -> None:
-    """Refuse a turn that leaves an interrupt open, or answers one too late.
+    """Check that every interrupt has an answer, and in time.
 
     Raises:
-        LocalProtocolError: ``open_interrupt`` or ``expired_interrupt``.
+        LocalProtocolError: An interrupt has no answer (``open_interrupt``), or has expired
+            (``expired_interrupt``).
 
     Source:
         AG-UI 1.1, C56.
@@ -131,7 +132,7 @@ def _expired(interrupt: JSONObject, now: float) -> bool:
     try:
         expires = datetime.fromisoformat(interrupt["expiresAt"])
     except (KeyError, ValueError):
-        return False  # not told, or not in a form that can be compared
+        return False  # absent, or not a date
     if expires.tzinfo is None:
         expires = expires.replace(tzinfo=UTC)
     return expires.timestamp() <= now
@@ -144,10 +145,14 @@ def _clean(
     if fault is not None:
         return fault
     if known is DROP:
-        warn(Notice("unknown_member", f"{what} is of a kind this version does not know; removed.", _REMEDY))
+        warn(Notice("unknown_member", f"{what} is of an unknown kind and is removed.", _REMEDY))
         return None
     for path in removed:
-        warn(Notice("unknown_member", f"{what} has something unknown at {cut(path)}; removed.", _REMEDY))
+        warn(
+            Notice(
+                "unknown_member", f"{what} has an unknown member at {cut(path)}, which is removed.", _REMEDY
+            )
+        )
     members: JSONObject = known
     return members
 

@@ -1,11 +1,11 @@
-"""JSON Patch (RFC 6902), all or nothing, on a document that is also read as plain JSON.
+"""Atomic JSON Patch (RFC 6902) on a document that is also read as plain JSON.
 
-Our own, because what the libraries offer is either atomic or does not copy the document: a STATE_DELTA may
-cost no more than its own size, however large the state is. And their ``test`` takes 1 for true.
+Existing libraries either are not atomic or copy the document, but the cost of a STATE_DELTA must not depend
+on the size of the state. Their ``test`` also treats 1 and true as equal.
 
-A patch is written by the other side, so what it can do is bounded: the size and depth of what it leaves, and
-the work of copying. Containers that a patch has reached are nodes that know their size; all others are plain
-JSON that never changes, shared by the document and by what was handed out.
+Patches are untrusted, so the size and depth of the result and the amount of copied data are limited.
+Containers that a patch has reached are nodes that know their size. All others are plain JSON that never
+changes, and is shared between the document and the values returned from it.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ __all__ = ["Document", "PatchError", "apply_patch", "json_equal"]
 _Undo: TypeAlias = Callable[[], object]
 
 MAX_BYTES: Final = 16 * 1024 * 1024
-"""How large a patch may make a document, as JSON: no request can be larger for this package's gateway."""
+"""The maximum size of a patched document as JSON; the gateway accepts no larger requests."""
 
 MAX_COPIED_BYTES: Final = 1024 * 1024
-"""How much JSON one patch may copy: a ``copy`` is short, whatever it copies."""
+"""The maximum amount of JSON that the ``copy`` operations of one patch may copy."""
 
 _INDEX = re.compile(r"0|[1-9][0-9]{0,15}", re.ASCII)
 _MISSING: Final = object()
 
-# What JSON adds around a string, a container and a scalar: quotes, brackets, a comma.
+# Overhead of a string and of a container (quotes or brackets, and a comma), and the size of a short scalar.
 _STRING: Final = 3
 _CONTAINER: Final = 3
 _SCALAR: Final = 5
 
 
 class PatchError(Exception):
-    """An operation does not apply; the message names it and where, never a value."""
+    """An operation cannot be applied; the message contains its path, but no values."""
 
 
 @dataclass(slots=True, eq=False)
@@ -48,9 +48,9 @@ class _Node:
     """A container that a patch has reached.
 
     Attributes:
-        inside: Its JSON, which never changes; once it was opened, its members: plain values and nodes.
-        size: Its length as JSON, once it was asked for.
-        height: The levels in it, itself included, once they were asked for; removals do not lower it.
+        inside: Its JSON, which never changes; after `open`, its members: plain values and nodes.
+        size: Its size as JSON, if measured.
+        height: Its nesting levels, including itself, if measured. Removals do not reduce it.
     """
 
     inside: Any
@@ -58,7 +58,7 @@ class _Node:
     height: int | None = None
 
     def open(self) -> Names | Blocks:
-        """Its members, to be changed."""
+        """Return the members for modification."""
         if isinstance(self.inside, dict):
             self.inside = Names(self.inside)
         elif isinstance(self.inside, list):
@@ -67,7 +67,7 @@ class _Node:
         return members
 
     def member(self, key: Any) -> Any:
-        """One of its members: a scalar, or a node."""
+        """Return a member: a scalar, or a node."""
         members = self.open()
         value = members[key]
         if isinstance(value, (dict, list)):
@@ -78,7 +78,7 @@ class _Node:
 
 @dataclass(slots=True)
 class _Place:
-    """Where a pointer leads: the containers on the way, the key of each but the first, and its last step."""
+    """A resolved pointer: the containers on its path, the key of each except the first, and its last step."""
 
     nodes: list[_Node]
     keys: list[Any]
@@ -86,20 +86,20 @@ class _Place:
 
     @property
     def parent(self) -> _Node:
-        """The container that the last step is in."""
+        """The container that the last step refers to."""
         return self.nodes[-1]
 
     def touch(self) -> None:
-        """Tell the containers on the way that something has changed further down."""
+        """Mark the containers on the path as changed."""
         for node, key in zip(self.nodes, self.keys, strict=False):
             node.open().touch(key)
 
 
 class Document:
-    """A JSON value under patches.
+    """A JSON value that patches change.
 
     Args:
-        value: The value. It is shared, and must not be changed by anyone from now on.
+        value: The value. It is not copied, and must not be modified afterwards.
     """
 
     def __init__(self, value: Any) -> None:
@@ -107,22 +107,22 @@ class Document:
 
     @property
     def value(self) -> Any:
-        """The value as plain JSON, which stays as it is: later patches give another one.
+        """The value as plain JSON; later patches do not affect it.
 
-        Costs the containers that have changed since it was read last, and those around them.
+        The cost depends on the containers that changed since the last read, and on their ancestors.
         """
         return _plain(self._holder.member(""))
 
     def patch(self, operations: Iterable[JSONObject], *, only_object: bool = False) -> None:
-        """Apply operations that enforcement has let through.
+        """Apply validated operations.
 
         Args:
-            operations: RFC 6902 operations; members they do not define are ignored.
-            only_object: Whether nothing but an object may be left.
+            operations: RFC 6902 operations; unknown members are ignored.
+            only_object: Whether the result must be an object.
 
         Raises:
-            PatchError: One of them does not apply, or what they leave would be too large or nested too
-                deeply. Then, and after any other exception, the value is as it was before the first.
+            PatchError: An operation cannot be applied, or the result would be too large or nested too deeply.
+                After this or any other exception, the value is unchanged.
         """
         patching = _Patching(self._holder)
         try:
@@ -136,7 +136,7 @@ class Document:
 
 
 def apply_patch(value: Any, operations: Iterable[JSONObject], *, only_object: bool = False) -> Any:
-    """Give what operations make of a JSON value, which stays as it is.
+    """Apply operations to a JSON value; return the result.
 
     Raises:
         PatchError: As in `Document.patch`.
@@ -151,7 +151,7 @@ def apply_patch(value: Any, operations: Iterable[JSONObject], *, only_object: bo
 
 
 class _Patching:
-    """One patch under way, on a node whose only member is the document: its root is one like any other."""
+    """The application of one patch, on a node whose only member is the root of the document."""
 
     def __init__(self, holder: _Node) -> None:
         self._holder = holder
@@ -166,13 +166,13 @@ class _Patching:
         _OPERATIONS[operation["op"]](self, operation)
 
     def check_object(self) -> None:
-        """Refuse a document of another kind."""
+        """Reject a result that is not an object."""
         root = self._holder.member("")
         if not (isinstance(root, _Node) and isinstance(root.open(), Names)):
-            raise PatchError("the result would be no object")
+            raise PatchError("the result would not be an object")
 
     def undo(self) -> None:
-        """Take everything back, last first."""
+        """Revert all operations, last first."""
         for step in reversed(self._undo):
             step()
 
@@ -202,7 +202,7 @@ class _Patching:
 
     def test(self, operation: JSONObject) -> None:
         if not _equal(self._found(operation["path"]), operation["value"]):
-            raise self._fault("the value there is another")
+            raise self._fault("the value is different")
 
     # -- places
 
@@ -223,7 +223,7 @@ class _Patching:
         return place.parent.member(self._existing(place.parent, place.last))
 
     def _existing(self, parent: _Node, step: str) -> Any:
-        """Give the name or index of a member that is there."""
+        """Return the name or index of an existing member."""
         members = parent.open()
         if isinstance(members, Names):
             if step in members:
@@ -232,7 +232,7 @@ class _Patching:
             return int(step)
         raise self._fault("there is nothing at that place")
 
-    # -- changes, each with the way back
+    # -- changes, each with its undo step
 
     def _insert(self, pointer: str, value: Any) -> None:
         place = self._place(pointer)
@@ -248,13 +248,13 @@ class _Patching:
     def _index(self, members: Blocks, step: str) -> int:
         if _INDEX.fullmatch(step) and int(step) <= len(members):
             return int(step)
-        raise self._fault("there is no such place")
+        raise self._fault("the index is not in the array")
 
     def _take(self, pointer: str) -> Any:
         place = self._place(pointer)
         key = self._existing(place.parent, place.last)
         value, members = place.parent.member(key), place.parent.open()
-        if place.parent is self._holder:  # the root can be emptied, never be missing
+        if place.parent is self._holder:  # the root cannot be removed, only set to null
             self._set(place, key, None)
             return value
         size = _size(value) + _name_size(key)
@@ -275,7 +275,7 @@ class _Patching:
         self._note(place, growth, _height(value), lambda: members.__setitem__(key, before))
 
     def _admit(self, place: _Place, value: Any, freed: int = 0) -> int:
-        """Refuse what would be too large or too deep; else give by how much things grow."""
+        """Check the limits for a new value; return the growth of the document."""
         if len(place.keys) + _height(value) > NESTING:
             raise self._fault(f"the result would have more than {NESTING} levels of nesting")
         growth = _size(value) - freed
@@ -284,20 +284,20 @@ class _Patching:
         return growth
 
     def _note(self, place: _Place, growth: int, height: int, undo: _Undo) -> None:
-        """Tell those around a change of it, and keep the way back."""
+        """Update the containers on the path after a change, and record its undo step."""
         before = [(node, node.size, node.height) for node in place.nodes]
         for level, node in enumerate(reversed(place.nodes), 1):
             node.size = None if node.size is None else node.size + growth
             node.height = None if node.height is None else max(node.height, height + level)
         place.touch()
 
-        def back() -> None:
+        def revert() -> None:
             undo()
             place.touch()
             for node, size, height in before:
                 node.size, node.height = size, height
 
-        self._undo.append(back)
+        self._undo.append(revert)
 
     def _fault(self, problem: str) -> PatchError:
         return PatchError(f"{self._where}: {problem}")
@@ -318,7 +318,7 @@ def _unescaped(step: str) -> str:
 
 
 def _taken_in(value: Any) -> Any:
-    """A copy of a value, which is to be measured once."""
+    """Return a copy of a value, as a node if its size should be cached."""
     copied = copy_json(value)
     return _Node(copied) if isinstance(copied, (dict, list)) else copied
 
@@ -331,14 +331,14 @@ def _put_back(members: Names | Blocks, key: Any, value: Any) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A value or node as plain JSON."""
+    """Return a value or node as plain JSON."""
     if isinstance(value, _Node):
         value = value.inside
     return value.plain(_plain) if isinstance(value, (Names, Blocks)) else value
 
 
 def _size(value: Any) -> int:
-    """How long a value or node is as JSON, more or less: no escapes, and every number alike."""
+    """Return the approximate size of a value or node as JSON, without escapes."""
     if isinstance(value, _Node):
         if value.size is None:
             value.size = _size(value.inside)
@@ -353,7 +353,7 @@ def _size(value: Any) -> int:
 
 
 def _height(value: Any) -> int:
-    """How many levels a value or node has; a scalar has none."""
+    """Return the nesting levels of a value or node; 0 for a scalar."""
     if isinstance(value, _Node):
         if value.height is None:
             value.height = _height(value.inside)
@@ -364,14 +364,14 @@ def _height(value: Any) -> int:
 
 
 def _name_size(name: Any) -> int:
-    """How long a string is as JSON; an index is not written."""
+    """Return the size of a string as JSON; 0 for an index, which is not written."""
     if not isinstance(name, str):
         return 0
     return _STRING + (len(name) if name.isascii() else len(name.encode("utf-8", "surrogatepass")))
 
 
 def _equal(value: Any, other: Any) -> bool:
-    """Compare a value or node with JSON; costs no more than the JSON is large."""
+    """Compare a value or node with JSON, at a cost limited by the size of the JSON."""
     members = value.inside if isinstance(value, _Node) else value
     if isinstance(members, Names):
         alike = isinstance(other, dict) and len(members) == len(other)
@@ -383,7 +383,7 @@ def _equal(value: Any, other: Any) -> bool:
 
 
 def json_equal(one: Any, other: Any) -> bool:
-    """Compare as JSON: numbers by value, and true is not 1."""
+    """Compare as JSON: numbers by value, and true differs from 1."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, dict) and isinstance(other, dict):

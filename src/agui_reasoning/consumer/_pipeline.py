@@ -1,4 +1,4 @@
-"""The stages in the order the specification demands, up to what is delivered to the application."""
+"""The stages of the consumer before reduction, in the order of the specification."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ENDED: Final = frozenset({Phase.FINISHED, Phase.FAILED})
 
 
 class Pipeline:
-    """Compatibility, enforcement, expansion, verification: from what came to what is delivered.
+    """Runs compatibility, enforcement, expansion and verification for one stream after another.
 
     Source:
         AG-UI 1.1, C1: this order on every path. C3: strictly event by event.
@@ -36,19 +36,19 @@ class Pipeline:
 
     @property
     def phase(self) -> Phase:
-        """Where the stream stands."""
+        """The phase of the current run."""
         return self._verifier.phase
 
     def receive(self, event: object) -> list[JSONObject]:
-        """Take one event.
+        """Process one event.
 
         Returns:
-            What is delivered, in order. They share nothing with what came.
+            The delivered events, in order, which share no objects with the argument.
 
         Raises:
-            RemoteProtocolError: It breaks the protocol. Nothing of it is delivered, and the run is over:
-                only RUN_STARTED may follow.
-            LocalProtocolError: It is no event at all (``not_an_event``); nothing has changed.
+            RemoteProtocolError: The event breaks the protocol. Nothing is delivered, and only RUN_STARTED may
+                follow.
+            LocalProtocolError: The argument is not an event (``not_an_event``); the state is unchanged.
         """
         try:
             return self.stages(self.upgrade(event))
@@ -58,10 +58,10 @@ class Pipeline:
             raise
 
     def upgrade(self, event: object) -> Mapping[str, Any]:
-        """Give an event in today's form.
+        """Return an event in its current form.
 
         Raises:
-            LocalProtocolError: It is no event at all (``not_an_event``).
+            LocalProtocolError: The argument is not an event (``not_an_event``).
         """
         members = plain_json(event)
         if members is None:
@@ -69,10 +69,10 @@ class Pipeline:
         return self._boundary.receive(members)
 
     def close(self) -> bool:
-        """Say that the stream ended.
+        """Signal the end of the stream.
 
         Returns:
-            It was whole: a run began, and none is open. What is unknown begins none.
+            Whether the stream was complete: a run began, and none is open. Unknown events begin no run.
         """
         whole = self.phase in _ENDED
         self._boundary.close()
@@ -81,10 +81,10 @@ class Pipeline:
         return whole
 
     def stages(self, members: Mapping[str, Any]) -> list[JSONObject]:
-        """Take an event in today's form; after a violation go on as if it had not come.
+        """Process an event in its current form. Later events can be processed even after a violation.
 
         Raises:
-            RemoteProtocolError: It breaks the protocol.
+            RemoteProtocolError: The event breaks the protocol.
         """
         known = enforce(members, self._warn, self._verifier.state)
         if known is None:

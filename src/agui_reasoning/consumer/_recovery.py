@@ -1,7 +1,7 @@
-"""How a reader goes on after a violation: as if the producer had done what it most likely meant.
+"""Recovery after a violation: continues as if the producer had sent what it most likely meant.
 
-What is put in is for the verifier and the messages; nothing is reported about it. A violation that follows
-from one that was told is not told again.
+Inserted events reach the verifier and the reducer, but are not reported. A violation that follows from a
+reported one is not reported either.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["Recovery"]
 _Step: TypeAlias = Callable[[JSONObject], "RemoteProtocolError | None"]
 _Key: TypeAlias = tuple[str, str]
 
-# By what an event type begins with: the field of the id, and what the opener and the end need besides.
+# Per prefix of the event type: the ID field, the suffixes of start and end, and further members of the start.
 _FAMILIES: Final[dict[str, tuple[str, str, str, JSONObject]]] = {
     "TEXT_MESSAGE": ("messageId", "START", "END", {}),
     "REASONING_MESSAGE": ("messageId", "START", "END", {"role": "reasoning"}),
@@ -33,18 +33,18 @@ _RUN: Final = {"threadId": "unknown", "runId": "unknown"}
 
 
 class Recovery:
-    """Mends one stream.
+    """Repairs one stream.
 
     Attributes:
-        implied: The run that is open was never started: its ids are made up, and its end may be missing.
+        implied: Whether the open run was never started: its IDs are invented, and its end may be missing.
     """
 
     def __init__(self, take: _Step, retry: _Step) -> None:
-        """Prepare.
+        """Prepare for one stream.
 
         Args:
-            take: Takes an event that nothing is reported about, and gives its violation.
-            retry: Takes one that is reported about, but for its violation, which it gives.
+            take: Processes an event without reporting anything; returns its violation.
+            retry: Processes an event and reports its notices; returns its violation.
         """
         self._take = take
         self._retry = retry
@@ -56,7 +56,7 @@ class Recovery:
     # -- before and after events
 
     def prepare(self, event: Mapping[str, Any]) -> None:
-        """Clear up before an event: what was put in and would be complained about."""
+        """Close inserted items that the next event would otherwise be rejected for."""
         kind = event.get("type")
         if kind in _TERMINAL:
             for end in self._opened.values():
@@ -66,7 +66,7 @@ class Recovery:
             self._take({"type": "RUN_ERROR", "message": ""})
 
     def passed(self, event: Mapping[str, Any]) -> None:
-        """Note an event that broke nothing."""
+        """Record a valid event."""
         kind = str(event.get("type"))
         if kind in ("RUN_STARTED", *_TERMINAL):
             self._forget()
@@ -88,10 +88,10 @@ class Recovery:
     # -- violations
 
     def mend(self, event: JSONObject, error: RemoteProtocolError) -> bool:
-        """Go on after a violation.
+        """Repair a violation.
 
         Returns:
-            Whether it is to be told: it does not follow from one that was.
+            Whether to report it, because it does not follow from a reported one.
         """
         family, verb = _split(str(event.get("type")))
         key = _key(family, event) or (str(event.get("type")), "")
@@ -128,7 +128,7 @@ class Recovery:
 
     def _already_open(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
         if self._opened.pop(key, None) is None and key[0] in _FAMILIES:
-            # Whether one end or two will come, or none, none of it is told; else a missed opener came late.
+            # A repeated start: report neither a missing end nor a second one. Otherwise, the start is late.
             field, _, end, _ = _FAMILIES[family]
             self._opened[key] = {"type": f"{family}_{end}", field: key[1]}
 
@@ -154,7 +154,7 @@ class Recovery:
 
     def _imply_run(self) -> None:
         started = {"type": "RUN_STARTED", **_RUN, "protocolVersion": "1.0"}
-        if self._take(started) is not None:  # it ended what a chunk outside a run had opened
+        if self._take(started) is not None:  # RUN_STARTED first closed the item of a chunk outside a run
             self._take(started)
         self._forget()
         self.implied = True
@@ -181,7 +181,7 @@ class Recovery:
         self._take({name: member for name, member in event.items() if name not in _SETTLED})
 
     def _drop(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
-        """Nothing can be made of it."""
+        """Drop an event that cannot be repaired."""
 
 
 _MENDS: Final[dict[str, Callable[[Recovery, JSONObject, str, str, _Key], None]]] = {

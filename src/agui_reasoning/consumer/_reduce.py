@@ -1,6 +1,6 @@
-"""Reduction: from events that were let through to messages, state and outcome.
+"""Reduction: applies verified events to messages, state and run status.
 
-One small handler per event type, in a table. Each costs what its event is long.
+A table has one handler per event type. Its cost depends on the size of the event only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RunStatus: TypeAlias = Literal[
     "idle", "running", "finished", "interrupted", "cancelled", "failed", "truncated"
 ]
 
-_UNIQUE_IDS = "Use an id for one message only, whatever its role, in the whole thread."
+_UNIQUE_IDS = "Use each ID for only one message of the thread, whatever its role."
 _OUTCOMES: Final[dict[str, RunStatus]] = {
     "success": "finished",
     "interrupt": "interrupted",
@@ -29,13 +29,13 @@ _OUTCOMES: Final[dict[str, RunStatus]] = {
 
 
 class Reducer:
-    """Holds what a client holds.
+    """Holds the messages and state of a client.
 
     Attributes:
         history: The messages.
-        status: How the latest run stands.
-        interrupts: What the latest finished run waits for, as JSON.
-        changed: Ids of the messages that were touched since this was last emptied, in order.
+        status: The status of the latest run.
+        interrupts: The interrupts of the latest finished run, as JSON.
+        changed: The IDs of the messages changed since this was last emptied, in order.
 
     Source:
         AG-UI 1.1: C36 to C56.
@@ -52,22 +52,22 @@ class Reducer:
         self.changed: dict[str, None] = {}
 
     def apply(self, event: JSONObject) -> None:
-        """Take one event that verification has let through."""
+        """Apply one verified event."""
         handler = _HANDLERS.get(event["type"])
         if handler is not None:
             handler(self, event)
 
-    # -- what others read and do
+    # -- the interface for conversations
 
     def state(self) -> Any:
-        """The state, which stays as it is: a change gives another one."""
+        """Return the state; later changes do not affect the returned object."""
         return self._state.value
 
     def pending_calls(self) -> list[HeldCall]:
-        """The calls that wait for an answer from the client (C55).
+        """Return the calls that wait for a result from the client (C55).
 
-        Those the producer named, else those this run has started and not answered; none after an ending
-        that asks for no answers.
+        These are the calls that the producer named, else the unanswered calls of this run; none after a run
+        that failed, was cancelled, interrupted or truncated.
         """
         if self.status not in ("idle", "running", "finished"):
             return []
@@ -76,7 +76,7 @@ class Reducer:
         return [call for name in open_names if (call := self.history.call(name)) is not None]
 
     def hold(self, messages: Iterable[JSONObject]) -> None:
-        """Take over a history from before; its calls that have no result are pending."""
+        """Add stored messages; their calls without results are pending."""
         for message in messages:
             self.history.append(HeldMessage.of(message))
             for call in message.get("toolCalls", ()):
@@ -85,11 +85,11 @@ class Reducer:
                 self._calls[message["toolCallId"]] = True
 
     def add_message(self, message: JSONObject) -> None:
-        """Put a message of the client's own at the end."""
+        """Append a message of the client."""
         self.history.append(HeldMessage.of(message))
 
     def add_result(self, message: JSONObject) -> None:
-        """Put a tool message where it belongs (C40)."""
+        """Insert a tool message after its call (C40)."""
         self._calls[message["toolCallId"]] = True
         record = HeldMessage.of(message)
         call = self.history.call(message["toolCallId"])
@@ -99,7 +99,7 @@ class Reducer:
             self.history.insert_result(record, call)
 
     def has_result(self, call_id: str) -> bool:
-        """Whether a call has been answered, as far as is known."""
+        """Return whether a result for the call is known."""
         return self._calls.get(call_id, False)
 
     # -- the run
@@ -109,7 +109,7 @@ class Reducer:
         self._calls = {}
         self._named = None
         for message in event.get("input", {}).get("messages", ()):
-            if self.history.get(message["id"]) is None:  # an echo adds, and never replaces (C49)
+            if self.history.get(message["id"]) is None:  # echoed messages are added, but replace none (C49)
                 self._touch(self._append(HeldMessage.of(message)))
 
     def _run_finished(self, event: JSONObject) -> None:
@@ -130,7 +130,7 @@ class Reducer:
         self._start(event, "reasoning", ("subagentRunId",))
 
     def _start(self, event: JSONObject, role: str, members: tuple[str, ...]) -> None:
-        """Open a message at the end, or go on with the one that has its id (C36, C37, C42)."""
+        """Append a new message, or continue the one with the same ID (C36, C37, C42)."""
         record = self.history.get(event["messageId"])
         if record is None:
             record = HeldMessage(event["messageId"], role, members=_some(event, members))
@@ -155,10 +155,10 @@ class Reducer:
             self._touch(record, event)
 
     def _target(self, event: JSONObject) -> HeldMessage | None:
-        """Find the message that streamed text goes into; a snapshot may have taken it away (C48)."""
+        """Return the message for streamed text, unless a snapshot has removed it (C48)."""
         record = self.history.get(event["messageId"])
         if record is None:
-            self._lost(event, f"the message {quoted(event['messageId'])} is not held")
+            self._lost(event, f"the message {quoted(event['messageId'])} is unknown")
             return None
         if record.role == "activity":
             self._lost(event, f"the message {quoted(event['messageId'])} is an activity")
@@ -179,15 +179,15 @@ class Reducer:
         self._touch_call(call, event)
 
     def _call_owner(self, event: JSONObject) -> HeldMessage:
-        """Find or make the assistant message that a new call stands in (C39)."""
+        """Return the assistant message for a new call, created if necessary (C39)."""
         name: str = event["parentMessageId" if "parentMessageId" in event else "toolCallId"]
         held = self.history.get(name) if "parentMessageId" in event else None
         if held is not None and held.role == "assistant":
             return held
         if held is not None:
-            what = f"is a {held.role} message, no assistant message"
+            what = f"is a {held.role} message, not an assistant message"
             message = f"TOOL_CALL_START: its parent {quoted(name)} {what}."
-            remedy = "Name an assistant message, or one that does not exist yet, as parentMessageId."
+            remedy = "Send the ID of an assistant message, or a new ID, as parentMessageId."
             self._warn(Notice("parent_not_assistant", message, remedy))
             name = event["toolCallId"]
         return self._append(HeldMessage(name, "assistant", members=_some(event, ("subagentRunId",))))
@@ -206,7 +206,7 @@ class Reducer:
     def _held_call(self, event: JSONObject) -> HeldCall | None:
         call = self.history.call(event["toolCallId"])
         if call is None:
-            self._lost(event, f"the tool call {quoted(event['toolCallId'])} is not held")
+            self._lost(event, f"the tool call {quoted(event['toolCallId'])} is unknown")
         return call
 
     def _call_result(self, event: JSONObject) -> None:
@@ -217,7 +217,7 @@ class Reducer:
             self.add_result(message)
         elif held.role == "tool" and held.members["toolCallId"] == event["toolCallId"]:
             self._calls[event["toolCallId"]] = True
-            self.history.replace(held, HeldMessage.of(message))  # said again: one result, not two
+            self.history.replace(held, HeldMessage.of(message))  # the same result again
         else:
             self._shared(event, held)
             self.add_result(message)
@@ -225,8 +225,8 @@ class Reducer:
 
     def _renamed(self, event: JSONObject, call: HeldCall) -> None:
         name = quoted(call.id)
-        message = f"TOOL_CALL_START: the call {name} comes again under another name; it is renamed."
-        self._warn(Notice("call_renamed", message, "Repeat the name, or use another id."))
+        message = f"TOOL_CALL_START: the call {name} is repeated with another tool name and is renamed."
+        self._warn(Notice("call_renamed", message, "Repeat the name, or use another ID."))
         call.name = event["toolCallName"]
 
     def _touch_call(self, call: HeldCall, event: JSONObject) -> None:
@@ -236,7 +236,7 @@ class Reducer:
     # -- encrypted values
 
     def _encrypted_value(self, event: JSONObject) -> None:
-        """Store a value on what it names; the last one counts (C43, C44)."""
+        """Store a value on the message or call it names; the last one wins (C43, C44)."""
         name = event["entityId"]
         if event["subtype"] == "tool-call":
             call = self.history.call(name)
@@ -253,12 +253,13 @@ class Reducer:
         self._touch(record)
 
     def _unknown_entity(self, event: JSONObject) -> None:
-        noun = "tool call" if event["subtype"] == "tool-call" else "message that can hold one"
+        noun = "tool call" if event["subtype"] == "tool-call" else "message"
+        target = f"{noun} {quoted(event['entityId'])}"
         message = (
-            f"REASONING_ENCRYPTED_VALUE is lost: there is no {noun} {quoted(event['entityId'])}, so the next "
-            f"turn cannot return it."
+            f"REASONING_ENCRYPTED_VALUE is lost: there is no {target} to store it on, so the next turn "
+            f"cannot return it."
         )
-        remedy = "Send the value after the start of the message or tool call it names; a span holds none."
+        remedy = "Send the value after the start of its message or tool call; spans are not stored."
         self._warn(Notice("unknown_entity", message, remedy))
 
     # -- activities
@@ -277,7 +278,7 @@ class Reducer:
     def _replace_by_activity(self, event: JSONObject, held: HeldMessage) -> HeldMessage:
         if held.role != "activity":
             self._shared(event, held)
-        # Content, type and owner are new, what was learnt about it stays (C51).
+        # Replaces content, type and owner, but keeps the metadata (C51).
         kept = _some(held.members, ("metadata",)) if held.role == "activity" else {}
         record = _activity(event, kept)
         self.history.replace(held, record)
@@ -286,7 +287,7 @@ class Reducer:
     def _activity_delta(self, event: JSONObject) -> None:
         record = self.history.get(event["messageId"])
         if record is None or record.document is None:
-            what = "is not held" if record is None else f"is a {record.role} message"
+            what = "is unknown" if record is None else f"is a {record.role} message"
             self._lost(event, f"the message {quoted(event['messageId'])} {what}")
             return
         self._touch(record, event)
@@ -314,10 +315,10 @@ class Reducer:
     # -- snapshots
 
     def _messages_snapshot(self, event: JSONObject) -> None:
-        """Bring the messages in line with a snapshot, by id (C47).
+        """Replace the messages by those of a snapshot, by ID (C47).
 
-        What is held keeps its place. Reasoning and activities that a producer does not track stay, unless
-        the snapshot has any of them: then it tells which there are.
+        Existing messages keep their positions. Reasoning and activities are kept if the snapshot contains
+        none of the respective kind, because the producer may not track them.
         """
         snapshot = {message["id"]: message for message in event["messages"]}
         kinds = {"other", *(kind_of(message["role"]) for message in event["messages"])}
@@ -326,7 +327,7 @@ class Reducer:
                 self.changed[record.id] = None
         for name in snapshot:
             held = self.history.get(name)
-            if held is not None:  # a call may have moved to a message that stands before its old one
+            if held is not None:  # a call may have moved to an earlier message
                 self.history.release_calls(held)
         for message in snapshot.values():
             self._restate(HeldMessage.of(message))
@@ -339,14 +340,14 @@ class Reducer:
             self.history.replace(held, record)
         self.changed[record.id] = None
 
-    # -- small things
+    # -- helpers
 
     def _append(self, record: HeldMessage) -> HeldMessage:
         self.history.append(record)
         return record
 
     def _touch(self, record: HeldMessage, event: JSONObject | None = None) -> None:
-        """Note that a message has changed, and fold an event's metadata into it (C52)."""
+        """Mark a message as changed, and merge an event's metadata into it (C52)."""
         if event is not None:
             _merge(record.members, event)
         record.touch()
@@ -354,18 +355,18 @@ class Reducer:
 
     def _shared(self, event: JSONObject, held: HeldMessage) -> None:
         name = quoted(held.id)
-        message = f"{event['type']} uses the id {name} of a {held.role} message: the two become mixed."
+        message = f"{event['type']} uses the ID {name} of a {held.role} message, so the two are mixed up."
         self._warn(Notice("shared_id", message, _UNIQUE_IDS))
 
     def _lost(self, event: JSONObject, why: str) -> None:
         message = f"{event['type']} has no effect: {why}."
-        remedy = "Send it for something the client holds; a snapshot takes away what it leaves out."
+        remedy = "Refer to an existing message or call; a snapshot removes those it omits."
         self._warn(Notice("unknown_target", message, remedy))
 
     def _unpatched(self, event: JSONObject, why: str) -> None:
         what = "state" if event["type"] == "STATE_DELTA" else "activity"
-        message = f"Failed to apply {what} patch: {why}. Nothing of it was applied."
-        remedy = f"Send patches against the {what} as the client holds it; else send a snapshot."
+        message = f"Failed to apply {what} patch: {why}. The {what} is unchanged."
+        remedy = f"Send patches that apply to the {what} of the client, or send a snapshot."
         self._warn(Notice("patch_failed", message, remedy))
 
 
@@ -374,7 +375,7 @@ def _some(members: JSONObject, names: Iterable[str]) -> JSONObject:
 
 
 def _merge(members: JSONObject, event: JSONObject) -> None:
-    """Fold metadata in: per key, the last one counts, nothing recursive (C52)."""
+    """Merge metadata: the last value of each top-level key wins (C52)."""
     if "metadata" in event:
         members.setdefault("metadata", {}).update(copy_json(event["metadata"]))
 
@@ -406,4 +407,4 @@ _HANDLERS: Final[dict[str, Callable[[Reducer, JSONObject], None]]] = {
     "STATE_DELTA": Reducer._state_delta,
     "MESSAGES_SNAPSHOT": Reducer._messages_snapshot,
 }
-"""What builds something. Spans, steps, subagents, RAW and CUSTOM build nothing (C13, C38)."""
+"""The handlers. Spans, steps, subagents, RAW and CUSTOM have no effect (C13, C38)."""

@@ -1,7 +1,7 @@
-"""The described objects of AG-UI 1.1, as a table; tests compare it with the published schema.
+"""The schema of AG-UI 1.1 as a table, which tests compare with the published schema.
 
-A name ends in ``?`` where the field may be absent. Version 1.0 is the same without ``encryptedValueType``,
-which is understood here although 1.0 is what we declare (C44): dropping it would lose it.
+Names of optional fields end in ``?``. Version 1.0, which this package declares, lacks only
+``encryptedValueType``; the field is kept anyway (C44).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SAFE = 2**53 - 1
 _COUNT = WholeNumber(0, _SAFE)
 
 
-def _obj(fields: dict[str, SchemaType], *, open: bool = False) -> Obj:  # noqa: A002 -- the field's own name
+def _obj(fields: dict[str, SchemaType], *, open: bool = False) -> Obj:  # noqa: A002 -- the name of the field
     required = frozenset(name for name in fields if not name.endswith("?"))
     return Obj({name.removesuffix("?"): kind for name, kind in fields.items()}, required, open)
 
@@ -40,7 +40,7 @@ def _tagged(by: str, **members: SchemaType) -> Tagged:
     return Tagged(by, members)
 
 
-# -- fields that many objects share
+# -- common fields
 
 _ATTRIBUTED: dict[str, SchemaType] = {"subagentRunId?": TEXT}
 _METADATA: dict[str, SchemaType] = {"metadata?": OPEN}
@@ -269,7 +269,7 @@ _TABLE: dict[str, tuple[dict[str, SchemaType], bool]] = {
 EVENTS: Final[dict[str, Obj]] = {
     kind: _event(kind, fields, attributed=attributed) for kind, (fields, attributed) in _TABLE.items()
 }
-"""Every event type, with its members."""
+"""The schema of each event type."""
 
 DEFINITIONS: Final[dict[str, SchemaType]] = {
     **{kind.title().replace("_", "") + "Event": obj for kind, obj in EVENTS.items()},
@@ -288,4 +288,4 @@ DEFINITIONS: Final[dict[str, SchemaType]] = {
     "SubagentFinishedOutcome": _SUBAGENT_OUTCOME,
     "TokenUsage": _USAGE,
 }
-"""The published schema's names for what is here."""
+"""The objects under their names in the published schema."""

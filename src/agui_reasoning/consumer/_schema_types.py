@@ -1,7 +1,7 @@
-"""What a value on the wire can be, and how it is read: unrecognised material out, malformed values refused.
+"""Types of values on the wire. Reading removes unknown material and rejects malformed values.
 
-`schema` puts these together into the described objects. Reading never coerces, and never calls on the
-installed models, which do (AG-UI 1.1, C9 to C12).
+`_schema` composes these types. Reading never coerces values, unlike the models of ``ag_ui`` (AG-UI 1.1, C9 to
+C12).
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ __all__ = [
 
 _LEVELS: Final = Limits().nesting
 NESTING: Final = _LEVELS - 5
-"""Levels of objects and arrays in a value that is open to anything.
+"""The maximum nesting of a value of any type.
 
-With the five around the deepest of them, the metadata of a tool call, a run input then has no more levels
-than `Limits` allows by default; pydantic writes 255 at most, and its parser reads 200.
+The deepest such value in a run input, the metadata of a tool call, has five levels around it, so that an
+input stays within the default `Limits`. pydantic writes at most 255 levels and parses 200.
 """
 
 DROP: Final = object()
-"""What reading gives for material that this version does not know: its place decides what goes with it."""
+"""The result of reading unknown material. The container decides what else to drop."""
 
 
 class MalformedValue(Exception):  # noqa: N818 -- control flow between a value and the event that holds it
-    """A described value is not what it must be; never leaves this room."""
+    """A known value is malformed. Not raised outside this package."""
 
     def __init__(self, expected: str, path: str = "") -> None:
         super().__init__(expected)
@@ -60,26 +60,26 @@ class MalformedValue(Exception):  # noqa: N818 -- control flow between a value a
 
 
 class SchemaType(Protocol):
-    """One row of the table."""
+    """A type of value."""
 
     def read(self, value: Any, removed: list[str]) -> Any:
-        """Return the value as this version knows it.
+        """Return a copy of the known parts of a value.
 
         Args:
-            value: What came.
-            removed: Receives the path, from this value on, of each thing that was taken out.
+            value: The received value.
+            removed: Receives the path of each removed member, relative to this value.
 
         Returns:
-            A value that shares nothing with what came, or `DROP`.
+            A copy, or `DROP`.
 
         Raises:
-            Malformed: The value is described and wrong.
+            MalformedValue: The value is malformed.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A string, which may have to match a pattern from end to end."""
+    """A string, optionally one that matches a pattern."""
 
     pattern: str | None = None
 
@@ -96,7 +96,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    """One string; any other is malformed, never unrecognised (C11)."""
+    """A constant string; any other value is malformed (C11)."""
 
     value: str
 
@@ -109,7 +109,7 @@ class Const:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A closed set of strings; another string is unrecognised, anything else malformed (C11)."""
+    """A closed set of strings; other strings are unknown, and other types malformed (C11)."""
 
     values: frozenset[str]
 
@@ -129,7 +129,7 @@ class WholeNumber:
     most: int
 
     def read(self, value: Any, removed: list[str]) -> Any:
-        """Read a whole number; 1.0 is one, since JSON has a single kind of number."""
+        """Read a whole number; accepts 1.0, because JSON has only one number type."""
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value // 1:
             raise MalformedValue("a whole number")
         if not self.least <= value <= self.most:
@@ -150,7 +150,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class AnyJSON:
-    """Any JSON value, its inside untouched (C12); null only where it says so."""
+    """Any JSON value, whose contents are kept (C12); null only if allowed."""
 
     null: bool = True
 
@@ -163,7 +163,7 @@ class AnyJSON:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """An object that is open by key (C12)."""
+    """An object with any keys (C12)."""
 
     def read(self, value: Any, removed: list[str]) -> Any:
         """Copy the object."""
@@ -174,7 +174,7 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """A list; unrecognised elements leave it, and it stays (C9)."""
+    """A list; unknown elements are removed (C9)."""
 
     of: SchemaType
     least: int = 0
@@ -198,14 +198,14 @@ class Sequence:
 
 @dataclass(frozen=True, slots=True)
 class Obj:
-    """A described object. ``open`` ones keep what is not described, as RFC 6902 wants of operations."""
+    """An object with known members. ``open`` keeps the others too, as RFC 6902 requires for operations."""
 
     fields: Mapping[str, SchemaType]
     required: frozenset[str]
     open: bool = False
 
     def read(self, value: Any, removed: list[str]) -> Any:
-        """Read the members; those that are not described are removed (C8)."""
+        """Read the members, and remove unknown ones (C8)."""
         if not isinstance(value, Mapping):
             raise MalformedValue("an object")
         kept: dict[str, Any] = {}
@@ -231,13 +231,13 @@ class Obj:
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """One of several objects, told apart by a string member; an unknown tag is unrecognised (C9)."""
+    """One of several objects, selected by a string member; objects with other tags are unknown (C9)."""
 
     by: str
     members: Mapping[str, SchemaType]
 
     def read(self, value: Any, removed: list[str]) -> Any:
-        """Read the member that the tag names."""
+        """Read the object type that the tag selects."""
         if not isinstance(value, Mapping):
             raise MalformedValue("an object")
         tag = value.get(self.by)
@@ -252,7 +252,7 @@ class Either:
     items: Sequence
 
     def read(self, value: Any, removed: list[str]) -> Any:
-        """Read whichever it is."""
+        """Read a string or a list."""
         if isinstance(value, (list, tuple)):
             return self.items.read(value, removed)
         if not isinstance(value, str):
@@ -268,7 +268,7 @@ OPEN: Final = Open()
 
 
 def _step(kind: SchemaType, value: Any, name: str, removed: list[str]) -> Any:
-    """Read a value inside another, and say where it stands in whatever is reported about it."""
+    """Read a member of a value, and prefix the reported paths with its name."""
     mark = len(removed)
     try:
         item = kind.read(value, removed)
@@ -284,8 +284,8 @@ def copy_json(value: Any, levels: int = _LEVELS) -> Any:
     """Copy a JSON value.
 
     Raises:
-        Malformed: It is none: NaN, an infinity, a key that is no string, an object of Python's. Or it is
-            nested more deeply than so many levels.
+        MalformedValue: The value is not JSON (it contains NaN, an infinity, a key that is not a string or
+            another Python object), or is nested more deeply than ``levels``.
     """
     kind = type(value)
     if kind is str or kind is int or kind is bool or value is None:

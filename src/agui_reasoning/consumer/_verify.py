@@ -1,6 +1,6 @@
-"""Verification: the order of events, what is open, and whose it is. Every breach ends the run.
+"""Verification: checks the order of events, open items and their owners. A violation ends the run.
 
-One small handler per event type, in a table; the run's own life cycle is a table of states.
+A table has one handler per event type; the life cycle of the run is a table of states.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _VERSION = re.compile(r"(\d+)\.(\d+)")
 
 
 class Phase(Enum):
-    """Where the stream stands; the value is its name in errors."""
+    """The phase of a stream; the value is its name in errors."""
 
     NEW = "before any run"
     OPEN = "in a run"
@@ -55,10 +55,11 @@ _REFUSED: Final = {
 
 @dataclass(slots=True)
 class _Run:
-    """What one run has opened, and whose everything is.
+    """The open items of a run, and the owners of all items.
 
-    Owners outlive the close, so that what is reopened or sealed later is still checked (C30). Ids are unique
-    within a kind only, hence one record of owners per kind; spans and reasoning messages share one (C28).
+    Owners are kept after the end of an item, because later events that refer to it are checked too (C30). IDs
+    are unique only within a kind, so each kind has its own record of owners; spans and reasoning messages
+    share one (C28).
     """
 
     thread_id: str = ""
@@ -76,7 +77,7 @@ class _Run:
     activity_owners: Owners = field(default_factory=dict)
 
     def open_things(self) -> Iterable[str]:
-        """Name everything that is open."""
+        """Yield the names of the open items."""
         for noun, names in (
             ("text message", self.texts),
             ("reasoning message", self.thoughts),
@@ -92,7 +93,7 @@ class Verifier:
     """Verifies one stream after another.
 
     Attributes:
-        phase: Where the stream stands.
+        phase: The phase of the stream.
 
     Source:
         AG-UI 1.1: C26 to C33, V2.
@@ -106,14 +107,14 @@ class Verifier:
 
     @property
     def state(self) -> str:
-        """The phase, as errors call it."""
+        """The name of the phase in errors."""
         return self.phase.value
 
     def receive(self, event: JSONObject) -> None:
-        """Check one event that enforcement and expansion have let through.
+        """Check one expanded event.
 
         Raises:
-            RemoteProtocolError: It breaks a rule.
+            RemoteProtocolError: The event breaks the protocol.
         """
         kind: str = event["type"]
         phase = _NEXT.get((self.phase, kind if kind in _RUN_EVENTS else _OTHER))
@@ -125,11 +126,11 @@ class Verifier:
         self.phase = phase
 
     def fail(self) -> None:
-        """Say that the run has failed: nothing but a new one may follow."""
+        """Mark the run as failed: only a new run may follow."""
         self.phase = Phase.FAILED
 
     def close(self) -> None:
-        """Say that the stream ended."""
+        """Signal the end of the stream."""
         self.phase = Phase.NEW
 
     # -- the run
@@ -155,8 +156,8 @@ class Verifier:
             )
         else:
             return
-        message = f"RUN_STARTED declares {problem}; what is unknown in it will be removed."
-        remedy = "Declare MAJOR.MINOR; where it is right, only a newer consumer reads all of this stream."
+        message = f"RUN_STARTED declares {problem}; unknown material will be removed."
+        remedy = "Declare the version as MAJOR.MINOR; if it is correct, use a newer consumer."
         self._warn(Notice("newer_version", message, remedy))
 
     def _run_finished(self, event: JSONObject) -> None:
@@ -174,25 +175,25 @@ class Verifier:
         for interrupt in interrupts:
             if interrupt["id"] in seen:
                 message = f"RUN_FINISHED has two interrupts with the id {quoted(interrupt['id'])}."
-                remedy = "Give each interrupt of a run its own id: one answer would cover both."
+                remedy = "Give each interrupt of a run its own ID, because one answer would cover both."
                 self._warn(Notice("duplicate_interrupt", message, remedy))
             seen.add(interrupt["id"])
 
     def _identity(self, event: JSONObject, problem: str) -> None:
-        # Fatal by the text, but tested by the draft only, and no other client checks it (C33).
-        remedy = "Repeat threadId and runId of the input on both ends of a run, one thread per stream."
+        # Fatal in the specification, but tested only for the draft, and not checked by other clients (C33).
+        remedy = "Send threadId and runId of the input with the first and last event; one thread per stream."
         self._warn(Notice("run_identity", f"{event['type']} {problem}.", remedy))
 
     # -- owners
 
     def _agree(self, event: JSONObject, owners: Owners, noun: str, name: str) -> None:
-        """Refuse a tag that is not the owner's; none at all is fine (C30)."""
+        """Reject a tag that differs from the owner's. Events without a tag are valid (C30)."""
         tag = event.get("subagentRunId")
         if tag is not None and owners.get(name, tag) != tag:
             raise faults.owner_mismatch(event, noun, name, owners[name], self.state)
 
     def _seed(self, messages: Iterable[JSONObject], *, replace: bool) -> None:
-        """Record whose the messages of a history are; a snapshot restates it, an echo does not (C31)."""
+        """Record the owners of messages; those of a snapshot replace earlier owners (C31)."""
         for message in messages:
             owner = message.get("subagentRunId")
             _claim(_owners_by_role(self._run, message["role"]), message["id"], owner, replace=replace)
@@ -237,7 +238,7 @@ class Verifier:
         owner: LaneOwner = event.get("subagentRunId")
         settled = owner is not None
         if "parentMessageId" in event and event["parentMessageId"] in run.text_owners:
-            # A call belongs to the message that carries it: without a tag it is that message's owner's.
+            # Without a tag, the owner of a call is the owner of its message.
             self._agree(event, run.text_owners, "parent message", event["parentMessageId"])
             owner, settled = run.text_owners[event["parentMessageId"]], True
         if settled and run.call_owners.get(name, owner) != owner:

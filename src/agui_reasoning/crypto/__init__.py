@@ -1,4 +1,4 @@
-"""Encrypt the content of ``encryptedValue``: JWE tokens under a key ring, bound to tenant and thread.
+"""Encryption of ``encryptedValue`` as JWE tokens, with a key ring, bound to tenant and thread.
 
 Any JOSE library can open the tokens with `KeyRing.content_key`. Every failure to decrypt raises the same
 `agui_reasoning.errors.DecryptionError`.

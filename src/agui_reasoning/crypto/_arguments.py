@@ -1,4 +1,4 @@
-"""What `KeyRing` is asked with: checked, and told from what it cannot be."""
+"""Validation of the arguments of `KeyRing`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["bound", "check_encrypt_options", "expiry", "padded"]
 
 
 def bound(binding: object) -> Binding:
-    """The binding, if it is one."""
+    """Return a binding, or raise an error for another type."""
     if isinstance(binding, Binding):
         return binding
     raise ConfigurationError(
@@ -24,7 +24,7 @@ def bound(binding: object) -> Binding:
 
 
 def padded(plaintext: object, pad_to: object) -> Secret | ConfigurationError:
-    """The plaintext with spaces behind it; or an error, not raised yet: this frame has the plaintext."""
+    """Return the padded plaintext, or an error, which is not raised because this frame has the plaintext."""
     if not isinstance(plaintext, bytes | bytearray):
         return ConfigurationError(
             f"The plaintext is {type(plaintext).__name__}, not bytes.",
@@ -33,23 +33,23 @@ def padded(plaintext: object, pad_to: object) -> Secret | ConfigurationError:
         )
     if not isinstance(pad_to, int) or not _is_whole(pad_to, 0):
         return ConfigurationError(
-            "pad_to is not a whole number of bytes from 0 up.", code="bad_padding", hint="0 adds no padding."
+            "pad_to is not a non-negative integer.", code="bad_padding", hint="Pass 0 for no padding."
         )
     spaces = -len(plaintext) % pad_to if pad_to else 0
     if len(plaintext) + spaces > MAX_PLAINTEXT_BYTES:
         return ConfigurationError(
-            f"{len(plaintext) + spaces} bytes do not fit into a token, which takes {MAX_PLAINTEXT_BYTES}.",
+            f"The padded plaintext has {len(plaintext) + spaces} bytes, more than {MAX_PLAINTEXT_BYTES}.",
             code="bad_plaintext",
-            hint="Keep what is that large elsewhere, or pad less.",
+            hint="Store large values elsewhere, or use less padding.",
         )
     return Secret(bytes(plaintext) + b" " * spaces)
 
 
 def check_encrypt_options(ttl_s: object, pad_to: object) -> None:
-    """Refuse options that `KeyRing.encrypt` would refuse.
+    """Check options of `KeyRing.encrypt`.
 
     Raises:
-        ConfigurationError: One cannot be used (``bad_ttl``, ``bad_padding``).
+        ConfigurationError: An option is invalid (``bad_ttl``, ``bad_padding``).
     """
     expiry(ttl_s, lambda: 0.0)
     wrong = padded(b"", pad_to)
@@ -58,16 +58,16 @@ def check_encrypt_options(ttl_s: object, pad_to: object) -> None:
 
 
 def expiry(ttl_s: object, now: Callable[[], float]) -> int | None:
-    """The second from which on a token is no longer accepted."""
+    """Return the Unix time at which a token expires."""
     if ttl_s is None:
         return None
-    # Rounded down: never accepted for longer than asked.
+    # Rounded down, so that a token is not accepted for longer than requested.
     exp = int(now()) + ttl_s if isinstance(ttl_s, int) and _is_whole(ttl_s, 1) else -1
     if not 0 <= exp <= MAX_EXPIRY:
         raise ConfigurationError(
-            "ttl_s is not a whole number of seconds from 1 up.",
+            "ttl_s is not a positive integer, or too large.",
             code="bad_ttl",
-            hint="Leave it out for a token that does not expire.",
+            hint="Pass whole seconds, or omit it for a token that does not expire.",
         )
     return exp
 

@@ -1,4 +1,4 @@
-"""base64url without padding (RFC 7515, section 2), in its one canonical spelling."""
+"""base64url without padding (RFC 7515, section 2), in canonical form."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _ALPHABET: Final = re.compile(r"[A-Za-z0-9_-]*")
 
 
 def encode(value: bytes) -> str:
-    """Write bytes as base64url."""
+    """Encode bytes as base64url."""
     return urlsafe_b64encode(value).rstrip(b"=").decode("ascii")
 
 
 def decode(text: str) -> bytes | None:
-    """Read base64url, or give ``None`` for anything that `encode` does not write.
+    """Decode base64url; return ``None`` for text that `encode` does not produce.
 
-    The standard library skips foreign characters and ignores the bits behind the last byte, so that
-    several texts would stand for the same bytes. Here a changed text is a different one, or none.
+    The standard library skips foreign characters and ignores surplus bits, so that several texts would decode
+    to the same bytes.
     """
     if len(text) % 4 == 1 or _ALPHABET.fullmatch(text) is None:
         return None

@@ -1,4 +1,4 @@
-"""What a token belongs to: it opens nowhere else."""
+"""The binding of a token to tenant, thread and entity."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ _SUBTYPES = ("message", "tool-call")
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Where a token belongs.
+    """The tenant, thread and optional entity that a token is bound to.
+
+    Tokens cannot be decrypted with another binding.
 
     Attributes:
-        thread_id: The conversation. Clients choose it, so it does not separate users.
-        tenant: Who owns the conversation, taken from authentication and never from the request's body.
-        entity_id: The message or tool call the token stands on; empty binds to no entity. A token that is
-            bound to one opens only for a binding that names it, and one that is not only for a binding
-            that names none.
-        subtype: What ``entity_id`` names; without one it means nothing.
+        thread_id: The thread ID. Clients choose it, so it does not separate users.
+        tenant: The owner of the thread. Take it from your authentication, never from the request body.
+        entity_id: The ID of the message or tool call that stores the token, or empty for no entity. A token
+            with an entity can only be decrypted for the same entity, and one without only for no entity.
+        subtype: The type of the entity; ignored without ``entity_id``.
 
     Raises:
-        ConfigurationError: A field is not what it should be (``bad_binding``).
+        ConfigurationError: A field has a wrong type or value (``bad_binding``).
 
     Examples:
         >>> Binding("thread-1", tenant="acme")
@@ -49,7 +50,7 @@ class Binding:
 
 def _bad_binding(problem: str) -> ConfigurationError:
     return ConfigurationError(
-        f"Nothing can be bound to that: {problem}",
+        f"The binding is invalid: {problem}",
         code="bad_binding",
-        hint="Give the thread's id, and the tenant where there are several.",
+        hint="Pass the thread ID, and the tenant if there are several.",
     )

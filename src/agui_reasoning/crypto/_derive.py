@@ -1,6 +1,7 @@
-"""Keys derived from a ring key (HKDF, RFC 5869): one per tenant and thread, so that no two share a nonce.
+"""Derivation of keys from a ring key (HKDF, RFC 5869), one per tenant and thread, to avoid nonce collisions.
 
-What goes in is length-prefixed: tenant ``a`` with thread ``bc`` is not tenant ``ab`` with thread ``c``.
+Inputs are length-prefixed, so that tenant ``a`` with thread ``bc`` differs from tenant ``ab`` with thread
+``c``.
 """
 
 from __future__ import annotations
@@ -21,35 +22,35 @@ __all__ = ["KEY_BYTES", "content_info", "derive", "entity_info", "entity_mac", "
 KEY_BYTES: Final = 32
 """Length of ring keys and of derived keys."""
 
-# The version of the derivation is in the labels; neither is the beginning of the other.
+# The labels contain the version of the derivation. Neither is a prefix of the other.
 _CONTENT: Final = b"agui-reasoning/1/content"
 _ENTITY: Final = b"agui-reasoning/1/entity"
 
 
 def random_bytes(count: int) -> bytes:
-    """Random bytes from the operating system: the one place where keys and nonces come from."""
+    """Return random bytes from the operating system; the only source of keys and nonces."""
     return os.urandom(count)
 
 
 def content_info(binding: Binding) -> bytes:
-    """What a content key is derived for: the tenant and the thread."""
+    """Return the HKDF info of a content key: tenant and thread."""
     return _CONTENT + _prefixed(binding.tenant) + _prefixed(binding.thread_id)
 
 
 def derive(ring_key: Secret, info: bytes) -> Secret:
-    """Derive 32 bytes with HKDF-SHA256, without salt: ring keys are random already."""
+    """Derive 32 bytes with HKDF-SHA256, without salt, because ring keys are random."""
     return Secret(HKDF(SHA256(), KEY_BYTES, salt=None, info=info).derive(ring_key.reveal()))
 
 
 def entity_info(binding: Binding) -> bytes:
-    """What the sibling of a content key is derived for: the tenant and the thread too."""
+    """Return the HKDF info of an entity key: tenant and thread."""
     return _ENTITY + _prefixed(binding.tenant) + _prefixed(binding.thread_id)
 
 
 def entity_mac(entity_key: Secret, binding: Binding) -> str:
-    """HMAC-SHA256 of the entity, under a sibling of the content key, as base64url.
+    """Return the HMAC-SHA256 of the entity as base64url.
 
-    A MAC and not a hash: nobody without the key can tell which entity a token belongs to.
+    A MAC instead of a hash, so that the entity of a token cannot be guessed without the key.
     """
     mac = HMAC(entity_key.reveal(), SHA256())
     mac.update(_prefixed(binding.subtype) + _prefixed(binding.entity_id))
@@ -57,6 +58,6 @@ def entity_mac(entity_key: Secret, binding: Binding) -> str:
 
 
 def _prefixed(text: str) -> bytes:
-    """UTF-8 behind its length in 4 bytes, big-endian; half characters, which JSON can hold, stay apart."""
+    """Return UTF-8 after its length (4 bytes, big-endian). Lone surrogates are encoded too."""
     value = text.encode("utf-8", "surrogatepass")
     return len(value).to_bytes(4, "big") + value

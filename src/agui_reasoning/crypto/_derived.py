@@ -1,4 +1,4 @@
-"""The keys that a ring derived last: a thread's id may be long, and it is hashed for each derivation."""
+"""A cache of derived keys, because each derivation hashes the thread ID, which can be long."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RECENT: Final = 16
 
 
 class DerivedKeys:
-    """Derives a key for each ring key and thread; the last 16 of each kind are remembered."""
+    """Derives keys per ring key and thread, and caches the last 16 of each kind."""
 
     __slots__ = ("_ciphers", "_entity_keys")
 
@@ -26,15 +26,15 @@ class DerivedKeys:
         self._entity_keys = lru_cache(maxsize=_RECENT)(_entity_key)
 
     def cipher(self, key: Secret, binding: Binding) -> AESGCM:
-        """The cipher of one thread under a ring key."""
+        """Return the cipher of a thread for a ring key."""
         return self._ciphers(key, binding.thread_id, binding.tenant)
 
     def entity_mac(self, key: Secret, binding: Binding) -> str:
-        """The MAC of the entity that a binding names."""
+        """Return the MAC of a binding's entity."""
         return entity_mac(self._entity_keys(key, binding.thread_id, binding.tenant), binding)
 
     def forget(self) -> None:
-        """Derive everything again."""
+        """Clear the cache."""
         self._ciphers.cache_clear()
         self._entity_keys.cache_clear()
 

@@ -1,7 +1,7 @@
-"""Where a ring's keys come from: a mapping, text in the environment or a file, or a callable.
+"""The sources of a ring's keys: a mapping, an environment variable, a file or a callable.
 
-What is wrong with keys is given back as an error that is not raised yet: the frame that read them holds
-them, and a traceback would keep that frame.
+Functions here return errors instead of raising them, because a traceback would reference the frame that
+contains the keys.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ __all__ = [
 ]
 
 MAX_FAILED_LOOK_UPS: Final = 8
-"""So many key ids of one request may turn out to be unknown; its other ids are not asked for then."""
+"""The maximum number of unknown key IDs that are looked up for one request."""
 
 UNKNOWN_FOR_S: Final = 5.0
-"""How long an unknown key id is not asked for again, in seconds."""
+"""The time in seconds before an unknown key ID is looked up again."""
 
 _FETCHED: Final = 32
 _UNKNOWN: Final = 1024
 _PLAIN_KID: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
-"""What a callable is asked for unless its ids are listed: no path, no URL, no option of a command."""
+"""The key IDs passed to a callable without a list of IDs. Excludes paths, URLs and command-line options."""
 
-_UNSET: Final = "Set it, or pass keys=KeyRing(...) of your own; `agui-reasoning keygen` makes a first key."
-_HINT: Final = "Make a key with `agui-reasoning keygen` or `KeyRing.generate()`."
+_UNSET: Final = "Set it, or pass your own keys=KeyRing(...); `agui-reasoning keygen` generates a key."
+_HINT: Final = "Generate a key with `agui-reasoning keygen` or `KeyRing.generate()`."
 
 
 class HeldKeys:
@@ -58,30 +58,30 @@ class HeldKeys:
         self._keys = dict(keys)
 
     def get(self, kid: str) -> Secret | None:
-        """The key of this id, if there is one."""
+        """Return a key by ID, or ``None``."""
         return self._keys.get(kid)
 
     def find(self, kid: str, look_ups: LookUps) -> Secret | None:
-        """The key of an id that a client names."""
+        """Return the key for a key ID from a client, or ``None``."""
         return self._keys.get(kid)
 
     def kids(self) -> tuple[str, ...]:
-        """The ids, in the order in which they were given."""
+        """Return the key IDs, in their original order."""
         return tuple(self._keys)
 
     def may_be_primary(self, kid: str) -> bool:
-        """Whether the primary key may have this id."""
+        """Return whether the primary key can have this ID."""
         return kid in self._keys
 
     def forget(self) -> None:
-        """Nothing was fetched, so there is nothing to forget."""
+        """Do nothing, because keys in memory are not cached."""
 
 
 V = TypeVar("V")
 
 
 class _Recent(Generic[V]):
-    """Values by key id; beyond a number of them, those that were not used for longest are forgotten."""
+    """A thread-safe LRU cache by key ID."""
 
     __slots__ = ("_lock", "_most", "_values")
 
@@ -110,17 +110,17 @@ class _Recent(Generic[V]):
 
 @dataclass(slots=True)
 class LookUps:
-    """How many more look-ups of one request may fail."""
+    """The remaining number of look-ups that may fail in one request."""
 
     left: int = MAX_FAILED_LOOK_UPS
 
 
 class FetchedKeys:
-    """Keys that somebody else holds; the last 32 of them are remembered.
+    """Keys fetched by a callable; the last 32 are cached.
 
-    A key id in a token is the client's choice. The callable is asked for the primary one and those that are
-    listed; where there is no list, also for others that look like ids, until a few of the same request have
-    failed. In any case it is asked only if the id was not unknown a moment ago.
+    Clients choose the key ID of a token, so look-ups are limited: to the primary key and listed IDs, or,
+    without a list, to plain IDs until too many of one request are unknown. IDs that were unknown recently are
+    not looked up.
     """
 
     __slots__ = ("_allowed", "_fetch", "_keys", "_now", "_primary", "_unknown")
@@ -140,10 +140,10 @@ class FetchedKeys:
         self._unknown: _Recent[float] = _Recent(_UNKNOWN)
 
     def get(self, kid: str) -> Secret | None:
-        """The key of this id, or ``None`` where the callable says that there is none.
+        """Return a key by ID, or ``None`` if the callable does not know it.
 
         Raises:
-            ConfigurationError: What it gave is no key (``bad_key``).
+            ConfigurationError: The callable returned an invalid key (``bad_key``).
         """
         if key := self._keys.get(kid):
             return key
@@ -158,10 +158,10 @@ class FetchedKeys:
         return fetched
 
     def find(self, kid: str, look_ups: LookUps) -> Secret | None:
-        """The key of an id that a client names, or ``None``, perhaps without asking.
+        """Return the key for a key ID from a client, or ``None`` if it is unknown or not allowed.
 
         Raises:
-            ConfigurationError: What the callable gave is no key (``bad_key``).
+            ConfigurationError: The callable returned an invalid key (``bad_key``).
         """
         if key := self._keys.get(kid):
             return key
@@ -178,15 +178,15 @@ class FetchedKeys:
         return key
 
     def kids(self) -> tuple[str, ...]:
-        """Nobody knows them all."""
+        """Return no IDs, because they cannot be listed."""
         return ()
 
     def may_be_primary(self, kid: str) -> bool:
-        """Whether the primary key may have this id."""
+        """Return whether the primary key can have this ID."""
         return is_kid(kid) and self._is_listed(kid)
 
     def forget(self) -> None:
-        """Ask for every key again."""
+        """Discard all cached keys."""
         self._keys.clear()
         self._unknown.clear()
 
@@ -205,24 +205,24 @@ class FetchedKeys:
 
 
 def is_kid(kid: object) -> bool:
-    """Whether this can be the id of a key."""
+    """Return whether a value is a valid key ID."""
     return isinstance(kid, str) and KID.fullmatch(kid) is not None
 
 
 def keys_in_mapping(keys: Mapping[str, bytes]) -> HeldKeys | ConfigurationError:
-    """Take the keys out of a mapping."""
+    """Return the keys of a mapping."""
     return _held((kid, _checked(kid, key)) for kid, key in keys.items())
 
 
 def keys_fetched_by(
     fetch: object, kids: Collection[str] | None, primary: str | None, now: Callable[[], float]
 ) -> FetchedKeys | ConfigurationError:
-    """Take a callable that fetches keys, and the ids that it may be asked for."""
+    """Return keys that a callable fetches, optionally limited to some IDs."""
     if not callable(fetch):
         return ConfigurationError(
-            f"Keys are {type(fetch).__name__}, neither a mapping nor a callable.",
+            f"The keys are {type(fetch).__name__}, neither a mapping nor a callable.",
             code="bad_keys",
-            hint="Give {kid: 32 bytes}, or a callable from kid to key.",
+            hint="Pass {kid: 32 bytes}, or a callable that returns the key for a kid.",
         )
     if isinstance(kids, str) or not all(map(is_kid, kids or ())):
         return _bad_kid("An id in kids=")
@@ -230,27 +230,27 @@ def keys_fetched_by(
 
 
 def keys_in_env(name: str) -> HeldKeys | ConfigurationError:
-    """Read the keys in a variable of the environment."""
+    """Read keys from an environment variable."""
     if not os.environ.get(name, "").strip():
         return _no_keys(f"The environment variable {name} is not set, or empty.", _UNSET)
     return _keys_in(os.environ[name], name)
 
 
 def keys_in_file(path: str | os.PathLike[str]) -> HeldKeys | ConfigurationError:
-    """Read the keys in a file."""
+    """Read keys from a file."""
     try:
         return _keys_in(Path(path).read_bytes().decode("utf-8-sig", "replace"), os.fspath(path))
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "its name is not one"
+        reason = getattr(error, "strerror", None) or "the path is invalid"
     return ConfigurationError(
         f"The keys in {os.fspath(path)} cannot be read: {reason}.",
         code="unreadable_keys",
-        hint="Give the path of a file that this process may read.",
+        hint="Pass the path of a file that this process may read.",
     )
 
 
 def readable(path: str | os.PathLike[str]) -> bool:
-    """Whether everybody on this machine may read a file."""
+    """Return whether every user of this machine can read a file."""
     return os.name == "posix" and bool(Path(path).stat().st_mode & stat.S_IROTH)
 
 
@@ -263,7 +263,7 @@ def _keys_in(text: str, where: str) -> HeldKeys | ConfigurationError:
 def _entry(entry: str, number: int, where: str) -> tuple[str, Secret | ConfigurationError]:
     kid, _, text = entry.partition(":")
     key = base64url.decode(text)
-    # Not even the id is told: whoever leaves it out has the key in its place.
+    # The message does not contain the ID: if it is missing, the key is in its place.
     if not is_kid(kid) or key is None or len(key) != KEY_BYTES:
         return kid, ConfigurationError(
             f"Key {number} in {where} is not `kid:key` with {KEY_BYTES} bytes in base64url, unpadded.",
@@ -281,9 +281,9 @@ def _held(
         if isinstance(key, ConfigurationError):
             return key
         if kid in keys:
-            return _bad_key(kid, "it is there twice", "Remove one of the two.")
+            return _bad_key(kid, "it occurs twice", "Remove one of the two.")
         if key is None:
-            return _bad_key(kid, "there is none")
+            return _bad_key(kid, "it is None")
         keys[kid] = key
     return HeldKeys(keys) if keys else _no_keys(f"There is no key in {where}.")
 
@@ -304,7 +304,7 @@ def _bad_kid(what: str) -> ConfigurationError:
     return ConfigurationError(
         f"{what} is not 1 to 64 visible ASCII characters without comma and colon.",
         code="bad_kid",
-        hint="Use something short, such as a date.",
+        hint="Use a short ID, such as a date.",
     )
 
 

@@ -1,8 +1,8 @@
 """JWE compact serialization (RFC 7516), restricted to the form that this package writes.
 
-``alg`` is ``dir``, ``enc`` is ``A256GCM``, nothing is compressed, and the second segment is empty. Whatever
-else is possible in JOSE is refused before a key is looked at. Reading gives ``None`` and never says why:
-what could be told apart would help whoever forges tokens.
+``alg`` is ``dir``, ``enc`` is ``A256GCM``, without compression and with an empty second segment. Other forms
+of JOSE are rejected before a key is looked up. Reading returns ``None`` without a reason, because
+distinguishable failures would help an attacker to forge tokens.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ __all__ = [
 ]
 
 MAX_TOKEN_CHARS: Final = 16_777_216
-"""A longer text is refused before anything is done with it."""
+"""The maximum length of a token; longer text is rejected without parsing."""
 
 MAX_PLAINTEXT_BYTES: Final = 12_000_000
-"""What fits into a token, padding included."""
+"""The maximum size of a plaintext, including padding."""
 
 MAX_EXPIRY: Final = 2**53 - 1
-"""The largest integer that every JSON reader takes exactly."""
+"""The largest integer that all JSON parsers represent exactly."""
 
 KID: Final = re.compile(r"[!-+\--9;-~]{1,64}")
-"""A key id: visible ASCII without comma and colon, which separate keys where they are written down."""
+"""A key ID: visible ASCII without comma and colon, which separate keys in their text form."""
 
 NONCE_BYTES: Final = 12
 _TAG_BYTES: Final = 16
@@ -59,12 +59,12 @@ _MEMBERS: Final = frozenset({*_FIXED, "kid", "exp", "entity"})
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What differs from one protected header to the next.
+    """The variable members of a protected header.
 
     Attributes:
-        kid: The id of the ring key.
-        exp: Seconds since 1970 from which on the token is no longer accepted; ``None`` is never.
-        entity: The MAC of the entity the token is bound to; ``None`` where it is bound to none.
+        kid: The ID of the ring key.
+        exp: The Unix time in seconds at which the token expires; ``None`` for never.
+        entity: The MAC of the entity that the token is bound to, if any.
     """
 
     kid: str
@@ -74,12 +74,12 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token taken apart.
+    """A parsed token.
 
     Attributes:
-        protected: The first segment, as it stands in the token: the associated data.
-        header: What it says.
-        nonce: 12 bytes.
+        protected: The first segment, unchanged, which is the associated data.
+        header: The parsed first segment.
+        nonce: The nonce, 12 bytes.
         sealed: Ciphertext and tag.
     """
 
@@ -100,7 +100,7 @@ def write_header(header: Header) -> str:
 
 
 def read_header(segment: str) -> Header | None:
-    """Read a first segment, whichever library wrote it; ``None`` unless it says what ours do and no more."""
+    """Read the first segment of a token; ``None`` unless it has the form that this package writes."""
     members = _members(segment)
     if members is None or not members.keys() <= _MEMBERS:
         return None
@@ -117,19 +117,19 @@ def read_header(segment: str) -> Header | None:
 
 
 def claims_type(text: str) -> bool:
-    """Whether a text begins with a protected header of our type, whatever else it says."""
+    """Return whether text begins with a protected header of this package's type."""
     members = _members(header_of(text))
     return members is not None and members.get("typ") == _TYPE
 
 
 def header_of(text: str) -> str:
-    """The first segment of what may be a token, without a copy of the rest; empty when it is none."""
+    """Return the first segment of a possible token without copying the rest; empty if there is none."""
     end = text.find(".", 0, _MAX_HEADER_CHARS + 1)
     return text[: max(end, 0)]
 
 
 def read_token(text: str) -> Token | None:
-    """Take a token apart."""
+    """Parse a token; return ``None`` if it is invalid."""
     if len(text) > MAX_TOKEN_CHARS or text.count(".") != 4:
         return None
     protected, wrapped_key, *rest = text.split(".")
@@ -145,14 +145,14 @@ def read_token(text: str) -> Token | None:
 
 
 def seal(cipher: AESGCM, protected: str, nonce: bytes, plaintext: Secret) -> str:
-    """Encrypt under a protected header, and write the token."""
+    """Encrypt a plaintext, with a protected header, into a token."""
     sealed = cipher.encrypt(nonce, plaintext.reveal(), protected.encode("ascii"))
     segments = (nonce, sealed[:-_TAG_BYTES], sealed[-_TAG_BYTES:])
     return ".".join((protected, "", *map(base64url.encode, segments)))
 
 
 def unseal(cipher: AESGCM, token: Token) -> Secret | None:
-    """Decrypt, or give ``None`` when the tag does not fit."""
+    """Decrypt a token; return ``None`` if the tag does not match."""
     try:
         return Secret(cipher.decrypt(token.nonce, token.sealed, token.protected.encode("ascii")))
     except InvalidTag:
@@ -164,7 +164,7 @@ def _is_expiry(value: object) -> bool:
 
 
 def _members(segment: str) -> dict[str, Any] | None:
-    """The members of a JSON object in base64url, none of them twice."""
+    """Return the members of a JSON object in base64url; ``None`` if it is malformed or has duplicates."""
     text = base64url.decode(segment) if len(segment) <= _MAX_HEADER_CHARS else None
     if text is None:
         return None

@@ -1,4 +1,4 @@
-"""`KeyRing`: several keys, one of which encrypts while all of them decrypt."""
+"""`KeyRing`: a set of keys that all decrypt, and one of which encrypts."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ DEFAULT_VARIABLE: Final = "AGUI_REASONING_KEYS"
 
 
 def looks_like_token(value: str) -> bool:
-    """Whether a value says of itself that it is one of our tokens.
+    """Return whether a value looks like a token of this package.
 
-    Only the protected header is read, and no key is needed: a forged, cut or expired token says so too.
+    Reads only the protected header, without a key, so forged, truncated and expired tokens are included.
 
     Examples:
         >>> ring = KeyRing.generate()
@@ -55,17 +55,17 @@ def looks_like_token(value: str) -> bool:
 
 
 def token_key_id(value: str) -> str | None:
-    """Read the key id in a token's header, unverified; ``None`` if it is not one of our tokens."""
+    """Return the unverified key ID of a token; ``None`` if it is not a token of this package."""
     header = read_header(header_of(value))
     return header.kid if header else None
 
 
 @final
 class KeyRing:
-    """Keys by id: the primary one encrypts, all of them decrypt.
+    """Keys by ID: the primary key encrypts, all keys decrypt.
 
-    A ring does not change. Its ``repr`` shows the ids alone, a copy of it is the ring itself, and it refuses
-    to be pickled. It may be shared between threads.
+    Rings are immutable and thread-safe. Their ``repr`` shows only key IDs, copying returns the same ring, and
+    pickling raises ``TypeError``.
 
     Examples:
         >>> ring = KeyRing({"2026-10": bytes(32), "2026-04": b"k" * 32})
@@ -86,33 +86,31 @@ class KeyRing:
         kids: Collection[str] | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Make a ring.
+        """Create a ring.
 
         Args:
-            keys: Keys of 32 bytes by id; or a callable that fetches one, which is how a key management
-                service is used. It raises ``LookupError`` (or returns ``None``) for an id it does not know,
-                and whatever else it raises reaches the caller: an outage is not a forged token. The last 32
-                keys it gave are remembered, see `forget`. Which ids it is asked for is the choice of
-                clients, within ``kids``.
-            primary: The id of the key that encrypts. The first one of a mapping by default; a callable
-                needs it.
-            kids: The ids that a callable may be asked for, the primary one among them. By default every id
-                of letters, digits, ``.``, ``_`` and ``-`` that begins with neither ``.`` nor ``-``. One that
-                turns out to be unknown is not asked for again within 5 seconds, and after 8 of them in one
-                request no more are.
-            now: Seconds since 1970.
+            keys: Keys of 32 bytes by ID, or a callable that fetches a key, for example from a key management
+                service. The callable raises ``LookupError`` or returns ``None`` for unknown IDs. Its other
+                exceptions reach the caller, so that an outage does not look like a forged token. The last 32
+                keys are cached, see `forget`. Clients choose the IDs that are requested, within ``kids``.
+            primary: The ID of the key that encrypts: by default, the first one of a mapping; required for a
+                callable.
+            kids: The IDs that the callable is called with, including the primary one. By default, all IDs of
+                letters, digits, ``.``, ``_`` and ``-`` that do not begin with ``.`` or ``-``. Unknown IDs are
+                not requested again for 5 seconds, and at most 8 unknown IDs are requested per input.
+            now: Returns the Unix time in seconds.
 
         Raises:
-            ConfigurationError: A key is not 32 bytes (``bad_key``), an id cannot be one (``bad_kid``), there
-                is no key (``no_keys``), the primary one is not among them (``unknown_key``), or ``kids`` are
-                given beside a mapping (``wrong_option``).
+            ConfigurationError: A key is not 32 bytes (``bad_key``), an ID is invalid (``bad_kid``), there are
+                no keys (``no_keys``), the primary key is missing (``unknown_key``), or ``kids`` is combined
+                with a mapping (``wrong_option``).
         """
         held: HeldKeys | FetchedKeys | ConfigurationError
         if isinstance(keys, Mapping):
             held = keys_in_mapping(keys) if kids is None else _needless()
         else:
             held = keys_fetched_by(keys, kids, primary, now)
-        del keys  # a traceback that shows local variables would show them
+        del keys  # tracebacks can show local variables
         self._set(held, primary, now)
 
     def _set(
@@ -134,14 +132,14 @@ class KeyRing:
 
     @classmethod
     def generate(cls, kid: str | None = None, *, now: Callable[[], float] = time.time) -> Self:
-        """Make a ring with one new key.
+        """Create a ring with a new random key.
 
         Args:
-            kid: The key's id; a random one by default.
-            now: Seconds since 1970.
+            kid: The key ID; random by default.
+            now: Returns the Unix time in seconds.
 
         Raises:
-            ConfigurationError: The id cannot be one (``bad_kid``).
+            ConfigurationError: The ID is invalid (``bad_kid``).
         """
         name = f"key-{random_bytes(4).hex()}" if kid is None else kid
         return cls._of(keys_in_mapping({name: random_bytes(KEY_BYTES)}), now)
@@ -151,8 +149,8 @@ class KeyRing:
         """Read ``kid:base64url,kid:base64url`` from the environment; the first key is the primary one.
 
         Raises:
-            ConfigurationError: There is no key (``no_keys``), or one is not 32 bytes in base64url
-                (``bad_key``).
+            ConfigurationError: The variable has no keys (``no_keys``), or one that is not 32 bytes in
+                base64url (``bad_key``).
         """
         return cls._of(keys_in_env(name), now)
 
@@ -164,43 +162,43 @@ class KeyRing:
         now: Callable[[], float] = time.time,
         on_warning: Callable[[str], None] | None = None,
     ) -> Self:
-        """Read keys from a file: as in the environment, or one on each line.
+        """Read keys from a file in the format of `from_env`, or with one key per line.
 
         Args:
-            path: The file. It warns where everybody may read it.
-            now: Seconds since 1970.
+            path: The file. A warning is issued if every user can read it.
+            now: Returns the Unix time in seconds.
             on_warning: Called with each warning; default is Python's ``warnings``.
 
         Raises:
-            ConfigurationError: The file cannot be read (``unreadable_keys``), has no key (``no_keys``), or
+            ConfigurationError: The file cannot be read (``unreadable_keys``), has no keys (``no_keys``), or
                 one that is not 32 bytes in base64url (``bad_key``).
         """
         ring = cls._of(keys_in_file(path), now)
         if readable(path):
-            (on_warning or _warn)(f"Everybody on this machine may read the keys in {os.fspath(path)}.")
+            (on_warning or _warn)(f"Every user of this machine can read the keys in {os.fspath(path)}.")
         return ring
 
     @property
     def primary(self) -> str:
-        """The id of the key that encrypts."""
+        """The ID of the key that encrypts."""
         return self._primary
 
     @property
     def kids(self) -> tuple[str, ...]:
-        """The ids of all keys; empty where a callable fetches them."""
+        """The IDs of all keys; empty if a callable fetches them."""
         return self._keys.kids()
 
     def to_env(self) -> str:
-        """Write the keys as `from_env` reads them, the primary one first. This is the key material itself.
+        """Return the keys in the format of `from_env`, the primary one first. Contains secret key material.
 
         Raises:
             ConfigurationError: A callable fetches the keys, so they cannot be listed (``keys_elsewhere``).
         """
         if not self.kids:
             raise ConfigurationError(
-                "The keys of this ring cannot be listed: a callable fetches them.",
+                "The keys of this ring cannot be listed, because a callable fetches them.",
                 code="keys_elsewhere",
-                hint="Export them where they are kept.",
+                hint="Export them from the service that stores them.",
             )
         kids = sorted(self.kids, key=lambda kid: kid != self._primary)
         return ",".join(f"{kid}:{base64url.encode(self._key(kid).reveal())}" for kid in kids)
@@ -211,37 +209,37 @@ class KeyRing:
         """Encrypt with the primary key.
 
         Args:
-            plaintext: At most 12,000,000 bytes, padding included.
-            binding: Where the token belongs; it opens nowhere else.
-            ttl_s: Whole seconds after which it is no longer accepted; never by default. That is not
-                erasure: anyone with the key can still read it.
-            pad_to: Length is made a multiple of this by spaces at the end, which `decrypt` leaves there: for
-                JSON, whose readers skip them. 0 adds none.
+            plaintext: At most 12,000,000 bytes, including padding.
+            binding: The binding of the token, required to decrypt it.
+            ttl_s: Lifetime in whole seconds; unlimited by default. Expiry does not erase the content: other
+                software can still decrypt it with the key.
+            pad_to: Pads the plaintext with spaces to a multiple of this many bytes. `decrypt` does not remove
+                them, because JSON parsers ignore them. 0 adds no padding.
 
         Returns:
             A JWE in compact serialization, in ASCII.
 
         Raises:
-            ConfigurationError: An argument cannot be used (``bad_plaintext``, ``bad_binding``, ``bad_ttl``,
-                ``bad_padding``), or the primary key cannot be had (``unknown_key``, ``bad_key``).
+            ConfigurationError: An argument is invalid (``bad_plaintext``, ``bad_binding``, ``bad_ttl``,
+                ``bad_padding``), or the primary key is not available (``unknown_key``, ``bad_key``).
         """
         secret = padded(plaintext, pad_to)
-        del plaintext  # a traceback that shows local variables would show it
+        del plaintext  # tracebacks can show local variables
         if isinstance(secret, ConfigurationError):
             raise secret
         return self._seal(secret, bound(binding), expiry(ttl_s, self._now))
 
     def decrypt(self, token: str, binding: Binding) -> bytes:
-        """Decrypt what any key of the ring encrypted for this binding.
+        """Decrypt a token that any key of the ring encrypted for this binding.
 
         Args:
-            token: What `encrypt` gave, or another JOSE library with our header and `content_key`.
-            binding: Where the token was found.
+            token: A token from `encrypt`, or from a JOSE library with the same header and `content_key`.
+            binding: The tenant, thread and entity that the token is stored for.
 
         Raises:
-            DecryptionError: It does not open, for whatever reason.
-            ConfigurationError: ``binding`` is none (``bad_binding``), or a callable gave something that is
-                not a key (``bad_key``).
+            DecryptionError: The token cannot be decrypted, for any reason.
+            ConfigurationError: ``binding`` has a wrong type (``bad_binding``), or a callable returned an
+                invalid key (``bad_key``).
         """
         plaintext = self._open(token, binding)
         del token
@@ -250,10 +248,10 @@ class KeyRing:
         return plaintext.reveal()
 
     def needs_rekey(self, token: str) -> bool:
-        """Whether a token names another key than the primary one. Its header is believed, no key is used.
+        """Return whether a token names another key than the primary one. The token is not verified.
 
         Raises:
-            DecryptionError: It is none of our tokens.
+            DecryptionError: The value is not a token of this package.
         """
         header = read_header(token.partition(".")[0]) if isinstance(token, str) else None
         del token
@@ -262,10 +260,10 @@ class KeyRing:
         return header.kid != self._primary
 
     def rekey(self, token: str, binding: Binding) -> str:
-        """Decrypt a token and encrypt it again with the primary key: same binding, same expiry.
+        """Decrypt a token and encrypt it again with the primary key, with the same binding and expiry.
 
         Raises:
-            DecryptionError: It does not open; an expired one is not made young again.
+            DecryptionError: The token cannot be decrypted, or has expired.
             ConfigurationError: As for `decrypt` and `encrypt`.
         """
         plaintext = self._open(token, binding)
@@ -276,10 +274,10 @@ class KeyRing:
         return self._seal(plaintext, binding, read.header.exp)
 
     def content_key(self, kid: str, thread_id: str, tenant: str = "") -> bytes:
-        """Derive the key that any JOSE library needs to open, or to make, the tokens of one thread.
+        """Derive the key with which any JOSE library can encrypt and decrypt the tokens of one thread.
 
         Returns:
-            32 bytes: key material. It opens this thread for this tenant and no other.
+            32 bytes of secret key material, valid only for this tenant and thread.
 
         Raises:
             ConfigurationError: The ring has no such key (``unknown_key``).
@@ -287,11 +285,11 @@ class KeyRing:
         return derive(self._key(kid), content_info(Binding(thread_id, tenant=tenant))).reveal()
 
     def reader(self, binding: Binding) -> TokenReader:
-        """Open many tokens of one place: each key is looked up and derived once."""
+        """Return a reader for many tokens of one binding; it looks up and derives each key once."""
         return TokenReader(self._keys, self._stand_in, self._now, bound(binding), self._derived)
 
     def forget(self) -> None:
-        """Drop what a callable has fetched and what was derived, for example after a key was destroyed."""
+        """Discard fetched and derived keys, for example after a key was destroyed."""
         self._keys.forget()
         self._derived.forget()
 
@@ -311,7 +309,7 @@ class KeyRing:
         return key
 
     def __repr__(self) -> str:
-        if not hasattr(self, "_primary"):  # in a traceback from inside `__init__`
+        if not hasattr(self, "_primary"):  # in a traceback from `__init__`
             return "KeyRing()"
         known = f"kids={self.kids}" if self.kids else "keys fetched on demand"
         return f"KeyRing(primary={self._primary!r}, {known})"
@@ -323,14 +321,14 @@ class KeyRing:
         return self
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a KeyRing is not pickled: the pickle would hold its keys")
+        raise TypeError("a KeyRing cannot be pickled, because the pickle would contain its keys")
 
 
 def _needless() -> ConfigurationError:
     return ConfigurationError(
-        "kids= is for keys that a callable fetches; a mapping has its ids.",
+        "kids= is only for keys that a callable fetches.",
         code="wrong_option",
-        hint="Leave kids= out.",
+        hint="Omit kids= for a mapping, which contains the IDs.",
     )
 
 
@@ -340,20 +338,20 @@ def _chosen(held: HeldKeys | FetchedKeys, primary: str | None) -> str:
         return kids[0]
     if primary is None or not held.may_be_primary(primary):
         raise ConfigurationError(
-            "The ring has no primary key: none is named, or not one of its keys.",
+            "The primary key is missing, or is not in the ring.",
             code="unknown_key",
-            hint="Name with `primary=` the key that encrypts.",
+            hint="Pass the ID of the key that encrypts as `primary=`.",
         )
     return primary
 
 
 def _unknown_key(kids: Sequence[str]) -> ConfigurationError:
-    # What was asked for is not told: it may be a key, where its id was meant.
+    # The message does not contain the argument, which could be a key passed instead of its ID.
     known = f": it has {', '.join(kids)}" if kids else ""
     return ConfigurationError(
-        f"The ring has no key of that id{known}.",
+        f"The ring has no key with this ID{known}.",
         code="unknown_key",
-        hint="Add the key, or name another one.",
+        hint="Add the key, or use another ID.",
     )
 
 

@@ -1,6 +1,6 @@
-"""Reading the tokens of one request: each key is looked up and derived once.
+"""Decryption of the tokens of one request, with a single look-up and derivation per key.
 
-Which key ids a request names is the client's choice, so few of those that nobody knows are asked for.
+Clients choose the key IDs of tokens, so the number of look-ups of unknown IDs is limited.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["TokenReader"]
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """A ring key, and the cipher of the thread under it."""
+    """A ring key, and the thread's cipher derived from it."""
 
     secret: Secret
     cipher: AESGCM
@@ -30,14 +30,14 @@ class _Key:
 
 @dataclass(slots=True)
 class TokenReader:
-    """Opens the tokens of one request, all of which belong to one place.
+    """Decrypts the tokens of one request, which have the same binding.
 
     Attributes:
-        keys: Where the keys come from.
-        stand_in: Takes the place of an unknown key.
-        now: Seconds since 1970.
-        binding: Where the tokens were found.
-        derived: Derives the keys of its thread.
+        keys: The ring keys.
+        stand_in: Used instead of an unknown key.
+        now: Returns the Unix time in seconds.
+        binding: The binding of the tokens.
+        derived: Derives the keys of the thread.
     """
 
     keys: HeldKeys | FetchedKeys
@@ -50,11 +50,11 @@ class TokenReader:
     _failed: dict[str, Exception | None] = field(default_factory=dict, init=False, repr=False)
 
     def open(self, text: str) -> Secret | None:
-        """Open a token. Whatever is wrong with it gives ``None``, and as far as it can in the same time.
+        """Decrypt a token; return ``None`` if that fails, in the same time for every reason where possible.
 
         Raises:
-            Exception: What the callable raised that was asked for the key; again for the same key, without
-                asking again.
+            Exception: The callable failed to fetch the key. The exception is raised again for the same key,
+                without another call.
         """
         token = read_token(text) if isinstance(text, str) else None
         if token is None:
@@ -69,7 +69,7 @@ class TokenReader:
         if kid in self._ready:
             return self._ready[kid]
         secret = self._look_up(kid)
-        # An unknown key is treated as a wrong one: the tag does not fit.
+        # An unknown key is treated as a wrong one, so that the tag does not match.
         name = None if secret is None else kid
         if name not in self._ready:
             chosen = self.stand_in if secret is None else secret
@@ -77,7 +77,7 @@ class TokenReader:
         return self._ready[name]
 
     def _look_up(self, kid: str) -> Secret | None:
-        """Ask for a key, and for one that is not there only once."""
+        """Look up a key, and each missing key only once."""
         if kid in self._failed:
             if error := self._failed[kid]:
                 raise error
@@ -95,7 +95,7 @@ class TokenReader:
         return header.exp is not None and self.now() >= header.exp
 
     def _fits(self, header: Header, key: _Key) -> bool:
-        """Whether header and binding name the same entity, or both none."""
+        """Return whether header and binding have the same entity, or none."""
         if header.entity is None or not self.binding.entity_id:
             return header.entity is None and not self.binding.entity_id
         return hmac.compare_digest(header.entity, self.derived.entity_mac(key.secret, self.binding))

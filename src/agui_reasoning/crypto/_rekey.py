@@ -1,4 +1,4 @@
-"""Stored values under a new primary key."""
+"""Re-encryption of stored values with a new primary key."""
 
 from __future__ import annotations
 
@@ -30,22 +30,23 @@ def rekey_messages(
     tenant: str = "",
     on_undecryptable: OnUnopened = "raise",
 ) -> list[Message]:
-    """Encrypt the values of a stored history again, where another key than the primary one encrypted them.
+    """Re-encrypt the values of a stored history with the primary key.
 
     Args:
-        messages: The history. It is not changed.
-        keys: A ring that holds the old keys, and the new one as its primary.
-        thread_id: The thread the history belongs to.
-        tenant: Who owns it.
-        on_undecryptable: What to do about a token that does not open: ``"raise"``, or ``"keep"`` it as it is.
+        messages: The history. It is not modified.
+        keys: A ring with the old keys, and the new key as its primary.
+        thread_id: The thread ID of the history.
+        tenant: The tenant of the history.
+        on_undecryptable: ``"raise"`` an error for a token that cannot be decrypted, or ``"keep"`` it
+            unchanged.
 
     Returns:
-        The messages with their values, and those of their tool calls, under the primary key. Plain values,
-        those of other producers, and tokens that are under the primary key already stay as they are.
+        The messages, with all tokens of messages and tool calls encrypted with the primary key. Tokens that
+        already are, plain values and values of other producers are unchanged.
 
     Raises:
-        DecryptionError: A token does not open. There is no result then: nothing is half done.
-        LocalProtocolError: Something is not a message (``bad_message``).
+        DecryptionError: A token cannot be decrypted.
+        LocalProtocolError: A message is malformed (``bad_message``).
 
     Examples:
         >>> token = KeyRing({"2026-04": b"o" * 32}).encrypt(b"{}", Binding("thread-1"))
@@ -67,17 +68,17 @@ def rekey_messages(
 
 
 def renewed(value: str, keys: KeyRing, home: Binding, entity_id: str, subtype: Subtype = "message") -> str:
-    """Give a value as it should be stored: itself, unless another key than the primary one encrypted it.
+    """Return a value, re-encrypted if another key than the primary one encrypted it.
 
     Args:
         value: Any ``encryptedValue``.
         keys: The ring.
         home: Thread and tenant.
-        entity_id: What the value stands on: what a token that is bound to an entity has to be bound to.
-        subtype: What that is.
+        entity_id: The ID of the message or tool call that stores the value.
+        subtype: The type of this entity.
 
     Raises:
-        DecryptionError: It is one of our tokens and does not open.
+        DecryptionError: The value is a token of this package that cannot be decrypted.
     """
     if not claims_type(value) or not keys.needs_rekey(value):
         return value
@@ -88,7 +89,7 @@ def renewed(value: str, keys: KeyRing, home: Binding, entity_id: str, subtype: S
 
 
 class _Renewal:
-    """One history: its ring, its place, and what to do about what does not open."""
+    """Re-encrypts the messages of one history."""
 
     def __init__(self, keys: KeyRing, home: Binding, *, keep: bool) -> None:
         self._keys = keys
@@ -121,9 +122,9 @@ def _model(message: object) -> Message:
         return _MESSAGE.validate_python(message)
     except ValidationError as error:
         where = "/".join(map(str, error.errors(include_input=False)[0]["loc"]))
-    # Not inside the handler: pydantic's error holds the message.
+    # Raised outside the handler, because pydantic's error contains the message.
     raise LocalProtocolError(
         f"A message is malformed at /{where}.",
         code="bad_message",
-        hint="Give a history as a client sends it.",
+        hint="Pass the messages as a client sends them.",
     )

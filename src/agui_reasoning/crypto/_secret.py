@@ -1,4 +1,4 @@
-"""Bytes that must not be seen: key material and plaintext, on their way through this room."""
+"""A wrapper for key material and plaintext."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ __all__ = ["Secret"]
 
 @final
 class Secret:
-    """Bytes whose ``repr`` is quiet and that no pickle takes along.
+    """Bytes that are not shown by ``repr`` and cannot be pickled.
 
-    Frames here hold these and never the bytes: a traceback that shows local variables calls ``repr``.
+    Local variables of this package contain secrets instead of bytes, because tracebacks can show their
+    ``repr``.
     """
 
     __slots__ = ("_value",)
@@ -20,11 +21,11 @@ class Secret:
         self._value = value
 
     def reveal(self) -> bytes:
-        """The bytes. Call it inside an expression, so that no local variable holds them."""
+        """Return the bytes. Call it inside an expression, so that they are not stored in a local variable."""
         return self._value
 
     def __repr__(self) -> str:
         return "<secret>"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a secret is not pickled")
+        raise TypeError("a secret cannot be pickled")

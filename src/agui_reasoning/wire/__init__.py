@@ -1,8 +1,7 @@
-"""Bytes to events and back: Server-Sent Events, JSON lines, JSON arrays.
+"""Decode and encode event streams: Server-Sent Events, JSON lines and JSON arrays.
 
-Nothing here opens a connection. Feed the bytes you read, send the bytes you get. A reader judges no more
-than "an object with a string ``type``"; whether the event is a legal one is decided further up, so that
-every transport gives the same verdict.
+Sans-IO: feed the bytes you read, and send the bytes you get. Readers check only that each event is an object
+with a string ``type``. The consumer validates events, so that the result does not depend on the transport.
 """
 
 from agui_reasoning.wire._decode import SSEDecoder

@@ -1,4 +1,4 @@
-"""AG-UI events from a Server-Sent Events stream."""
+"""Decode AG-UI events from Server-Sent Events."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ __all__ = ["SSEDecoder", "check_event"]
 
 
 class SSEDecoder:
-    r"""Turn the bytes of an AG-UI stream into events, one dict per event.
+    r"""Decodes the bytes of an AG-UI stream into events, one dict per event.
 
-    It checks that each frame is an object with a non-empty string ``type``, and nothing else.
+    Checks only that each frame is an object with a non-empty string ``type``.
 
-    Events are never lost to a bad frame behind them: `feed` returns what was good, and the error is
-    raised by the next call. When there is nothing to return it is raised at once. From then on every
-    call raises it.
+    A bad frame does not lose the events before it: `feed` returns them, and the next call raises the error.
+    If there are none, `feed` raises the error itself. From then on, every call raises it.
 
     Args:
         max_frame_bytes: Limit for one frame, in bytes.
@@ -54,10 +53,9 @@ class SSEDecoder:
         return self._read(lambda: self._frames.feed(data), cut=False)
 
     def close(self) -> list[dict[str, Any]]:
-        """Say that the stream ended, and return the last event if its blank line is missing.
+        """Signal the end of the stream; return the last event if its blank line is missing.
 
-        A stream that ends here without a terminal event is truncated; the reader of events says so,
-        not this class.
+        Does not check for a terminal event; the consumer of the events does.
 
         Raises:
             RemoteProtocolError: As in `feed`; ``bad_json`` when the stream was cut inside a frame.

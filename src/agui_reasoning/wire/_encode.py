@@ -1,4 +1,4 @@
-"""AG-UI events as Server-Sent Events."""
+"""Encode AG-UI events as Server-Sent Events."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from agui_reasoning.errors import LocalProtocolError
 __all__ = ["KEEP_ALIVE", "MEDIA_TYPE", "SSEEncoder"]
 
 MEDIA_TYPE = "text/event-stream"
-"""The ``Content-Type`` of what `SSEEncoder` writes."""
+"""The ``Content-Type`` of an event stream."""
 
 KEEP_ALIVE = b": keep-alive\n\n"
-"""A comment for quiet times; every reader skips it."""
+"""A comment to send while a stream is idle; readers skip it."""
 
-# The members that are required and may be null. Any other member that is None is left out: optional means
-# absent, and peers refuse null there.
+# Required members that may be null. All other None members are omitted, because peers reject null for
+# optional members.
 _PAYLOADS = {"CUSTOM": "value", "RAW": "event", "STATE_SNAPSHOT": "snapshot"}
 
 _UNWRITABLE = object()
 _ANY = SchemaSerializer(core_schema.any_schema())
 
-# Legal inside JSON and inside an SSE line, but many readers split lines there (`str.splitlines`, JavaScript
-# eval). UTF-8 never contains one character's bytes across two others, so replacing bytes is safe.
+# Valid in JSON and in an SSE line, but many readers split lines there (`str.splitlines`, JavaScript eval).
+# UTF-8 is self-synchronizing, so replacing bytes is safe.
 _LINE_BREAKS = (
     (b"\xe2\x80\xa8", b"\\u2028"),
     (b"\xe2\x80\xa9", b"\\u2029"),
@@ -37,11 +37,11 @@ _LINE_BREAKS = (
 
 
 class SSEEncoder:
-    r"""Write events as Server-Sent Events, one frame each.
+    r"""Encodes events as Server-Sent Events, one frame each.
 
-    The event is one line of JSON with camelCase names. Optional members without a value are left out;
-    nulls inside payloads stay, and so does a null that is the payload: ``CUSTOM.value``, ``RAW.event``
-    and ``STATE_SNAPSHOT.snapshot``.
+    Each event is one line of JSON with camelCase names. Optional members that are None are omitted. Nulls
+    inside payloads are kept, as are payloads that are null: ``CUSTOM.value``, ``RAW.event`` and
+    ``STATE_SNAPSHOT.snapshot``.
 
     Examples:
         >>> SSEEncoder().encode({"type": "REASONING_END", "messageId": "s1", "timestamp": None})
@@ -54,16 +54,16 @@ class SSEEncoder:
         r"""Return the frame of one event.
 
         Args:
-            event: An `ag_ui.core` event, or a mapping with wire names, which is written as given but
-                for top-level members that are None.
+            event: An `ag_ui.core` event, or a mapping with wire names. A mapping is written as given, without
+                top-level members that are None.
 
         Returns:
-            ``data: {json}`` and a blank line, in UTF-8. A text with lone surrogates is written with
-            ``\u`` escapes, since UTF-8 cannot hold them.
+            ``data: {json}`` and a blank line, in UTF-8. Text with lone surrogates is written with ``\u``
+            escapes, because UTF-8 cannot encode them.
 
         Raises:
-            LocalProtocolError: ``bad_event``: no object with a non-empty string ``type``. ``not_json``: it
-                holds NaN, Infinity, a cycle or an object that JSON has no form for.
+            LocalProtocolError: The event is not an object with a non-empty string ``type`` (``bad_event``),
+                or it contains NaN, Infinity, a cycle or a value without a JSON form (``not_json``).
         """
         members = _members(event)
         kind = _kind(members)
@@ -82,27 +82,27 @@ def _members(event: object) -> dict[str, Any]:
         raise _bad_event(f"{type(event).__name__} is not an event.")
     try:
         members = _plain(event)
-    except (ValueError, TypeError):  # a serializer of the caller's own model gave up
+    except (ValueError, TypeError):  # a custom serializer failed
         members = _UNWRITABLE
-    if members is _UNWRITABLE:  # not raised above: the cause may quote the event
+    if members is _UNWRITABLE:  # raised here, because the cause may quote the event
         raise _not_json(None)
     if not isinstance(members, dict):
-        raise _bad_event(f"{type(event).__name__} is not an object on the wire.")
+        raise _bad_event(f"{type(event).__name__} does not serialize to an object.")
     return members
 
 
 def _kind(members: dict[str, Any]) -> str:
     kind = members.get("type")
     if not isinstance(kind, str) or not kind:
-        raise _bad_event("The event has no `type`, or one that is not a non-empty string.")
+        raise _bad_event("The event's `type` is not a non-empty string.")
     return str.__str__(kind)  # an enum member hashes by its name, which need not be its value
 
 
 def _plain(value: object) -> Any:
-    """Turn models, dataclasses and mappings into dicts, through and through.
+    """Convert models, dataclasses and mappings into dicts, recursively.
 
-    In Python mode, because a model that is written as JSON turns NaN into null without a word; and
-    without warnings, because those quote the value.
+    Uses Python mode, because JSON mode silently turns NaN into null. Warnings are off, because they quote the
+    value.
     """
     if isinstance(value, Mapping) and not isinstance(value, dict):
         value = dict(value)
@@ -116,13 +116,13 @@ def _plain_mapping(value: object) -> Any:
 
 
 def _dump(members: dict[str, Any]) -> bytes | None:
-    """Return the members as one line of JSON, or None when JSON cannot say them."""
+    """Return the members as one line of JSON, or ``None`` if JSON cannot represent them."""
     try:
         text = to_json(members, inf_nan_mode="constants", fallback=_plain_mapping)
-    except (ValueError, TypeError):  # lone surrogates, mostly
+    except (ValueError, TypeError):  # usually lone surrogates
         return _dump_escaped(members)
     if (b"NaN" in text or b"Infinity" in text) and isinstance(load(text.decode()), Malformed):
-        return None  # reading it back tells the constants from the words
+        return None  # parsing tells the constants from the same words in strings
     if not text.isascii():
         for character, escape in _LINE_BREAKS:
             text = text.replace(character, escape)
@@ -138,7 +138,7 @@ def _dump_escaped(members: dict[str, Any]) -> bytes | None:
 
 
 def _simple(value: object) -> Any:
-    """Give `json` what pydantic would have written for a model, a date, a set or an enum."""
+    """Convert a model, date, set or enum for `json`, as pydantic would."""
     if isinstance(value, (BaseModel, Mapping)):
         return _plain(value)
     return _ANY.to_python(value, mode="json")
@@ -154,6 +154,6 @@ def _not_json(kind: str | None) -> LocalProtocolError:
     return LocalProtocolError(
         f"The {kind or 'given'} event cannot be written as JSON.",
         code="not_json",
-        hint="Look for NaN, Infinity, an object that contains itself, bytes, or an object of your own.",
+        hint="Look for NaN, Infinity, a cycle, bytes or a custom object.",
         event_type=kind,
     )

@@ -1,4 +1,4 @@
-"""The errors of this room. They name sizes and positions, never what the bytes said."""
+"""The errors of this package. They contain sizes and positions, never content."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def bad_event(place: str) -> RemoteProtocolError:
     return RemoteProtocolError(
         f"{place} is not an object with a non-empty string `type`.",
         code="bad_frame",
-        hint="Every AG-UI event is one JSON object with a `type`; a provider's own stream has to go "
-        "through a provider decoder first.",
+        hint="Every AG-UI event is one JSON object with a `type`; decode a provider's own stream with a "
+        "provider decoder first.",
     )
 
 
@@ -21,15 +21,15 @@ def bad_json(place: str, position: int | None, *, cut: bool = False) -> RemotePr
     """Return the error for text that is not JSON.
 
     Args:
-        place: Which frame or item, as the subject of a sentence.
-        position: Character inside it, if the parser named one.
-        cut: The text was the unfinished end of a stream.
+        place: The frame or item, as the subject of a sentence.
+        position: The character at which parsing stopped, if known.
+        cut: Whether the stream ended inside the text.
     """
     where = "" if position is None else f" (stopped at character {position})"
     return RemoteProtocolError(
         f"{place} is not valid JSON{where}.",
         code="bad_json",
-        hint="The stream ended inside this frame: the connection was probably cut."
+        hint="The stream ended inside this frame: the connection was probably lost."
         if cut
         else "Send one JSON value per frame, without NaN or Infinity.",
     )

@@ -1,6 +1,6 @@
-"""Server-Sent Events as frames: bytes in, the text of each frame's ``data`` out.
+"""Split Server-Sent Events into frames, and extract the text of each frame's ``data``.
 
-Nothing here looks at what a frame says, so the same class reads AG-UI streams and provider streams.
+Frame contents are not interpreted, so the same class reads AG-UI and provider streams.
 """
 
 from __future__ import annotations
@@ -13,24 +13,23 @@ from agui_reasoning.wire._faults import bad_utf8, frame_too_large
 __all__ = ["MAX_FRAME_BYTES", "SSEFrames"]
 
 MAX_FRAME_BYTES = 10 * 1024 * 1024
-"""Default limit of one frame, the same number as in the reference client."""
+"""Default limit for one frame, in bytes; the same as in the reference client."""
 
 
 class SSEFrames:
     r"""Incremental reader of the Server-Sent Events framing.
 
-    Works on bytes, because the text methods of Python also break lines at U+2028, U+2029 and U+0085,
-    which are ordinary characters inside JSON strings. Lines end with LF, CR or CRLF. The fields
-    ``event``, ``id`` and ``retry`` and comments are skipped; AG-UI gives them no meaning.
+    Works on bytes, because Python's text methods also break lines at U+2028, U+2029 and U+0085, which are
+    ordinary characters inside JSON strings. Lines end with LF, CR or CRLF. Comments and the fields
+    ``event``, ``id`` and ``retry``, which have no meaning in AG-UI, are skipped.
 
-    Good frames are never lost to a bad one behind them: `feed` returns what was complete, and the error
-    is raised by the next call. When there is nothing to return it is raised at once. From then on every
-    call raises it.
+    A bad frame does not lose the frames before it: `feed` returns them, and the next call raises the error.
+    If there are none, `feed` raises the error itself. From then on, every call raises it.
 
-    Total work is linear in the bytes fed, however they are cut.
+    The total work is linear in the number of bytes, however they are split.
 
     Args:
-        max_frame_bytes: Limit for one frame: its data so far and the line being read, in bytes.
+        max_frame_bytes: Limit for one frame in bytes: its data so far and the line being read.
 
     Raises:
         ConfigurationError: The limit is below 1.
@@ -47,7 +46,7 @@ class SSEFrames:
     def __init__(self, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
         if max_frame_bytes < 1:
             raise ConfigurationError(
-                "`max_frame_bytes` is below 1.", code="bad_limit", hint="Leave it out for 10 MiB."
+                "`max_frame_bytes` is below 1.", code="bad_limit", hint="Omit it to use 10 MiB."
             )
         self._limit: int = max_frame_bytes
         # bytearrays grow in place: joining `bytes` on each feed would be quadratic for small reads.
@@ -77,10 +76,10 @@ class SSEFrames:
         return self._give(texts)
 
     def close(self) -> list[str]:
-        """Say that no more bytes come, and return the last frame if its blank line is missing.
+        """Signal the end of the stream; return the last frame if its blank line is missing.
 
-        WHATWG discards such a frame. AG-UI keeps it, as the reference client does: the bytes of a
-        terminal event followed by a close are a finished run.
+        WHATWG discards such a frame. AG-UI keeps it, as the reference client does, so that a terminal event
+        followed by a close finishes the run.
 
         Raises:
             RemoteProtocolError: As in `feed`.
@@ -100,12 +99,12 @@ class SSEFrames:
             raise self._error.with_traceback(None)
         if self._closed:
             raise LocalProtocolError(
-                "The reader is closed.", code="closed", hint="Make a new one for each stream."
+                "The reader is closed.", code="closed", hint="Create a new one for each stream."
             )
 
     def _split(self, data: bytes) -> list[bytes]:
         """Return the lines that are now complete; keep the rest for the next feed."""
-        if data and self._after_cr:  # the CR already ended the line, its LF may come a read later
+        if data and self._after_cr:  # the CR already ended the line; its LF may arrive in a later read
             self._after_cr = False
             data = data.removeprefix(b"\n")
         if not data:
@@ -135,7 +134,7 @@ class SSEFrames:
         return None
 
     def _dispatch(self) -> str | None:
-        # Every data line left an LF, so empty means that no line came, and one LF that it was empty.
+        # Each data line ends in LF: no bytes mean no data line, and a single LF means an empty one.
         if len(self._data) < 2:
             self._data.clear()
             return None
@@ -149,7 +148,7 @@ class SSEFrames:
         return None
 
     def _check_size(self, line_bytes: int) -> bool:
-        # Compared on complete lines too: the verdict must not depend on how the bytes were cut.
+        # Also checked on complete lines, so that the result does not depend on how the bytes were split.
         if self._error is None and len(self._data) + line_bytes > self._limit:
             self._fail(frame_too_large(f"Frame {self._number + 1}", self._limit))
         return self._error is None

@@ -1,4 +1,4 @@
-"""Read a whole recording: Server-Sent Events, JSON lines, a JSON array or one JSON object."""
+"""Read a complete recording: Server-Sent Events, JSON lines, a JSON array or one JSON object."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _SSE = re.compile(rb"[\r\n]*(?:data|event|id|retry)?:")
 def iter_events(data: bytes) -> Iterator[dict[str, Any]]:
     """Yield the AG-UI events of a recording, then raise if the rest is bad.
 
-    A generator, so that what was good before an error can be kept; `read_events` is all or nothing.
+    Events before an error are still yielded; `read_events` is all or nothing.
 
     Args:
-        data: The whole recording. The form is told from how it begins, see `iter_payloads`.
+        data: The complete recording. Its beginning determines the format, see `iter_payloads`.
 
     Raises:
         RemoteProtocolError: ``bad_json``, ``bad_frame`` or ``bad_utf8``.
@@ -34,12 +34,12 @@ def iter_events(data: bytes) -> Iterator[dict[str, Any]]:
 
 
 def iter_numbered_events(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield events as `iter_events` does, each with the line that it begins on, from 1."""
+    """Yield events as `iter_events` does, each with the number of the line it begins on, from 1."""
     yield from _numbered_frames(data) if _is_sse(data) else _numbered_items(data)
 
 
 def _numbered_frames(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
-    decoder = SSEDecoder(max_frame_bytes=len(data))  # it is all in memory already
+    decoder = SSEDecoder(max_frame_bytes=len(data))  # already in memory
     begun: int | None = None
     number = 0
     for number, line in enumerate(data.removeprefix(BOM_UTF8).splitlines(keepends=True), 1):
@@ -65,7 +65,7 @@ def read_events(data: bytes) -> list[dict[str, Any]]:
     """Return the AG-UI events of a recording.
 
     Args:
-        data: The whole recording: Server-Sent Events, JSON lines, a JSON array or one JSON object.
+        data: The complete recording: Server-Sent Events, JSON lines, a JSON array or one JSON object.
 
     Raises:
         RemoteProtocolError: ``bad_json``, ``bad_frame`` or ``bad_utf8``.
@@ -80,25 +80,24 @@ def read_events(data: bytes) -> list[dict[str, Any]]:
 def iter_payloads(data: bytes) -> Iterator[Any]:
     """Yield the payloads of a provider's recording, then raise if the rest is bad.
 
-    Server-Sent Events if the first line that is not empty is a comment or begins with ``data:``,
-    ``event:``, ``id:`` or ``retry:``. A JSON array if the first character is ``[``. Otherwise JSON values
-    one after the other, which covers JSON lines as well as one object printed over several lines.
+    Reads Server-Sent Events if the first non-empty line is a comment or begins with ``data:``, ``event:``,
+    ``id:`` or ``retry:``; a JSON array if the first character is ``[``; otherwise a sequence of JSON values,
+    such as JSON lines or a single object printed over several lines.
 
     Args:
-        data: The whole recording.
+        data: The complete recording.
 
     Yields:
-        Each parsed payload; the closing ``[DONE]`` of OpenAI's streams stays a string.
+        Each parsed payload. The final ``[DONE]`` of OpenAI streams is yielded as a string.
 
     Raises:
-        RemoteProtocolError: ``bad_json`` or ``bad_utf8``. One class for the whole room: at this level
-            nothing is known about the provider.
+        RemoteProtocolError: ``bad_json`` or ``bad_utf8``.
     """
     yield from _sse_values(data) if _is_sse(data) else (value for _, value in _json_values(data))
 
 
 def read_payloads(data: bytes) -> list[Any]:
-    r"""Return the payloads of a provider's recording; `iter_payloads` as a list.
+    r"""Return the payloads of a provider's recording as a list, see `iter_payloads`.
 
     Raises:
         RemoteProtocolError: ``bad_json`` or ``bad_utf8``.
@@ -129,11 +128,11 @@ def _sse_texts(data: bytes) -> Iterator[str]:
 
 
 def _json_values(data: bytes) -> Iterator[tuple[int, Any]]:
-    """Yield values, each with where it begins."""
+    """Yield values, each with the offset at which it begins."""
     text, bad_byte = _decode(data.removeprefix(BOM_UTF8))
     for number, (start, value) in enumerate(_scan_all(text), 1):
         if isinstance(value, Malformed):
-            if bad_byte is not None:  # the text was cut there, so the parser's complaint means nothing
+            if bad_byte is not None:  # the text was cut there, so the parser's error is meaningless
                 break
             raise bad_json(f"Item {number}", value.position)
         yield start, value
@@ -142,7 +141,7 @@ def _json_values(data: bytes) -> Iterator[tuple[int, Any]]:
 
 
 def _decode(data: bytes) -> tuple[str, int | None]:
-    """Return the text up to the first byte that is not UTF-8, and where that byte is."""
+    """Return the text up to the first byte that is not UTF-8, and the position of that byte."""
     try:
         return data.decode(), None
     except UnicodeDecodeError as error:
@@ -163,7 +162,7 @@ def _scan_sequence(text: str, at: int) -> Iterator[tuple[int, Any]]:
 
 
 def _scan_array(text: str, at: int) -> Iterator[tuple[int, Any]]:
-    """Yield the elements of the array at ``at``, one by one: a cut array still gives its beginning."""
+    """Yield the elements of the array at ``at``, also the first ones of a truncated array."""
     at = skip_blank(text, at + 1)
     more = not text.startswith("]", at)
     while more:

@@ -67,7 +67,7 @@ def test_a_finding_says_where_what_and_what_to_do(file, cli):
     assert cli("check", file(BROKEN)).stdout.splitlines() == [
         "error    event 5, line 1  not_open",
         "         TEXT_MESSAGE_CONTENT: no text message 'm1' is open.",
-        "         Send TEXT_MESSAGE_START for it first, and nothing after its end.",
+        "         Send TEXT_MESSAGE_START first, and nothing after the end.",
         "6 events: 1 error.",
     ]
     assert cli("check", file(GOOD[:1])).stdout.splitlines()[0] == "error    the end  truncated_run"

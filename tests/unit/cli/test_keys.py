@@ -123,7 +123,9 @@ def test_keys_come_from_another_variable_or_from_a_file(plain, tmp_path, cli, mo
     assert header_of(result.stdout.strip())["kid"] == "old"
     assert result.stderr == ""
     keys.chmod(0o644)
-    assert cli("encrypt", plain, "--thread", "t", "--keys-file", keys).stderr.startswith("warning: Everybody")
+    assert cli("encrypt", plain, "--thread", "t", "--keys-file", keys).stderr.startswith(
+        "warning: Every user"
+    )
 
 
 @pytest.mark.parametrize(
@@ -167,8 +169,7 @@ def test_a_key_that_is_there_twice_is_to_be_removed(token_file, cli, monkeypatch
     monkeypatch.setenv("AGUI_REASONING_KEYS", f"{OLD.to_env()},{OLD.to_env()}")
     result = cli("decrypt", token_file("x"), "--thread", "t")
     assert (
-        result.stderr
-        == "error: Key old cannot be used: it is there twice. Remove one of the two. [bad_key]\n"
+        result.stderr == "error: Key old cannot be used: it occurs twice. Remove one of the two. [bad_key]\n"
     )
 
 

@@ -416,8 +416,8 @@ def test_a_finding_says_what_and_what_to_do() -> None:
         code="unknown_entity",
         severity="warning",
         index=4,
-        message="There is no message 'nobody' for this value, in all of the stream: it is lost.",
-        remedy="Open the message or tool call it names first; an empty reasoning message will do.",
+        message="The stream has no message 'nobody' for this value, so the value is lost.",
+        remedy="Open the message or tool call that it names first; an empty reasoning message is enough.",
     )
     every = [finding for _, events, _ in [*ERRORS, *WARNINGS] for finding in check_events(events)]
     assert all(one.message.endswith((".", "…")) and one.remedy.endswith(".") for one in every)

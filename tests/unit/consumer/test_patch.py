@@ -100,6 +100,6 @@ def test_values_are_copied_in(value: Any) -> None:
 def test_the_document_stays_and_the_result_may_have_to_be_an_object() -> None:
     document: dict[str, Any] = {"a": {}}
     assert apply_patch(document, [op("add", "/a/b", 1)]) == {"a": {"b": 1}}
-    with pytest.raises(PatchError, match="no object"):
+    with pytest.raises(PatchError, match="not be an object"):
         apply_patch(document, [op("remove", "/a"), op("replace", "", 1)], only_object=True)
     assert document == {"a": {}}

@@ -361,7 +361,7 @@ def test_a_delta_patches_or_is_skipped_with_a_warning() -> None:
     assert bad.messages[0] == doing("a", {"n": 1})
     assert bad.warned("Failed to apply activity patch")
     root = play(made(content={"n": 1}), patched("a", good, {"op": "replace", "path": "", "value": 5}))
-    assert (root.messages[0]["content"], root.warned("no object")) == ({"n": 1}, True)
+    assert (root.messages[0]["content"], root.warned("not be an object")) == ({"n": 1}, True)
 
 
 def test_an_activity_that_takes_a_messages_id_takes_its_place_and_is_told() -> None:
