@@ -266,7 +266,7 @@ class Run:
         self._require("running", "receive")
         return self._frame.mark((yield from self._emitter.receiving(item)))
 
-    def tell(self, warnings: Iterable[str]) -> None:
+    def warn_once(self, warnings: Iterable[str]) -> None:
         """Emit warnings, each once per run."""
         for sentence in warnings:
             if sentence not in self._warned:

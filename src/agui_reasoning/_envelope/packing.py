@@ -36,7 +36,7 @@ class _Piece:
 
 def pack(
     envelope: Envelope, carriers: Iterable[tuple[_Carrier, Sequence[UnitRecord]]], room: int
-) -> tuple[list[tuple[_Carrier, Envelope]], bool]:
+) -> list[tuple[_Carrier, Envelope]]:
     """Spread what an envelope says.
 
     Args:
@@ -45,7 +45,7 @@ def pack(
         room: Bytes that an envelope may have as JSON.
 
     Returns:
-        An envelope for each carrier that got anything, and whether there were enough carriers.
+        An envelope for each carrier that got anything.
     """
     waiting = deque(_pieces(envelope))
     place = envelope.response.model_copy(update={"messages": (), "calls": ()})
@@ -61,7 +61,7 @@ def pack(
             packed.append((carrier, _envelope(envelope, place, own, taken)))
         if not waiting or not (taken or own):
             break
-    return packed, not waiting
+    return packed
 
 
 def joined(fragments: Iterable[Fragment]) -> UnitRecord | None:

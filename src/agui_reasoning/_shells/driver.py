@@ -89,24 +89,33 @@ class Reading:
         self._run = run
 
     def receive(self, payload: Any) -> list[Delta]:
-        """What one payload of the stream gives."""
-        return self._told(self._decoder.receive(_unwrapped(payload)))
+        """Decode one payload of the stream."""
+        try:
+            return self._decoder.receive(_unwrapped(payload))
+        finally:
+            self._pass_on_warnings()
 
     def whole(self, response: Any) -> list[Delta]:
-        """What a whole response gives."""
-        return self._told(self._decoder.whole(response))
-
-    def _told(self, deltas: list[Delta]) -> list[Delta]:
-        self._run.tell(self._decoder.warnings)
-        return deltas
+        """Decode a whole response."""
+        try:
+            return self._decoder.whole(response)
+        finally:
+            self._pass_on_warnings()
 
     def close(self) -> list[Delta]:
-        """The stream ended.
+        """End the stream.
 
         Raises:
             DecodeError: It ended inside a response (``truncated_stream``).
         """
-        return self._decoder.close()
+        try:
+            return self._decoder.close()
+        finally:
+            self._pass_on_warnings()
+
+    def _pass_on_warnings(self) -> None:
+        if self._decoder.warnings:
+            self._run.warn_once(self._decoder.warnings)
 
 
 def _unwrapped(payload: Any) -> Any:

@@ -70,7 +70,7 @@ def encode_payloads(
     yield run.start()
     try:
         for deltas in _decoded(payloads, decode, whole=whole):
-            run.tell(decode.warnings)
+            run.warn_once(decode.warnings)
             yield from _emitted(run, deltas)
     except AGUIReasoningError as error:
         yield from _emitted(run, [*getattr(error, "deltas", ()), *_closing(decode)])

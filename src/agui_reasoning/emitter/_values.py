@@ -195,7 +195,7 @@ class Values:
         envelope = envelope.model_copy(update={"units": located})
         said = {message.id: message.sent.units for message in state.reasoning[:-1] if message.sent}
         offered = ((carrier, said.get(carrier.id, ())) for carrier in carriers)
-        packed, _ = pack(envelope, offered, self._sealer.room if self._sealer else _PLAIN_ROOM)
+        packed = pack(envelope, offered, self._sealer.room if self._sealer else _PLAIN_ROOM)
         events: list[Event] = []
         for carrier, one in packed:
             place = one.response.model_copy(update={"number": state.values})

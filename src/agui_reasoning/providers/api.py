@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.resources import files
+from string import ascii_letters, digits
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 if TYPE_CHECKING:  # heavy members are imported when they are first used
@@ -24,6 +26,7 @@ Signing: TypeAlias = Literal["key", "aws-sigv4", "google"]
 """How a request is authorized: a key in a header, AWS Signature Version 4, or a Google access token."""
 
 _BEFORE_SLASH: Final = re.compile(r"^([^/]*)/")
+_LETTERS: Final = ascii_letters + digits
 _ANYTHING: Final = re.compile(r".", re.DOTALL)
 
 
@@ -40,6 +43,23 @@ class CallIds:
     legal: re.Pattern[str] = _ANYTHING
     longest: int = 1024
     exact: bool = False
+
+    def spell(self, name: str) -> str:
+        """Return the id, made legal."""
+        if self.exact:
+            fits = len(name) == self.longest and all(map(self.legal.fullmatch, name))
+            return name if fits else self._hashed(name)
+        return "".join(c if self.legal.fullmatch(c) else "_" for c in name[: self.longest]) or "call"
+
+    def numbered(self, spelled: str, number: int) -> str:
+        """Return a variant of a legal id, for when that is taken."""
+        if self.exact:
+            return self._hashed(f"{spelled} {number}")
+        return f"{spelled[: self.longest - 8]}_{number}"
+
+    def _hashed(self, name: str) -> str:
+        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
+        return "".join(_LETTERS[byte % len(_LETTERS)] for byte in digest[: self.longest])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from agui_reasoning.providers.api import ProviderAPI
 
 __all__ = [
     "API_IDS",
+    "group_kinds",
     "hosts_models",
     "native_kinds",
     "provider_api",
@@ -83,6 +84,12 @@ def signature_kinds() -> dict[str, tuple[str, str]]:
     return {
         provider: (api.id, kind) for api in provider_apis() for provider, kind in api.signature_kinds.items()
     }
+
+
+@cache
+def group_kinds() -> frozenset[str]:
+    """Return the kinds of values that members of groups share."""
+    return frozenset(kind for api in provider_apis() for kind in api.group_kinds)
 
 
 @cache

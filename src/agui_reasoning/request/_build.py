@@ -32,7 +32,7 @@ from agui_reasoning.providers.encoding import (
     ResponseStep,
 )
 from agui_reasoning.request._history import History, ReportEntry
-from agui_reasoning.request._prepare import CallIdSpeller, prepare
+from agui_reasoning.request._prepare import prepare
 from agui_reasoning.request._restore import restore
 
 __all__ = ["REQUEST_API_IDS", "ProviderRequest", "build_request"]
@@ -156,7 +156,7 @@ def build_request(
         target=target,
         rule=rule,
         scope=scope,
-        ids=CallIdSpeller(spec.call_ids.legal, spec.call_ids.longest, spec.call_ids.exact),
+        ids=spec.call_ids,
         previous_response_id=previous_response_id,
         report=report,
     )

@@ -7,14 +7,10 @@ would let a request end with the model's own words, the user says something.
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from itertools import count
-from string import ascii_letters, digits
 
 from ag_ui.core import DeveloperMessage, Message, SystemMessage, ToolMessage, UserMessage
 
@@ -28,7 +24,7 @@ from agui_reasoning.parts import (
     Turn,
 )
 from agui_reasoning.policy import EchoRule, Kinship, Scope
-from agui_reasoning.providers import provider_apis
+from agui_reasoning.providers.api import CallIds
 from agui_reasoning.providers.echo import kinship
 from agui_reasoning.providers.encoding import (
     GO_ON,
@@ -41,45 +37,12 @@ from agui_reasoning.providers.encoding import (
     in_scope,
     is_readable,
 )
+from agui_reasoning.providers.registry import group_kinds
 
-__all__ = ["CallIdSpeller", "prepare"]
-
-_LETTERS = ascii_letters + digits
+__all__ = ["prepare"]
 
 UNANSWERED = "No result: the call was not answered."
 """What the model reads of a call that nobody answered; the next message tells it why, if anything does."""
-
-
-@dataclass(frozen=True, slots=True)
-class CallIdSpeller:
-    """What an API accepts as the id of a call.
-
-    Attributes:
-        legal: What the whole id must match; anything else is replaced by ``_``.
-        longest: Its longest length.
-        exact: Its only length; an id that does not fit is replaced by letters and digits of its hash.
-    """
-
-    legal: re.Pattern[str] = field(default_factory=lambda: re.compile(r".", re.DOTALL))
-    longest: int = 1024
-    exact: bool = False
-
-    def spell(self, name: str) -> str:
-        """The id made legal."""
-        if self.exact:
-            fits = len(name) == self.longest and all(map(self.legal.fullmatch, name))
-            return name if fits else self._hashed(name)
-        return "".join(c if self.legal.fullmatch(c) else "_" for c in name[: self.longest]) or "call"
-
-    def numbered(self, spelled: str, number: int) -> str:
-        """Another legal id, for a call whose own is taken."""
-        if self.exact:
-            return self._hashed(f"{spelled} {number}")
-        return f"{spelled[: self.longest - 8]}_{number}"
-
-    def _hashed(self, name: str) -> str:
-        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
-        return "".join(_LETTERS[byte % len(_LETTERS)] for byte in digest[: self.longest])
 
 
 @dataclass(slots=True)
@@ -92,7 +55,7 @@ class _Names:
         numbers: The last number that was tried behind an id.
     """
 
-    ids: CallIdSpeller
+    ids: CallIds
     taken: set[str] = field(default_factory=set)
     numbers: dict[str, int] = field(default_factory=dict)
 
@@ -163,7 +126,7 @@ def prepare(
     target: Origin,
     rule: EchoRule,
     scope: Scope,
-    ids: CallIdSpeller,
+    ids: CallIds,
     previous_response_id: str | None,
     report: EchoReport,
 ) -> list[ResponseStep | PlainMessage]:
@@ -370,7 +333,7 @@ class _Judge:
         related = kinship(origin, self.target, [value.kind for value in getattr(part, "opaque", ())])
         if related == "foreign" and not isinstance(part, ReasoningPart):
             # Calls, results and blocks of a group's member are spelled alike, with or without a value.
-            return kinship(origin, self.target, _group_kinds())
+            return kinship(origin, self.target, group_kinds())
         return related
 
     def _refusal(self, part: Part, related: Kinship) -> str:
@@ -381,8 +344,3 @@ class _Judge:
         if getattr(part, "status", "complete") == "incomplete":
             return "incomplete"
         return "" if self.in_scope else "out_of_scope"
-
-
-@cache
-def _group_kinds() -> frozenset[str]:
-    return frozenset(kind for api in provider_apis() for kind in api.group_kinds)

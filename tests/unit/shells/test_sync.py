@@ -13,8 +13,9 @@ import pytest
 import agui_reasoning
 from agui_reasoning import ModelStream, Run, aio, run_agent, stream_run
 from agui_reasoning._shells.driver import FAILED
-from agui_reasoning.deltas import TextDelta
+from agui_reasoning.deltas import Delta, TextDelta
 from agui_reasoning.parts import ToolResultPart
+from agui_reasoning.providers.anthropic_messages.decode import AnthropicMessagesDecoder
 from tests.support.verifier import Client, plain
 from tests.unit.shells.test_aio import ANSWER, API, INPUT, PAYLOADS, Tape
 
@@ -53,6 +54,21 @@ def test_an_error_in_the_stream_ends_the_run_and_closes_the_source(form: Any) ->
     Client().feed(events).done()
     assert (events[-1]["type"], events[-1]["message"]) == ("RUN_ERROR", FAILED)
     assert tape.closed == 1
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_a_warning_at_the_end_of_a_stream_is_passed_on(cut: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def end(decoder: AnthropicMessagesDecoder) -> list[Delta]:
+        decoder._warn("The end is odd.")
+        if cut:
+            raise decoder._truncated()
+        return []
+
+    monkeypatch.setattr(AnthropicMessagesDecoder, "_end", end)
+    warnings: list[str] = []
+    events = plain(stream_run(INPUT, PAYLOADS, api=API, on_warning=warnings.append))
+    assert warnings == ["The end is odd."]
+    assert events[-1]["type"] == ("RUN_ERROR" if cut else "RUN_FINISHED")
 
 
 @forms
