@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from agui_reasoning import emitter as emitter
     from agui_reasoning import errors as errors
     from agui_reasoning import gateway as gateway
+    from agui_reasoning import interop as interop
     from agui_reasoning import parts as parts
     from agui_reasoning import protocol as protocol
     from agui_reasoning import providers as providers
@@ -127,6 +128,7 @@ _SUBMODULES: Final = (
     "emitter",
     "errors",
     "gateway",
+    "interop",
     "parts",
     "protocol",
     "providers",

@@ -16,10 +16,10 @@ import anyio.to_thread
 from ag_ui.core import Event, Interrupt, RunAgentInput, Tool
 
 from agui_reasoning._options import RunOptions, StreamRunOptions
-from agui_reasoning._shells.driver import Driver, Item, ModelStream, OnError, Reading, bad_agent, run_of
+from agui_reasoning._shells.driver import Driver, Item, ModelStream, OnError, bad_agent, reading, run_of
 from agui_reasoning._shells.failures import FailureLog
 from agui_reasoning._shells.sources import WholeResponse, discard, open_source
-from agui_reasoning.deltas import CloseDelta, Delta
+from agui_reasoning.deltas import CloseDelta
 from agui_reasoning.emitter._summaries import Settling
 from agui_reasoning.errors import AGUIReasoningError
 from agui_reasoning.request import ProviderRequest
@@ -197,24 +197,24 @@ class _AsyncDriver(Driver):
             for event in await self._take(item):
                 yield event
             return
-        async with aclosing(self._read(item)) as deltas:
-            async for delta in deltas:
-                for event in await self._take(delta):
+        async with aclosing(self._read(item)) as items:
+            async for read in items:
+                for event in await self._take(read):
                     yield event
 
-    async def _read(self, stream: ModelStream) -> AsyncGenerator[Delta, None]:
+    async def _read(self, stream: ModelStream) -> AsyncGenerator[Item, None]:
         """Open, read and close a model stream."""
-        reading = Reading(self.run, stream)
+        reader = reading(self.run, stream)
         async with open_source(stream.source) as payloads:
             if isinstance(payloads, WholeResponse):
-                for delta in reading.whole(payloads.response):
-                    yield delta
+                for item in reader.whole(payloads.response):
+                    yield item
                 return
             async for payload in payloads:
-                for delta in reading.receive(payload):
-                    yield delta
-        for delta in reading.close():
-            yield delta
+                for item in reader.receive(payload):
+                    yield item
+        for item in reader.close():
+            yield item
 
     async def _take(self, item: Any) -> list[Event]:
         """Return the events of an item other than a model stream; awaits its summaries."""

@@ -33,13 +33,15 @@ CONTRACT = {
     ".emitter.stages": "Chunks Coalesce Steps",
     ".errors": """AGUIReasoningError ConfigurationError DecodeError DecryptionError LocalProtocolError
         ProtocolError ProviderError RemoteProtocolError RunFailedError TransportError TruncatedRunError""",
+    ".interop": "openhands",
+    ".interop.openhands": "read_events stream write_events",
     ".parts": """NativePart Opaque Origin ReasoningPart Segment TextPart ToolCallPart ToolResultPart Turn""",
     ".protocol": "PROTOCOL_VERSION",
     ".providers": "decode_response decoder",
     ".testing": "assert_round_trip assert_valid",
     ".wire": "SSEDecoder SSEEncoder read_events",
 }
-LATER = {"agui_reasoning.interop", "agui_reasoning.wire.EventEncoder"}
+LATER = {"agui_reasoning.wire.EventEncoder"}
 """Promised and not built yet. Remove a name here and add it above when it is."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, Protocol, TypeAlias, cast
 
 from ag_ui.core import BaseEvent, Event, Interrupt, RunAgentInput
 
@@ -26,9 +26,10 @@ __all__ = [
     "Item",
     "ModelStream",
     "OnError",
-    "Reading",
+    "PayloadReader",
     "bad_agent",
     "now_in_ms",
+    "reading",
     "run_of",
 ]
 
@@ -50,12 +51,15 @@ class ModelStream:
         api: The API id; default is the run's.
         provider: Provider id; default is the run's.
         model: The model's name; default is the run's.
+        reader: Called with the run, returns what reads the payloads; default is the decoder of the API. The
+            modules of `agui_reasoning.interop` set it for the events of agent frameworks.
     """
 
     source: Any
     api: str | None = None
     provider: str | None = None
     model: str | None = None
+    reader: Callable[[Run], PayloadReader] | None = None
 
     def __repr__(self) -> str:
         return f"ModelStream({type(self.source).__name__}, api={self.api!r})"
@@ -63,6 +67,29 @@ class ModelStream:
 
 Item: TypeAlias = ModelStream | Delta | Part | BaseEvent | Interrupt
 """What an agent yields."""
+
+
+class PayloadReader(Protocol):
+    """Turns what a source yields into items for the run."""
+
+    def receive(self, payload: Any) -> Sequence[Item]:
+        """Read one payload of a stream."""
+
+    def whole(self, response: Any) -> Sequence[Item]:
+        """Read a source that is not a stream."""
+
+    def close(self) -> Sequence[Item]:
+        """End the stream."""
+
+
+def reading(run: Run, stream: ModelStream) -> PayloadReader:
+    """Choose what reads a model stream.
+
+    Raises:
+        ConfigurationError: Neither the stream nor the run names an API (``no_api``), or there is no such API
+            (``unknown_api``).
+    """
+    return Reading(run, stream) if stream.reader is None else stream.reader(run)
 
 
 class Reading:

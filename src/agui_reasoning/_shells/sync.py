@@ -9,9 +9,8 @@ from typing import Any, TypeAlias, Unpack
 from ag_ui.core import Event, RunAgentInput
 
 from agui_reasoning._options import RunOptions, StreamRunOptions
-from agui_reasoning._shells.driver import Driver, Item, ModelStream, OnError, Reading, bad_agent, run_of
+from agui_reasoning._shells.driver import Driver, Item, ModelStream, OnError, bad_agent, reading, run_of
 from agui_reasoning._shells.sources import WholeResponse, discard, open_source_sync
-from agui_reasoning.deltas import Delta
 from agui_reasoning.run import Run
 
 __all__ = ["run_agent", "stream_run"]
@@ -82,20 +81,20 @@ class _SyncDriver(Driver):
         if not isinstance(item, ModelStream):
             yield from self.show(item)
             return
-        with closing(self._read(item)) as deltas:
-            for delta in deltas:
-                yield from self.show(delta)
+        with closing(self._read(item)) as items:
+            for read in items:
+                yield from self.show(read)
 
-    def _read(self, stream: ModelStream) -> Generator[Delta, None, None]:
+    def _read(self, stream: ModelStream) -> Generator[Item, None, None]:
         """Open, read and close a model stream."""
-        reading = Reading(self.run, stream)
+        reader = reading(self.run, stream)
         with open_source_sync(stream.source) as payloads:
             if isinstance(payloads, WholeResponse):
-                yield from reading.whole(payloads.response)
+                yield from reader.whole(payloads.response)
                 return
             for payload in payloads:
-                yield from reading.receive(payload)
-        yield from reading.close()
+                yield from reader.receive(payload)
+        yield from reader.close()
 
 
 def _items(agent: Any) -> Generator[Item, None, None]:

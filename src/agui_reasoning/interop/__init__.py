@@ -1,0 +1,19 @@
+"""Adapters for agent frameworks: one module per framework, named after it.
+
+``stream`` reads what the framework yields, inside a run. Frameworks are imported only where their own classes
+are built.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agui_reasoning._lazy import lazy_attributes
+
+if TYPE_CHECKING:
+    from agui_reasoning.interop import openhands as openhands
+
+__all__ = ["openhands"]
+
+if not TYPE_CHECKING:  # a type checker would accept any attribute
+    __getattr__, __dir__ = lazy_attributes(__name__, {}, __all__)

@@ -1,0 +1,103 @@
+"""OpenHands: its event dicts as AG-UI events, and back.
+
+Both generations of event dicts are read: those of the app, with ``action`` and ``observation``, and those of
+the SDK, with ``kind``. OpenHands itself is not imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Unpack
+
+from ag_ui.core import Event, RunAgentInput
+from pydantic import BaseModel
+
+from agui_reasoning._options import RunOptions
+from agui_reasoning._shells.driver import ModelStream
+from agui_reasoning.consumer import Conversation
+from agui_reasoning.emitter._emitter import new_uuid
+from agui_reasoning.interop.openhands._read import EventReader, in_responses
+from agui_reasoning.interop.openhands._write import EventWriter
+from agui_reasoning.run import Run
+
+__all__ = ["read_events", "stream", "write_events"]
+
+
+def stream(source: Any) -> ModelStream:
+    """Read the events of an OpenHands conversation inside a run, as they come.
+
+    An action is a tool call, an observation its result, a message is text. Everything else (state,
+    condensation) becomes a CUSTOM event named ``openhands.<kind>`` with the event dict as its value.
+
+    Args:
+        source: An iterable of event dicts or of the SDK's event objects, synchronous or asynchronous, or
+            anything else that `ModelStream` takes.
+
+    Returns:
+        A model stream to yield from an agent. The API, provider and model are those of the run; without an
+        API it is ``litellm``.
+    """
+    return ModelStream(source, reader=EventReader)
+
+
+def read_events(
+    events: Iterable[Any],
+    *,
+    run_input: RunAgentInput | Mapping[str, Any] | None = None,
+    **options: Unpack[RunOptions],
+) -> list[Event]:
+    """Turn a stored OpenHands event stream into the AG-UI events of one run.
+
+    With full visibility and without keys, a RAW event before each event's own holds what AG-UI has no place
+    for, and `write_events` gives the same dicts back.
+
+    Args:
+        events: Event dicts, or the SDK's event objects.
+        run_input: The input of the run; default is a new thread.
+        **options: The options of `agui_reasoning.Run`.
+
+    Raises:
+        DecodeError: An event does not have the shape of OpenHands events (``bad_payload``).
+
+    Examples:
+        >>> args = {"command": "ls", "thought": "Look.", "reasoning_content": "Where am I?"}
+        >>> action = {"action": "run", "args": args}
+        >>> events = read_events([action])
+        >>> write_events(events) == [action]
+        True
+    """
+    make_id = options.get("new_id") or new_uuid
+    run = Run(run_input or _new_input(make_id(), make_id()), **options)
+    records = options.get("visibility", "full") == "full" and options.get("keys") is None
+    reader = EventReader(run, records=records, new_id=make_id)
+    written = run.start()
+    for placed in in_responses(events):
+        for item in reader.read(placed):
+            written += run.receive(item)
+    return [*written, *run.finish()]
+
+
+def _new_input(thread_id: str, run_id: str) -> dict[str, Any]:
+    empty: dict[str, Any] = {"state": {}, "messages": [], "tools": [], "context": [], "forwardedProps": {}}
+    return {"threadId": thread_id, "runId": run_id, **empty}
+
+
+def write_events(events: Iterable[BaseModel | Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Write AG-UI events as OpenHands event dicts.
+
+    Events from `read_events` give the dicts they were read from. Those of any other run give dicts in the
+    app's form: ``args.thought`` is the text before a call, ``args.reasoning_content`` the reasoning.
+
+    Args:
+        events: The events of whole runs, as models or JSON.
+
+    Raises:
+        RemoteProtocolError: The events break the protocol.
+        TruncatedRunError: They stop inside a run.
+    """
+    conversation, writer = Conversation(on_warning=lambda sentence: None), EventWriter()
+    for event in events:
+        for delivered in conversation.receive(event):
+            writer.receive(delivered)
+    conversation.end_of_stream()
+    return writer.close()

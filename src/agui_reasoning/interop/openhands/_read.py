@@ -1,0 +1,271 @@
+"""OpenHands events to the items of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeAlias
+
+from ag_ui.core import (
+    BaseEvent,
+    CustomEvent,
+    EventType,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+)
+
+from agui_reasoning._strict_json import well_formed
+from agui_reasoning.deltas import Delta, FinishDelta, ResponseStart
+from agui_reasoning.emitter._emitter import new_uuid
+from agui_reasoning.interop.openhands._meaning import Answer, Heard, Said, kind_of, meaning_of
+from agui_reasoning.interop.openhands._record import SOURCE, record_event
+from agui_reasoning.parts import (
+    Opaque,
+    Origin,
+    Part,
+    ReasoningPart,
+    Segment,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+from agui_reasoning.providers import decode_response
+from agui_reasoning.providers.payload import JSONObject, reject, string
+from agui_reasoning.run import Run
+
+__all__ = ["EventReader", "Placed", "in_responses", "plain_event"]
+
+Item: TypeAlias = Delta | Part | BaseEvent
+
+_PRIVATE: Final = frozenset(
+    {
+        "encrypted_content",
+        "model_response",
+        "reasoning",
+        "reasoning_content",
+        "reasoning_items",
+        "responses_reasoning_item",
+        "thinking",
+        "thinking_blocks",
+        "thought",
+        "tool_call_metadata",
+    }
+)
+"""Members that may hold reasoning, and are not shown where reasoning is not."""
+
+
+def plain_event(event: Any) -> JSONObject:
+    """The dict of an event; the SDK's own objects are dumped whole, as the SDK stores them.
+
+    Raises:
+        DecodeError: It is neither (``bad_payload``).
+    """
+    dump = getattr(event, "model_dump", None)
+    value = dump(mode="json", warnings=False) if callable(dump) else event
+    if not isinstance(value, Mapping):
+        raise reject("an OpenHands event", value, "")
+    return dict(value)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Placed:
+    """An event, with its number in the stream if it is read earlier than that."""
+
+    event: JSONObject
+    place: int | None = None
+
+
+def in_responses(events: Iterable[Any]) -> list[Placed]:
+    """Put the actions of one model response side by side: results stand between them in older streams."""
+    plain = [plain_event(event) for event in events]
+    first: dict[str, int] = {}
+    keys: list[int] = []
+    for number, event in enumerate(plain):
+        meaning = meaning_of(event)
+        response = meaning.response_id if isinstance(meaning, Said) else ""
+        keys.append(first.setdefault(response, number) if response else number)
+    order = sorted(range(len(plain)), key=lambda number: (keys[number], number))
+    return [Placed(plain[number], number if keys[number] != number else None) for number in order]
+
+
+@dataclass(slots=True)
+class _Calls:
+    """The calls so far.
+
+    Attributes:
+        of_actions: The call of each action, by the id of its event.
+        waiting: The ids of the calls without a result.
+    """
+
+    of_actions: dict[object, str] = field(default_factory=dict)
+    waiting: set[str] = field(default_factory=set)
+
+    def started(self, action_id: object, call_id: str) -> None:
+        """Note a call."""
+        self.waiting.add(call_id)
+        if isinstance(action_id, str | int):
+            self.of_actions[action_id] = call_id
+
+    def answered(self, answer: Answer) -> str | None:
+        """The call that a result belongs to; ``None`` if it is unknown or has its result."""
+        cause = answer.action_id if isinstance(answer.action_id, str | int) else None
+        call_id = self.of_actions.get(cause, answer.call_id)
+        if call_id not in self.waiting:
+            return None
+        self.waiting.discard(call_id)
+        return call_id
+
+
+class EventReader:
+    """Reads one stream of OpenHands events into a run."""
+
+    def __init__(self, run: Run, *, records: bool = False, new_id: Callable[[], str] = new_uuid) -> None:
+        """Start before the first event.
+
+        Args:
+            run: Its API, provider and model are the origin of what the model said.
+            records: Put a RAW event before what each event shows, so that it can be written again.
+            new_id: Makes the ids of messages to the model, and of calls whose event has no id.
+        """
+        self._origin = Origin(run.provider, run.api or "litellm", run.model)
+        self._shows_all = run.visibility == "full"
+        self._records = records
+        self._new_id = new_id
+        self._calls = _Calls()
+        self._response: str | None = None
+
+    def receive(self, payload: Any) -> list[Item]:
+        """Read one event: a dict, or the SDK's object.
+
+        Raises:
+            DecodeError: It is no OpenHands event (``bad_payload``).
+        """
+        return self.read(Placed(plain_event(payload)))
+
+    def whole(self, response: Any) -> list[Item]:
+        """Read a source that is one event."""
+        return [*self.receive(response), *self.close()]
+
+    def close(self) -> list[Item]:
+        """End the stream."""
+        return self._end_response()
+
+    def read(self, placed: Placed) -> list[Item]:
+        """Read one event of a stream that was put in order."""
+        meaning = meaning_of(placed.event)
+        call_id = self._calls.answered(meaning) if isinstance(meaning, Answer) else None
+        if meaning is None or (isinstance(meaning, Answer) and call_id is None):
+            return [self._custom(placed.event)]
+        if isinstance(meaning, Said):
+            return self._said(meaning, placed)
+        if isinstance(meaning, Heard):
+            return self._heard(meaning, placed)
+        return self._answered(meaning, str(call_id), placed)
+
+    def _custom(self, event: JSONObject) -> BaseEvent:
+        value = event if self._shows_all else _without_reasoning(event)
+        return CustomEvent(type=EventType.CUSTOM, name=f"{SOURCE}.{kind_of(event)}", value=value)
+
+    def _end_response(self) -> list[Item]:
+        ended, self._response = self._response is not None, None
+        return [FinishDelta()] if ended else []
+
+    def _said(self, said: Said, placed: Placed) -> list[Item]:
+        parts = self._parts(said, placed.event)
+        call = next((part for part in parts if isinstance(part, ToolCallPart)), None)
+        opening: list[Item] = []
+        if not said.response_id or said.response_id != self._response:
+            opening = [ResponseStart(self._origin, id=said.response_id or None)]
+        self._response = said.response_id
+        if call is not None:
+            self._calls.started(placed.event.get("id"), call.id)
+        shown = [text for part in parts for text in _shown(part)]
+        in_args = call is not None and isinstance(placed.event.get("args"), dict)
+        return [*opening, *self._record(placed, shown, len(shown) - 1 if in_args else None), *parts]
+
+    def _parts(self, said: Said, event: JSONObject) -> list[Part]:
+        parts = _decoded(said)
+        if said.item is not None:
+            parts.insert(0, _item(said.item))
+        if said.call is not None:
+            call_id = said.call.id or self._minted(event)
+            parts.append(ToolCallPart(call_id, said.call.name, said.call.arguments))
+        return parts
+
+    def _minted(self, event: JSONObject) -> str:
+        """The id of a call without one: the same each time it is read, if the event has an id."""
+        own = event.get("id")
+        return f"{SOURCE}-{own}" if isinstance(own, str | int) else self._new_id()
+
+    def _heard(self, heard: Heard, placed: Placed) -> list[Item]:
+        message_id, text = self._new_id(), well_formed(heard.text)
+        content = [TextMessageContentEvent(message_id=message_id, delta=text)] if text else []
+        return [
+            *self._end_response(),
+            *self._record(placed, [text] if text else []),
+            TextMessageStartEvent(message_id=message_id, role=heard.role),
+            *content,
+            TextMessageEndEvent(message_id=message_id),
+        ]
+
+    def _answered(self, answer: Answer, call_id: str, placed: Placed) -> list[Item]:
+        self._response = None
+        shown = [well_formed(answer.content)]
+        return [*self._record(placed, shown), ToolResultPart(call_id, answer.content)]
+
+    def _record(self, placed: Placed, shown: list[str], arguments: int | None = None) -> list[Item]:
+        if not self._records:
+            return []
+        return [record_event(placed.event, shown, arguments, placed.place)]
+
+
+def _decoded(said: Said) -> list[Part]:
+    """Reasoning and text, as LiteLLM's message would give them: blocks before the string, one text once."""
+    message: JSONObject = {"role": "assistant", "content": said.text or None}
+    if said.blocks:
+        message["thinking_blocks"] = list(said.blocks)
+    if said.reasoning and not (said.item and _item(said.item).segments):
+        message["reasoning_content"] = said.reasoning
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    parts = decode_response("litellm", {"choices": [choice]})
+    return [
+        replace(part, origin=None) for part in parts if not isinstance(part, TextPart) or part.text.strip()
+    ]
+
+
+def _item(item: JSONObject) -> ReasoningPart:
+    """A reasoning item of the Responses API; OpenHands keeps its texts as plain strings."""
+    path = "/responses_reasoning_item"
+    segments = [
+        Segment(channel, number, text)  # type: ignore[arg-type]
+        for channel, name in (("summary", "summary"), ("raw", "content"))
+        for number, text in enumerate(_strings(item, name, path))
+        if text
+    ]
+    encrypted, item_id = string(item, "encrypted_content", path), string(item, "id", path)
+    values = (Opaque("openai.encrypted_content", encrypted),) if encrypted else ()
+    return ReasoningPart(tuple(segments), values, item_id or None)
+
+
+def _strings(source: JSONObject, name: str, path: str) -> list[str]:
+    values = source.get(name)
+    if values is None:
+        return []
+    if not isinstance(values, list) or any(not isinstance(value, str) for value in values):
+        raise reject("a list of strings", values, f"{path}/{name}")
+    return values
+
+
+def _shown(part: Part) -> Iterator[str]:
+    """The text that a part shows; blank reasoning and text is not shown."""
+    if isinstance(part, ToolCallPart):
+        yield well_formed(part.arguments)
+    elif isinstance(part, ReasoningPart | TextPart) and part.text.strip():
+        yield well_formed(part.text)
+
+
+def _without_reasoning(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_reasoning(inner) for name, inner in value.items() if name not in _PRIVATE}
+    return [_without_reasoning(inner) for inner in value] if isinstance(value, list) else value

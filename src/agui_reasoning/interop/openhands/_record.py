@@ -1,0 +1,96 @@
+"""An event dict without what the client is shown of it, and back.
+
+The record of an event goes into a RAW event before the events that show it. Strings that are shown are not
+repeated in it: their place holds null, and ``texts`` tells which of the shown texts belongs there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from ag_ui.core import EventType, RawEvent
+
+from agui_reasoning._strict_json import MAX_NESTING, dump, load
+from agui_reasoning.providers.payload import JSONObject, compact_json
+
+__all__ = ["SOURCE", "rebuilt", "record_event", "record_in"]
+
+SOURCE: Final = "openhands"
+"""The source of the RAW events, and the first word in the names of CUSTOM events."""
+
+Path: TypeAlias = list[str | int]
+
+
+def record_event(
+    event: JSONObject, shown: Sequence[str], arguments: int | None, place: int | None
+) -> RawEvent:
+    """Write the record of an event.
+
+    Args:
+        event: The event dict.
+        shown: The texts that the next events show, in order.
+        arguments: Which of them holds ``args`` as JSON.
+        place: The number of the event in its stream, if it is shown earlier than that.
+    """
+    whole = compact_json(event, sort_keys=True)
+    record = _short(event, shown, arguments)
+    if compact_json(rebuilt(record, shown), sort_keys=True) != whole:
+        record = {"event": event}
+    record |= {"shows": len(shown)} | ({} if place is None else {"place": place})
+    return RawEvent(type=EventType.RAW, event=record, source=SOURCE)
+
+
+def _short(event: JSONObject, shown: Sequence[str], arguments: int | None) -> JSONObject:
+    record: JSONObject = {}
+    if arguments is not None:
+        event = {**event, "args": _left_of(event["args"], load(shown[arguments], max_nesting=MAX_NESTING))}
+        record["arguments"] = arguments
+    numbers = {text: number for number, text in enumerate(shown) if text}
+    texts: list[list[Any]] = []
+    return record | {"event": _without(event, numbers, [], texts), "texts": texts}
+
+
+def _left_of(args: JSONObject, loaded: Any) -> JSONObject:
+    """What of the arguments the call does not show."""
+    return {name: value for name, value in args.items() if name not in loaded or loaded[name] != value}
+
+
+def _without(value: Any, numbers: Mapping[str, int], path: Path, texts: list[list[Any]]) -> Any:
+    """Take out the strings that are shown, and note where they were."""
+    if isinstance(value, str) and value in numbers:
+        texts.append([path, numbers[value]])
+        return None
+    if isinstance(value, dict):
+        return {name: _without(inner, numbers, [*path, name], texts) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_without(inner, numbers, [*path, number], texts) for number, inner in enumerate(value)]
+    return value
+
+
+def rebuilt(record: Mapping[str, Any], shown: Sequence[str]) -> JSONObject:
+    """The event of a record.
+
+    Args:
+        record: The record.
+        shown: What was shown of the event, in order.
+    """
+    event: JSONObject = load(dump(record["event"]))
+    for path, number in record.get("texts", ()):
+        _put(event, path, shown[number])
+    if (number := record.get("arguments")) is not None:
+        event["args"] = {**load(shown[number], max_nesting=MAX_NESTING), **event["args"]}
+    return event
+
+
+def _put(event: Any, path: Path, text: str) -> None:
+    for step in path[:-1]:
+        event = event[step]
+    event[path[-1]] = text
+
+
+def record_in(event: Any) -> Mapping[str, Any] | None:
+    """The record in a RAW event, if it is one of ours."""
+    if not isinstance(event, RawEvent) or event.source != SOURCE or not isinstance(event.event, dict):
+        return None
+    return event.event if isinstance(event.event.get("event"), dict) else None
