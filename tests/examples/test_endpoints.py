@@ -50,6 +50,7 @@ ENDPOINTS = {
 SECONDS = 120
 RUNNING = re.compile(r"Uvicorn running on (http://\S+)")
 endpoints = pytest.mark.parametrize("name", ENDPOINTS)
+served = pytest.mark.parametrize("url", ENDPOINTS, indirect=True, scope="module")
 
 
 @contextmanager
@@ -80,6 +81,13 @@ def serving(name: str, **more: str) -> Iterator[str]:
             server.kill()
 
 
+@pytest.fixture(scope="module")
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of an example that serves several tests."""
+    with serving(request.param) as address:
+        yield address
+
+
 def ask(url: str, conversation: Conversation, question: str) -> list[dict[str, Any]]:
     """One turn of a client that keeps what it is given: the events of its run."""
     run_input = conversation.run_input(question).model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -94,14 +102,14 @@ def artefacts(entries: list[Entry]) -> list[tuple[str, bytes]]:
     return [(entry.kind, entry.value.encode()) for entry in entries if entry.kind in ARTEFACTS]
 
 
-@endpoints
-def test_an_example_holds_a_conversation_without_a_key(name: str) -> None:
-    """Its provider is a replay that refuses what was changed: that it answers says something."""
+@served
+def test_an_example_holds_a_conversation_without_a_key(url: str, request: pytest.FixtureRequest) -> None:
+    """Answers prove the request: the replayed provider refuses a changed one."""
+    name = request.node.callspec.params["url"]
     conversation, runs = Conversation("thread"), []
-    with serving(name) as url:
-        for question in ("Umbrella or raincoat?", "And by bicycle?", "Are you sure?"):
-            runs.append(ask(url, conversation, question))
-            assert conversation.status == "finished"
+    for question in ("Umbrella or raincoat?", "And by bicycle?", "Are you sure?"):
+        runs.append(ask(url, conversation, question))
+        assert conversation.status == "finished"
     first, second, third = (Client().feed(run).done().messages for run in runs)
     assert [message["role"] for message in first if message["role"] != "reasoning"] == [
         "assistant",
@@ -136,32 +144,30 @@ def test_the_second_turn_returns_every_artefact_byte_for_byte(name: str) -> None
     assert [entry.speaker for entry in said[2]][-1] == "user"
 
 
-@endpoints
-def test_an_example_refuses_what_is_no_run_input(name: str) -> None:
-    with serving(name) as url:
-        answer = call(f"{url}/agent", INPUT | {"messages": [], "threadId": 1})
-        assert call(f"{url}/agent").status == 200
+@served
+def test_an_example_refuses_what_is_no_run_input(url: str) -> None:
+    answer = call(f"{url}/agent", INPUT | {"messages": [], "threadId": 1})
     assert answer.status == 422
+    assert call(f"{url}/agent").status == 200
 
 
-@endpoints
-def test_a_page_on_another_port_may_use_an_example(name: str) -> None:
-    with serving(name) as url:
-        for origin, welcome in (
-            ("http://localhost:3000", True),
-            ("http://127.0.0.1:5173", True),
-            ("https://elsewhere.example", False),
-            ("http://localhost.elsewhere.example:80", False),
-        ):
-            asked = {
-                "access-control-request-method": "POST",
-                "access-control-request-headers": "content-type",
-            }
-            preflight = call(f"{url}/agent", None, "OPTIONS", None, origin=origin, **asked)
-            answer = call(f"{url}/agent", origin=origin)
-            allowed = {reply.headers.get("access-control-allow-origin") for reply in (preflight, answer)}
-            assert allowed == ({origin} if welcome else {None})
-            assert (preflight.status == 200) == welcome
+@served
+@pytest.mark.parametrize(
+    ("origin", "welcome"),
+    [
+        ("http://localhost:3000", True),
+        ("http://127.0.0.1:5173", True),
+        ("https://elsewhere.example", False),
+        ("http://localhost.elsewhere.example:80", False),
+    ],
+)
+def test_a_page_on_another_port_may_use_an_example(url: str, origin: str, welcome: bool) -> None:
+    asked = {"access-control-request-method": "POST", "access-control-request-headers": "content-type"}
+    preflight = call(f"{url}/agent", None, "OPTIONS", None, origin=origin, **asked)
+    answer = call(f"{url}/agent", origin=origin)
+    allowed = {reply.headers.get("access-control-allow-origin") for reply in (preflight, answer)}
+    assert allowed == ({origin} if welcome else {None})
+    assert (preflight.status == 200) == welcome
 
 
 @endpoints

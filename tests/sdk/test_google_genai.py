@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,6 +18,7 @@ from agui_reasoning.deltas import Delta
 from agui_reasoning.gateway import local_server, provider_app
 from agui_reasoning.providers import decoder
 from agui_reasoning.request import build_request
+from tests.support.expected import payloads
 from tests.support.recordings import load, recordings
 
 genai = pytest.importorskip("google.genai", reason="google-genai is not installed: pip install google-genai")
@@ -28,12 +29,14 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 @contextmanager
-def provider(recording: dict[str, Any], asked: list[Any] | None = None) -> Iterator[Any]:
-    """The SDK's client of a server that answers every request with one recording."""
+def provider(recordings: Iterable[dict[str, Any]], asked: list[Any] | None = None) -> Iterator[Any]:
+    """The SDK's client of a server that answers each request with the next recording."""
+    answers = iter(recordings)
 
     async def answer(request: Request) -> Response:
         if asked is not None:
             asked.append(await request.json())
+        recording = next(answers)
         if not recording["stream"]:
             return JSONResponse(recording["response"])
         datas = (event["data"] for event in recording["events"])
@@ -53,11 +56,11 @@ def objects(client: Any, recording: dict[str, Any]) -> list[Any]:
     return [client.models.generate_content(model="m", contents="Hi.")]
 
 
-def decoded(recording: dict[str, Any], payloads: list[Any]) -> list[Delta]:
+def decoded(recording: dict[str, Any], answers: list[Any]) -> list[Delta]:
     made = decoder(recording["api"], provider=recording["provider"])
     if not recording["stream"]:
-        return made.whole(payloads[0])
-    return [delta for payload in payloads for delta in made.receive(payload)] + made.close()
+        return made.whole(answers[0])
+    return [delta for payload in answers for delta in made.receive(payload)] + made.close()
 
 
 def readable(recording: dict[str, Any]) -> bool:
@@ -73,14 +76,11 @@ def test_objects_of_the_sdk_give_what_their_wire_json_gives(api: str) -> None:
     chosen = [one for one in map(load, files) if readable(one) and "mock" not in one["id"]]
     if not chosen:
         pytest.skip("the recordings are absent; set AGUI_REASONING_SHARED")
-    for recording in chosen:
-        wire = (
-            [event["data"] for event in recording["events"]]
-            if recording["stream"]
-            else [recording["response"]]
-        )
-        with provider(recording) as client:
-            assert decoded(recording, objects(client, recording)) == decoded(recording, wire), recording["id"]
+    with provider(chosen) as client:
+        for recording in chosen:
+            wire = payloads(recording) if recording["stream"] else [recording["response"]]
+            made = decoded(recording, objects(client, recording))
+            assert made == decoded(recording, wire), recording["id"]
 
 
 WHOLE: dict[str, Any] = {
@@ -99,7 +99,7 @@ def test_a_body_splats_into_the_sdks_call_and_its_sentinel_arrives_as_it_is() ->
     tool = {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {}}}
     body = build_request("gemini", messages, model="gemini-3-pro", system="Be brief.", tools=[tool]).body
     asked: list[Any] = []
-    with provider(WHOLE, asked) as client:
+    with provider([WHOLE], asked) as client:
         client.models.generate_content(model="gemini-3-pro", **body)
     (sent,) = asked
     assert sent["contents"] == body["contents"]
