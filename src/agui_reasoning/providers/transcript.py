@@ -32,6 +32,7 @@ __all__ = [
     "JSONObject",
     "Speaker",
     "Transcript",
+    "chat_request",
     "entries",
     "members",
     "speaker_of",
@@ -125,3 +126,19 @@ def members(holder: Mapping[str, Any], name: str, path: str) -> Iterator[tuple[s
     for number, member in enumerate(listed if isinstance(listed, list) else ()):
         if isinstance(member, dict):
             yield f"{path}/{name}/{number}", member
+
+
+def chat_request(body: Mapping[str, Any], fields: EntryFields) -> Iterator[Entry]:
+    """Read a request whose messages have tool calls in ``tool_calls`` and everything else in string fields.
+
+    Args:
+        body: The request.
+        fields: The fields of the messages, by role, and of calls, as ``function``.
+    """
+    for path, message in members(body, "messages", ""):
+        speaker = speaker_of(message.get("role"))
+        if speaker is None:
+            continue  # instructions
+        yield from entries(speaker, message, message["role"], path, fields)
+        for place, call in members(message, "tool_calls", path):
+            yield from entries(speaker, call, "function", place, fields)

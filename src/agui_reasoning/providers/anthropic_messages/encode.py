@@ -10,19 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from ag_ui.core import UserMessage
-
 from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from agui_reasoning.providers.alternating import BlockStyle, alternate, blocks_of
 from agui_reasoning.providers.anthropic_messages.decode import REDACTED, SIGNATURE
 from agui_reasoning.providers.encoding import (
-    GO_ON,
     CallAnswer,
     EchoReport,
     EchoUnit,
     EncodingOptions,
-    MessageContent,
-    PartSpelling,
-    PlainMessage,
     PreparedConversation,
     ResponseStep,
     as_object,
@@ -30,7 +25,6 @@ from agui_reasoning.providers.encoding import (
     leftovers,
     media_type,
     source_of,
-    spelled,
     tools_of,
     values,
 )
@@ -43,24 +37,15 @@ THINKING = frozenset({"thinking", "redacted_thinking"})
 Key = tuple[int, int]
 """The number of a turn, and of a part in it."""
 
-OPENING = "(The conversation begins with the assistant.)"
-"""The API wants a user message first; an assistant's greeting, or a history that was trimmed, has none."""
-
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
     """Write ``messages``, and ``system`` and ``tools`` where there are any."""
-    system = [options.system] if options.system else []
-    messages: list[JSONObject] = []
     pairs = _server_pairs(conversation)
-    for item in conversation:
-        if isinstance(item, ResponseStep):
-            _extend(messages, "assistant", _assistant(item, options, pairs))
-            _extend(messages, "user", [_result(answer, options.report) for answer in item.answers])
-        elif isinstance(item, UserMessage):
-            open_end = bool(messages) and messages[-1]["role"] == "assistant"
-            _extend(messages, "user", _user(item, options.report, open_end=open_end))
-        elif item.content.strip():
-            system.append(item.content)
+
+    def respond(step: ResponseStep) -> tuple[list[JSONObject], list[JSONObject]]:
+        return _assistant(step, options, pairs), [_result(answer, options.report) for answer in step.answers]
+
+    messages, system = alternate(conversation, options, _STYLE, respond)
     _finish(messages)
     body: JSONObject = {"messages": messages}
     if system:
@@ -70,19 +55,7 @@ def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSON
     return body
 
 
-def _extend(messages: list[JSONObject], role: str, blocks: list[JSONObject]) -> None:
-    """Add blocks; two messages of one role in a row are one."""
-    if not blocks:
-        return
-    if messages and messages[-1]["role"] == role:
-        messages[-1]["content"] += blocks
-    else:
-        messages.append({"role": role, "content": blocks})
-
-
 def _finish(messages: list[JSONObject]) -> None:
-    if messages and messages[0]["role"] == "assistant":
-        messages.insert(0, {"role": "user", "content": [_text_block(OPENING)]})
     if messages and messages[-1]["role"] == "assistant":
         last = messages[-1]["content"][-1]
         if last["type"] == "text":
@@ -230,32 +203,13 @@ def _is_result(unit: EchoUnit) -> bool:
 def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
     content: Any = answer.content
     if not isinstance(content, str):
-        content = _blocks(content, report, "tool result")
+        content = blocks_of(content, _STYLE, report, "tool result")
     block: JSONObject = {"type": "tool_result", "tool_use_id": answer.call_id, "content": content}
     return {**block, "is_error": True} if answer.is_error else block
 
 
-def _user(message: PlainMessage, report: EchoReport, *, open_end: bool) -> list[JSONObject]:
-    """The user's words. Without any, a request that ended with the model's would have it go on with those."""
-    blocks = _blocks(message.content, report, "user message")
-    if blocks:
-        return blocks
-    report.note("A user message is blank; it was left out.")
-    return [_text_block(GO_ON)] if open_end else []
-
-
-def _blocks(content: MessageContent, report: EchoReport, where: str) -> list[JSONObject]:
-    if isinstance(content, str):
-        return [_text_block(content)] if content.strip() else []
-    return spelled(content, _CONTENT, report, where)
-
-
 def _text_block(text: str) -> JSONObject:
     return {"type": "text", "text": text}
-
-
-def _content_text(part: Any) -> JSONObject | None:
-    return _text_block(part.text) if part.text.strip() else None
 
 
 def _image(part: Any) -> JSONObject:
@@ -274,11 +228,15 @@ def _source(part: Any, default: str) -> JSONObject:
     return {"type": "url", "url": value} if kind == "url" else {"type": "file", "file_id": value}
 
 
-_CONTENT: Final[PartSpelling] = {
-    "text": _content_text,
-    "image": _image,
-    "document": _document,
-}
+_STYLE: Final = BlockStyle(
+    model="assistant",
+    field="content",
+    text=_text_block,
+    parts={
+        "image": _image,
+        "document": _document,
+    },
+)
 
 
 def _tool(name: str, description: str, schema: JSONObject) -> JSONObject:

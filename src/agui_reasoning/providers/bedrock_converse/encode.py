@@ -13,19 +13,14 @@ from binascii import Error
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from ag_ui.core import UserMessage
-
 from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from agui_reasoning.providers.alternating import BlockStyle, alternate, blocks_of
 from agui_reasoning.providers.bedrock_converse.decode import REDACTED, SERVER_CALL, SIGNATURE
 from agui_reasoning.providers.encoding import (
-    GO_ON,
     CallAnswer,
     EchoReport,
     EchoUnit,
     EncodingOptions,
-    MessageContent,
-    PartSpelling,
-    PlainMessage,
     PreparedConversation,
     ResponseStep,
     as_object,
@@ -33,7 +28,6 @@ from agui_reasoning.providers.encoding import (
     leftovers,
     media_type,
     source_of,
-    spelled,
     tools_of,
     values,
 )
@@ -41,8 +35,6 @@ from agui_reasoning.providers.payload import JSONObject
 
 __all__ = ["encode"]
 
-OPENING: Final = "(The conversation begins with the assistant.)"
-"""The API wants a user message first; an assistant's greeting, or a history that was trimmed, has none."""
 
 NOTHING: Final = "(No output.)"
 """The result of a tool that gave none: blank text is refused."""
@@ -57,17 +49,11 @@ _NAME: Final = re.compile(r"[^A-Za-z0-9\s()\[\]-]+")
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
     """Write ``messages``, and ``system`` and ``toolConfig`` where there are any."""
-    system = [options.system] if options.system else []
-    messages: list[JSONObject] = []
-    for item in conversation:
-        if isinstance(item, ResponseStep):
-            _extend(messages, "assistant", _assistant(item, options))
-            _extend(messages, "user", [_result(answer, options.report) for answer in item.answers])
-        elif isinstance(item, UserMessage):
-            open_end = bool(messages) and messages[-1]["role"] == "assistant"
-            _extend(messages, "user", _user(item, options.report, open_end=open_end))
-        elif item.content.strip():
-            system.append(item.content)
+
+    def respond(step: ResponseStep) -> tuple[list[JSONObject], list[JSONObject]]:
+        return _assistant(step, options), [_result(answer, options.report) for answer in step.answers]
+
+    messages, system = alternate(conversation, options, _STYLE, respond)
     _finish(messages)
     body: JSONObject = {"messages": messages}
     if system:
@@ -77,19 +63,7 @@ def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSON
     return body
 
 
-def _extend(messages: list[JSONObject], role: str, blocks: list[JSONObject]) -> None:
-    """Add blocks; two messages of one role in a row are one."""
-    if not blocks:
-        return
-    if messages and messages[-1]["role"] == role:
-        messages[-1]["content"] += blocks
-    else:
-        messages.append({"role": role, "content": blocks})
-
-
 def _finish(messages: list[JSONObject]) -> None:
-    if messages and messages[0]["role"] == "assistant":
-        messages.insert(0, {"role": "user", "content": [{"text": OPENING}]})
     if messages and messages[-1]["role"] == "assistant" and "text" in messages[-1]["content"][-1]:
         # What the model shall continue must not end in white space.
         last = messages[-1]["content"][-1]
@@ -258,28 +232,9 @@ def _with_bytes(value: Any, name: str = "") -> Any:
 
 
 def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
-    blocks = _blocks(answer.content, report, "tool result") or [{"text": NOTHING}]
+    blocks = blocks_of(answer.content, _STYLE, report, "tool result") or [{"text": NOTHING}]
     status = "error" if answer.is_error else "success"
     return {"toolResult": {"toolUseId": answer.call_id, "content": blocks, "status": status}}
-
-
-def _user(message: PlainMessage, report: EchoReport, *, open_end: bool) -> list[JSONObject]:
-    """The user's words. Without any, a request that ended with the model's would have it go on with those."""
-    blocks = _blocks(message.content, report, "user message")
-    if blocks:
-        return blocks
-    report.note("A user message is blank; it was left out.")
-    return [{"text": GO_ON}] if open_end else []
-
-
-def _blocks(content: MessageContent, report: EchoReport, where: str) -> list[JSONObject]:
-    if isinstance(content, str):
-        return [{"text": content}] if content.strip() else []
-    return spelled(content, _CONTENT, report, where)
-
-
-def _said_text(part: Any) -> JSONObject | None:
-    return {"text": part.text} if part.text.strip() else None
 
 
 def _image(part: Any) -> JSONObject | None:
@@ -306,11 +261,19 @@ def _format(part: Any, default: str) -> str:
     return _FORMATS.get(form, form)
 
 
-_CONTENT: Final[PartSpelling] = {
-    "text": _said_text,
-    "image": _image,
-    "document": _document,
-}
+def _text_block(text: str) -> JSONObject:
+    return {"text": text}
+
+
+_STYLE: Final = BlockStyle(
+    model="assistant",
+    field="content",
+    text=_text_block,
+    parts={
+        "image": _image,
+        "document": _document,
+    },
+)
 
 
 def _tool(name: str, description: str, schema: JSONObject) -> JSONObject:

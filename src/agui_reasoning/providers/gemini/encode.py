@@ -10,25 +10,19 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from ag_ui.core import UserMessage
-
 from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from agui_reasoning.providers.alternating import BlockStyle, alternate
 from agui_reasoning.providers.encoding import (
-    GO_ON,
     CallAnswer,
     EchoReport,
     EchoUnit,
     EncodingOptions,
-    MessageContent,
-    PartSpelling,
-    PlainMessage,
     PreparedConversation,
     ResponseStep,
     as_object,
     leftovers,
     media_type,
     source_of,
-    spelled,
     text_of,
     tools_of,
     values,
@@ -41,8 +35,6 @@ __all__ = ["encode"]
 Key = tuple[int, int]
 """The number of a turn, and of a part in it."""
 
-OPENING: Final = "(The conversation begins with the assistant.)"
-"""A call must follow a user's turn; an assistant's greeting, or a history that was trimmed, has none."""
 
 _RESULTS: Final = {"executableCode": "codeExecutionResult", "toolCall": "toolResponse"}
 _SPELLED: Final = frozenset(
@@ -53,20 +45,12 @@ _SPELLED: Final = frozenset(
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
     """Write ``contents``, and ``config`` where there are instructions or tools."""
-    system = [options.system] if options.system else []
-    contents: list[JSONObject] = []
     pairs = _server_pairs(conversation)
-    for item in conversation:
-        if isinstance(item, ResponseStep):
-            _extend(contents, "model", _model(item, options, pairs))
-            _extend(contents, "user", [_result(answer, options.report) for answer in item.answers])
-        elif isinstance(item, UserMessage):
-            open_end = bool(contents) and contents[-1]["role"] == "model"
-            _extend(contents, "user", _user(item, options.report, open_end=open_end))
-        elif item.content.strip():
-            system.append(item.content)
-    if contents and contents[0]["role"] == "model":
-        contents.insert(0, {"role": "user", "parts": [{"text": OPENING}]})
+
+    def respond(step: ResponseStep) -> tuple[list[JSONObject], list[JSONObject]]:
+        return _model(step, options, pairs), [_result(answer, options.report) for answer in step.answers]
+
+    contents, system = alternate(conversation, options, _STYLE, respond)
     return {"contents": contents, **_config(system, options)}
 
 
@@ -82,16 +66,6 @@ def _config(system: list[str], options: EncodingOptions) -> JSONObject:
 
 def _tool(name: str, description: str, schema: JSONObject) -> JSONObject:
     return {"name": name, "description": description, "parametersJsonSchema": schema}
-
-
-def _extend(contents: list[JSONObject], role: str, parts: list[JSONObject]) -> None:
-    """Add parts; two contents of one role in a row are one."""
-    if not parts:
-        return
-    if contents and contents[-1]["role"] == role:
-        contents[-1]["parts"] += parts
-    else:
-        contents.append({"role": role, "parts": parts})
 
 
 # -- a response
@@ -237,21 +211,6 @@ def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
     return {"functionResponse": {**named, "name": call.name, "response": response}}
 
 
-def _user(message: PlainMessage, report: EchoReport, *, open_end: bool) -> list[JSONObject]:
-    """The user's words. Without any, a request that ended with the model's would have it go on with those."""
-    parts = _parts(message.content, report)
-    if parts:
-        return parts
-    report.note("A user message is blank; it was left out.")
-    return [{"text": GO_ON}] if open_end else []
-
-
-def _parts(content: MessageContent, report: EchoReport) -> list[JSONObject]:
-    if isinstance(content, str):
-        return [{"text": content}] if content.strip() else []
-    return spelled(content, _CONTENT, report)
-
-
 def _media(part: Any, default: str) -> JSONObject:
     kind, value = source_of(part)
     typed = {"mimeType": media_type(part, default)}
@@ -260,14 +219,18 @@ def _media(part: Any, default: str) -> JSONObject:
     return {"fileData": {**typed, "fileUri": value}}
 
 
-def _text_part(part: Any) -> JSONObject | None:
-    return {"text": part.text} if part.text.strip() else None
+def _text_block(text: str) -> JSONObject:
+    return {"text": text}
 
 
-_CONTENT: Final[PartSpelling] = {
-    "text": _text_part,
-    "image": partial(_media, default="image/png"),
-    "audio": partial(_media, default="audio/wav"),
-    "video": partial(_media, default="video/mp4"),
-    "document": partial(_media, default="application/pdf"),
-}
+_STYLE: Final = BlockStyle(
+    model="model",
+    field="parts",
+    text=_text_block,
+    parts={
+        "image": partial(_media, default="image/png"),
+        "audio": partial(_media, default="audio/wav"),
+        "video": partial(_media, default="video/mp4"),
+        "document": partial(_media, default="application/pdf"),
+    },
+)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
 
 from agui_reasoning.providers.transcript import (
     CALL_ID,
     RESULT,
     THINKING,
-    Entry,
     EntryFields,
     JSONObject,
     Transcript,
-    entries,
-    members,
-    speaker_of,
+    chat_request,
 )
 
 __all__ = ["TRANSCRIPT"]
@@ -25,16 +23,6 @@ _MESSAGES: Final[EntryFields] = {
     "function": {"id": CALL_ID},
     "tool": {"tool_call_id": RESULT},
 }
-
-
-def _request(body: Mapping[str, Any]) -> Iterator[Entry]:
-    for path, message in members(body, "messages", ""):
-        speaker = speaker_of(message.get("role"))
-        if speaker is None:
-            continue  # instructions
-        yield from entries(speaker, message, message["role"], path, _MESSAGES)
-        for place, call in members(message, "tool_calls", path):
-            yield from entries(speaker, call, "function", place, _MESSAGES)
 
 
 def _whole(response: JSONObject) -> JSONObject:
@@ -51,7 +39,7 @@ def _streamed(payloads: Iterator[JSONObject]) -> JSONObject:
 
 
 TRANSCRIPT: Final = Transcript(
-    request=_request,
+    request=partial(chat_request, fields=_MESSAGES),
     whole=_whole,
     streamed=_streamed,
     bond=CALL_ID,
