@@ -28,6 +28,8 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 ENDING = [example for example in EXAMPLES if "uvicorn.run" not in example.read_text(encoding="utf-8")]
 BIN = Path(sys.executable).parent
 COMMAND = "agui-reasoning "
+# A page's setup may put a stand-in for these into `sys.modules`, so that readers see the import.
+SDKS = ("anthropic", "openai")
 NEEDS_A_SHELL = re.compile(r"[|&;<>()$`*?#~\n]")
 SECONDS = 120
 
@@ -69,6 +71,8 @@ def test_python_of_a_page_runs_and_prints_what_the_page_shows(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    for sdk in SDKS:
+        monkeypatch.setitem(sys.modules, sdk, None)
     namespace: dict[str, Any] = {"__name__": "__page__"}
     printed = None
     for block in blocks(page):
