@@ -986,6 +986,25 @@ def test_done_without_a_finish_reason_is_an_end() -> None:
     assert made.close() == []
 
 
+COUNTS = {"id": "r", "model": "m", "choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 2}}
+
+
+def test_the_chunk_of_counts_without_a_choice_is_an_end() -> None:
+    # Snowflake gives no finish reason, and the openai SDK keeps `[DONE]` to itself.
+    made = decoder(API)
+    feed(made, chunk(content="Hi"), COUNTS)
+    assert made.close()[-1] == FinishDelta(None)
+    assert made.close() == []
+
+
+def test_what_stops_behind_counts_and_more_content_is_truncated() -> None:
+    made = decoder(API)
+    feed(made, chunk(content="Hi"), COUNTS, chunk(content=" there"))
+    with pytest.raises(DecodeError) as caught:
+        made.close()
+    assert caught.value.code == "truncated_stream"
+
+
 def test_a_stream_that_stops_in_the_middle_is_truncated() -> None:
     made = decoder(API, provider="groq")
     made.receive(chunk(content="<think>plan\n</th"))

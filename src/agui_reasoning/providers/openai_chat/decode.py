@@ -97,7 +97,7 @@ class OpenAIChatDecoder(Decoder):
 
     def _end(self) -> list[Delta]:
         response = self._response
-        if response is None or response.reason is not None:
+        if response is None or response.reason is not None or response.counted:
             return self._settle()
         self._response = None
         raise self._truncated([*response.flush(), CloseDelta(status="incomplete")])
@@ -141,12 +141,16 @@ class OpenAIChatDecoder(Decoder):
         deltas: list[Delta] = []
         if chunk.piece is not None:
             deltas += self._open(chunk, chunk.piece)
-        if self._response is not None and chunk.piece is not None:
-            deltas += self._response.receive(chunk.piece)
-            self._response.reason = chunk.reason or self._response.reason
+        response = self._response
+        if response is not None and chunk.piece is not None:
+            deltas += response.receive(chunk.piece)
+            response.reason = chunk.reason or response.reason
+            response.counted = False
+        elif response is not None and chunk.usage is not None:
+            response.counted = True
         deltas += self._count(chunk.usage)
         if chunk.error is not None:
-            response, self._response = self._response, None
+            self._response = None
             raise chunk.error.exception(deltas + (response.flush() if response else []))
         return deltas
 

@@ -34,11 +34,13 @@ class ChatResponse:
     Attributes:
         id: The provider's id of it.
         reason: Its finish reason, once it came.
+        counted: Its counts came in a chunk without a choice, and nothing after them: that chunk is the last.
     """
 
     def __init__(self, response_id: str, traits: VendorTraits) -> None:
         self.id = response_id
         self.reason: str | None = None
+        self.counted = False
         self._traits = traits
         self._units = UnitTracker()
         self._content = ContentSplitter(self._units, traits)
