@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import anyio
@@ -12,11 +13,16 @@ import pytest
 
 from agui_reasoning import aio, stream_run
 from agui_reasoning._scripted import load_script
+from agui_reasoning._scripted._sequence import sequence
 from agui_reasoning._shells.driver import FAILED
+from agui_reasoning._shells.sources import open_source_sync
 from agui_reasoning.gateway._provider_replay import provider_app
 from agui_reasoning.gateway._serving import local_server
-from tests.support.recordings import load as load_recording
-from tests.support.recordings import recordings
+from agui_reasoning.parts import Turn
+from agui_reasoning.providers import provider_api
+from tests.recordings.test_next_request import conversation, request, turns_of
+from tests.support.replay_server import replaying
+from tests.support.vendor_sdks import MODEL, SDKS, VendorSDK, greeting
 from tests.support.verifier import Client, plain
 
 anthropic: Any = pytest.importorskip("anthropic", reason="Anthropic's SDK is not installed")
@@ -32,7 +38,6 @@ theirs = pytest.mark.filterwarnings(
 
 INPUT: dict[str, Any] = {"threadId": "t", "runId": "r", "messages": [], "protocolVersion": "1.0"}
 ASK: list[Any] = [{"role": "user", "content": "Hi."}]
-MODEL = "replayed"
 
 
 @contextmanager
@@ -40,6 +45,19 @@ def provider(exchange: Any) -> Iterator[str]:
     """The base URL of a provider that answers with one exchange."""
     with local_server(provider_app(exchange)) as url:
         yield url
+
+
+@contextmanager
+def played(script: str) -> Iterator[str]:
+    """The base URL of a provider that plays a script: over HTTP it also judges what it is asked."""
+    exchange = load_script(script)
+    if provider_api(exchange["api"]).http:
+        with provider(script) as url:
+            yield url
+        return
+    with replaying(exchange["api"]) as server:
+        server.exchange = exchange
+        yield server.url
 
 
 def anthropic_client(url: str, kind: Any = anthropic.Anthropic) -> Any:
@@ -54,111 +72,102 @@ def _messages(client: Any) -> dict[str, Any]:
     return {"model": MODEL, "max_tokens": 100, "messages": ASK}
 
 
-# How each SDK is asked: the raw stream, and the helper that mixes events of its own in.
-FORMS: dict[str, tuple[str, Callable[[str, bool], Any]]] = {
-    "anthropic raw": (
-        "anthropic-weather",
-        lambda url, sync: _anthropic(url, sync).messages.create(
-            model=MODEL, max_tokens=100, messages=ASK, stream=True
-        ),
-    ),
-    "anthropic helper": (
-        "anthropic-weather",
-        lambda url, sync: _anthropic(url, sync).messages.stream(model=MODEL, max_tokens=100, messages=ASK),
-    ),
-    "responses raw": (
-        "openai-weather",
-        lambda url, sync: _openai(url, sync).responses.create(model=MODEL, input="Hi.", stream=True),
-    ),
-    "responses helper": (
-        "openai-weather",
-        lambda url, sync: _openai(url, sync).responses.stream(model=MODEL, input="Hi."),
-    ),
-    "chat raw": (
-        "chat-weather",
-        lambda url, sync: _openai(url, sync).chat.completions.create(model=MODEL, messages=ASK, stream=True),
-    ),
-    "chat helper": (
-        "chat-weather",
-        lambda url, sync: _openai(url, sync).chat.completions.stream(model=MODEL, messages=ASK),
-    ),
+SCRIPTS = {api: provider_api(api).scripts[0] for api in SDKS if provider_api(api).scripts}
+# The helpers mix events of their own into the stream.
+HELPERS = {
+    "anthropic-messages": lambda client, body: client.messages.stream(model=MODEL, **body),
+    "openai-responses": lambda client, body: client.responses.stream(model=MODEL, **body),
+    "openai-chat": lambda client, body: client.chat.completions.stream(model=MODEL, **body),
 }
-_CLIENTS: list[Any] = []
-
-
-def _anthropic(url: str, sync: bool) -> Any:
-    client = anthropic_client(url, anthropic.Anthropic if sync else anthropic.AsyncAnthropic)
-    _CLIENTS.append(client)
-    return client
-
-
-def _openai(url: str, sync: bool) -> Any:
-    client = openai_client(url, openai.OpenAI if sync else openai.AsyncOpenAI)
-    _CLIENTS.append(client)
-    return client
+# How each SDK is asked for a stream.
+FORMS: dict[str, tuple[str, VendorSDK]] = {
+    **{f"{api} raw": (script, SDKS[api]) for api, script in SCRIPTS.items()},
+    **{f"{api} helper": (SCRIPTS[api], replace(SDKS[api], stream=ask)) for api, ask in HELPERS.items()},
+}
+ASYNC = {name: form for name, form in FORMS.items() if form[1].async_client}
 
 
 def numbered(events: Any) -> Any:
     return {"new_id": iter(f"id{n}" for n in range(9999)).__next__, "now_ms": None, **events}
 
 
-def read(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Events with their envelopes read: an SDK's models order the keys of a block as they like."""
-    return [
-        {**event, "encryptedValue": json.loads(event["encryptedValue"])}
-        if "encryptedValue" in event
-        else event
-        for event in events
-    ]
-
-
-def from_payloads(exchange: dict[str, Any]) -> list[dict[str, Any]]:
-    """The events that the wire JSON gives."""
-    payloads = [event["data"] for event in exchange["events"]]
+def from_payloads(exchange: Mapping[str, Any], sdk: VendorSDK) -> list[dict[str, Any]]:
+    """The events that the wire JSON gives, as far as the SDK keeps it."""
+    payloads = [sdk.keeps(event["data"]) for event in exchange["events"]]
     return plain(stream_run(INPUT, payloads, **numbered({"api": exchange["api"]})))
 
 
-@pytest.mark.parametrize(("script", "ask"), FORMS.values(), ids=FORMS)
-def test_a_synchronous_sdk_stream_gives_the_events_of_its_wire_json(script: str, ask: Any) -> None:
-    exchange = load_script(script)
-    with provider(script) as url:
-        events = plain(stream_run(INPUT, lambda: ask(url, True), **numbered({"api": exchange["api"]})))
-        _CLIENTS.pop().close()
-    assert events == from_payloads(exchange)
+@pytest.mark.parametrize(("script", "sdk"), FORMS.values(), ids=FORMS)
+def test_a_synchronous_sdk_stream_gives_the_events_of_its_wire_json(script: str, sdk: VendorSDK) -> None:
+    sdk.require()
+    with played(script) as url, sdk.client(url) as client:
+        ask = lambda: sdk.ask(client, greeting(sdk.api), streamed=True)  # noqa: E731
+        events = plain(stream_run(INPUT, ask, **numbered({"api": sdk.api})))
+    assert events == from_payloads(load_script(script), sdk)
     Client().feed(events).done()
 
 
 @theirs
 @pytest.mark.anyio
-@pytest.mark.parametrize(("script", "ask"), FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize(("script", "sdk"), ASYNC.values(), ids=ASYNC)
 async def test_an_asynchronous_sdk_stream_gives_the_events_of_its_wire_json(
-    script: str, ask: Any, anyio_backend_name: str
+    script: str, sdk: VendorSDK, anyio_backend_name: str
 ) -> None:
-    exchange = load_script(script)
-    with provider(script) as url:
-        with anyio.fail_after(20):
-            stream = aio.stream_run(INPUT, ask(url, False), **numbered({"api": exchange["api"]}))
+    sdk.require()
+    if anyio_backend_name not in sdk.backends:
+        pytest.skip(f"{sdk.module} does not run on {anyio_backend_name}")
+    with played(script) as url, anyio.fail_after(20):
+        async with sdk.async_client(url) as client:
+            source = sdk.ask_async(client, greeting(sdk.api), streamed=True)
+            stream = aio.stream_run(INPUT, source, **numbered({"api": sdk.api}))
             events = plain([event async for event in stream])
-        await _CLIENTS.pop().close()
-    assert events == from_payloads(exchange)
+    assert events == from_payloads(load_script(script), sdk)
+
+
+LEFT = [
+    "anthropic-messages raw",
+    "anthropic-messages helper",
+    "openai-responses raw",
+    "openai-chat raw",
+]
 
 
 @theirs
 @pytest.mark.anyio
-@pytest.mark.parametrize("form", ["anthropic raw", "anthropic helper", "responses raw", "chat raw"])
+@pytest.mark.parametrize("form", LEFT)
 async def test_leaving_an_sdk_stream_closes_its_connection(form: str, anyio_backend_name: str) -> None:
-    script, ask = FORMS[form]
+    script, sdk = FORMS[form]
     with local_server(provider_app(script, delay_s=0.01)) as url:
-        stream = aio.stream_run(INPUT, ask(url, False), api=load_script(script)["api"])
-        async for event in stream:
-            if event.type.value == "REASONING_MESSAGE_CONTENT":
-                break
-        await stream.aclose()
-        client = _CLIENTS.pop()
-        # The pool of the SDK's HTTP client holds no connection that is still in use.
-        pool = client._client._transport._pool
-        assert [connection for connection in pool.connections if not connection.is_idle()] == []
-        await client.close()
+        async with sdk.async_client(url) as client:
+            source = sdk.ask_async(client, greeting(sdk.api), streamed=True)
+            stream = aio.stream_run(INPUT, source, api=sdk.api)
+            async for event in stream:
+                if event.type.value == "REASONING_MESSAGE_CONTENT":
+                    break
+            await stream.aclose()
+            # The pool of the SDK's HTTP client holds no connection that is still in use.
+            pool = client._client._transport._pool
+            assert [connection for connection in pool.connections if not connection.is_idle()] == []
+
+
+@pytest.mark.parametrize("api", [api for api in SCRIPTS if provider_api(api).http])
+def test_a_conversation_goes_on_through_the_sdk(api: str) -> None:
+    # The provider answers each request by what is in it, and refuses what does not fit what it said before.
+    sdk, exchanges = SDKS[api], sequence(SCRIPTS[api])
+    sdk.require()
+    turns: list[Turn] = []
+    with provider(SCRIPTS[api]) as url, sdk.client(url) as client:
+        for number, exchange in enumerate(exchanges):
+            body = request(api, exchange, conversation(turns, goes_on=number == 2)).body
+            with open_source_sync(partial(sdk.ask, client, body, streamed=True)) as payloads:
+                told = told_by(exchange, payloads)
+            assert told == told_by(exchange, [sdk.keeps(event["data"]) for event in exchange["events"]])
+            turns += told
+
+
+def told_by(exchange: Mapping[str, Any], payloads: Any) -> list[Turn]:
+    """What payloads hold, in place of those of an exchange."""
+    return turns_of({**exchange, "events": [{"data": payload} for payload in payloads]})
 
 
 def test_an_answer_that_is_no_stream_is_shown_whole() -> None:
@@ -208,43 +217,3 @@ def test_a_refusal_of_the_provider_is_an_error_inside_the_run(
     assert events[-1]["message"] == FAILED
     assert "replay" not in str(events)
     assert "Traceback" in caplog.text
-
-
-# -- every recorded stream, as the SDK gives it
-
-
-async def _raw(api: str, url: str) -> AsyncIterator[Any]:
-    if api == "anthropic-messages":
-        async with anthropic_client(url, anthropic.AsyncAnthropic) as client:
-            async for event in await client.messages.create(**_messages(client), stream=True):
-                yield event
-    elif api == "openai-responses":
-        async with openai_client(url, openai.AsyncOpenAI) as client:
-            async for event in await client.responses.create(model=MODEL, input="Hi.", stream=True):
-                yield event
-    else:
-        async with openai_client(url, openai.AsyncOpenAI) as client:
-            async for event in await client.chat.completions.create(model=MODEL, messages=ASK, stream=True):
-                yield event
-
-
-@pytest.mark.parametrize("api", ["anthropic-messages", "openai-responses", "openai-chat"])
-def test_recorded_streams_through_the_sdk_are_their_wire_json(api: str) -> None:
-    streamed = [load_recording(p.values[0]) for p in recordings(api) if p.values[0] is not None]
-    chosen = [r for r in streamed if r["stream"]][::4]
-    if not chosen:
-        pytest.skip("the recordings are absent; set AGUI_REASONING_SHARED")
-
-    async def through(url: str, recording: dict[str, Any]) -> list[dict[str, Any]]:
-        stream = aio.stream_run(INPUT, _raw(api, url), **numbered({"api": api}))
-        return plain([event async for event in stream])
-
-    for recording in chosen:
-        with provider(recording) as url:
-            events = anyio.run(through, url, recording)
-        expected = from_payloads(recording)
-        if expected[-1]["type"] == "RUN_ERROR":
-            # The SDK raises the provider's error itself.
-            assert events[-1]["type"] == "RUN_ERROR"
-        else:
-            assert read(events) == read(expected)

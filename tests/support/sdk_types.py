@@ -1,10 +1,9 @@
-"""The official SDKs' own types of a request, checked to the bottom."""
+"""The official SDKs' own types of a request, checked to the bottom; the SDKs are in the group ``sdk``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib import import_module, util
 from typing import Any
 
 import anthropic.types.beta.message_create_params as beta_params
@@ -12,7 +11,6 @@ import anthropic.types.message_create_params as message_params
 import openai.types.chat.completion_create_params as chat_params
 import openai.types.responses.response_create_params as response_params
 from pydantic import TypeAdapter, ValidationError
-from xai_sdk.proto import chat_pb2
 
 _ADAPTERS: dict[str, list[tuple[TypeAdapter[Any], dict[str, Any]]]] = {
     "anthropic-messages": [
@@ -26,11 +24,7 @@ _ADAPTERS: dict[str, list[tuple[TypeAdapter[Any], dict[str, Any]]]] = {
 
 
 def check_types(api: str, body: dict[str, Any]) -> str:
-    """What the SDK's types have against a body; empty when they take it, or when the SDK is absent."""
-    if api == "xai-grpc":
-        return _check_messages(body)
-    if api == "gemini":
-        return _gemini_fault(body)
+    """What the SDK's types have against a body; empty when they take it."""
     if api in _CHECKS:
         return _CHECKS[api](body)
     fault = ""
@@ -42,28 +36,6 @@ def check_types(api: str, body: dict[str, Any]) -> str:
         else:
             return ""
     return fault
-
-
-def _gemini_fault(body: dict[str, Any]) -> str:
-    if util.find_spec("google") is None or util.find_spec("google.genai") is None:
-        return ""
-    types = import_module("google.genai.types")
-    try:
-        types.GenerateContentConfig.model_validate(body.get("config", {}))
-        for content in body["contents"]:
-            types.Content.model_validate(content)
-    except ValidationError as error:
-        return str(error.errors(include_input=False, include_url=False)[:3])
-    return ""
-
-
-def _check_messages(body: dict[str, Any]) -> str:
-    """What the protocol buffers of xAI have against a body."""
-    try:
-        chat_pb2.GetCompletionsRequest(model="any", **body)
-    except (TypeError, ValueError) as error:
-        return str(error)
-    return ""
 
 
 def _completed(api: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -84,48 +56,59 @@ def _force(value: Any) -> None:
             _force(inner)
 
 
-# -- the SDKs that tests may lack
+# -- models and schemas; each SDK is imported when it is asked
+
+
+def _gemini(body: dict[str, Any]) -> str:
+    from google.genai.types import Content, GenerateContentConfig
+
+    faults = [_validated(GenerateContentConfig, body.get("config", {}))]
+    return "".join(faults + [_validated(Content, content) for content in body["contents"]])
 
 
 def _botocore(body: dict[str, Any]) -> str:
-    try:
-        from botocore.session import Session
-        from botocore.validate import ParamValidator
-    except ImportError:
-        return ""
-    report = ParamValidator().validate({**body, "modelId": "any"}, _converse(Session))
+    from botocore.validate import ParamValidator
+
+    report = ParamValidator().validate({**body, "modelId": "any"}, _converse())
     return str(report.generate_report())
 
 
 @cache
-def _converse(session: Any) -> Any:
-    model = session().get_service_model("bedrock-runtime")
+def _converse() -> Any:
+    from botocore.session import Session
+
+    model = Session().get_service_model("bedrock-runtime")
     return model.operation_model("Converse").input_shape
 
 
 def _mistral(body: dict[str, Any]) -> str:
-    try:
-        from mistralai.client.models import ChatCompletionRequest
-    except ImportError:
-        return ""
+    from mistralai.client.models import ChatCompletionRequest
+
     return _validated(ChatCompletionRequest, {**body, "model": "any"})
 
 
 def _cohere(body: dict[str, Any]) -> str:
-    try:
-        from cohere.types import AssistantChatMessageV2
-    except ImportError:
-        return ""
+    from cohere.types import AssistantChatMessageV2
+
     said = [message for message in body["messages"] if message["role"] == "assistant"]
     return "".join(_validated(AssistantChatMessageV2, message) for message in said)
 
 
 def _ollama(body: dict[str, Any]) -> str:
-    try:
-        from ollama._types import ChatRequest
-    except ImportError:
-        return ""
+    from ollama._types import ChatRequest
+
     return _validated(ChatRequest, {**body, "model": "any"})
+
+
+def _xai(body: dict[str, Any]) -> str:
+    """What the protocol buffers of xAI have against a body."""
+    from xai_sdk.proto import chat_pb2
+
+    try:
+        chat_pb2.GetCompletionsRequest(model="any", **body)
+    except (TypeError, ValueError) as error:
+        return str(error)
+    return ""
 
 
 def _validated(model: Any, value: dict[str, Any]) -> str:
@@ -138,7 +121,9 @@ def _validated(model: Any, value: dict[str, Any]) -> str:
 
 _CHECKS: dict[str, Callable[[dict[str, Any]], str]] = {
     "bedrock-converse": _botocore,
-    "mistral-chat": _mistral,
     "cohere-chat": _cohere,
+    "gemini": _gemini,
+    "mistral-chat": _mistral,
     "ollama": _ollama,
+    "xai-grpc": _xai,
 }

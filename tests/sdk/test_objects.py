@@ -1,0 +1,120 @@
+"""What a vendor's SDK gives, streamed and whole, goes in as it comes and means what its wire JSON means.
+
+Every SDK talks to a server on this machine that plays scripts of the package, and recordings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import Any
+
+import anyio
+import pytest
+
+from agui_reasoning._shells.sources import WholeResponse, open_source, open_source_sync
+from agui_reasoning.deltas import Delta
+from agui_reasoning.errors import DecodeError, ProviderError
+from agui_reasoning.providers import decoder
+from tests.sdk.conftest import Vendors
+from tests.support.effort import is_quick
+from tests.support.vendor_sdks import SDKS, VendorSDK, exchanges, greeting
+
+Json = dict[str, Any]
+
+# The SDKs' own; ours are errors in every other test.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+EXCHANGES = exchanges()
+ASYNC = [one for one in EXCHANGES if SDKS[one.values[0]].async_client][:: 3 if is_quick() else 1]
+
+
+class Decoded:
+    """The deltas of what was fed, and whether it failed."""
+
+    def __init__(self, exchange: Json) -> None:
+        self._decoder = decoder(exchange["api"], provider=exchange["provider"], model=exchange["model"])
+        self.deltas: list[Delta] = []
+        self.failed = False
+
+    def feed(self, payloads: Iterable[Any] | WholeResponse) -> None:
+        if isinstance(payloads, WholeResponse):
+            self.deltas += self._decoder.whole(payloads.response)
+            return
+        for payload in payloads:
+            self.deltas += self._decoder.receive(payload)
+        self.deltas += self._decoder.close()
+
+    async def feed_async(self, payloads: AsyncIterator[Any] | WholeResponse) -> None:
+        if isinstance(payloads, WholeResponse):
+            self.feed(payloads)
+            return
+        async for payload in payloads:
+            self.deltas += self._decoder.receive(payload)
+        self.deltas += self._decoder.close()
+
+
+def of_wire(sdk: VendorSDK, exchange: Json) -> Decoded:
+    """What the JSON gives, as far as the SDK keeps it; a stream may be cut, or end with an error."""
+    made = Decoded(exchange)
+    try:
+        if exchange["stream"]:
+            made.feed(sdk.keeps(event["data"]) for event in exchange["events"])
+        else:
+            made.feed(WholeResponse(sdk.keeps(exchange["response"])))
+    except (DecodeError, ProviderError):
+        made.failed = True
+    return made
+
+
+def check(read: Callable[[], None], found: Decoded, expected: Decoded) -> None:
+    """Reading fails where the wire fails: the SDK raises the provider's error itself."""
+    try:
+        read()
+    except Exception:
+        if not expected.failed:
+            raise
+    else:
+        assert not expected.failed
+    assert found.deltas == expected.deltas
+
+
+def chosen(api: str, given: Callable[[], Json], vendors: Vendors) -> tuple[VendorSDK, Json]:
+    """The SDK, and the exchange that its server plays from now on."""
+    sdk, exchange = SDKS[api], given()
+    sdk.require()
+    if reason := sdk.unreadable(exchange):
+        pytest.skip(reason)
+    vendors.server(api).exchange = exchange
+    return sdk, exchange
+
+
+@pytest.mark.parametrize(("api", "given"), EXCHANGES)
+def test_objects_give_the_deltas_of_their_wire_json(
+    api: str, given: Callable[[], Json], vendors: Vendors
+) -> None:
+    sdk, exchange = chosen(api, given, vendors)
+    found = Decoded(exchange)
+    client = vendors.client(sdk)
+
+    def read() -> None:
+        ask = lambda: sdk.ask(client, greeting(api), streamed=exchange["stream"])  # noqa: E731
+        with open_source_sync(ask) as payloads:
+            found.feed(payloads)
+
+    check(read, found, of_wire(sdk, exchange))
+
+
+@pytest.mark.parametrize(("api", "given"), ASYNC)
+def test_asynchronous_clients_give_the_same(api: str, given: Callable[[], Json], vendors: Vendors) -> None:
+    sdk, exchange = chosen(api, given, vendors)
+    found = Decoded(exchange)
+    url = vendors.server(api).url
+
+    async def read() -> None:
+        async with sdk.async_client(url) as client:
+            source = sdk.ask_async(client, greeting(api), streamed=exchange["stream"])
+            async with open_source(source) as payloads:
+                await found.feed_async(payloads)
+
+    check(lambda: anyio.run(read), found, of_wire(sdk, exchange))

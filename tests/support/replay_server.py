@@ -1,0 +1,113 @@
+"""Servers on this machine that answer a vendor's SDK with one exchange, and remember what they were asked.
+
+They judge nothing, unlike `agui_reasoning.gateway.provider_app`, and answer on every path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from agui_reasoning._strict_json import load
+from agui_reasoning.gateway import local_server
+from agui_reasoning.gateway._framing import FRAMINGS
+from agui_reasoning.providers import provider_api
+from agui_reasoning.providers.api import HTTPEndpoint
+
+Json = dict[str, Any]
+
+_REFUSAL = {"error": {"code": 400, "type": "invalid_request_error", "message": "refused"}}
+
+
+class ReplayServer:
+    """What a server plays, and what it was asked.
+
+    Attributes:
+        api: What it speaks.
+        url: Where it is.
+        exchange: A recording or a script, which may be changed at any time; without one it refuses.
+        asked: The bodies of the requests, as JSON.
+    """
+
+    def __init__(self, api: str) -> None:
+        self.api = api
+        self.url = ""
+        self.exchange: Json | None = None
+        self.asked: list[Any] = []
+
+
+@contextmanager
+def replaying(api: str) -> Iterator[ReplayServer]:
+    """A server that speaks an API while the block runs."""
+    server = ReplayServer(api)
+    with _SERVERS.get(api, _http)(server) as server.url:
+        yield server
+
+
+def _http(server: ReplayServer) -> AbstractContextManager[str]:
+    http = provider_api(server.api).http or HTTPEndpoint(path="/")
+    framing = FRAMINGS[http.framing]
+
+    async def answer(request: Request) -> Response:
+        server.asked.append(load((await request.body()).decode()))
+        exchange = server.exchange
+        if exchange is None:
+            return JSONResponse(_REFUSAL, 400)
+        if not exchange["stream"]:
+            return JSONResponse(exchange["response"])
+        frames = [framing.write(http, event) for event in exchange["events"]]
+        return StreamingResponse(iter(frames), media_type=framing.media_type)
+
+    return local_server(Starlette(routes=[Route("/{path:path}", answer, methods=["POST"])]))
+
+
+@contextmanager
+def _grpc(server: ReplayServer) -> Iterator[str]:
+    """The service of xAI."""
+    grpc, proto = import_module("grpc"), import_module("xai_sdk.proto")
+    running = grpc.server(futures.ThreadPoolExecutor(max_workers=2))
+    proto.chat_pb2_grpc.add_ChatServicer_to_server(_servicer(server, proto.chat_pb2), running)
+    port = running.add_insecure_port("127.0.0.1:0")
+    running.start()
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        running.stop(None).wait()
+
+
+def _servicer(server: ReplayServer, chat: Any) -> Any:
+    """The two methods that are played, by the names that gRPC looks up; any other it would not find."""
+    json_format = import_module("google.protobuf.json_format")
+
+    def asked(request: Any, context: Any) -> Json:
+        server.asked.append(json_format.MessageToDict(request, preserving_proto_field_name=True))
+        if server.exchange is None:
+            context.abort(import_module("grpc").StatusCode.INVALID_ARGUMENT, "refused")
+        return server.exchange or {}
+
+    def parsed(data: Json, message: Any) -> Any:
+        return json_format.ParseDict(data, message, ignore_unknown_fields=True)
+
+    def whole(request: Any, context: Any) -> Any:
+        return parsed(asked(request, context)["response"], chat.GetChatCompletionResponse())
+
+    def stream(request: Any, context: Any) -> Iterator[Any]:
+        for event in asked(request, context)["events"]:
+            yield parsed(event["data"], chat.GetChatCompletionChunk())
+
+    base = import_module("xai_sdk.proto").chat_pb2_grpc.ChatServicer
+    return type(
+        "Chat", (base,), {"GetCompletion": staticmethod(whole), "GetCompletionChunk": staticmethod(stream)}
+    )()
+
+
+_SERVERS: dict[str, Callable[[ReplayServer], AbstractContextManager[str]]] = {"xai-grpc": _grpc}
+"""Those that do not speak HTTP."""
