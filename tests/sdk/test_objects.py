@@ -17,12 +17,11 @@ from agui_reasoning.errors import DecodeError, ProviderError
 from agui_reasoning.providers import decoder
 from tests.sdk.conftest import Vendors
 from tests.support.effort import is_quick
-from tests.support.vendor_sdks import SDKS, VendorSDK, exchanges, greeting
+from tests.support.vendor_sdks import SDKS, THEIR_WARNINGS, VendorSDK, exchanges, greeting
 
 Json = dict[str, Any]
 
-# The SDKs' own; ours are errors in every other test.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+pytestmark = THEIR_WARNINGS
 
 
 EXCHANGES = exchanges()

@@ -22,12 +22,13 @@ from agui_reasoning.parts import Turn
 from agui_reasoning.providers import provider_api
 from tests.recordings.test_next_request import conversation, request, turns_of
 from tests.support.replay_server import replaying
-from tests.support.vendor_sdks import MODEL, SDKS, VendorSDK, greeting
+from tests.support.vendor_sdks import MODEL, SDKS, THEIR_WARNINGS, VendorSDK, greeting
 from tests.support.verifier import Client, plain
 
 anthropic: Any = pytest.importorskip("anthropic", reason="Anthropic's SDK is not installed")
 openai: Any = pytest.importorskip("openai", reason="OpenAI's SDK is not installed")
 
+pytestmark = THEIR_WARNINGS
 # Under trio both SDKs leave generators of their own behind when they stop reading at `[DONE]` or are closed
 # early; they are nested in their streams, where nobody else can close them. Ours are not forgiven.
 theirs = pytest.mark.filterwarnings(

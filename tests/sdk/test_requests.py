@@ -14,12 +14,11 @@ from agui_reasoning.request import REQUEST_API_IDS, build_request
 from tests.recordings.test_next_request import conversation, request, turns_of
 from tests.sdk.conftest import Vendors
 from tests.support.effort import is_quick
-from tests.support.vendor_sdks import SDKS, exchanges
+from tests.support.vendor_sdks import SDKS, THEIR_WARNINGS, exchanges
 
 Json = dict[str, Any]
 
-# The SDKs' own; ours are errors in every other test.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+pytestmark = THEIR_WARNINGS
 
 TOOLS = [
     Tool(

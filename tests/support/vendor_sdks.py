@@ -27,6 +27,10 @@ Ask = Callable[[Any, Json], Any]
 
 MODEL = "replayed"
 
+_MODULES = r"(aiohttp|boto3|botocore|cohere|google|grpc|mistralai|ollama|xai_sdk)\b"
+THEIR_WARNINGS = pytest.mark.filterwarnings(f"ignore::DeprecationWarning:{_MODULES}")
+"""What SDKs warn about themselves; warnings of the package are errors."""
+
 
 def _readable(exchange: Json) -> str:
     return ""
