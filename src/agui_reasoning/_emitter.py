@@ -1,4 +1,4 @@
-"""The emitter that applications use: it knows the echo rules of this package's providers."""
+"""The emitter that applications use, with the echo rules of this package's providers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Emitter"]
 class Emitter(BaseEmitter):
     """Turns what a model produces into correctly paired AG-UI events, without the run frame.
 
-    Whatever comes in, in whatever order, what comes out satisfies the protocol and the official clients.
+    The events are valid for the protocol and the official clients, whatever the order of the items.
 
     Examples:
         >>> from agui_reasoning.deltas import ReasoningDelta, TextDelta
@@ -41,13 +41,13 @@ class Emitter(BaseEmitter):
 
         Args:
             thread_id: The thread; encrypted values are bound to it.
-            used_call_ids: Tool-call ids the thread holds already; a call that repeats one gets a new id.
-            known_messages: What the client has already: a snapshot may show it again.
-            **options: The options of `Run` that are about what is emitted.
+            used_call_ids: The tool call ids in the thread; a call that repeats one gets a new id.
+            known_messages: The messages that the client has already, which a snapshot may repeat.
+            **options: The options of `Run` that concern what is emitted.
 
         Raises:
-            ConfigurationError: Keys without a thread (``keys_without_thread``), or a visibility that does not
-                exist (``unknown_visibility``).
+            ConfigurationError: There are keys but no thread (``keys_without_thread``), or the visibility is
+                unknown (``unknown_visibility``).
         """
         super().__init__(
             rule_of=rule_for,

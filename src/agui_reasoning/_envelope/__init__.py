@@ -1,4 +1,4 @@
-"""Opaque values and structure, in the one string AG-UI has room for: what it says, and how it is written."""
+"""Envelopes: opaque values and structure in the single string that AG-UI provides for them."""
 
 from agui_reasoning._envelope.packing import joined, pack
 from agui_reasoning._envelope.records import (

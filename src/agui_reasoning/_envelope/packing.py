@@ -1,4 +1,4 @@
-"""What is too large for one value, spread over several: whole units where they fit, else slices."""
+"""Spreads envelopes that are too large over several values: whole units if they fit, otherwise slices."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from agui_reasoning._strict_json import MAX_NESTING, dump, load
 __all__ = ["joined", "pack"]
 
 _PIECE_BYTES: Final = 196_608
-"""What is larger is cut: so a value has never more than a fifth of it empty, before the last."""
+"""Larger units are sliced, so that no value but the last is more than a fifth empty."""
 
 _Carrier = TypeVar("_Carrier")
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """What stays together.
+    """A piece that stays in one value.
 
     Attributes:
-        field: Where in an envelope it goes.
-        values: What goes there.
-        size: Bytes of it as JSON, and of what separates it from others.
+        field: The field of the envelope that takes it.
+        values: The content of the field.
+        size: Its size as JSON with separators, in bytes.
     """
 
     field: Literal["messages", "calls", "units", "fragments"]
@@ -37,15 +37,16 @@ class _Piece:
 def pack(
     envelope: Envelope, carriers: Iterable[tuple[_Carrier, Sequence[UnitRecord]]], room: int
 ) -> list[tuple[_Carrier, Envelope]]:
-    """Spread what an envelope says.
+    """Spread the content of an envelope over carriers.
 
     Args:
-        envelope: Everything.
-        carriers: Who may carry it, in order, each with what it says anyway. As many are taken as are needed.
-        room: Bytes that an envelope may have as JSON.
+        envelope: The whole envelope.
+        carriers: Possible carriers in order, each with the records it repeats. Only as many as needed are
+            taken.
+        room: The maximum size of an envelope as JSON, in bytes.
 
     Returns:
-        An envelope for each carrier that got anything.
+        An envelope for each carrier that got content.
     """
     waiting = deque(_pieces(envelope))
     place = envelope.response.model_copy(update={"messages": (), "calls": ()})
@@ -65,7 +66,7 @@ def pack(
 
 
 def joined(fragments: Iterable[Fragment]) -> UnitRecord | None:
-    """The unit whose slices these are; ``None`` when one is missing or they are not of one unit."""
+    """Return the unit that the slices form; ``None`` if they are incomplete or do not belong together."""
     slices = {fragment.index: fragment for fragment in fragments}
     counts = {fragment.count for fragment in slices.values()}
     if counts != {len(slices)} or set(slices) != set(range(len(slices))):

@@ -1,10 +1,10 @@
-"""What an envelope says, in version 2 of the format.
+"""The content of an envelope, in version 2 of the format.
 
-``encryptedValue`` is a single opaque string per message or tool call. Ours is self-describing JSON: a place,
-and units with what must go back verbatim. A unit is where it stands and how it is shown, and the part.
-Without keys the visible text is not repeated; its SHA-256 is, so that a text that was altered on the way
-loses its signature. The hash detects accidents, not attackers. With keys the whole envelope is encrypted and
-holds the reasoning's text too.
+``encryptedValue`` is a single opaque string per message or tool call. Ours is self-describing JSON: the place
+of the response, and units with everything that must go back verbatim. A unit is a part with its position and
+the way it is shown. Without keys the envelope contains the SHA-256 of visible text instead of the text, so
+that text altered on the way loses its signature. The hash detects accidents, not attackers. With keys the
+whole envelope is encrypted and also contains the reasoning text.
 
 ::
 
@@ -45,12 +45,12 @@ __all__ = [
 
 
 class WireRecord(BaseModel):
-    """What is read strictly and shows nothing of itself."""
+    """A record that is read strictly and whose ``repr`` shows no content."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore", hide_input_in_errors=True)
 
     def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
-        """Show nothing: a record holds what nobody but its reader may see."""
+        """Omit the fields: records contain what only their reader may see."""
         return ()
 
 
@@ -63,11 +63,11 @@ class OriginRecord(WireRecord):
 
     @classmethod
     def of(cls, origin: Origin) -> OriginRecord:
-        """Record an origin."""
+        """Return the record of an origin."""
         return cls(provider=origin.provider, api=origin.api, model=origin.model)
 
     def value(self) -> Origin:
-        """The origin again."""
+        """Return the origin."""
         return Origin(self.provider, self.api, self.model)
 
 
@@ -81,16 +81,16 @@ class OpaqueRecord(WireRecord):
 
     @classmethod
     def of(cls, opaque: Opaque) -> OpaqueRecord:
-        """Record an opaque value."""
+        """Return the record of an opaque value."""
         return cls(kind=opaque.kind, value=opaque.value, encoding=opaque.encoding, attach=opaque.attach)
 
     def opaque(self) -> Opaque:
-        """The value again."""
+        """Return the value."""
         return Opaque(self.kind, self.value, self.encoding, self.attach)
 
 
 class SegmentRecord(WireRecord):
-    """A segment, with its text where the message does not show it."""
+    """A segment, with its text unless the message shows it."""
 
     channel: Channel = "text"
     index: int = 0
@@ -106,19 +106,18 @@ class Span(WireRecord):
 
 
 class ResponsePlace(WireRecord):
-    """Which response this is, and the ids under which it is seen.
+    """Identifies a response, and the IDs under which the client sees it.
 
     Attributes:
-        id: Our id of the response.
-        number: Which of its values this is, in the order in which they were sent; what a later one says of a
-            unit holds.
-        native_id: The provider's.
-        after: Our id of the response before it in the run. Nothing else tells where a response stands of
-            which only reasoning is seen, because front ends move that.
-        messages: Assistant messages that no value before this one named, and in the last value all of them;
-            the last may be announced before it is used.
-        calls: Its tool calls, likewise.
-        subagent: The run of the subagent it is of; the thread is the same, and the conversation another.
+        id: Our ID of the response.
+        number: The number of this value, in the order of sending. For a unit, the latest value counts.
+        native_id: The provider's ID of the response.
+        after: Our ID of the previous response in the run. Responses of which only reasoning is visible are
+            ordered by it, because front ends move reasoning.
+        messages: The assistant messages that no earlier value named; in the last value, all of them. The last
+            one may be named before it exists.
+        calls: The tool calls, likewise.
+        subagent: The run of the subagent, which shares the thread but has its own conversation.
     """
 
     id: str
@@ -145,14 +144,14 @@ class ReasoningRecord(_PartRecord):
 
 
 class TextRecord(_PartRecord):
-    """A text part, with its text where it is not shown whole."""
+    """A text part, with its text unless all of it is shown."""
 
     kind: Literal["text"]
     text: str | None = None
 
 
 class CallRecord(_PartRecord):
-    """A tool call; ``id`` is the provider's where it differs, ``arguments`` are those of its own tools."""
+    """A tool call, with the provider's ID if it differs, and the arguments of the provider's own tools."""
 
     kind: Literal["call"]
     id: str | None = None
@@ -161,7 +160,7 @@ class CallRecord(_PartRecord):
 
 
 class ResultRecord(_PartRecord):
-    """The result of a server tool; its content is in a tool message, or here."""
+    """The result of a server tool, with its content unless a tool message shows it."""
 
     kind: Literal["result"]
     native: Any = None
@@ -169,7 +168,7 @@ class ResultRecord(_PartRecord):
 
 
 class NativeRecord(_PartRecord):
-    """A block that goes back verbatim."""
+    """A block that is returned verbatim."""
 
     kind: Literal["native"]
     name: str
@@ -182,20 +181,20 @@ PartRecord: TypeAlias = Annotated[
 
 
 class UnitRecord(WireRecord):
-    """A unit: where it stands and how it is shown, and the part.
+    """A part, with its position and the way it is shown.
 
     Attributes:
-        seq: Its number in the response.
-        stretch: Which stretch of it this is, if it resumed.
-        id: The call, under the id the client knows: of a call, or of the result.
-        message: The tool message of a result; of reasoning the message that shows it, where that is not the
-            one with this value.
-        spans: Where a text is shown.
-        lengths: Code points of each segment of reasoning that is shown.
-        sha256: Of the text that is shown; reasoning that has none shows nothing, or is encrypted.
+        seq: The number of the unit in the response.
+        stretch: The number of the stretch, if the unit resumed.
+        id: The client's ID of a call, or of the call that a result answers.
+        message: The tool message of a result, or the message that shows reasoning if another one has this
+            value.
+        spans: The positions of a text in its messages.
+        lengths: The number of code points of each visible segment of reasoning.
+        sha256: The hash of the visible text; absent for reasoning that is not shown or is encrypted.
         after: The ``seq`` of the reasoning that a call followed.
-        shares: The call whose reasoning it shares.
-        part: What it is.
+        shares: The call whose reasoning a call shares.
+        part: The part.
     """
 
     seq: int = Field(ge=0)
@@ -216,8 +215,8 @@ class Fragment(WireRecord):
     Attributes:
         seq: The unit's.
         stretch: The unit's.
-        index: Which slice this is.
-        count: How many there are.
+        index: The number of the slice.
+        count: The number of slices.
         data: The slice.
     """
 
@@ -229,7 +228,7 @@ class Fragment(WireRecord):
 
 
 class Envelope(WireRecord):
-    """What one ``encryptedValue`` of ours holds."""
+    """The content of one ``encryptedValue``."""
 
     k: Literal["agui-reasoning"] = "agui-reasoning"
     v: Literal[2] = 2
@@ -240,5 +239,5 @@ class Envelope(WireRecord):
 
 
 def digest(text: str) -> str:
-    """SHA-256 of a text in UTF-8, in hexadecimal; half characters, which a client may send, fit nothing."""
+    """Return the hexadecimal SHA-256 of a text in UTF-8. Text with lone surrogates matches no other."""
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

@@ -1,4 +1,4 @@
-"""How an envelope is written and read: as plain JSON, or with keys as a token that only they open."""
+"""Writes and reads envelopes as plain JSON, or with keys as encrypted tokens."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ __all__ = [
 ]
 
 MAX_ENVELOPE_CHARS: Final = 1_048_576
-"""No value is longer, in characters as they travel: what does not fit goes on further ones."""
+"""The maximum length of a value, in characters; the rest goes into further values."""
 
 _TOKEN_FRAME: Final = 4_096
-"""Room for what a token has beside its ciphertext: header, nonce, tag."""
+"""The size of a token apart from its ciphertext: header, nonce and tag."""
 
 OnUndecryptable: TypeAlias = Literal["drop", "raise"]
-"""What restoring does with a token that does not open."""
+"""How `restore` treats a token that cannot be decrypted."""
 
 
 _PLAIN_MARK: Final = '{"k":"agui-reasoning"'
-"""How plain JSON of ours begins, whatever its version."""
+"""The first characters of plain envelopes, in every version."""
 
 
 def is_envelope(value: str) -> bool:
-    """Whether a value says of itself that it is an envelope of this package, plain or encrypted."""
+    """Return whether a value claims to be an envelope of this package, plain or encrypted."""
     return value.startswith(_PLAIN_MARK) or looks_like_token(value)
 
 
 def write_envelope(envelope: Envelope) -> str:
-    """Write an envelope as plain JSON; what has its default is left out, but for the marks."""
+    """Return an envelope as plain JSON, without fields that have their default, except the marks."""
     marks = {"k": envelope.k, "v": envelope.v}
     return dump(marks | envelope.model_dump(exclude_defaults=True))
 
 
 def read_envelope(value: str) -> Envelope | None:
-    """Read plain JSON that came back; ``None`` when it is not an envelope of ours.
+    """Read an envelope from plain JSON; ``None`` if it is not one of ours.
 
     The string is untrusted: types are checked strictly, unknown fields are ignored.
     """
@@ -70,20 +70,20 @@ def read_envelope(value: str) -> Envelope | None:
 
 
 def plain_value(envelope: Envelope) -> str | None:
-    """What travels of an envelope without keys; ``None`` when it is too large for one value."""
+    """Return an envelope as a plain value; ``None`` if it is too large for one value."""
     value = write_envelope(envelope)
     return value if len(value) <= MAX_ENVELOPE_CHARS else None
 
 
 @dataclass(frozen=True, slots=True)
 class EnvelopeWriter:
-    """Writes envelopes that only the keys open.
+    """Writes encrypted envelopes.
 
     Attributes:
-        keys: The ring; its primary key encrypts.
-        binding: The tenant and the thread they belong to.
-        ttl_s: Seconds until they expire; ``None`` is never.
-        pad_to: Their plaintext is padded to a multiple of so many bytes; 0 is not at all.
+        keys: The key ring, whose primary key encrypts.
+        binding: The tenant and thread of the envelopes.
+        ttl_s: Seconds until they expire; ``None`` for never.
+        pad_to: Pad the plaintext to a multiple of this many bytes; 0 disables padding.
     """
 
     keys: KeyRing
@@ -92,7 +92,7 @@ class EnvelopeWriter:
     pad_to: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what could encrypt nothing, before there is anything to encrypt."""
+        """Reject keys that cannot encrypt, before there is anything to encrypt."""
         if not isinstance(self.keys, KeyRing):
             raise ConfigurationError(
                 f"The keys are {type(self.keys).__name__}, not a KeyRing.",
@@ -103,12 +103,12 @@ class EnvelopeWriter:
 
     @property
     def room(self) -> int:
-        """Bytes of JSON that fit into a value."""
+        """The number of bytes of JSON that fit into a value."""
         return (MAX_ENVELOPE_CHARS - _TOKEN_FRAME) // 4 * 3 - self.pad_to
 
     def write(self, envelope: Envelope) -> str | None:
-        """Encrypt an envelope; ``None`` when it is too large for one value."""
-        # No variable holds the plaintext: a traceback that shows locals must not show it.
+        """Encrypt an envelope; ``None`` if it is too large for one value."""
+        # No variable holds the plaintext, because tracebacks may show local variables.
         secret = Secret(write_envelope(envelope).encode())
         if len(secret.reveal()) > self.room:
             return None
@@ -117,12 +117,12 @@ class EnvelopeWriter:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What came of a value.
+    """The result of reading a value.
 
     Attributes:
-        envelope: The envelope; ``None`` when the value gives none.
-        sealed: It was encrypted: what it says is what was written.
-        refused: Why the value may not be used, as a stable word; empty when it is only not ours.
+        envelope: The envelope; ``None`` if the value has none that may be used.
+        sealed: Whether it was encrypted, and is thus authentic.
+        refused: The code of the reason why the value may not be used; empty if the value is not ours.
     """
 
     envelope: Envelope | None = None
@@ -132,13 +132,13 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class EnvelopeReader:
-    """Reads what came back from a client with one request.
+    """Reads the values that a client returned with one request.
 
     Attributes:
-        keys: With a ring only what it decrypts is read.
-        binding: The tenant and the thread the values must belong to.
-        accept_plain: Read plain envelopes and other producers' values in spite of the ring.
-        on_undecryptable: ``"raise"`` to hear of a value that is not authentic, or whose key cannot be
+        keys: The key ring. With one, only values that it decrypts are read.
+        binding: The tenant and thread that the values must belong to.
+        accept_plain: Whether to read plain envelopes and other producers' values despite the key ring.
+        on_undecryptable: ``"raise"`` to raise for values that are not authentic, or whose key cannot be
             fetched.
     """
 
@@ -149,10 +149,10 @@ class EnvelopeReader:
     _tokens: TokenReader | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse a word that means nothing: whoever wrote it wanted to hear of something."""
+        """Reject an unknown ``on_undecryptable``."""
         if self.on_undecryptable not in get_args(OnUndecryptable):
             raise ConfigurationError(
-                f"on_undecryptable is {self.on_undecryptable!r}, which means nothing.",
+                f"Unknown `on_undecryptable`: {self.on_undecryptable!r}.",
                 code="wrong_option",
                 hint='Pass "drop" or "raise".',
             )
@@ -163,10 +163,10 @@ class EnvelopeReader:
         """Read a value.
 
         Raises:
-            ConfigurationError: It is a token of ours, and there are no keys (``keys_missing``).
-            DecryptionError: It does not open, or is no token where only tokens count, and the caller asked to
-                hear of it.
-            Exception: What the callable raised that was asked for the key, if the caller asked to hear of it.
+            ConfigurationError: The value is an encrypted token, but there are no keys (``keys_missing``).
+            DecryptionError: With ``on_undecryptable="raise"``, the token cannot be decrypted, or the value is
+                not a token although one is required.
+            Exception: With ``on_undecryptable="raise"``, the error of the callable that fetches the key.
         """
         if len(value) > MAX_ENVELOPE_CHARS:
             return self._refuse("too_large")
@@ -177,7 +177,7 @@ class EnvelopeReader:
         return Opened(read_envelope(value))
 
     def _refuse(self, reason: str) -> Opened:
-        # A token whose header was altered does not look like one any more.
+        # A token with an altered header no longer looks like one.
         if self.keys is not None and self.on_undecryptable == "raise":
             raise DecryptionError
         return Opened(refused=reason)
@@ -185,14 +185,14 @@ class EnvelopeReader:
     def _decrypt(self, token: str) -> Opened:
         if self._tokens is None:
             raise ConfigurationError(
-                "The history holds encrypted values, and there are no keys to open them.",
+                "The history contains encrypted values, but there are no keys.",
                 code="keys_missing",
-                hint="Pass the key ring that wrote them, as keys=.",
+                hint="Pass the key ring that encrypted them as `keys=`.",
             )
         try:
             plaintext = self._tokens.open(token)
         except Exception:
-            # A key management service that is down is not a forged token.
+            # An unreachable key management service does not mean that the token is forged.
             if self.on_undecryptable == "raise":
                 raise
             return Opened(refused="key_unavailable")

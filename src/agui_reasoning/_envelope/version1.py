@@ -1,7 +1,7 @@
-"""Version 1 of the format, for good: what is stored in it reads as version 2.
+"""Reads version 1 of the format as version 2. It stays readable forever.
 
-It has ``unit``, what the message or call itself is, and ``rest``, what rode with it; a unit says where it
-stands and what it is in one object.
+It has ``unit``, the unit of the message or call itself, and ``rest``, other units; a unit is one object with
+its position and its part.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ _Record: TypeAlias = Annotated[_Reasoning | _Text | _Call | _Result | _Native, F
 
 
 class Version1(WireRecord):
-    """An envelope as version 1 wrote it."""
+    """An envelope in version 1."""
 
     k: Literal["agui-reasoning"]
     v: Literal[1]
@@ -133,7 +133,7 @@ class Version1(WireRecord):
     rest: tuple[_Record, ...] = Field(default=(), strict=False)
 
     def upgraded(self) -> Envelope:
-        """The same in the current version."""
+        """Return the envelope in the current version."""
         records = (self.unit, *self.rest)
         units = tuple(record.upgraded() for record in records if record is not None)
         return Envelope(origin=self.origin, response=self.response, units=units)

@@ -1,6 +1,6 @@
-"""From parts to records: which fields of a unit are written, by what the client sees of it.
+"""Turns parts into records. A table lists the fields to write, by what the client sees of the unit.
 
-What the table does not list is not written.
+Fields that the table does not list are not written.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, Tool
 __all__ = ["WRITTEN", "Exposure", "PlacedPart", "WrittenFields", "unit_record"]
 
 Exposure: TypeAlias = Literal["encrypted", "shown", "blank", "concealed"]
-"""``encrypted``: only the keys open it, and what counts is what it says. ``shown``: the client sees the text.
-``blank``: it sees nothing, because there is nothing but white space. ``concealed``: it must not see it, and
-there are no keys."""
+"""``encrypted``: the record is encrypted, and authoritative. ``shown``: the client sees the text. ``blank``:
+the client sees nothing, because there is only white space. ``concealed``: the client must not see the text,
+and there are no keys."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PlacedPart:
-    """A part, and where and how a client sees it; the fields are those of `UnitRecord`.
+    """A part, with the way a client sees it; the fields are those of `UnitRecord`.
 
     Attributes:
         visible_text: The text as the client sees it.
-        native_id: The provider's id of a call, where the client knows it by another.
+        native_id: The provider's ID of a call, if the client knows another one.
     """
 
     seq: int
@@ -56,7 +56,7 @@ class PlacedPart:
 
 @dataclass(frozen=True, slots=True)
 class WrittenFields:
-    """The fields that are written of a unit, of its part, and of the segments of that."""
+    """The fields to write of a unit, its part and the part's segments."""
 
     unit: str
     part: str = ""
@@ -81,11 +81,11 @@ WRITTEN: Final[dict[tuple[type, Exposure], WrittenFields]] = {
     (NativePart, "encrypted"): WrittenFields("seq", "name payload"),
     (NativePart, "shown"): WrittenFields("seq", "name payload"),
 }
-"""Without keys shown text is never repeated, and of what is concealed neither hash nor length is written."""
+"""Without keys, visible text is never repeated, and neither hash nor length of concealed text is written."""
 
 
 def unit_record(placed: PlacedPart) -> UnitRecord | None:
-    """Record a unit; ``None`` where nothing is to be written about it."""
+    """Return the record of a unit; ``None`` if nothing may be written about it."""
     fields = WRITTEN.get((type(placed.part), placed.exposure))
     if fields is None:
         return None

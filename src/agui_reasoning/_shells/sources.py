@@ -239,7 +239,7 @@ def open_source_sync(source: Any) -> Iterator[Iterator[Any] | WholeResponse]:
         if _is_async(opened):
             discard(opened)
             raise ConfigurationError(
-                f"{type(opened).__name__} is asynchronous, and this run is not.",
+                f"{type(opened).__name__} is asynchronous, but the run is synchronous.",
                 code="async_source",
                 hint="Use agui_reasoning.aio, or the SDK's synchronous client.",
             )

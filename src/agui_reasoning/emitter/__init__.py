@@ -1,4 +1,4 @@
-"""Deltas and parts to AG-UI events."""
+"""Turns deltas and parts into AG-UI events."""
 
 from agui_reasoning.emitter._emitter import BaseEmitter
 

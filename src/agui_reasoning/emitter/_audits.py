@@ -1,4 +1,4 @@
-"""What an auditor hears of a response once it has ended: one record per unit, and never a word of it."""
+"""Audit records of finished responses: one per unit, without any of its text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["audit_records"]
 
 
 def audit_records(state: ResponseState, sealer: EnvelopeWriter | None) -> Iterator[AuditRecord]:
-    """Give a record of each reasoning unit, and of each text and call that has a value."""
+    """Yield a record for each reasoning unit, and for each text and call with an encrypted value."""
     for unit in state.response.units:
         if isinstance(unit, ReasoningUnit):
             yield _record(state, sealer, unit, **_sizes(state, unit))

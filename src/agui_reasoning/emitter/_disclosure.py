@@ -1,4 +1,4 @@
-"""What of a model's reasoning a client gets to see: decided here, once for every channel."""
+"""Decides how much of a model's reasoning the client sees, for every channel."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from agui_reasoning.policy import EchoRule
 __all__ = ["VISIBILITIES", "Disclosure", "Visibility"]
 
 Visibility: TypeAlias = Literal["full", "summary", "hidden"]
-"""``full``: what the provider shows. ``summary``: what its API labels a summary, or one made on the server.
-``hidden``: nothing but that there was reasoning."""
+"""``full``: everything the provider shows. ``summary``: what its API labels a summary, or one made on the
+server. ``hidden``: only the fact that there was reasoning."""
 
 VISIBILITIES: Final = ("full", "summary", "hidden")
 
@@ -26,50 +26,50 @@ class Disclosure:
 
     Attributes:
         visibility: How much is shown.
-        sealed: There are keys: what is not shown is kept, encrypted.
+        sealed: Whether there are keys, so that concealed data is kept in encrypted form.
     """
 
     visibility: Visibility = "full"
     sealed: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a visibility that does not exist: a typing error must not show everything."""
+        """Reject an unknown visibility, because a typo must not show everything."""
         if self.visibility not in VISIBILITIES:
             raise ConfigurationError(
-                f"There is no visibility {self.visibility!r}.",
+                f"Unknown visibility {self.visibility!r}.",
                 code="unknown_visibility",
                 hint=f"Use one of: {', '.join(VISIBILITIES)}.",
             )
 
     @property
     def full(self) -> bool:
-        """Everything is shown."""
+        """Whether everything is shown."""
         return self.visibility == "full"
 
     @property
     def hidden(self) -> bool:
-        """Nothing is shown."""
+        """Whether nothing is shown."""
         return self.visibility == "hidden"
 
     @property
     def keeps(self) -> bool:
-        """What is not shown comes back on the next turn."""
+        """Whether everything comes back on the next turn, shown or not."""
         return self.full or self.sealed
 
     @property
     def opens_messages(self) -> bool:
-        """Whether a unit has a message of its own: hidden ones need one only to carry their value."""
+        """Whether reasoning units have messages; hidden ones need one only to carry their value."""
         return self.sealed or not self.hidden
 
     def shows(self, segment: SegmentBuffer) -> bool:
-        """Whether the text of a segment is shown."""
+        """Return whether the text of a segment is shown."""
         return self.full or (self.visibility == "summary" and segment.channel == "summary")
 
     def check(self, origin: Origin | None, rule_of: Callable[[Origin], EchoRule]) -> None:
-        """Refuse what would break the next turn.
+        """Reject responses that could not be continued on the next turn.
 
         Raises:
-            ConfigurationError: The provider requires back what is neither shown nor kept
+            ConfigurationError: The provider requires its reasoning back, and it is neither shown nor kept
                 (``visibility_without_keys``).
         """
         if self.keeps or origin is None:
@@ -78,8 +78,8 @@ class Disclosure:
         if rule.status != "required" or (rule.summaries and not self.hidden):
             return
         raise ConfigurationError(
-            f"{origin.provider or origin.api} requires its reasoning back, and with visibility "
-            f"{self.visibility!r} and without keys it would be lost.",
+            f"{origin.provider or origin.api} requires its reasoning back, but visibility "
+            f"{self.visibility!r} without keys would lose it.",
             code="visibility_without_keys",
             hint='Pass keys= (agui_reasoning.crypto.KeyRing), or use visibility="full".',
         )

@@ -51,15 +51,15 @@ _MODELS = frozenset(get_args(get_args(Event)[0]))
 
 
 def new_uuid() -> str:
-    """A random id."""
+    """Return a random id."""
     return str(uuid.uuid4())
 
 
 class BaseEmitter:
     """Turns what a model produces into correctly paired AG-UI events, without the run frame.
 
-    Whatever comes in, in whatever order, what comes out satisfies the protocol and the official clients.
-    `agui_reasoning.Emitter` hands it the echo rules of this package's providers.
+    The events are valid for the protocol and the official clients, whatever the order of the items.
+    `agui_reasoning.Emitter` adds the echo rules of this package's providers.
     """
 
     def __init__(
@@ -87,12 +87,12 @@ class BaseEmitter:
     ) -> None:
         """Start before the first response.
 
-        ``rule_of`` looks up the echo rule for the origin of a response; the other arguments are those of
+        ``rule_of`` returns the echo rule for the origin of a response; the other arguments are those of
         `agui_reasoning.Emitter`.
 
         Raises:
-            ConfigurationError: Keys without a thread (``keys_without_thread``), or a visibility that does not
-                exist (``unknown_visibility``).
+            ConfigurationError: There are keys but no thread (``keys_without_thread``), or the visibility is
+                unknown (``unknown_visibility``).
         """
         named = any((api, provider, model))
         self._default = Origin(provider, api, model) if named else None
@@ -112,7 +112,7 @@ class BaseEmitter:
             used_call_ids=used_call_ids,
         )
         self._nested_ids: set[str] = set()
-        """The messages and calls of nested emitters, which decided already what is shown of them."""
+        """The messages and calls of nested emitters, which have already applied their visibility."""
         self._summarizes = visibility == "summary"
         self._summaries = Summaries(summarize, self.warn)
         self._stages = tuple(stages)
@@ -123,7 +123,7 @@ class BaseEmitter:
         self._closed = False
 
     def nest(self, emitter: BaseEmitter, subagent: str) -> None:
-        """Let another emitter speak for a subagent: its values say so, and its events pass as they are."""
+        """Mark an emitter as that of a subagent; its values name the subagent, its events pass unchanged."""
         emitter._values.subagent = subagent
         emitter._writer.listeners = (self._nested_ids, *self._writer.listeners)
 
@@ -134,47 +134,47 @@ class BaseEmitter:
 
     @property
     def summarizes(self) -> bool:
-        """Whether a function of the caller's makes summaries."""
+        """Whether the caller passed a function that makes summaries."""
         return self._summaries.wanted
 
     @property
     def finish_reason(self) -> str | None:
-        """Why the last response ended, in the provider's own word."""
+        """The provider's finish reason for the last response."""
         return self._assembler.finish_reason
 
     @property
     def produced(self) -> tuple[Turn | Message, ...]:
-        """The turns that have ended, and the results of the client's and the agent's tools, in order."""
+        """The finished turns, and the results of the client's and the agent's tools, in order."""
         return tuple(self._writer.produced)
 
     @property
     def pending_calls(self) -> list[ToolCallPart]:
-        """The calls that nobody has answered, but for the provider's own, under the ids the client knows."""
+        """The unanswered calls, except the provider's own, under the ids that the client knows."""
         return self._writer.pending_calls()
 
     def receive(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> list[Event]:
-        """Take one delta, part, or event of the application's own; give the events it causes.
+        """Turn one delta, part or application event into the events it causes.
 
         Raises:
-            LocalProtocolError: The emitter is closed (``closed``), the item is not one (``not_an_item``), or
-                it is an event of the run frame (``frame_event``). Nothing has changed.
-            ConfigurationError: What the visibility hides would be lost, and the provider requires it back
-                (``visibility_without_keys``): nothing has changed. Or ``summarize`` is asynchronous
+            LocalProtocolError: The emitter is closed (``closed``), the item has the wrong type
+                (``not_an_item``), or it is an event of the run frame (``frame_event``). State is unchanged.
+            ConfigurationError: The visibility would lose reasoning that the provider requires back
+                (``visibility_without_keys``); state is unchanged. Or ``summarize`` is asynchronous
                 (``async_summarize``).
         """
         written = self._written(item)
         return self._staged(settle_now(self._summaries.settle(written)) if self._summarizes else written)
 
     def receiving(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> Settling[list[Event]]:
-        """`receive` for shells that await summaries; nothing happens before it is run."""
+        """Like `receive`, as a generator for shells that await summaries."""
         return self._staged((yield from self._summaries.settle(self._written(item))))
 
     def close(self) -> list[Event]:
-        """The stream ended: end what is open. A second call gives nothing."""
+        """End everything that is open. Further calls return nothing."""
         return self._end(self._assembler.close)
 
     def abort(self) -> list[Event]:
-        """The stream was cut: end what is open, and mark it incomplete. A second call gives nothing."""
+        """End everything that is open, and mark it incomplete. Further calls return nothing."""
         return self._end(self._assembler.abort)
 
     def _written(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> list[Any]:
@@ -182,7 +182,7 @@ class BaseEmitter:
             raise LocalProtocolError(
                 f"{type(item).__name__} came after the emitter was closed.",
                 code="closed",
-                hint="Make a new emitter for each run.",
+                hint="Create a new emitter for each run.",
                 state="closed",
             )
         if isinstance(item, DELTA_TYPES):
@@ -205,19 +205,19 @@ class BaseEmitter:
         self._foreign.note(event)
         before: list[Event | SummaryDue] = []
         if isinstance(event, ToolCallResultEvent) and event.subagent_run_id in (None, self._values.subagent):
-            # The result of the agent's tool ends the response, as a delta of it would.
+            # The result of the agent's tool ends the response, as its delta would.
             before = self._writer.write(self._assembler.close())
             self._writer.note_result(event.message_id, event.tool_call_id, event.content)
         if isinstance(event, MessagesSnapshotEvent) and self._writer.has_reasoned:
             self.warn(
-                "A MESSAGES_SNAPSHOT after streamed reasoning: some front ends show the reasoning twice, "
+                "A MESSAGES_SNAPSHOT follows streamed reasoning: some front ends show the reasoning twice, "
                 "others drop it. Send snapshots at the start of a run."
             )
         is_decided = self._disclosure.full or not self._nested_ids.isdisjoint(_ids_of(event))
         passed = [event] if is_decided else veiled(event, self._audience)
         if not passed and not self._has_warned_of_raw:
             self._has_warned_of_raw = True
-            self.warn(f"With visibility {self._disclosure.visibility!r} {event.type.value} is not passed on.")
+            self.warn(f"{event.type.value} is not passed on with visibility {self._disclosure.visibility!r}.")
         return [*before, *passed]
 
     @property
@@ -250,7 +250,7 @@ def _sealer(
         return None
     if thread_id is None:
         raise ConfigurationError(
-            "There are keys, and nothing says which thread the values belong to.",
+            "Encrypted values need a thread, and none was given.",
             code="keys_without_thread",
             hint="Pass thread_id=.",
         )
@@ -258,35 +258,35 @@ def _sealer(
 
 
 def _event(item: Any) -> Event:
-    """An event of the application's own, as a model."""
+    """Return an application event as a model."""
     if isinstance(item, Mapping) and isinstance(item.get("type"), str):
         item = _parse(item)
     elif isinstance(item, BaseEvent) and type(item) not in _MODELS:
-        # What a class is derived from decides what it may show.
+        # The base class decides what a subclass may show.
         item = _parse(item, item.model_dump(by_alias=True))
     if not isinstance(item, BaseEvent) or type(item) is BaseEvent:
         raise LocalProtocolError(
-            f"{type(item).__name__} is neither a delta, a part nor an event.",
+            f"{type(item).__name__} is not a delta, part or event.",
             code="not_an_item",
             hint=_wanted(item),
         )
     if isinstance(item, RunStartedEvent | RunFinishedEvent | RunErrorEvent):
         raise LocalProtocolError(
-            f"{item.type.value} belongs to the frame of the run.",
+            f"{item.type.value} is an event of the run frame.",
             code="frame_event",
-            hint="Use `start`, `finish`, `cancel` and `fail` of `Run`; they send it.",
+            hint="Call `start`, `finish`, `cancel` or `fail` of `Run`, which send it.",
             event_type=item.type.value,
         )
     return cast("Event", item)
 
 
 def _ids_of(event: Any) -> list[Any]:
-    """What an event is about: messages, calls, entities of values."""
+    """Return the ids of the messages, calls and value entities that an event refers to."""
     return [getattr(event, name, None) for name in ("message_id", "tool_call_id", "entity_id")]
 
 
 def _wanted(item: Any) -> str:
-    """What may have been meant."""
+    """Return a hint about what may have been intended."""
     if isinstance(item, str):
         return "For a piece of the answer, use TextDelta(...)."
     if any(hasattr(item, name) for name in ("__aiter__", "__iter__", "__await__", "__aenter__", "__enter__")):
@@ -295,7 +295,7 @@ def _wanted(item: Any) -> str:
 
 
 def _parse(item: Any, given: Mapping[str, Any] | None = None) -> object:
-    """The model of an event given as JSON; anything that is none comes back as it is."""
+    """Return the model of an event given as JSON; other objects are returned unchanged."""
     try:
         return _EVENTS.validate_python(item if given is None else given)
     except ValidationError:

@@ -1,4 +1,4 @@
-"""What the client holds of a response while it is written: messages, calls, and what each value says."""
+"""The client's view of a response while it is written: messages, calls, and the content of each value."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ __all__ = [
 
 @dataclass(slots=True, eq=False, repr=False)
 class _VisibleText:
-    """Text on its way to a message. Leading white space waits until something visible follows."""
+    """Text to be shown. Leading white space is held back until something visible follows."""
 
     pieces: list[str] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
     visible: bool = False
 
     def add(self, text: str) -> str:
-        """Take text, and give what may be sent now."""
+        """Add text, and return what can be sent now."""
         if self.visible:
             self.pieces.append(text)
             return text
@@ -57,20 +57,20 @@ class _VisibleText:
 
 @dataclass(slots=True, eq=False)
 class _Stretch:
-    """A `Span` that grows with every delta: the record of it is made once, when it is written."""
+    """A `Span` that grows with every delta; its record is created only when it is written."""
 
     message: str
     start: int
     length: int
 
     def span(self) -> Span:
-        """The record."""
+        """Return the record."""
         return Span(message=self.message, start=self.start, length=self.length)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Sent:
-    """What the last value of a message or call said: its units, and the ids it named."""
+    """The content of the last value of a message or call: its units, and the ids it named."""
 
     units: tuple[UnitRecord, ...]
     messages: tuple[str, ...] = ()
@@ -82,10 +82,10 @@ class Stretch:
     """A reasoning unit, or one stretch of a unit that resumed.
 
     Attributes:
-        number: Which stretch of its unit this is.
-        message: The message that shows it; ``None`` while it has nothing to show.
-        carrier: The message it rides along with until then.
-        withheld: Some of its text is not shown.
+        number: The number of the stretch within its unit.
+        message: The message that shows it; ``None`` while there is nothing to show.
+        carrier: The message that carries its value until then.
+        withheld: Whether some of its text is not shown.
     """
 
     unit: ReasoningUnit
@@ -99,22 +99,22 @@ class Stretch:
 
     @property
     def shown_chars(self) -> int:
-        """How many code points of it were sent to the client."""
+        """The number of code points sent to the client."""
         return sum(map(len, self.text.pieces))
 
     @property
     def text_chars(self) -> int:
-        """How many code points of text it has."""
+        """The number of code points of its text."""
         return sum(len(piece) for segment in self.segments for piece in segment.pieces)
 
     def add(self, text: str, segment: SegmentBuffer) -> str:
-        """Take text of a segment that is shown, and give what may be sent now."""
+        """Add text of a segment that is shown, and return what can be sent now."""
         self._note(segment)
         before, self.last_visible = self.last_visible, segment
         return self.text.add(text if before in (None, segment) else SEGMENT_SEPARATOR + text)
 
     def withhold(self, segment: SegmentBuffer) -> None:
-        """Take note of a segment that is not shown."""
+        """Note a segment that is not shown."""
         self._note(segment)
         self.withheld = True
 
@@ -123,14 +123,14 @@ class Stretch:
             self.segments.append(segment)
 
     def part(self, origin: Origin | None) -> ReasoningPart:
-        """The unit, with the text of this stretch of it."""
+        """Return the unit with the text of this stretch."""
         return replace(self.unit.part(origin), segments=tuple(s.settled() for s in self.segments))
 
     def record(self, *, sealed: bool) -> UnitRecord | None:
-        """What an envelope says of it; ``None`` when it is to say nothing.
+        """Return the envelope's record, or ``None`` if the envelope must not mention the stretch.
 
         Args:
-            sealed: It will be encrypted, and holds the text.
+            sealed: Whether the record is encrypted, and thus contains the text.
         """
         if self.withheld and not sealed:
             return unit_record(PlacedPart(self.unit.seq, self.unit.part(None), "concealed"))
@@ -142,13 +142,13 @@ class Stretch:
 
 @dataclass(slots=True, eq=False, repr=False)
 class ReasoningMessage:
-    """A reasoning message: it shows one stretch, and others that have nothing to show ride along.
+    """A reasoning message. It shows one stretch, and carries others that have nothing to show.
 
     Attributes:
-        span_id: The span it stands in.
-        own: What it shows; ``None`` while that is nothing.
-        riders: What rides along, in order.
-        sent: What its last value said.
+        span_id: The span that contains it.
+        own: The stretch that it shows; ``None`` while there is none.
+        riders: The other stretches, in order.
+        sent: The content of its last value.
     """
 
     id: str
@@ -160,14 +160,14 @@ class ReasoningMessage:
 
     @property
     def seq(self) -> int | None:
-        """The unit that it is said to be of."""
+        """The unit that the message is attributed to."""
         first = self.own or next(iter(self.riders), None)
         return first.unit.seq if first else None
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class AssistantMessage:
-    """An assistant message. It may hold several text units, one after the other."""
+    """An assistant message, which may contain several consecutive text units."""
 
     id: str
     open: bool = False
@@ -179,10 +179,10 @@ class AssistantMessage:
 
 @dataclass(slots=True, eq=False, repr=False)
 class EmittedCall:
-    """A tool call under the id the client knows it by.
+    """A tool call under the id that the client knows.
 
     Attributes:
-        conceals: Arguments of the provider's own calls are not shown.
+        conceals: Whether the arguments of the provider's own calls are not shown.
     """
 
     id: str
@@ -195,16 +195,16 @@ class EmittedCall:
 
     @property
     def concealed(self) -> bool:
-        """Its arguments are not shown. That it is the provider's own may turn out only under way."""
+        """Whether its arguments are not shown. A call may turn out to be the provider's own later."""
         return self.conceals and self.unit.server
 
     def record(self, *, sealed: bool) -> UnitRecord | None:
-        """What an envelope says of the call.
+        """Return the envelope's record of the call.
 
         Args:
-            sealed: It will be encrypted, and holds the arguments of the provider's own calls. Otherwise
-                nothing is told of one whose arguments are not shown but that it is the provider's own and
-                cannot go back.
+            sealed: Whether the record is encrypted, and thus contains the arguments of the provider's own
+                calls. Otherwise the record of a call with concealed arguments only says that it is the
+                provider's own and cannot go back.
         """
         unit = self.unit
         part = unit.part(None)
@@ -216,7 +216,7 @@ class EmittedCall:
             PlacedPart(
                 unit.seq,
                 part,
-                # What the provider did itself is not the client's to tell, even where the client is shown it.
+                # The client must not be able to alter what the provider did itself, even where it is shown.
                 "encrypted" if sealed and unit.server else "shown",
                 part.arguments,
                 id=self.id,
@@ -229,14 +229,14 @@ class EmittedCall:
 
 @dataclass(slots=True, eq=False, repr=False)
 class ResponseState:
-    """Everything the client holds of one response; ``after`` is the id of the one before it.
+    """Everything the client holds of one response; ``after`` is the id of the previous one.
 
     Attributes:
-        carriers: The message or call with the last value that told of a unit, by its seq and stretch.
-        text_carriers: The message whose value tells of a text unit that has one.
-        values: How many values were sent.
-        named: How many messages and calls they named.
-        value_chars: Characters of the last value of each message and call.
+        carriers: The message or call whose value last contained a unit, by its seq and stretch.
+        text_carriers: The message whose value contains a text unit.
+        values: The number of values sent.
+        named: The number of messages and calls that they named.
+        value_chars: The length of the last value of each message and call, in characters.
     """
 
     response: ResponseBuffer
@@ -259,11 +259,11 @@ class ResponseState:
     value_chars: dict[str, int] = field(default_factory=dict)
 
     def hold(self, unit: TextUnit, text: str) -> None:
-        """Keep white space that leads a message back."""
+        """Hold back white space at the start of a message."""
         self.held.append((unit, text))
 
     def place(self, unit: TextUnit, message: AssistantMessage, length: int) -> None:
-        """Note that a stretch of a unit is shown in a message."""
+        """Note that a message shows a stretch of a unit."""
         stretches = self.spans.setdefault(unit, [])
         last = stretches[-1] if stretches else None
         if last is not None and last.message == message.id and last.start + last.length == message.length:
@@ -274,23 +274,23 @@ class ResponseState:
         message.units[unit] = None
 
     def begin(self, unit: ReasoningUnit) -> Stretch:
-        """Another stretch of a unit."""
+        """Start another stretch of a unit."""
         stretches = self.stretches.setdefault(unit, [])
         stretches.append(Stretch(unit, len(stretches)))
         return stretches[-1]
 
     def reasoning_ids(self, seqs: tuple[int, ...]) -> list[str]:
-        """The reasoning messages that show some units, or that they ride along with."""
+        """Return the reasoning messages that show or carry some units."""
         stretches = (self.stretches[self.response.units[seq]] for seq in seqs)  # type: ignore[index]
         messages = (stretch.message or stretch.carrier for several in stretches for stretch in several)
         return list(dict.fromkeys(message.id for message in messages if message))
 
     def seen_as(self, unit: UnitBuffer) -> str:
-        """The message or call id under which the client sees a unit; empty where it sees none."""
+        """Return the message or call id under which the client sees a unit; empty if it sees none."""
         return _SEEN_AS.get(type(unit), _unseen)(self, unit)
 
     def text_record(self, unit: TextUnit) -> UnitRecord | None:
-        """What an envelope says of a text unit."""
+        """Return the envelope's record of a text unit."""
         part = unit.part(None)
         assert isinstance(part, TextPart)
         spans = tuple(stretch.span() for stretch in self.spans.get(unit, ()))
@@ -299,16 +299,16 @@ class ResponseState:
         return unit_record(PlacedPart(unit.seq, part, "shown" if whole else "blank", part.text, spans=spans))
 
     def _ext_of(self, unit: TextUnit) -> dict[str, Any]:
-        """Where nothing is kept that is not shown, only ids and names: citations quote what tools found."""
+        """Return only ids and names unless everything is kept: citations quote the results of tools."""
         if self.disclosure.keeps:
             return unit.ext
         return {name: value for name, value in unit.ext.items() if not isinstance(value, dict | list)}
 
 
 def other_record(state: ResponseState, unit: UnitBuffer) -> UnitRecord | None:
-    """The record of a unit that is not reasoning.
+    """Return the record of a unit that is not reasoning.
 
-    ``None`` for reasoning, which has messages of its own, and for what is neither shown nor kept.
+    ``None`` for reasoning, which has its own messages, and for units that are neither shown nor kept.
     """
     return _OTHER_RECORDS[type(unit)](state, unit)
 
@@ -324,7 +324,7 @@ def _native(state: ResponseState, unit: NativeUnit) -> UnitRecord | None:
 
 
 def _exposure(disclosure: Disclosure) -> Exposure:
-    """Of what the provider did itself."""
+    """Return the exposure of what the provider did itself."""
     if disclosure.sealed:
         return "encrypted"
     return "shown" if disclosure.full else "concealed"

@@ -1,6 +1,6 @@
-"""The one place where events are made.
+"""Creates the events that the emitter sends.
 
-Optional fields without a value are not passed on, because the protocol wants them absent, never null.
+Optional fields without a value are omitted, because the protocol requires them to be absent, never null.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def reasoning_content(message_id: str, delta: str) -> Event:
 
 
 def reasoning_message_end(message_id: str, metadata: Metadata | None, now: int | None) -> Event:
-    """REASONING_MESSAGE_END; its metadata replaces the opener's, key by key."""
+    """REASONING_MESSAGE_END; its metadata overrides that of the start event, key by key."""
     return ReasoningMessageEndEvent(message_id=message_id, metadata=metadata, timestamp=now)
 
 

@@ -1,4 +1,4 @@
-"""Events of the application's own, passed on in order, and closed when the run ends with them open."""
+"""Tracks the application's own events, and closes what they leave open at the end of a run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["Passthrough"]
 
 
 class Passthrough:
-    """Remembers what the application opened: a run must not finish while anything is open."""
+    """Tracks what the application opened, because a run must not finish while anything is open."""
 
     def __init__(self, new_id: Callable[[], str]) -> None:
         self._new_id = new_id
@@ -48,7 +48,7 @@ class Passthrough:
             self._answered.add(event.tool_call_id)
 
     def close(self) -> list[Event]:
-        """The events that close what is open, the last opened first. A call that never ended was cut."""
+        """Return the events that close everything open, last opened first. Open calls count as cut."""
         opened = list(reversed(self._open.items()))
         self._open.clear()
         events: list[Event] = []

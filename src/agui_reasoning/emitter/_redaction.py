@@ -1,4 +1,4 @@
-"""Events of the application's own, without what the client must not see."""
+"""Removes what the client must not see from the application's own events."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """What a client knows and must not know, when an event of the application's own is to pass.
+    """What a client already has, and what it must not see.
 
     Attributes:
-        has: Tells of a message whether the client has it already, as it is.
-        concealed: Ids of the calls whose arguments and results it does not see.
+        has: Returns whether the client already has exactly this message.
+        concealed: Ids of the calls whose arguments and results it must not see.
     """
 
     has: Callable[[Any], bool]
@@ -47,7 +47,7 @@ class Audience:
 
 
 def veiled(event: Event, audience: Audience) -> list[Event]:
-    """An event without the reasoning in it, and without what is told of the provider's own tools."""
+    """Return an event without reasoning, and without details of the provider's own tools."""
     if event.raw_event is not None:
         event = event.model_copy(update={"raw_event": None})
     veil = _EVENTS.get(type(event))
@@ -63,7 +63,7 @@ def _snapshot(event: MessagesSnapshotEvent, audience: Audience) -> list[Event]:
 
 
 def _veiled_reasoning(message: Any, audience: Audience) -> Any:
-    """Nothing but its id, whose it is, and a value that nobody can read."""
+    """Return a message reduced to its id, its subagent and an encrypted value."""
     kept = {name: getattr(message, name) for name in ("subagent_run_id", "encrypted_value")}
     veiled = ReasoningMessage(
         id=message.id, role="reasoning", content="", **{k: v for k, v in kept.items() if v is not None}
@@ -102,7 +102,7 @@ _MESSAGES: dict[str, Callable[[Any, Audience], Any]] = {
 
 
 def _without_value(entity: Any) -> Any:
-    """A message or call with no value that anyone can read, and no field that the protocol does not know."""
+    """Return a message or call without readable values and without fields unknown to the protocol."""
     value = entity.encrypted_value
     if value is None or looks_like_token(value):
         return _bare(entity)
@@ -110,7 +110,7 @@ def _without_value(entity: Any) -> Any:
 
 
 def _bare(model: _Model, **update: Any) -> _Model:
-    """A copy without fields that the protocol does not know: frameworks put reasoning there, too."""
+    """Return a copy without fields unknown to the protocol, where frameworks may put reasoning."""
     bare = model.model_copy(update=update)
     extra = model.model_extra or {}
     object.__setattr__(bare, "__pydantic_extra__", {k: v for k, v in extra.items() if k == _VALUE_TYPE})

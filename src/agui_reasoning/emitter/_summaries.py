@@ -1,4 +1,4 @@
-"""Summaries made on the server, for what the client may not read in full."""
+"""Summaries made on the server, for reasoning that the client must not read in full."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from agui_reasoning.parts import ReasoningPart
 __all__ = ["PLACEHOLDER", "Settling", "Summaries", "Summarize", "SummaryDue", "settle_now"]
 
 PLACEHOLDER: Final = "The reasoning is not shown."
-"""What a client reads of reasoning that has no summary."""
+"""The text shown for reasoning that has no summary."""
 
 Summarize: TypeAlias = Callable[[ReasoningPart], str | Awaitable[str]]
-"""Makes the summary of a unit that ended; the asynchronous shells await it."""
+"""Returns the summary of a finished unit; asynchronous shells await it."""
 
 _T = TypeVar("_T")
 
 Settling: TypeAlias = Generator[Awaitable[Any], Any, _T]
-"""Work that waits for summaries: yields each that must be awaited, and is sent (or thrown) what it gives."""
+"""Work that needs summaries: yields each awaitable, and is sent (or thrown) its result."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryDue:
-    """Stands among events where the content of a reasoning message comes once its summary is made."""
+    """Marks the position, among events, of a reasoning message's content until its summary is made."""
 
     message_id: str
     part: ReasoningPart
 
 
 class Summaries:
-    """Puts summaries where they are due, and a placeholder where there is none."""
+    """Replaces each `SummaryDue` by a summary, or by a placeholder if there is none."""
 
     def __init__(self, summarize: Summarize | None, warn: Callable[[str], None]) -> None:
         self._summarize = summarize
@@ -44,11 +44,11 @@ class Summaries:
 
     @property
     def wanted(self) -> bool:
-        """Whether there is a function to ask."""
+        """Whether there is a function that makes summaries."""
         return self._summarize is not None
 
     def settle(self, written: Iterable[Event | SummaryDue]) -> Settling[list[Event]]:
-        """Replace what is due by the content of its message; an empty summary is no event."""
+        """Replace summaries that are due by message content; an empty summary gives no event."""
         events: list[Event] = []
         for event in written:
             if isinstance(event, SummaryDue):
@@ -59,9 +59,9 @@ class Summaries:
         return events
 
     def _text(self, part: ReasoningPart) -> Settling[str]:
-        """What is shown for a unit. One that was cut is not worth asking for.
+        """Return the text shown for a unit. Incomplete units are not summarized.
 
-        How a summarizer failed is not told: its error may quote what it was given.
+        The error of a summarizer is not reported in full, because it may quote the reasoning.
         """
         if self._summarize is None or part.status == "incomplete":
             return PLACEHOLDER
@@ -75,7 +75,7 @@ class Summaries:
 
 
 def settle_now(settling: Settling[_T]) -> _T:
-    """Run something that waits for summaries where nothing can be awaited.
+    """Run work that needs summaries where nothing can be awaited.
 
     Raises:
         ConfigurationError: A summary is awaitable (``async_summarize``).
@@ -88,7 +88,7 @@ def settle_now(settling: Settling[_T]) -> _T:
     if inspect.iscoroutine(made):
         made.close()
     raise ConfigurationError(
-        "`summarize` is asynchronous, and this run is not.",
+        "`summarize` is asynchronous, but the run is synchronous.",
         code="async_summarize",
-        hint="Use agui_reasoning.aio, or a function that returns the summary.",
+        hint="Use agui_reasoning.aio, or a synchronous function.",
     )

@@ -1,10 +1,9 @@
-"""Which value goes on which message or call, and when: what the client must give back on the next turn.
+"""Chooses which message or call carries which encrypted value, and when.
 
-Every reasoning message gets a value when it ends. A value names the messages and calls that are new since
-the one before it, so that what is sent stays in proportion to what the provider sent. The last value of a
-response, on its last reasoning message, says everything once: all names, every unit without text, what no
-entity shows, and a copy of what stands on calls and text, because some front ends drop values anywhere else,
-and some keep no other.
+Every reasoning message gets a value when it ends. Each value names only the messages and calls that are new
+since the previous one, so that the output stays proportional to the provider's. The last value of a response,
+on its last reasoning message, contains everything once: all names, every unit without text, everything that
+no entity shows, and a copy of what calls and texts carry. Some front ends keep only this value.
 """
 
 from __future__ import annotations
@@ -47,11 +46,11 @@ from agui_reasoning.policy import EchoRule
 __all__ = ["Anchors", "OpenAnchor", "Values"]
 
 Anchors: TypeAlias = Literal["required", "always", "never"]
-"""When a response without reasoning gets an empty reasoning message to carry its values."""
+"""When to add an empty reasoning message that carries the values of a response without reasoning."""
 
 
 OpenAnchor: TypeAlias = Callable[[], tuple[str, list[Event]]]
-"""Opens and ends an empty reasoning message; gives its id and the events."""
+"""Opens and ends an empty reasoning message; returns its id and the events."""
 
 UnitRecords: TypeAlias = tuple[UnitRecord, ...]
 
@@ -63,7 +62,7 @@ class _Carrier:
     """A message or call that carries a value.
 
     Attributes:
-        opening: The events that make it, if it was made for that.
+        opening: The events that create it, if it exists only to carry the value.
     """
 
     subtype: Subtype
@@ -72,7 +71,7 @@ class _Carrier:
 
 
 class Values:
-    """Writes the values of one response after the other; each method gives the events to send."""
+    """Writes the values of consecutive responses; its methods return the events to send."""
 
     def __init__(
         self,
@@ -89,12 +88,12 @@ class Values:
         self._warn = warn
         self._on_audit = on_audit
         self.subagent: str | None = None
-        """The run of the subagent that all this belongs to."""
+        """The run of the subagent that the values belong to."""
 
     # -- under way
 
     def of_reasoning(self, state: ResponseState, message: ReasoningMessage) -> list[Event]:
-        """The value of a reasoning message that ended, or whose unit has changed since."""
+        """Send the value of a reasoning message that ended, or whose unit changed afterwards."""
         own = self._own(message)
         units = (*own, *self._records(message.riders))
         if not units or (message.sent is not None and own and own[0] in message.sent.units):
@@ -104,7 +103,7 @@ class Values:
         return events
 
     def of_text(self, state: ResponseState, message: AssistantMessage) -> list[Event]:
-        """The value of an assistant message that carries any, once it ended. A unit has one carrier."""
+        """Send the value of an assistant message that ended, if it carries one. A unit has one carrier."""
         carried = [unit for unit in message.units if unit.opaque]
         carried = [unit for unit in carried if state.text_carriers.setdefault(unit, message) is message]
         units = tuple(record for unit in carried if (record := state.text_record(unit)))
@@ -115,7 +114,7 @@ class Values:
         return events
 
     def of_call(self, state: ResponseState, call: EmittedCall) -> list[Event]:
-        """The value of a call that carries any, once it ended."""
+        """Send the value of a call that ended, if it carries one."""
         record = call.record(sealed=self._sealed) if call.unit.opaque else None
         if record is None or (call.sent is not None and call.sent.units == (record,)):
             return []
@@ -126,7 +125,7 @@ class Values:
     # -- the end of a response
 
     def end(self, state: ResponseState, open_anchor: OpenAnchor) -> list[Event]:
-        """What is still to be sent when a response has ended."""
+        """Send the remaining values when a response has ended."""
         events = [*self._late(state), *self._last(state, open_anchor)]
         if self._on_audit is not None:
             for record in audit_records(state, self._sealer):
@@ -134,7 +133,7 @@ class Values:
         return events
 
     def _late(self, state: ResponseState) -> list[Event]:
-        """What arrived after the value of its entity was sent."""
+        """Send what arrived after the value of its entity."""
         messages = (message for message in state.reasoning[:-1] if message.own and message.sent)
         events = [e for message in messages for e in self.of_reasoning(state, message)]
         events += [e for message in state.messages for e in self.of_text(state, message)]
@@ -154,7 +153,7 @@ class Values:
         return self._spread(state, envelope, chain([first], carriers))
 
     def _final_reasoning(self, state: ResponseState) -> UnitRecords:
-        """What the last reasoning message shows, what was too large when it ended, and what shows nothing."""
+        """Return the records of the last reasoning message, of unsent ones, and of silent units."""
         unsaid = [message for message in state.reasoning[:-1] if message.sent is None]
         messages = [*state.reasoning[-1:], *unsaid]
         silent = (stretch for several in state.stretches.values() for stretch in several)
@@ -164,7 +163,7 @@ class Values:
     def _carriers(
         self, state: ResponseState, others: UnitRecords, open_anchor: OpenAnchor
     ) -> Iterator[_Carrier]:
-        """What may carry the last value, and in order what may carry more if it does not hold everything."""
+        """Yield possible carriers of the last value, in the order in which to fill them."""
         if state.reasoning:
             yield from (_Carrier("message", message.id) for message in reversed(state.reasoning))
         elif not self._needs_anchor(state, others):
@@ -175,12 +174,12 @@ class Values:
             message_id, opening = open_anchor()
             yield _Carrier("message", message_id, tuple(opening))
         self._warn(
-            "A response has values that must come back, and anchors='never' leaves nothing to carry "
-            f"what does not fit into {MAX_ENVELOPE_CHARS} characters on its own messages and calls."
+            "A response has values that must come back, but with anchors='never' nothing can carry "
+            f"those that exceed {MAX_ENVELOPE_CHARS} characters on its own messages and calls."
         )
 
     def _spread(self, state: ResponseState, envelope: Envelope, carriers: Iterable[_Carrier]) -> list[Event]:
-        """Over several values, none of them too large."""
+        """Spread an envelope over several values, none of them too large."""
         message_of = {
             (stretch.unit.seq, stretch.number): message.id
             for message in state.reasoning
@@ -230,7 +229,7 @@ class Values:
     def _send(
         self, state: ResponseState, carrier: _Carrier, units: UnitRecords
     ) -> tuple[list[Event], Sent | None]:
-        """Send a value with the names that are new; nothing, for now, where it is too large."""
+        """Send a value with the new names; send nothing yet if it is too large."""
         names = _names(state, state.named)
         envelope = self._envelope(state, units, names)
         value = self._write(envelope)
@@ -257,7 +256,7 @@ class Values:
         return self._sealer.write(envelope) if self._sealer else plain_value(envelope)
 
     def _note(self, state: ResponseState, carrier: _Carrier, envelope: Envelope, value: str) -> Event:
-        """Remember what was said where, and give the event that says it."""
+        """Note which carrier has which units, and return the event of the value."""
         state.values += 1
         state.named = len(state.messages), len(state.call_ids)
         state.value_chars[carrier.id] = len(value)
@@ -270,19 +269,19 @@ class Values:
 
 
 def _names(state: ResponseState, start: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The messages and calls that came after a number of each."""
+    """Return the messages and calls after the first few of each."""
     return tuple(message.id for message in state.messages[start[0] :]), tuple(state.call_ids[start[1] :])
 
 
 def _is_said(state: ResponseState, units: UnitRecords) -> bool:
-    """Whether the last reasoning message says all of it already."""
+    """Return whether the value of the last reasoning message already contains everything."""
     if not state.reasoning:
         return False
     return state.reasoning[-1].sent == Sent(units, *_names(state, (0, 0)))
 
 
 def _other_records(state: ResponseState) -> UnitRecords:
-    """The records of everything that is not reasoning, if order and entities do not tell it all."""
+    """Return the records of everything but reasoning, unless order and entities suffice to restore it."""
     units = state.response.units
     records = tuple(record for unit in units if (record := other_record(state, unit)))
     last = max((unit.seq for unit in state.stretches), default=-1)
@@ -292,7 +291,7 @@ def _other_records(state: ResponseState) -> UnitRecords:
 
 
 def _entities(state: ResponseState) -> Iterator[_Carrier]:
-    """What the client can see of a response, in order."""
+    """Yield the visible messages and calls of a response, in order."""
     for message in state.messages:
         if message.length:
             yield _Carrier("message", message.id)
@@ -300,27 +299,27 @@ def _entities(state: ResponseState) -> Iterator[_Carrier]:
         yield _Carrier("tool-call", call.id)
 
 
-# What has no entity of its own to carry it; a value on a text or a call has.
+# Kinds without an entity of their own that could carry a value, unlike texts and calls.
 _BLOCKS = frozenset({"result", "native"})
 
 
 def _is_carried(state: ResponseState, others: Sequence[UnitRecord]) -> bool:
-    """Whether the one thing in the response has its own value, which says it all."""
+    """Return whether the response is a single unit whose own value contains everything."""
     entities: Iterable[Any] = chain(state.messages, state.calls.values())
     return len(others) == 1 and any(entity.sent for entity in entities)
 
 
 def _is_vital(record: UnitRecord) -> bool:
-    """Whether a provider may need something of it that is not on the screen.
+    """Return whether a provider may need data of the unit that is not visible.
 
-    That a call is the provider's own is such a thing: nobody else may answer it.
+    One example is that a call is the provider's own, so that the client must not answer it.
     """
     part = record.part
     return bool(part.opaque) or part.kind in _BLOCKS or (isinstance(part, CallRecord) and part.server)
 
 
 def _is_hidden(record: UnitRecord) -> bool:
-    """Whether the client's messages alone do not tell it all."""
+    """Return whether the client's messages alone do not suffice to restore the unit."""
     part = record.part
     if not isinstance(part, TextRecord):
         return True

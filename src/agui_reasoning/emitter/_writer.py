@@ -1,12 +1,11 @@
-"""Changes of units to events: spans, messages, calls, values, in the order every client accepts.
+"""Turns changes of units into events: spans, messages, calls and values, in an order that all clients accept.
 
-One handler per change and kind of unit. The writer keeps at most one assistant message open, any number of
-reasoning messages, and one span around a run of reasoning; what opens and closes what is decided here.
+There is one handler per change and kind of unit. The writer keeps at most one assistant message open, any
+number of reasoning messages, and one span around consecutive reasoning.
 
-The first reasoning of a response opens a message as soon as it is there, which shows that the model thinks.
-As long as that has no text it stays open, and the next unit with text takes it over, unless text or a call
-came between. Every later unit opens a message when it has text to show, and until then rides along with the
-one before it.
+The first reasoning of a response opens a message at once, to show that the model is thinking. Without text
+this message stays open, and the next unit with text uses it, unless text or a call came between. Each later
+unit opens a message when it has text to show; until then the previous message carries its value.
 """
 
 from __future__ import annotations
@@ -53,11 +52,11 @@ from agui_reasoning.parts import CUT_CALL_RESULT, Part, ToolCallPart, ToolResult
 __all__ = ["Writer"]
 
 NAMELESS = "unknown"
-"""The tool a call is shown for whose name never came: clients refuse a chunk without one."""
+"""The tool name of a call whose name never arrived: clients reject a chunk without one."""
 
 
 class Writer:
-    """Writes the events of one thread of model responses."""
+    """Writes the events of consecutive model responses."""
 
     def __init__(
         self,
@@ -79,33 +78,33 @@ class Writer:
         self._reasoned = False
         self._speaking: dict[ReasoningUnit, Stretch] = {}
         self._open: set[ReasoningMessage | Stretch] = set()
-        """What keeps the span open: messages, and where none are shown the reasoning itself."""
+        """What keeps the span open: messages, or the reasoning units themselves if none are shown."""
         self._empty: ReasoningMessage | None = None
         """The first message of the response, while it is open and has no text."""
         self._claimants: set[Stretch] = set()
-        """What may still give it text after text or a call came, because it was under way before."""
+        """Units that may still give it text after text or a call, because they started before."""
         self._is_past = False
-        """Text or a call came since it was opened."""
+        """Whether text or a call came after it was opened."""
         self._used_call_ids = set(used_call_ids)
         self.listeners: tuple[set[str], ...] = ()
-        """Get the ids of the messages and calls that are written."""
+        """Return the ids of the written messages and calls."""
         self._wire_ids: dict[str, str] = {}
         self.concealed: set[str | None] = set()
-        """The ids of calls whose arguments and results are not shown."""
+        """The ids of calls with concealed arguments and results."""
         self._unanswered: dict[str, tuple[CallUnit, ResponseBuffer]] = {}
         self._state: ResponseState
         self._before: str | None = None
         self.produced: list[Turn | Message] = []
-        """The turns and the results of tools so far, in order."""
+        """The turns and tool results so far, in order."""
 
     def write(self, changes: Iterable[Change]) -> list[Event | SummaryDue]:
-        """Write the events that changes cause."""
+        """Return the events that changes cause."""
         for change in changes:
             _CHANGES[type(change)](self, change)
         return self._flush()
 
     def finish(self) -> list[Event | SummaryDue]:
-        """Answer the calls that the client must not run: those that were cut, and the provider's own."""
+        """Answer the calls that the client must not run: cut ones, and the provider's own."""
         for call_id, (unit, _) in list(self._unanswered.items()):
             if unit.status == "incomplete":
                 self._answer(call_id, CUT_CALL_RESULT)
@@ -122,11 +121,11 @@ class Writer:
 
     @property
     def has_reasoned(self) -> bool:
-        """Whether any reasoning message was sent."""
+        """Whether a reasoning message was sent."""
         return self._reasoned
 
     def pending_calls(self) -> list[ToolCallPart]:
-        """The calls that wait for a result of the client's or the agent's, under the client's ids."""
+        """The calls that the client or the agent has to answer, under the client's ids."""
         return [
             replace(unit.part(response.origin), id=call_id)
             for call_id, (unit, response) in self._unanswered.items()
@@ -145,7 +144,7 @@ class Writer:
         return self._now_ms() if self._now_ms else None
 
     def _hint(self, seq: int | None, **more: Any) -> dict[str, Any]:
-        """Structure for whoever cannot read an envelope; two of three front ends drop it."""
+        """Structure for readers that cannot open envelopes; two of three front ends drop it."""
         place: dict[str, Any] = {"response": self._state.id}
         if self._disclosure.hidden:
             return hint(place)  # no counts of units, and no durations
@@ -168,7 +167,7 @@ class Writer:
         self._note_turn(change.response)
 
     def _open_anchor(self) -> tuple[str, list[Event]]:
-        """Open an empty reasoning message: the only carrier whose value every front end keeps."""
+        """Open an empty reasoning message, the only carrier whose value every front end keeps."""
         opening: list[Event] = []
         if self._span is None:
             self._span = self._new_id()
@@ -183,7 +182,7 @@ class Writer:
         ]
 
     def _note_turn(self, response: ResponseBuffer) -> None:
-        """Keep the turn as restoring would give it back: its calls under the ids the client knows."""
+        """Keep the turn as `restore` would return it, with its calls under the client's ids."""
         parts = tuple(self._as_seen(unit, unit.part(response.origin)) for unit in response.units)
         if parts:
             self.produced.append(Turn(parts, response.origin, response.id))
@@ -204,7 +203,7 @@ class Writer:
         self.note_result(message_id, call_id, change.unit.content)
 
     def note_result(self, message_id: str, call_id: str, content: Any) -> None:
-        """Keep the result of a tool that is not the provider's."""
+        """Keep the result of a client's or the agent's tool."""
         self._unanswered.pop(call_id, None)
         self.produced.append(ToolMessage(id=message_id, role="tool", content=content, tool_call_id=call_id))
 
@@ -244,7 +243,7 @@ class Writer:
         return message
 
     def _show(self, stretch: Stretch) -> ReasoningMessage:
-        """The message of a stretch that has something to show."""
+        """Return the message of a stretch that has something to show."""
         if stretch.message is not None:
             return stretch.message
         message = self._empty
@@ -282,7 +281,7 @@ class Writer:
             self._leave_span()
 
     def _end_empty(self) -> None:
-        """End the message that has no text, unless something that is under way may still give it some."""
+        """End the message without text, unless an open unit may still give it some."""
         if self._empty is not None and not self._claimants:
             message, self._empty = self._empty, None
             self._end_reasoning(message)
@@ -307,7 +306,7 @@ class Writer:
         return self._span
 
     def _leave_span(self) -> None:
-        """End the span, or, while a reasoning message is still open in it, as soon as that ends."""
+        """End the span, now or as soon as the last reasoning message in it ends."""
         self._is_past = True
         self._end_empty()
         if self._span is None:
@@ -361,9 +360,9 @@ class Writer:
         return self._state.messages[-1]
 
     def _fresh_assistant(self) -> None:
-        """Name the assistant message that comes next, unless it is named already.
+        """Choose the id of the next assistant message, unless it has one already.
 
-        It is named before it is used so that the envelope of the reasoning before it can name it.
+        This happens early so that the envelope of the preceding reasoning can name it.
         """
         messages = self._state.messages
         if not messages or messages[-1].used:
@@ -401,7 +400,7 @@ class Writer:
         self._out.append(make.call_start(call.id, name, call.parent.id, metadata, self._now()))
 
     def _owned(self, call: EmittedCall) -> dict[str, Any]:
-        """Which reasoning a call followed, by message id, for whoever shows it."""
+        """Return the id of the reasoning message that a call followed, for display."""
         if isinstance(call.owns, Shared):
             return {"sharesReasoningOf": call.owns.owner}
         ids = self._state.reasoning_ids(call.after)
@@ -433,7 +432,7 @@ class Writer:
         self._state.attributor.result()
         message_id, call_id = self._result(unit, unit.content if self._disclosure.full else "")
         self._state.results[unit] = (message_id, call_id)
-        # What comes now follows the result: another message, or the client would put it before.
+        # Later text needs another message, or the client would put it before the result.
         self._fresh_assistant()
 
     def _result(self, unit: ResultUnit, content: str) -> tuple[str, str]:
@@ -461,7 +460,7 @@ def _ended(writer: Writer, change: Ended) -> None:
 
 
 def _nothing(writer: Writer, unit: UnitBuffer) -> None:
-    """A text message ends when something else follows; a value that is late goes out with the response."""
+    """Leave text open until something else follows; late values are sent with the response."""
 
 
 _CHANGES: dict[type, Callable[[Writer, Any], None]] = {

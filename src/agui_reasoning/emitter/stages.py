@@ -1,6 +1,6 @@
-"""Stages behind the emitter: events in, events out. The state machine knows nothing of them.
+"""Stages that transform the emitter's events.
 
-They are composed in the order given by ``stages=``; each keeps state of its own, so make new ones per run.
+They run in the order given by ``stages=``. Each stage has state: create new ones for each run.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ __all__ = ["Chunks", "Coalesce", "Stage", "Steps", "run_stages"]
 
 
 class Stage(Protocol):
-    """A step from events to events."""
+    """Transforms events."""
 
     def receive(self, event: Event) -> list[Event]:
-        """Take one event; give what goes on now."""
+        """Return the events to send in place of one event."""
 
     def close(self) -> list[Event]:
-        """Give what was held back; nothing more comes."""
+        """Return the events that were held back, at the end of the run."""
 
 
 def run_stages(stages: Sequence[Stage], events: Iterable[Event], *, close: bool = False) -> list[Event]:
-    """Send events through stages, and (``close``) what the stages hold back after them."""
+    """Send events through stages; ``close`` also sends what the stages held back."""
     out = list(events)
     for stage in stages:
         out = [passed for event in out for passed in stage.receive(event)]
@@ -54,9 +54,9 @@ def run_stages(stages: Sequence[Stage], events: Iterable[Event], *, close: bool 
 class Chunks:
     """Writes messages and calls in the ``*_CHUNK`` shorthand, without START and END.
 
-    Every chunk carries its id, so that it stays right whatever else stands between; a chunk of a call that
-    does not follow one of the same call names its tool again, because it opens the call once more. The end
-    of a message is told only when it has metadata.
+    Every chunk carries its id, so that interleaved entities stay apart. A chunk of a call that does not
+    follow one of the same call repeats the tool name, because it reopens the call. Messages have an end event
+    only if it has metadata.
 
     Source:
         AG-UI 1.0, streaming patterns: chunks close on another id, on an explicit event, or with the run.
@@ -67,7 +67,7 @@ class Chunks:
         self._last: str | None = None
 
     def receive(self, event: Event) -> list[Event]:
-        """Turn one event of a triad into chunks; others pass."""
+        """Turn one event of a triad into chunks; other events pass unchanged."""
         if isinstance(event, ToolCallStartEvent):
             self._openers[event.tool_call_id] = event
         handler = _CHUNKS.get(type(event))
@@ -88,28 +88,30 @@ class Chunks:
         self._last = call_id
 
     def close(self) -> list[Event]:
-        """Nothing is held back."""
+        """Return nothing, because nothing is held back."""
         return []
 
 
 class Coalesce:
-    """Joins small deltas of one message or call until they have a given length.
+    """Joins small deltas of one message or call up to a given length.
 
-    Whatever is not a delta of the same entity lets the held text go first, so order never changes.
+    Any other event first releases the held text, so that order never changes.
     """
 
     def __init__(self, chars: int = 200) -> None:
-        """Start empty.
+        """Create the stage.
 
         Args:
-            chars: Characters at which held text goes out.
+            chars: The number of characters at which held text is sent.
 
         Raises:
             ConfigurationError: ``chars`` is less than 1 (``bad_limit``).
         """
         if chars < 1:
             raise ConfigurationError(
-                f"Coalesce joins up to {chars} characters.", code="bad_limit", hint="Use 1 or more."
+                f"`chars` of `Coalesce` must be at least 1, got {chars}.",
+                code="bad_limit",
+                hint="Use 1 or more, or omit the stage.",
             )
         self._chars = chars
         self._held: list[str] = []
@@ -117,7 +119,7 @@ class Coalesce:
         self._first: Any = None
 
     def receive(self, event: Event) -> list[Event]:
-        """Hold a delta back, or let the held ones and the event go."""
+        """Hold a delta back, or release the held ones and the event."""
         id_field = _DELTAS.get(type(event))
         if id_field is None or _carries_more(event):
             return [*self.close(), event]
@@ -128,7 +130,7 @@ class Coalesce:
         return out if self._length < self._chars else [*out, *self.close()]
 
     def close(self) -> list[Event]:
-        """Let the held text go."""
+        """Release the held text."""
         first, held = self._first, self._held
         if first is None:
             return []
@@ -147,14 +149,14 @@ class Coalesce:
 class Steps:
     """Wraps each reasoning message in STEP_STARTED and STEP_FINISHED, named by the message.
 
-    Without them TanStack merges all reasoning of an answer into one part and keeps only the last value.
+    Without steps, TanStack merges all reasoning of an answer into one part and keeps only the last value.
     """
 
     def __init__(self) -> None:
         self._open: dict[str, None] = {}
 
     def receive(self, event: Event) -> list[Event]:
-        """Open a step before a reasoning message and finish it behind."""
+        """Open a step before each reasoning message and finish it afterwards."""
         if isinstance(event, ReasoningMessageStartEvent):
             self._open[event.message_id] = None
             return [StepStartedEvent(step_name=event.message_id), event]
