@@ -1,4 +1,4 @@
-"""Two deltas become a complete AG-UI stream on standard output. Nothing is opened or closed by hand."""
+"""Turn two deltas into a complete AG-UI stream on standard output."""
 
 import sys
 
@@ -10,7 +10,7 @@ run = Run({"threadId": "thread-1", "runId": "run-1", "messages": []})
 sse = SSEEncoder()
 
 events = run.start()
-events += run.receive(ReasoningDelta("It will rain, so an umbrella is the point."))
+events += run.receive(ReasoningDelta("It will rain, so they need an umbrella."))
 events += run.receive(TextDelta("Take an umbrella."))
 events += run.finish()
 

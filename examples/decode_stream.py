@@ -1,6 +1,6 @@
-"""A recorded provider stream becomes AG-UI events, and the run says what the client still has to answer.
+"""Turn a recorded provider stream into AG-UI events, and list the tool calls that the client has to answer.
 
-The payloads are in `weather.jsonl`: our own, in the shape of the Anthropic Messages API.
+`weather.jsonl` contains sample payloads in the format of the Anthropic Messages API.
 """
 
 from pathlib import Path

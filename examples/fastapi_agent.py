@@ -1,4 +1,4 @@
-"""A FastAPI agent on Anthropic's SDK, with a tool of its own. Without ANTHROPIC_API_KEY a replay answers."""
+"""A FastAPI agent with Anthropic's SDK and a tool. Without ANTHROPIC_API_KEY, it uses recorded responses."""
 
 from contextlib import asynccontextmanager, nullcontext
 from os import getenv
@@ -16,18 +16,18 @@ from agui_reasoning.parts import ToolResultPart
 
 ASK = {"model": "claude-sonnet-4-6", "max_tokens": 4096, "thinking": {"type": "adaptive"}, "stream": True}
 SCHEMA = {"type": "object", "properties": {"place": {"type": "string"}, "hours": {"type": "integer"}}}
-TOOLS = [{"name": "get_forecast", "description": "The weather of the next hours", "input_schema": SCHEMA}]
+TOOLS = [{"name": "get_forecast", "description": "Hourly weather forecast", "input_schema": SCHEMA}]
 REPLAY = provider_app("anthropic-weather")
-PAGES = r"http://(localhost|127\.0\.0\.1):\d+"  # of this machine; in production, name yours
+PAGES = r"http://(localhost|127\.0\.0\.1):\d+"  # on this machine; use your own in production
 
 
 async def agent(run):
     while True:
-        body = run.request(tools=TOOLS).body  # the conversation, and all that Anthropic wants back
+        body = run.request(tools=TOOLS).body  # the conversation, with the reasoning it needs
         yield ModelStream(app.state.client.messages.create(**ASK, **body))
         if not run.pending_calls:
             return
-        for call in run.pending_calls:  # here your tools go to work
+        for call in run.pending_calls:  # run your tools here
             yield ToolResultPart(call.id, f"{call.args['place']}: 9 °C, 4.2 mm of rain, gusts of 14 m/s.")
 
 

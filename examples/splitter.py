@@ -1,8 +1,8 @@
-"""Reasoning inside the answer's text, cut in the middle of a tag, told apart without losing a character."""
+"""Separate reasoning from an answer that contains both, even if a tag is split between two pieces."""
 
 from agui_reasoning.providers.think_tags import ThinkTagSplitter
 
-stream = ["<thi", "nk>\nTwo and two", " are four.\n</th", "ink>\n\nFour. In HTML, <think> is no tag."]
+stream = ["<thi", "nk>\nTwo and two", " are four.\n</th", "ink>\n\nFour. HTML has no <think> tag."]
 
 splitter = ThinkTagSplitter()
 pieces = [piece for text in stream for piece in splitter.feed(text)] + splitter.close()

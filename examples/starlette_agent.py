@@ -1,4 +1,4 @@
-"""A Starlette agent on OpenAI's SDK, with a tool of its own. Without OPENAI_API_KEY a replay answers."""
+"""A Starlette agent with OpenAI's SDK and a tool. Without OPENAI_API_KEY, it uses recorded responses."""
 
 from contextlib import asynccontextmanager, nullcontext
 from os import getenv
@@ -18,18 +18,18 @@ from agui_reasoning.gateway import local_server, provider_app
 from agui_reasoning.parts import ToolResultPart
 
 ASK = {"model": "gpt-5.6", "reasoning": {"effort": "medium", "summary": "auto"}, "stream": True}
-PAGES = r"http://(localhost|127\.0\.0\.1):\d+"  # of this machine; in production, name yours
+PAGES = r"http://(localhost|127\.0\.0\.1):\d+"  # on this machine; use your own in production
 SCHEMA = {"type": "object", "properties": {"place": {"type": "string"}, "hours": {"type": "integer"}}}
 TOOLS = [{"type": "function", "name": "get_forecast", "parameters": SCHEMA, "strict": False}]
 
 
 async def agent(run):
     while True:
-        body = run.request(tools=TOOLS, store=False, apply_flags=True).body  # OpenAI shall keep nothing
+        body = run.request(tools=TOOLS, store=False, apply_flags=True).body  # OpenAI stores nothing
         yield ModelStream(app.state.client.responses.create(**ASK, **body))
         if not run.pending_calls:
             return
-        for call in run.pending_calls:  # here your tools go to work
+        for call in run.pending_calls:  # run your tools here
             yield ToolResultPart(call.id, f"{call.args['place']}: 9 °C, 4.2 mm of rain, gusts of 14 m/s.")
 
 
@@ -44,7 +44,7 @@ async def answer(request) -> Response:
     try:
         run_input = RunAgentInput.model_validate_json(await request.body())
     except ValueError:
-        return Response("This is no RunAgentInput.", 422)
+        return Response("The body is not a RunAgentInput.", 422)
     return AGUIResponse(run_agent(run_input, agent, api="openai-responses", model=ASK["model"]))
 
 

@@ -1,6 +1,6 @@
-"""An agent as people wrote them for ag-ui-protocol 0.1.10, with the THINKING_* events of that time.
+"""A typical agent for ag-ui-protocol 0.1.10, with THINKING_* events.
 
-It does not run with 1.0: ``agui-reasoning migrate --write`` makes it run.
+It does not run with 1.0. To migrate it, run ``agui-reasoning migrate --write``.
 """
 
 import json
@@ -26,12 +26,12 @@ from ag_ui.encoder import EventEncoder
 
 Thinking = ThinkingStartEvent | ThinkingTextMessageContentEvent | ThinkingEndEvent
 
-# What a model said: thoughts, and the words of the answer.
+# A model's output: reasoning and answer.
 REPLY = [("thought", "Oslo in November: "), ("thought", "rain."), ("text", "Take "), ("text", "an umbrella.")]
 
 
 class ThinkingStream:
-    """Opens and closes the thoughts of one run."""
+    """Opens and closes the reasoning of one run."""
 
     def __init__(self) -> None:
         self._open = False
@@ -54,14 +54,14 @@ class ThinkingStream:
 
 
 def announce(phase: str) -> Iterator[dict[str, Any]]:
-    """A thought of the agent's own, as plain dicts."""
+    """Yield a message of the agent, as plain dicts."""
     yield {"type": "THINKING_TEXT_MESSAGE_START"}
     yield {"type": "THINKING_TEXT_MESSAGE_CONTENT", "delta": f"[{phase}]"}
     yield {"type": "THINKING_TEXT_MESSAGE_END"}
 
 
 def describe(event: BaseEvent) -> str:
-    """A line for the log."""
+    """Return a line for the log."""
     match event:
         case ThinkingStartEvent() | ThinkingEndEvent():
             return "-- thinking"
@@ -77,7 +77,7 @@ def only_thoughts(events: "list[Thinking]") -> str:
 
 
 def run(run_input: RunAgentInput) -> Iterator[str]:
-    """One run, as server-sent events."""
+    """Yield one run as Server-Sent Events."""
     encoder, thinking, message_id = EventEncoder(), ThinkingStream(), f"answer-{run_input.run_id}"
     ids = {"thread_id": run_input.thread_id, "run_id": run_input.run_id}
     yield encoder.encode(RunStartedEvent(**ids))

@@ -1,4 +1,4 @@
-"""Serves the agent of 0.1.10 with FastAPI, and shows at the start of each run that it is alive."""
+"""Serve the 0.1.10 agent with FastAPI, and show at the start of each run that the agent is thinking."""
 
 from collections.abc import AsyncIterator
 
