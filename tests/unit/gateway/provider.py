@@ -60,6 +60,7 @@ class Provider:
     Attributes:
         asked: The requests.
         reached: Set when a request has come.
+        arrivals: Released once per request.
         left: Set when a client has left before the end of the reply.
     """
 
@@ -67,6 +68,7 @@ class Provider:
         self.reply = reply
         self.asked: list[Asked] = []
         self.reached = threading.Event()
+        self.arrivals = threading.Semaphore(0)
         self.left = threading.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -76,6 +78,7 @@ class Provider:
         query = scope["query_string"].decode()
         self.asked.append(Asked(scope["path"], dict(request.headers), await request.json(), query))
         self.reached.set()
+        self.arrivals.release()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watch, receive, tasks.cancel_scope)
             await self._answer(send)

@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import pytest
 from starlette.background import BackgroundTask
+from trio.testing import MockClock
 
 from agui_reasoning import ConfigurationError, MissingExtraError
 from agui_reasoning.aio import stream_run
@@ -87,7 +88,7 @@ async def test_synchronous_events_are_read_in_threads_and_closed() -> None:
     assert closed == [True, True]
 
 
-async def test_comments_flow_while_the_events_are_silent() -> None:
+async def test_comments_flow_until_the_next_event() -> None:
     connection = Connection()
 
     async def silent() -> AsyncIterator[Any]:
@@ -101,13 +102,33 @@ async def test_comments_flow_while_the_events_are_silent() -> None:
     assert [event["value"] for event in read_events(body)] == [1, 2]
 
 
+virtual_time = pytest.mark.parametrize(
+    "anyio_backend", [("trio", {"clock": MockClock(autojump_threshold=0)})], ids=["virtual time"]
+)
+"""Time passes when every task waits for it, and costs none."""
+
+
+@virtual_time
+@pytest.mark.parametrize(("silence", "comments"), [(3.9, 0), (13.0, 3)])
+async def test_a_comment_comes_after_each_interval_without_an_event(silence: float, comments: int) -> None:
+    async def silent() -> AsyncIterator[Any]:
+        yield {"type": "CUSTOM", "name": "n", "value": 1}
+        await anyio.sleep(silence)
+        yield {"type": "CUSTOM", "name": "n", "value": 2}
+
+    body = await Connection().get(AGUIResponse(silent(), keep_alive_s=4.0))
+    assert body.count(KEEP_ALIVE) == comments
+    assert [event["value"] for event in read_events(body)] == [1, 2]
+
+
+@virtual_time
 async def test_no_comment_comes_while_events_do() -> None:
     async def busy() -> AsyncIterator[Any]:
         for value in range(20):
-            await anyio.sleep(0.01)
+            await anyio.sleep(3.9)
             yield {"type": "CUSTOM", "name": "n", "value": value}
 
-    assert b"keep-alive" not in await Connection().get(AGUIResponse(busy(), keep_alive_s=4.0))
+    assert b"keep-alive" not in await Connection().get(AGUIResponse(busy(), keep_alive_s=4.0), within=100.0)
 
 
 @pytest.mark.parametrize("hang_up", [False, True], ids=["disconnect", "failed send"])
