@@ -18,8 +18,10 @@ import httpx2
 import pytest
 
 from agui_reasoning import DecodeError, ProviderError, Run, TransportError
+from agui_reasoning._shells import sources
 from agui_reasoning._shells.driver import FAILED
 from agui_reasoning.aio import run_agent
+from agui_reasoning.gateway import _serving as serving
 from agui_reasoning.gateway import create_app, listen, local_server, url_of
 from tests.support.verifier import Client
 from tests.unit.gateway.http_client import INPUT, TIMEOUT, call, opened
@@ -41,8 +43,14 @@ from tests.unit.gateway.test_http import answer
 apis = pytest.mark.parametrize("api", APIS)
 # Clients of a test's own are used in the server's thread, where nobody could close what they keep.
 NOTHING_KEPT = httpx2.Limits(max_keepalive_connections=0)
-# Sooner than what gives up waiting for a connection to close.
-SOON = 4
+SOON = 50.0
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the library wait for a connection to close for longer than `SOON`: what closes soon was closed."""
+    monkeypatch.setattr(sources, "CLOSE_WITHIN_S", 2 * SOON)
+    monkeypatch.setattr(serving, "_STOP_S", 2 * SOON)
 
 
 class Failed:
@@ -320,6 +328,7 @@ def test_what_a_model_says_is_never_touched(api: str) -> None:
 # -- who leaves
 
 
+@pytest.mark.usefixtures("patient")
 @apis
 @pytest.mark.parametrize("part", ["", "slow"])
 def test_a_client_that_leaves_closes_the_connection_to_the_provider(api: str, part: str) -> None:
@@ -334,6 +343,7 @@ def test_a_client_that_leaves_closes_the_connection_to_the_provider(api: str, pa
             pieces[0].set()
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_gateway_that_stops_closes_the_connection_to_the_provider() -> None:
     api = "openai-responses"
     provider = Provider(Reply([*thinking(api), ...]))
@@ -360,6 +370,7 @@ def test_a_slow_start_is_waited_for_and_the_client_kept() -> None:
         assert b"RUN_FINISHED" in response.read()
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.anyio
 @apis
 @pytest.mark.parametrize("how", ["cancelled", "left", "slow"])
