@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from agui_reasoning._lazy import lazy_attributes
 
 if TYPE_CHECKING:
+    from agui_reasoning.interop import litellm as litellm
     from agui_reasoning.interop import openhands as openhands
 
-__all__ = ["openhands"]
+__all__ = ["litellm", "openhands"]
 
 if not TYPE_CHECKING:  # a type checker would accept any attribute
     __getattr__, __dir__ = lazy_attributes(__name__, {}, __all__)
