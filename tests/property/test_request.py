@@ -37,6 +37,7 @@ from tests.support.validators import (
     check_openrouter,
     check_responses,
 )
+from tests.support.validators_interactions import check_interactions
 from tests.support.validators_native import (
     check_bedrock,
     check_bedrock_unsigned,
@@ -60,6 +61,7 @@ TARGETS: dict[str, tuple[str, str, str, Check]] = {
     "google": ("openai-chat", "google", "gemini-3-pro", check_gemini_chat),
     "openrouter": ("openai-chat", "openrouter", "anthropic/claude", check_openrouter),
     "gemini": ("gemini", "google", "gemini-3-pro", check_gemini),
+    "interactions": ("gemini-interactions", "google", "gemini-3-pro", check_interactions),
     "gemini on vertex": ("gemini", "google-vertex", "gemini-3-pro", check_gemini),
     "groq": ("openai-chat", "groq", "llama", check_chat),
     "xai": ("xai-grpc", "xai", "grok-4", check_xai),
@@ -102,7 +104,8 @@ def _typed(part: Part) -> Part:
     if isinstance(part, NativePart) and part.kind == "openai.compaction":
         return replace(part, payload={"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAAA"})
     if isinstance(part, ToolCallPart) and part.server:
-        return replace(part, name="web_search")
+        interacts = part.origin is not None and part.origin.api == "gemini-interactions"
+        return replace(part, name="web_search", ext={"type": "google_search_call"} if interacts else part.ext)
     return part
 
 
@@ -130,6 +133,8 @@ def _found(call: ToolCallPart) -> ToolResultPart:
             "action": {"type": "search", "query": "x"},
         },
     }.get(api or "", {"type": "search"})
+    if api == "gemini-interactions":
+        native = {"type": "google_search_result", "call_id": call.id, "result": []}
     if api == "gemini":
         native = {"codeExecutionResult": {"id": call.id, "output": "found"}}
     return ToolResultPart(call.id, "found", native, call.origin)
@@ -170,7 +175,8 @@ def rewritten(target: str, items: list[Turn | Message]) -> list[str]:
 
     Prefix caches and prefix-bound signatures depend on it.
     """
-    field = {"openai-responses": "input", "gemini": "contents"}.get(TARGETS[target][0], "messages")
+    fields = {"openai-responses": "input", "gemini-interactions": "input", "gemini": "contents"}
+    field = fields.get(TARGETS[target][0], "messages")
     whole = [item for item in items if not isinstance(item, SystemMessage)]
     ends = [n for n, item in enumerate(whole) if isinstance(item, UserMessage) and item.content == "Hi."]
     pasts = [past for past in (whole[: end + 1] for end in ends) if _settled(past, whole)]

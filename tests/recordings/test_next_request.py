@@ -18,6 +18,7 @@ from ag_ui.core import Message, ToolMessage, UserMessage
 
 from agui_reasoning.deltas import Delta, ResponseStart, fold
 from agui_reasoning.parts import Origin, Part, ReasoningPart, ToolCallPart, Turn
+from agui_reasoning.providers import provider_api
 from agui_reasoning.providers.echo import rule_for
 from agui_reasoning.request import History
 from agui_reasoning.request._build import REQUEST_API_IDS, ProviderRequest, build_request
@@ -32,6 +33,7 @@ from tests.support.validators import (
     check_gemini,
     check_responses,
 )
+from tests.support.validators_interactions import check_interactions
 from tests.support.validators_native import (
     check_bedrock,
     check_bedrock_unsigned,
@@ -116,6 +118,8 @@ def check(api: str, provider: str, body: dict[str, Any]) -> list[str]:
         return check_anthropic(body)
     if api == "gemini":
         return check_gemini(body, enforced=False)
+    if api == "gemini-interactions":
+        return check_interactions(body)
     if api == "openai-responses":
         strict = provider in ("openai", "azure")
         return check_responses(body, strict=strict, any_open_item=provider == "openrouter")
@@ -228,7 +232,8 @@ def follow_ups() -> list[Any]:
 def comparable(api: str, recording: dict[str, Any]) -> bool:
     """The client went on with the same API."""
     following = recording.get("next_request") or {}
-    field = {"openai-responses": "input", "gemini": "contents"}.get(api, "messages")
+    fields = {"openai-responses": "input", "gemini-interactions": "input", "gemini": "contents"}
+    field = fields.get(api, "messages")
     other = "inferenceConfig" in following and api != "bedrock-converse"
     return isinstance(following.get(field), list) and not other
 
@@ -293,10 +298,11 @@ def differs(api: str, recording: dict[str, Any]) -> bool:
     turns = turns_of(recording)
     # The client asked for preserved thinking, which is what the flags are for.
     options: dict[str, Any] = {"apply_flags": api == "openai-chat" and "thinking" in following}
-    if api == "openai-responses":
+    spec = provider_api(api)
+    if spec.stores:
         options["store"] = following.get("store")
-        if following.get("previous_response_id") in [turn.id for turn in turns]:
-            options["previous_response_id"] = following["previous_response_id"]
+        if following.get(spec.previous_id) in [turn.id for turn in turns]:
+            options["previous_response_id"] = following[spec.previous_id]
     ours = request(api, recording, conversation(turns, goes_on=goes_on(following)), **options)
     known = artefacts(parts_of(turns))
     theirs = first_of_each(carried(following, known))

@@ -119,10 +119,27 @@ def _validated(model: Any, value: dict[str, Any]) -> str:
     return ""
 
 
+def _interactions(body: dict[str, Any]) -> str:
+    """What google-genai's types have against an interaction, unknown steps and content included."""
+    try:
+        from google.genai.interactions import CreateModelInteraction
+    except ImportError:
+        return ""
+    fault = _validated(CreateModelInteraction, {**body, "model": "any"})
+    if fault:
+        return fault
+    read = CreateModelInteraction.model_validate({**body, "model": "any"})
+    inner = [content for step in read.input for content in getattr(step, "content", None) or ()]
+    unknown = [one.raw["type"] for one in (*read.input, *inner) if getattr(one, "is_unknown", False)]
+    # The types have it as a step; the API takes it in the user's content, too.
+    return str([kind for kind in unknown if kind != "function_result"] or "")
+
+
 _CHECKS: dict[str, Callable[[dict[str, Any]], str]] = {
     "bedrock-converse": _botocore,
     "cohere-chat": _cohere,
     "gemini": _gemini,
+    "gemini-interactions": _interactions,
     "mistral-chat": _mistral,
     "ollama": _ollama,
     "xai-grpc": _xai,

@@ -28,6 +28,7 @@ origins = st.sampled_from(
         Origin("openai", "openai-responses", "gpt"),
         Origin("google", "openai-chat", "gemini"),
         Origin("google", "gemini", "gemini-3-pro"),
+        Origin("google", "gemini-interactions", "gemini-3-pro"),
         Origin("acme", "openai-chat", "x"),
     ]
 )
@@ -36,6 +37,7 @@ NATIVE_KINDS = {
     "openai-responses": "openai.compaction",
     "openai-chat": "openrouter.server_tool_call",
     "gemini": "gemini.inlineData",
+    "gemini-interactions": "gemini.image",
 }
 
 

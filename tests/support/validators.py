@@ -267,6 +267,11 @@ def _gemini_end(body: Body) -> list[str]:
     return [] if not contents or contents[-1]["role"] == "user" else ["contents: the model spoke last"]
 
 
+def _interactions_end(body: Body) -> list[str]:
+    steps = body["input"]
+    return [] if not steps or steps[-1]["type"] == "user_input" else ["input: the model spoke last"]
+
+
 _ENDS = {
     "anthropic-messages": _anthropic_end,
     "openai-responses": _responses_end,
@@ -274,6 +279,7 @@ _ENDS = {
     "litellm": _chat_end,
     "xai-grpc": _xai_end,
     "gemini": _gemini_end,
+    "gemini-interactions": _interactions_end,
     "bedrock-converse": _anthropic_end,
     "mistral-chat": _chat_end,
     "cohere-chat": _chat_end,

@@ -67,7 +67,7 @@ def test_scripts_decode_to_what_they_are_made_for():
         "anthropic-weather-3": ["Reasoning", "Reasoning", "Text"],
         **{
             f"{name}-weather{part}": kinds
-            for name in ("chat", "cohere", "gemini", "mistral", "ollama")
+            for name in ("chat", "cohere", "gemini", "interactions", "mistral", "ollama")
             for part, kinds in (("", _CALLED), ("-2", _ANSWERED), ("-3", _ANSWERED))
         },
         "bedrock-weather": ["Reasoning", "Reasoning", "Text", "ToolCall"],
@@ -100,7 +100,7 @@ def test_an_openai_item_has_another_value_each_time_it_is_told():
 
 def test_no_opaque_value_is_told_twice():
     values = [value.value for name in scripted.names() for value in opaque(name)]
-    assert len(values) == len(set(values)) == 24
+    assert len(values) == len(set(values)) == 27
 
 
 @pytest.mark.parametrize("name", THREES)

@@ -70,7 +70,8 @@ class JSONLines:
 def _sse(http: HTTPEndpoint, event: Mapping[str, Any]) -> bytes:
     data = event["data"]
     named = http.named_events and isinstance(data, Mapping)
-    name = f"event: {event.get('event') or data.get('type')}\n" if named else ""
+    told = event.get("event") or data.get("type") or data.get("event_type") if named else None
+    name = f"event: {told}\n" if told else ""
     # What is no JSON, such as [DONE], goes as it is.
     return f"{name}data: {data if isinstance(data, str) else dump(data)}\n\n".encode()
 

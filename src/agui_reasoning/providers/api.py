@@ -118,10 +118,11 @@ class ProviderAPI:
         redacted_kinds: Kinds of values that stand for reasoning that is not shown.
         group_kinds: Kinds that members of a group share: such members spell calls, results and blocks alike.
         hosts_models: Whether hosts serve models of several vendors over it, named ``vendor/model``.
-        stores: Whether requests take ``store`` and ``previous_response_id``.
+        stores: Whether requests take ``store``, and the id of a response to go on from.
         http: How the API is called over HTTP; ``None`` where it has no HTTP form.
         http_of: How providers are called that serve it otherwise, by provider.
         http_body: Writes a request as HTTP takes it, where that is not what the vendor's SDK takes.
+        previous_id: The field of that id.
         model_vendor: Finds the vendor in the name of a hosted model, as its first group.
         scripts: The demo conversations in the folder ``scripts``, the one to play first.
     """
@@ -145,6 +146,7 @@ class ProviderAPI:
     stores: bool
     http: HTTPEndpoint | None
     scripts: tuple[str, ...]
+    previous_id: str = "previous_response_id"
     model_vendor: re.Pattern[str] = _BEFORE_SLASH
     http_of: Mapping[str, HTTPEndpoint] = field(default_factory=dict)
     http_body: str | None = None

@@ -108,10 +108,11 @@ def build_request(
         system: System text before everything in the history.
         tools: AG-UI tools are converted; any other mapping passes verbatim, and wins over an AG-UI tool of
             the same name.
-        store: OpenAI Responses only. ``False``: nothing is on the server, so items need their encrypted
-            content. ``None``: the server's default, which stores.
-        previous_response_id: OpenAI Responses only. The server has the turn of this id and everything before
-            it: only what came after is sent.
+        store: For APIs that store responses: OpenAI Responses and Gemini Interactions. ``False``: nothing is
+            on the server, so OpenAI's items need their encrypted content. ``None``: the server's default,
+            which stores.
+        previous_response_id: For these APIs. The server has the turn of this id and everything before it:
+            only what came after is sent.
         keys: Opens encrypted values; for messages, as are the next five: see ``restore``.
         thread_id: The thread of the messages.
         tenant: Whose conversation it is.
@@ -165,7 +166,7 @@ def build_request(
     _settle(conversation, report, refusals)
     body = spec.load_encoder()(conversation, options)
     _note_lost_blocks(conversation, report)
-    body |= {} if previous_response_id is None else {"previous_response_id": previous_response_id}
+    body |= {} if previous_response_id is None else {spec.previous_id: previous_response_id}
     body |= {} if store is None else {"store": store}
     flags = _flags(options, body)
     if apply_flags:
@@ -188,10 +189,11 @@ def _spec(api: str, store: bool | None, previous_response_id: str | None) -> Pro
             hint=f"Use one of: {', '.join(REQUEST_API_IDS)}.",
         )
     if not spec.stores and not (store is None and previous_response_id is None):
+        storing = ", ".join(known.id for known in provider_apis() if known.stores)
         raise ConfigurationError(
             f"`store` and `previous_response_id` mean nothing to {api}.",
             code="wrong_option",
-            hint="Leave them out; they belong to openai-responses.",
+            hint=f"Leave them out; they belong to {storing}.",
         )
     return spec
 

@@ -46,10 +46,14 @@ KINDS = {
     "cohere-weather": ["thinking", "call id", "thinking"],
     "ollama-weather": ["thinking", "call id", "thinking"],
     "gemini-weather": ["call id", "signature", "signature"],
+    "interactions-weather": [
+        *("reasoning summary", "reasoning summary", "signature", "call id"),
+        *("reasoning summary", "signature"),
+    ],
 }
 SHOWN = ("anthropic-weather", "openai-weather", "chat-weather", "gemini-weather")
 ALL = sum(len(KINDS[name]) for name in SHOWN)
-HISTORY = {"openai-responses": "input", "gemini": "contents"}
+HISTORY = {"openai-responses": "input", "gemini": "contents", "gemini-interactions": "input"}
 
 
 class Careless(FrontEnd):

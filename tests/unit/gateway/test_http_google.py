@@ -17,7 +17,7 @@ from tests.unit.gateway.http_client import INPUT, call
 from tests.unit.gateway.provider import KEY, Asked, Json, Provider, Reply, frames
 
 MODEL = "gemini-3-flash-preview"
-SCRIPTS = {"gemini": "gemini-weather"}
+SCRIPTS = {"gemini": "gemini-weather", "gemini-interactions": "interactions-weather"}
 WORDS = INPUT["messages"][-1]["content"]
 FORECAST = {"name": "get_forecast", "description": "", "parameters": {"type": "object", "properties": {}}}
 
@@ -50,6 +50,24 @@ def test_the_path_names_the_model_and_asks_for_a_stream() -> None:
     assert request.headers["x-goog-api-key"] == KEY
     assert "authorization" not in request.headers
     assert request.body == {"contents": [{"role": "user", "parts": [{"text": WORDS}]}]}
+
+
+def test_an_interaction_is_asked_for_with_its_model_in_the_body() -> None:
+    options: Json = {
+        "system": "Be brief.",
+        "parameters": {"store": False, "tools": [{"type": "google_search"}]},
+    }
+    request = asked("gemini-interactions", INPUT | {"tools": [FORECAST]}, **options)
+    assert (request.path, request.query) == ("/v1beta/interactions", "")
+    assert request.headers["x-goog-api-key"] == KEY
+    assert request.body == {
+        "model": MODEL,
+        "input": [{"type": "user_input", "content": [{"type": "text", "text": WORDS}]}],
+        "system_instruction": "Be brief.",
+        "tools": [{"type": "function", **FORECAST}, {"type": "google_search"}],
+        "store": False,
+        "stream": True,
+    }
 
 
 def test_a_model_cannot_leave_its_place_in_the_path() -> None:
@@ -102,7 +120,14 @@ def test_a_gateway_knows_that_it_asks_for_thoughts() -> None:
 def test_a_whole_response_is_shown_like_a_stream(api: str) -> None:
     parts = [{"text": "Hm.", "thought": True}, {"text": "Yes.", "thoughtSignature": "c2ln"}]
     content = {"role": "model", "parts": parts}
-    whole: Json = {"gemini": {"candidates": [{"content": content, "finishReason": "STOP"}]}}[api]
+    steps = [
+        {"type": "thought", "signature": "c2ln", "summary": [{"type": "text", "text": "Hm."}]},
+        {"type": "model_output", "content": [{"type": "text", "text": "Yes."}]},
+    ]
+    whole: Json = {
+        "gemini": {"candidates": [{"content": content, "finishReason": "STOP"}]},
+        "gemini-interactions": {"object": "interaction", "status": "completed", "steps": steps},
+    }[api]
     reply = Reply([json.dumps(whole).encode()], content_type="application/json; charset=UTF-8")
     with gateway(api, reply) as (url, _):
         messages = Client().feed(call(url).events).done().messages

@@ -28,6 +28,7 @@ PATHS = {
     "mistral-chat": "/v1/chat/completions",
     "cohere-chat": "/v2/chat",
     "ollama": "/api/chat",
+    "gemini-interactions": "/v1beta/interactions",
     "gemini": "/v1beta/models/gemini-3-flash-preview:streamGenerateContent",
 }
 FRAMED = [

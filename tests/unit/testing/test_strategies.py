@@ -26,6 +26,7 @@ NEWER = ("bedrock-converse", "mistral-chat", "cohere-chat", "ollama")
 TARGETS = {
     "anthropic-messages": ("anthropic", "claude-sonnet-5"),
     "gemini": ("google", "gemini-3-flash-preview"),
+    "gemini-interactions": ("google", "gemini-3-flash-preview"),
     "openai-chat": ("deepseek", "deepseek-v4-pro"),
     "openai-responses": ("openai", "gpt-5.6"),
     "xai-grpc": ("xai", "grok-4"),
@@ -80,6 +81,7 @@ def test_the_deltas_of_a_turn_fold_into_its_parts(turn: Turn) -> None:
         ("openai-responses", [ReasoningPart, TextPart, ToolCallPart, NativePart]),
         ("xai-grpc", [ReasoningPart, TextPart, ToolCallPart, ToolResultPart]),
         ("litellm", [ReasoningPart, TextPart, ToolCallPart]),
+        ("gemini-interactions", [ReasoningPart, TextPart, ToolCallPart, ToolResultPart, NativePart]),
         *((api, [ReasoningPart, TextPart, ToolCallPart]) for api in NEWER),
     ],
 )

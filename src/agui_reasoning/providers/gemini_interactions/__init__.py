@@ -1,6 +1,6 @@
 """Gemini Interactions."""
 
-from agui_reasoning.providers.api import CallIds, ProviderAPI
+from agui_reasoning.providers.api import CallIds, HTTPEndpoint, ProviderAPI
 
 __all__ = ["API"]
 
@@ -10,9 +10,9 @@ API = ProviderAPI(
     package=__name__,
     vendor="google",
     decoder="decode:GeminiInteractionsDecoder",
-    encoder=None,
+    encoder="encode:encode",
     transcript="transcript:TRANSCRIPT",
-    strategy=None,
+    strategy="strategies:interactions_turns",
     example=("google", "gemini-3-flash-preview"),
     call_ids=CallIds(),
     conversation_fields=frozenset({"input", "system_instruction", "previous_interaction_id"}),
@@ -21,7 +21,10 @@ API = ProviderAPI(
     redacted_kinds=frozenset(),
     group_kinds=(),
     hosts_models=False,
-    stores=False,
-    http=None,
-    scripts=(),
+    stores=True,
+    previous_id="previous_interaction_id",
+    http=HTTPEndpoint(
+        path="/v1beta/interactions", key_header="x-goog-api-key", key_prefix="", named_events=True
+    ),
+    scripts=("interactions-weather",),
 )

@@ -1,0 +1,251 @@
+"""A conversation as ``input`` steps of the Interactions API.
+
+Every step of a response goes back in its order, each signature on the step it came on, and a thought only
+where something of the model's stands beside it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Final
+
+from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from agui_reasoning.providers.alternating import BlockStyle, alternate
+from agui_reasoning.providers.encoding import (
+    CallAnswer,
+    EchoReport,
+    EchoUnit,
+    EncodingOptions,
+    PartSpelling,
+    PreparedConversation,
+    ResponseStep,
+    as_object,
+    leftovers,
+    media_type,
+    source_of,
+    spelled,
+    tools_of,
+    values,
+)
+from agui_reasoning.providers.gemini_interactions.decode import SIGNATURE
+from agui_reasoning.providers.payload import JSONObject
+
+__all__ = ["encode"]
+
+Key = tuple[int, int]
+"""The number of a turn, and of a part in it."""
+
+INPUT: Final = "user_input"
+OUTPUT: Final = "model_output"
+
+_CONTENT_TYPES: Final = frozenset({"image", "audio", "video", "document"})
+"""Native parts that stand in the content of a step; all others are steps."""
+_SPELLED: Final = frozenset({INPUT, OUTPUT, "thought", "text", "function_call", "function_result"})
+
+
+def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
+    """Write ``input``, and ``system_instruction`` and ``tools`` where there are any."""
+    pairs = _server_pairs(conversation)
+
+    def respond(step: ResponseStep) -> tuple[list[JSONObject], list[JSONObject]]:
+        steps = [] if step.on_server else _response(step, options, pairs)
+        return steps, [_result(answer, options.report) for answer in step.answers]
+
+    messages, system = alternate(conversation, options, _STYLE, respond)
+    body: JSONObject = {"input": [step for message in messages for step in _steps(message)]}
+    if system:
+        body["system_instruction"] = "\n\n".join(system)
+    if tools := tools_of(options.tools, _tool):
+        body["tools"] = tools
+    return body
+
+
+def _steps(message: JSONObject) -> list[JSONObject]:
+    """The steps of a message: one of the user's, or those of the model's."""
+    content: list[JSONObject] = message["content"]
+    return content if message["role"] == "model" else [{"type": INPUT, "content": content}]
+
+
+def _tool(name: str, description: str, schema: JSONObject) -> JSONObject:
+    return {"type": "function", "name": name, "description": description, "parameters": schema}
+
+
+# -- a response
+
+
+def _response(step: ResponseStep, options: EncodingOptions, pairs: set[Key]) -> list[JSONObject]:
+    written: list[tuple[EchoUnit, JSONObject]] = []
+    for unit in step.units:
+        made = None if unit.cut else _PARTS[type(unit.part)](unit, options, pairs)
+        if made is not None:
+            written.append((unit, made))
+    if all(isinstance(unit.part, ReasoningPart) for unit, _ in written):
+        options.report.drop_step(step)
+        return []
+    for unit, made in written:
+        # A server tool's result has its signature in its step, and no entry in the report.
+        if unit.key in options.report.verdicts and (_carries(made) or isinstance(unit.part, NativePart)):
+            options.report.echo(unit)
+    return list(_joined(made for _, made in written))
+
+
+def _carries(step: JSONObject) -> bool:
+    return step["type"] == "thought" or "signature" in step
+
+
+def _joined(steps: Iterable[JSONObject]) -> list[JSONObject]:
+    """The steps, with what the model put out in a row in one of them."""
+    joined: list[JSONObject] = []
+    for step in steps:
+        if step["type"] == OUTPUT and joined and joined[-1]["type"] == OUTPUT:
+            joined[-1]["content"] += step["content"]
+        else:
+            joined.append(step)
+    return joined
+
+
+def _signed(unit: EchoUnit, step: JSONObject) -> JSONObject:
+    """The step with the signature it came with."""
+    signature = values(unit, SIGNATURE)
+    return {**step, "signature": signature[0].value} if signature else step
+
+
+def _thought(unit: EchoUnit, options: EncodingOptions, pairs: set[Key]) -> JSONObject | None:
+    part = unit.part
+    assert isinstance(part, ReasoningPart)
+    if unit.refused:
+        return None
+    if options.rule.needs == "signature" and not values(unit, SIGNATURE):
+        options.report.drop(unit, "missing_signature")
+        return None
+    entries: dict[int, str] = {}
+    for segment in part.segments:
+        entries[segment.index] = entries.get(segment.index, "") + segment.text
+    summary = [{"type": "text", "text": entries[index]} for index in sorted(entries)]
+    shown = {"summary": summary} if summary else {}
+    return _signed(unit, {**leftovers(unit, "phase", "id"), "type": "thought", **shown})
+
+
+def _text(unit: EchoUnit, options: EncodingOptions, pairs: set[Key]) -> JSONObject | None:
+    part = unit.part
+    assert isinstance(part, TextPart)
+    annotations = leftovers(unit).get("annotations")
+    cited = {"annotations": annotations} if isinstance(annotations, list) and annotations else {}
+    return _output({"type": "text", "text": part.text, **cited}) if part.text else None
+
+
+def _output(content: JSONObject) -> JSONObject:
+    return {"type": OUTPUT, "content": [content]}
+
+
+def _call(unit: EchoUnit, options: EncodingOptions, pairs: set[Key]) -> JSONObject | None:
+    part = unit.part
+    assert isinstance(part, ToolCallPart)
+    if part.server:
+        return _server_call(unit, part) if unit.key in pairs else None
+    call = {"id": unit.call_id, "name": part.name, "arguments": as_object(part)}
+    return _signed(unit, {**leftovers(unit, "type", "id", "phase"), "type": "function_call", **call})
+
+
+def _server_call(unit: EchoUnit, part: ToolCallPart) -> JSONObject:
+    call = {"id": _native_id(part), "arguments": as_object(part)}
+    return _signed(unit, {**leftovers(unit, "phase"), **call})
+
+
+def _native_id(part: ToolCallPart) -> str:
+    native = (part.ext or {}).get("native_id")
+    return native if isinstance(native, str) else part.id
+
+
+def _server_result(unit: EchoUnit, options: EncodingOptions, pairs: set[Key]) -> JSONObject | None:
+    part = unit.part
+    assert isinstance(part, ToolResultPart)
+    return dict(part.native) if unit.key in pairs else None
+
+
+def _native(unit: EchoUnit, options: EncodingOptions, pairs: set[Key]) -> JSONObject | None:
+    part = unit.part
+    assert isinstance(part, NativePart)
+    payload = part.payload
+    kind = payload.get("type") if isinstance(payload, dict) else None
+    if not unit.at_home or kind in _SPELLED or part.kind != f"gemini.{kind}":
+        return None
+    return _output(dict(payload)) if kind in _CONTENT_TYPES else dict(payload)
+
+
+_PARTS: Final[dict[type[Part], Callable[[EchoUnit, EncodingOptions, set[Key]], JSONObject | None]]] = {
+    ReasoningPart: _thought,
+    TextPart: _text,
+    ToolCallPart: _call,
+    ToolResultPart: _server_result,
+    NativePart: _native,
+}
+
+
+def _server_pairs(conversation: PreparedConversation) -> set[Key]:
+    """The calls of the provider's own that it answered, and their results: by id, else by their order."""
+    waiting: dict[str, deque[EchoUnit]] = {}
+    paired: set[Key] = set()
+    for step in conversation:
+        for unit in step.units if isinstance(step, ResponseStep) else ():
+            part = unit.part
+            if isinstance(part, ToolCallPart) and part.server and unit.at_home and not unit.cut:
+                waiting.setdefault(str(leftovers(unit).get("type")), deque()).append(unit)
+            elif isinstance(part, ToolResultPart) and unit.at_home and (kind := _called(part)):
+                call = _take(waiting.get(kind, deque()), part.tool_call_id)
+                paired |= {call.key, unit.key} if call is not None else set()
+    return paired
+
+
+def _called(part: ToolResultPart) -> str:
+    """The type of the call that a result is of; empty for anything else that a client may have sent."""
+    kind = part.native.get("type") if isinstance(part.native, dict) else None
+    known = isinstance(kind, str) and kind.endswith("_result") and kind not in _SPELLED
+    return f"{str(kind).removesuffix('_result')}_call" if known else ""
+
+
+def _take(calls: deque[EchoUnit], call_id: str) -> EchoUnit | None:
+    for call in calls:
+        if isinstance(call.part, ToolCallPart) and call.part.id == call_id:
+            calls.remove(call)
+            return call
+    return calls.popleft() if calls else None
+
+
+# -- what is not the model's
+
+
+def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
+    call = answer.unit.part
+    assert isinstance(call, ToolCallPart)
+    content = answer.content
+    result = content if isinstance(content, str) else spelled(content, _OF_RESULTS, report, "tool result")
+    failed = {"is_error": True} if answer.is_error else {}
+    named = {"call_id": answer.call_id, "name": call.name}
+    return {"type": "function_result", **named, "result": result, **failed}
+
+
+def _media(part: Any, default: str) -> JSONObject:
+    kind, value = source_of(part)
+    place = "data" if kind == "data" else "uri"
+    return {"type": part.type, "mime_type": media_type(part, default), place: value}
+
+
+def _text_block(text: str) -> JSONObject:
+    return {"type": "text", "text": text}
+
+
+_STYLE: Final = BlockStyle(
+    model="model",
+    field="content",
+    text=_text_block,
+    parts={
+        "image": partial(_media, default="image/png"),
+        "audio": partial(_media, default="audio/wav"),
+        "video": partial(_media, default="video/mp4"),
+        "document": partial(_media, default="application/pdf"),
+    },
+)
+_OF_RESULTS: Final[PartSpelling] = {"text": _STYLE.text_part, "image": _STYLE.parts["image"]}

@@ -1,0 +1,57 @@
+"""Responses of Gemini Interactions, generated (extra ``testing``)."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from agui_reasoning.parts import (
+    NativePart,
+    Opaque,
+    Origin,
+    Part,
+    ReasoningPart,
+    Segment,
+    ToolCallPart,
+    ToolResultPart,
+    Turn,
+)
+from agui_reasoning.providers.gemini_interactions.decode import SIGNATURE
+from agui_reasoning.providers.strategies import CLEAN, TOKENS, Draw, Strategy, alone, call, text, turn
+
+__all__ = ["interactions_turns"]
+
+
+@st.composite
+def interactions_turns(draw: Draw, origin: Origin) -> Turn:
+    """Responses of thoughts, text, calls, searches and images."""
+    choices = [_thought(origin), text(origin), call(origin, "fc"), _search(origin), _image(origin)]
+    return turn(draw, origin, st.lists(st.one_of(choices), min_size=1, max_size=5))
+
+
+def _thought(origin: Origin) -> Strategy[list[Part]]:
+    """A thought of some summary entries, which may have none, with its signature."""
+
+    def build(texts: list[str], token: str) -> Part:
+        segments = tuple(Segment("summary", index, text) for index, text in enumerate(texts))
+        return ReasoningPart(segments, (Opaque(SIGNATURE, token, "base64"),), origin=origin)
+
+    return st.builds(build, st.lists(CLEAN, max_size=2), TOKENS).map(alone)
+
+
+def _search(origin: Origin) -> Strategy[list[Part]]:
+    """A search of the provider's own, and its result."""
+
+    def build(token: str) -> list[Part]:
+        name = f"search_{token[:-2]}"
+        opaque = (Opaque(SIGNATURE, token, "base64", f"tool_call:{name}"),)
+        ext = {"type": "google_search_call"}
+        asked = ToolCallPart(name, "google_search", '{"queries":["x"]}', True, opaque, origin=origin, ext=ext)
+        step = {"type": "google_search_result", "call_id": name, "result": [], "signature": token}
+        return [asked, ToolResultPart(name, "[]", step, origin)]
+
+    return TOKENS.map(build)
+
+
+def _image(origin: Origin) -> Strategy[list[Part]]:
+    content = {"type": "image", "mime_type": "image/png", "data": "eA=="}
+    return st.just(NativePart("gemini.image", content, origin)).map(alone)
