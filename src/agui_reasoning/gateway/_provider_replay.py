@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import anyio
 from starlette.applications import Starlette
@@ -23,9 +23,13 @@ from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.gateway._framing import FRAMINGS, StreamFraming
 from agui_reasoning.gateway._provider_rules import Rules
 from agui_reasoning.providers import provider_api, provider_apis
-from agui_reasoning.providers.api import HTTPEndpoint
+from agui_reasoning.providers.api import HTTPEndpoint, ProviderAPI
+from agui_reasoning.providers.transcript import Speaker
 
 __all__ = ["provider_app"]
+
+_STORED: Final[tuple[Speaker, ...]] = ("user", "model")
+"""Who spoke before a request that goes on from a stored response."""
 
 
 def provider_app(
@@ -64,13 +68,14 @@ def provider_app(
             hint=f"Use an exchange of: {', '.join(replayed)}.",
         )
     provider = _Provider(
-        exchanges, spec.http, FRAMINGS[spec.http.framing], Rules(exchanges), delay_s, on_request
+        spec, exchanges, spec.http, FRAMINGS[spec.http.framing], Rules(exchanges), delay_s, on_request
     )
     return Starlette(routes=[Route(spec.http.base + spec.http.path, provider.answer, methods=["POST"])])
 
 
 @dataclass(frozen=True, slots=True)
 class _Provider:
+    api: ProviderAPI
     exchanges: Sequence[Exchange]
     http: HTTPEndpoint
     framing: StreamFraming
@@ -84,10 +89,11 @@ class _Provider:
             return _refusal("The body is not a JSON object.")
         if self.on_request is not None:
             self.on_request(asked)
-        said = read_request(self.exchanges[0]["api"], asked)
-        if fault := self.rules.broken_by(said):
+        said = read_request(self.api.id, asked)
+        stored = self.api.stores and bool(asked.get(self.api.previous_id))
+        if fault := self.rules.broken_by(said, stored=stored):
             return _refusal(fault)
-        exchange = choose(self.exchanges, (entry.speaker for entry in said))
+        exchange = choose(self.exchanges, (*(_STORED if stored else ()), *(entry.speaker for entry in said)))
         whole = is_whole(exchange)
         streams = self.http.model_in_path or bool(asked.get("stream"))
         if streams is whole:

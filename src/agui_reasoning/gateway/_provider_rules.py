@@ -35,11 +35,16 @@ class Rules:
         self._bond, self._bound = transcript.bond, transcript.bound
         self._given = {value for exchange in exchanges for value in _given(exchange)}
 
-    def broken_by(self, said: Sequence[Entry]) -> str | None:
-        """Say what a request breaks; ``None`` when it is in order."""
+    def broken_by(self, said: Sequence[Entry], *, stored: bool = False) -> str | None:
+        """Say what a request breaks; ``None`` when it is in order.
+
+        Args:
+            said: The entries of the request.
+            stored: Whether the provider has what came before them.
+        """
         calls: set[str] = set()
         for entry in said:
-            if entry.kind == RESULT and entry.value not in calls:
+            if entry.kind == RESULT and entry.value not in calls and not stored:
                 return f"{entry.path} is the result of a call that is not in the request before it."
             if entry.kind in _SEALED and entry.value not in self._given:
                 return f"{entry.path} was not given out here, or it was changed."

@@ -46,14 +46,15 @@ def test_a_script_is_framed_as_its_provider_does(name: str) -> None:
     assert answer.headers["content-type"].startswith("text/event-stream")
     frames = answer.body.decode().split("\n\n")
     assert frames.pop() == ""
-    chat = script["api"] in ("openai-chat", "mistral-chat")
     for frame, event in zip(frames, script["events"], strict=True):
         *names, data = frame.split("\n")
-        named = provider_api(script["api"]).http.named_events and event["data"] != "[DONE]"
-        assert names == ([f"event: {event['data']['type']}"] if named else [])
+        http = provider_api(script["api"]).http
+        named = http and http.named_events and event["data"] != "[DONE]"
+        kind = event["data"].get("type") or event["data"].get("event_type") if named else ""
+        assert names == ([f"event: {kind}"] if named else [])
         text = data.removeprefix("data: ")
         assert (text if text == "[DONE]" else json.loads(text)) == event["data"]
-    assert (frames[-1] == "data: [DONE]") is (chat or script["api"] == "cohere-chat")
+    assert (frames[-1] == "data: [DONE]") is (script["events"][-1]["data"] == "[DONE]")
 
 
 def test_lines_of_json_end_with_the_line() -> None:
@@ -107,6 +108,23 @@ def test_each_request_of_a_script_is_answered_by_its_own_exchange(first: str) ->
             answer = call(url + PATHS[exchange["api"]], exchange["request"])
             assert answered(answer.body) == [event["data"] for event in exchange["events"]]
     assert requests == [exchange["request"] for exchange in exchanges]
+
+
+@pytest.mark.parametrize(
+    ("content", "answer"),
+    [
+        ({"type": "function_result", "call_id": "demo0001", "name": "get_forecast", "result": "Rain."}, 1),
+        ({"type": "text", "text": "And if I go by bicycle instead?"}, 2),
+    ],
+)
+def test_a_request_that_goes_on_from_a_stored_response_is_answered(content: Any, answer: int) -> None:
+    steps = [{"type": "user_input", "content": [content]}]
+    with local_server(provider_app("interactions-weather")) as url:
+        body = {"stream": True, "previous_interaction_id": "v1_1", "input": steps}
+        got = call(url + PATHS["gemini-interactions"], body)
+    assert answered(got.body) == [
+        event["data"] for event in sequence("interactions-weather")[answer]["events"]
+    ]
 
 
 def test_what_is_refused_is_remembered_too() -> None:
@@ -255,7 +273,9 @@ def test_recorded_requests_keep_the_rules_of_their_own_provider(api: str) -> Non
     for file in files:
         recording = load(file)
         if isinstance(recording.get("request"), dict):
-            fault = Rules([recording]).broken_by(read_request(api, recording["request"]))
+            asked = recording["request"]
+            stored = bool(asked.get(provider_api(api).previous_id))
+            fault = Rules([recording]).broken_by(read_request(api, asked), stored=stored)
             broken |= {file.stem: fault} if fault else {}
     assert broken == {}
 

@@ -144,7 +144,7 @@ def test_thoughts_of_another_api_stay_away_and_its_calls_do_not() -> None:
 
 def test_a_thought_that_leads_to_nothing_stays_away() -> None:
     made = build(USER, turn(thought("Hm.")), UserMessage(id="u2", content="Well?"))
-    assert [step["type"] for step in made.body["input"]] == ["user_input", "user_input"]
+    assert [step["type"] for step in made.body["input"]] == ["user_input"]
     assert [(entry.outcome, entry.reason) for entry in made.report] == [("dropped", "orphan")]
     assert made.lost == ()
 
