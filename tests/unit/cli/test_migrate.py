@@ -59,7 +59,7 @@ def test_a_diff_is_printed_and_nothing_is_changed(tree, cli):
     ]
     assert (
         result.stderr
-        == "summary: 7 changes in 1 file of 2, nothing left to decide. Add --write to apply them.\n"
+        == "summary: 8 changes in 1 file of 2, nothing left to decide. Add --write to apply them.\n"
     )
     assert (folder / "app.py").read_text(encoding="utf-8") == GOOD
 
@@ -103,8 +103,8 @@ def test_write_changes_the_files_and_keeps_their_modes(tree, cli):
     (folder / "app.py").chmod(0o750)
     before = (folder / "plain.py").stat().st_mtime_ns
     result = cli("migrate", ".", "--write")
-    assert (result.status, result.stdout) == (0, "app.py: 7 changes\n")
-    assert result.stderr == "summary: 7 changes in 1 file of 2, nothing left to decide.\n"
+    assert (result.status, result.stdout) == (0, "app.py: 8 changes\n")
+    assert result.stderr == "summary: 8 changes in 1 file of 2, nothing left to decide.\n"
     assert "ReasoningStartEvent(message_id=" in (folder / "app.py").read_text(encoding="utf-8")
     assert stat.S_IMODE((folder / "app.py").stat().st_mode) == 0o750
     assert (folder / "plain.py").stat().st_mtime_ns == before
@@ -116,7 +116,7 @@ def test_write_changes_the_files_and_keeps_their_modes(tree, cli):
 def test_a_link_is_followed_when_it_is_named_and_stays_a_link(tree, cli):
     folder = tree(real__app=GOOD)
     (folder / "link.py").symlink_to("real/app.py")
-    assert cli("migrate", "link.py", "--write").stdout == "link.py: 7 changes\n"
+    assert cli("migrate", "link.py", "--write").stdout == "link.py: 8 changes\n"
     assert (folder / "link.py").is_symlink()
     assert "Reasoning" in (folder / "real" / "app.py").read_text(encoding="utf-8")
 
@@ -132,10 +132,10 @@ def test_folders_of_others_are_left_alone(tree, cli):
         (folder / name / "x.py").write_text(GOOD, encoding="utf-8")
     (folder / "notes.txt").write_text(GOOD, encoding="utf-8")
     (folder / "link.py").symlink_to("node_modules/x.py")
-    assert cli("migrate", ".", "--write").stdout == "app.py: 7 changes\nsrc/deep/app.py: 7 changes\n"
+    assert cli("migrate", ".", "--write").stdout == "app.py: 8 changes\nsrc/deep/app.py: 8 changes\n"
     # What is named is taken.
     assert cli("migrate", ".venv/x.py", "notes.txt", ".venv/../.venv/x.py").stderr.startswith(
-        "summary: 14 changes"
+        "summary: 16 changes"
     )
 
 
@@ -151,20 +151,23 @@ def test_titles_can_be_kept(tree, cli):
 
 
 def test_what_is_left_to_decide_is_listed_with_place_and_advice(tree, cli):
-    tree(app=LEFT, good=GOOD)
+    folder = tree(app=LEFT, good=GOOD)
     for options in ([], ["--write"]):
         result = cli("migrate", ".", *options)
         assert result.status == 1
         listed, summary = result.stderr.splitlines()
-        assert listed.startswith('decide: app.py:4:8 "THINKING_START" may be the type of')
-        assert listed.endswith("use the new name and add the members the event needs. [string_left]")
+        assert listed.startswith(
+            "decide: app.py:4:8 A string contains THINKING_START. The file was not changed."
+        )
+        assert listed.endswith("then run the command again. [unclear_use]")
+        assert (folder / "app.py").read_text(encoding="utf-8") == LEFT
         assert "1 left to decide by hand" in summary
 
 
 def test_a_file_that_does_not_parse_is_listed_and_the_others_go_on(tree, cli):
     folder = tree(bad="THINKING_START = (\n", good=GOOD)
     result = cli("migrate", ".", "--write")
-    assert (result.status, result.stdout) == (2, "good.py: 7 changes\n")
+    assert (result.status, result.stdout) == (2, "good.py: 8 changes\n")
     assert result.stderr.startswith("error: bad.py:1:1 The file cannot be parsed as Python.")
     assert (folder / "bad.py").read_text(encoding="utf-8") == "THINKING_START = (\n"
 
@@ -177,7 +180,7 @@ def test_a_file_that_cannot_be_read_is_listed_and_the_others_go_on(tree, cli):
         result = cli("migrate", "bad.py", "good.py", "--write")
         searched = cli("migrate", ".")
         report = json.loads(cli("migrate", "bad.py", "good.py", "--json").stdout)
-    assert (result.status, result.stdout) == (2, "good.py: 7 changes\n")
+    assert (result.status, result.stdout) == (2, "good.py: 8 changes\n")
     assert result.stderr.startswith("error: bad.py cannot be read: ")
     assert (searched.status, searched.stderr.count("\n")) == (0, 1)
     assert [(found["path"], found["severity"]) for found in report["findings"]] == [("bad.py", "error")]
@@ -195,7 +198,7 @@ def test_a_file_that_cannot_be_replaced_is_listed_and_the_others_go_on(tree, cli
 
     monkeypatch.setattr(os, "replace", refuse)
     result = cli("migrate", ".", "--write")
-    assert (result.status, result.stdout) == (2, "good.py: 7 changes\n")
+    assert (result.status, result.stdout) == (2, "good.py: 8 changes\n")
     assert "error: bad.py cannot be rewritten: Permission denied. It was left unchanged. " in result.stderr
     assert (folder / "bad.py").read_text(encoding="utf-8") == GOOD
     assert sorted(path.name for path in folder.iterdir()) == ["bad.py", "good.py"]
@@ -232,21 +235,21 @@ def test_json_is_one_object_with_everything(tree, cli):
         "ok": False,
         "read": 3,
         "changes": 8,
-        "files": 2,
+        "files": 1,
         "findings": [
             {
                 "path": "app.py",
                 "line": 4,
                 "column": 8,
-                "code": "string_left",
+                "code": "unclear_use",
                 "severity": "decide",
-                "message": '"THINKING_START" may be the type of an event.',
-                "advice": ADVICE["string_left"][1],
+                "message": "A string contains THINKING_START.",
+                "advice": ADVICE["unclear_use"][1],
             }
         ],
     }
-    good = report["files"][1]
-    assert (good["path"], good["changes"], good["written"]) == ("good.py", 7, False)
+    [good] = report["files"]
+    assert (good["path"], good["changes"], good["written"]) == ("good.py", 8, False)
     assert good["diff"].startswith("--- a/good.py\n")
     written = json.loads(cli("migrate", "good.py", "--json", "--write").stdout)
     assert (written["ok"], written["files"][0]["written"]) == (True, True)

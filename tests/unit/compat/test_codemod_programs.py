@@ -47,6 +47,14 @@ def whole(steps: str) -> bool:
     return not any(opened.values()) and not steps.startswith("c")
 
 
+def assignable(steps: list[str]) -> bool:
+    """Whether a line before can set the ID of each START: nothing of its family comes before it."""
+    return not any(
+        start in [step for step in steps if step in family][1:]
+        for start, family in (("S", "SE"), ("s", "sce"))
+    )
+
+
 class Program:
     """A program that is being written."""
 
@@ -77,9 +85,13 @@ class Program:
             yield from self.statement(group, depth)
 
     def statement(self, group: list[str], depth: int) -> Iterator[str]:
-        shapes = ["each", "list", "small", "try", "if"]
+        shapes = ["each", "try", "if"]
+        if self.helpers or assignable(group):
+            shapes += ["list", "generator"]
+        if self.helpers:
+            shapes.append("small")
         if depth < 2 and self.helpers:
-            shapes += ["generator", "helper", "asked", "method", "nested", "static"]
+            shapes += ["helper", "asked", "method", "nested", "static"]
         if whole("".join(group)):
             shapes.append("loop")
         shape = self.draw(st.sampled_from(shapes))

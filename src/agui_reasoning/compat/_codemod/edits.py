@@ -7,16 +7,9 @@ from typing import Any, TypeAlias
 
 import libcst as cst
 
-__all__ = [
-    "Edits",
-    "assignment",
-    "before",
-    "declare_on_class",
-    "drop_argument",
-    "drop_item",
-    "insert_argument",
-    "insert_item",
-]
+from agui_reasoning.compat._codemod.facts import string_value
+
+__all__ = ["Edits", "assignment", "before", "drop_member", "insert_member", "member_name", "members"]
 
 Edit: TypeAlias = Callable[[Any], Any]
 _Space: TypeAlias = cst.BaseParenthesizableWhitespace
@@ -40,150 +33,94 @@ class Edits(cst.CSTTransformer):
         updated = super().on_leave(original_node, updated_node)
         for edit in self._edits.get(original_node, ()):
             updated = edit(updated)
-        if isinstance(updated, cst.SimpleStatementLine) and original_node.body and not updated.body:
-            return cst.RemoveFromParent()
         return updated
 
 
 # -- statements
 
 
-def assignment(target: str, value: str) -> cst.Assign:
+def assignment(target: str, value: str) -> cst.BaseSmallStatement:
     """Return the statement ``target = value``."""
-    statement = cst.ensure_type(cst.parse_statement(f"{target} = {value}"), cst.SimpleStatementLine)
-    return cst.ensure_type(statement.body[0], cst.Assign)
+    return cst.ensure_type(cst.parse_statement(f"{target} = {value}"), cst.SimpleStatementLine).body[0]
 
 
-def before(statements: Sequence[cst.BaseSmallStatement], *, own_lines: bool) -> Edit:
-    """Insert statements before a line or compound statement, or on the same line before a small statement."""
-    if not own_lines:
-        return lambda node: cst.FlattenSentinel([*statements, *_nodes(node)])
+def before(statements: Sequence[cst.BaseSmallStatement]) -> Edit:
+    """Insert statements before a line or compound statement."""
 
     def edit(node: Any) -> cst.FlattenSentinel[Any]:
-        first, *rest = _nodes(node)
-        above = first.leading_lines
+        above = node.leading_lines
         lines = [cst.SimpleStatementLine([statement]) for statement in statements]
-        if isinstance(first, cst.FunctionDef | cst.ClassDef):  # comments above a definition belong to it
+        if isinstance(node, cst.FunctionDef):  # comments above a definition belong to it
             lines[0] = lines[0].with_changes(leading_lines=[line for line in above if line.comment is None])
         else:
             lines[0] = lines[0].with_changes(leading_lines=above)
-            first = first.with_changes(leading_lines=())
-        return cst.FlattenSentinel([*lines, first, *rest])
+            node = node.with_changes(leading_lines=())
+        return cst.FlattenSentinel([*lines, node])
 
     return edit
 
 
-def _nodes(node: Any) -> list[Any]:
-    return list(node.nodes) if isinstance(node, cst.FlattenSentinel) else [node]
+# -- members: the arguments of a call, and the items of a dict display
 
 
-def declare_on_class(names: Sequence[str]) -> Edit:
-    """Declare class attributes with empty strings as values, before the first method."""
-
-    def edit(node: cst.ClassDef) -> cst.ClassDef:
-        body: list[Any] = list(node.body.body)
-        at = next((i for i, item in enumerate(body) if isinstance(item, cst.FunctionDef)), len(body))
-        lines: list[Any] = [cst.SimpleStatementLine([assignment(name, '""')]) for name in names]
-        if at:
-            lines[0] = lines[0].with_changes(leading_lines=[cst.EmptyLine(indent=False)])
-        if at < len(body) and not body[at].leading_lines:
-            body[at] = body[at].with_changes(leading_lines=[cst.EmptyLine(indent=False)])
-        return node.with_deep_changes(node.body, body=[*body[:at], *lines, *body[at:]])
-
-    return edit
+def members(node: cst.Call | cst.Dict) -> Sequence[Any]:
+    """Return the arguments or items."""
+    return node.args if isinstance(node, cst.Call) else node.elements
 
 
-# -- arguments, items, parameters
+def member_name(member: cst.CSTNode) -> str | None:
+    """Return the keyword or key of an argument or item, if it is known."""
+    if isinstance(member, cst.Arg):
+        return None if member.keyword is None else member.keyword.value
+    return string_value(member.key) if isinstance(member, cst.DictElement) else None
 
 
-def insert_argument(index: int | None, name: str, value: str) -> Edit:
-    """Add a keyword argument to a call, at an index or at the end."""
-    plain = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-    new = cst.Arg(cst.parse_expression(value), keyword=cst.Name(name), equal=plain)
+def insert_member(index: int, name: str, value: str, quote: str) -> Edit:
+    """Add an argument or item."""
 
-    def edit(node: cst.Call) -> cst.Call:
-        last = len(node.args)
-        at = last if index is None else min(index, last)
-        args = _inserted(node.args, at, new, node.whitespace_before_args)
-        return node.with_changes(args=args)
+    def edit(node: Any) -> Any:
+        content = cst.parse_expression(value)
+        if isinstance(node, cst.Dict):
+            key = cst.SimpleString(f"{quote}{name}{quote}")
+            gap = node.lbrace.whitespace_after
+            return node.with_changes(
+                elements=_inserted(node.elements, index, cst.DictElement(key, content), gap)
+            )
+        plain = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+        arg = cst.Arg(content, keyword=cst.Name(name), equal=plain)
+        return node.with_changes(args=_inserted(node.args, index, arg, node.whitespace_before_args))
 
     return edit
 
 
-def drop_argument(name: str) -> Edit:
-    """Remove a keyword argument from a call."""
+def drop_member(name: str) -> Edit:
+    """Remove an argument or item."""
 
-    def edit(node: cst.Call) -> cst.Call:
-        return node.with_changes(args=_without(node.args, lambda arg: _keyword(arg) == name))
-
-    return edit
-
-
-def insert_item(index: int, key: str, value: str) -> Edit:
-    """Add an item to a dict display."""
-    new = cst.DictElement(cst.parse_expression(key), cst.parse_expression(value))
-
-    def edit(node: cst.Dict) -> cst.Dict:
-        elements = _inserted(node.elements, min(index, len(node.elements)), new, node.lbrace.whitespace_after)
-        return node.with_changes(elements=elements)
+    def edit(node: Any) -> Any:
+        kept = [member for member in members(node) if member_name(member) != name]
+        if kept and member_name(last := members(node)[-1]) == name:
+            kept[-1] = kept[-1].with_changes(comma=last.comma)
+            if isinstance(last, cst.Arg):
+                space = _without_comments(last.whitespace_after_arg)
+                kept[-1] = kept[-1].with_changes(whitespace_after_arg=space)
+        return node.with_changes(**{"args" if isinstance(node, cst.Call) else "elements": kept})
 
     return edit
-
-
-def drop_item(key: str) -> Edit:
-    """Remove an item from a dict display."""
-    return lambda node: node.with_changes(
-        elements=_without(node.elements, lambda element: _has_key(element, key))
-    )
-
-
-def _has_key(element: cst.BaseDictElement, key: str) -> bool:
-    return (
-        isinstance(element, cst.DictElement)
-        and isinstance(element.key, cst.SimpleString)
-        and element.key.evaluated_value == key
-    )
-
-
-def _keyword(arg: cst.Arg) -> str | None:
-    return None if arg.keyword is None else arg.keyword.value
 
 
 def _inserted(items: Sequence[Any], index: int, new: Any, first_gap: _Space) -> list[Any]:
-    """Insert an argument or item, separated like its neighbors."""
+    """Insert a member. What followed the previous one, such as a comment, then follows the new one."""
     gap = _without_comments(first_gap)
+    is_multiline = isinstance(gap, cst.ParenthesizedWhitespace)
+    comma = cst.Comma(whitespace_after=gap if is_multiline else cst.SimpleWhitespace(" "))
     if index == 0:
-        comma = _comma(gap) if items else cst.MaybeSentinel.DEFAULT
-        return [new.with_changes(comma=comma), *items]
+        return [new.with_changes(comma=comma) if items else new, *items]
     previous = items[index - 1]
-    if index < len(items):
-        return [*items[:index], new.with_changes(comma=_comma(gap)), *items[index:]]
-    if isinstance(previous.comma, cst.Comma):  # keep white space and comments after a trailing comma last
-        tail = previous.comma
-        own = tail.with_changes(whitespace_after=_reindented(tail.whitespace_after, gap))
-        new = new.with_changes(
-            comma=tail.with_changes(whitespace_after=_without_comments(tail.whitespace_after))
-        )
-        return [*items[:-1], previous.with_changes(comma=own), new]
+    new, previous = new.with_changes(comma=previous.comma), previous.with_changes(comma=comma)
     if isinstance(previous, cst.Arg):
         new = new.with_changes(whitespace_after_arg=previous.whitespace_after_arg)
         previous = previous.with_changes(whitespace_after_arg=cst.SimpleWhitespace(""))
-    return [*items[:-1], previous.with_changes(comma=_comma(gap)), new]
-
-
-def _without(items: Sequence[Any], unwanted: Callable[[Any], bool]) -> list[Any]:
-    kept = [item for item in items if not unwanted(item)]
-    if kept and unwanted(items[-1]):
-        kept[-1] = kept[-1].with_changes(comma=items[-1].comma)
-        if isinstance(items[-1], cst.Arg):
-            space = _without_comments(items[-1].whitespace_after_arg)
-            kept[-1] = kept[-1].with_changes(whitespace_after_arg=space)
-    return kept
-
-
-def _comma(gap: _Space) -> cst.Comma:
-    one = cst.SimpleWhitespace(" ")
-    return cst.Comma(whitespace_after=gap if isinstance(gap, cst.ParenthesizedWhitespace) else one)
+    return [*items[: index - 1], previous, new, *items[index:]]
 
 
 def _without_comments(space: _Space) -> _Space:
@@ -192,10 +129,3 @@ def _without_comments(space: _Space) -> _Space:
         first = space.first_line.with_changes(comment=None, whitespace=cst.SimpleWhitespace(""))
         return space.with_changes(first_line=first, empty_lines=())
     return space
-
-
-def _reindented(space: _Space, gap: _Space) -> _Space:
-    """Return the white space with its comment, indented like the gap between items."""
-    if isinstance(space, cst.ParenthesizedWhitespace) and isinstance(gap, cst.ParenthesizedWhitespace):
-        return space.with_changes(indent=gap.indent, last_line=gap.last_line)
-    return gap if isinstance(gap, cst.ParenthesizedWhitespace) else cst.SimpleWhitespace(" ")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import libcst as cst
+from libcst.helpers import get_full_name_for_node
 from libcst.metadata import (
     MetadataWrapper,
     ParentNodeProvider,
@@ -16,9 +18,11 @@ from libcst.metadata import (
 )
 
 from agui_reasoning.compat._codemod.names import BY_CLASS, BY_TYPE, EventNames
-from agui_reasoning.compat._codemod.project import CORE, Project, module_of
 
-__all__ = ["Facts", "source_of_node", "walk"]
+__all__ = ["CORE", "Facts", "called", "module_of", "string_value", "walk"]
+
+CORE = re.compile(r"^ag_ui\.core(?:\.events)?(?:\.|$)")
+"""Matches the module that defined the events, and names in it."""
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)
 _TYPE_NAMES = frozenset({"event_type", "eventType", "evt_type", "type_"})
@@ -28,25 +32,18 @@ _ENUM = "EventType."
 class Facts:
     """The resolved names of one module."""
 
-    def __init__(self, module: cst.Module, path: str, project: Project) -> None:
+    def __init__(self, module: cst.Module, path: str) -> None:
         """Resolve the names. Later calls must pass nodes of this module."""
         wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
         self.module = wrapper.module
         self.path = path
-        self.project = project
         self.parents: dict[cst.CSTNode, cst.CSTNode] = dict(wrapper.resolve(ParentNodeProvider))
         self._positions: Any = wrapper.resolve(PositionProvider)
         self._qualified: Any = wrapper.resolve(QualifiedNameProvider)
         self.nodes = list(walk(self.module))
         self.names = {node.value for node in self.of_type(cst.Name)}
-        self.has_star = any(
-            isinstance(node.names, cst.ImportStar) and CORE.match(module_of(node)) is not None
-            for node in self.of_type(cst.ImportFrom)
-        )
-        self._aliases: dict[str, str] = {}
-        self._own: dict[str, EventNames] = {}
-        self._read_aliases()
-        self._types = self._names_of_types()
+        self._types: set[tuple[cst.CSTNode | None, str]] = set()
+        self._read_names_of_types()
 
     def of_type(self, kind: type[_Node]) -> Iterator[_Node]:
         """Yield all nodes of a class in order."""
@@ -68,153 +65,91 @@ class Facts:
         return next((parent for parent, _ in self.up(node) if isinstance(parent, kind)), None)
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode:
-        """Return the parent of a node."""
-        return self.parents[node]
+        """Return the parent of a node; the module is its own."""
+        return self.parents.get(node, self.module)
 
     # -- names
-
-    def core(self, node: cst.CSTNode) -> str | None:
-        """Resolve an expression to a name in ``ag_ui.core``, through imports and local aliases."""
-        for name in self.qualified(node):
-            found = self.project.core_name(name.name, self.path)
-            if found is not None and name.source is QualifiedNameSource.IMPORT:
-                return found
-            if (alias := self._aliased(name.name)) is not None:
-                return alias
-        return self._from_star(node)
-
-    def imported(self, node: cst.CSTNode) -> bool:
-        """Return whether an expression refers to an import and not to a local definition."""
-        sources = {name.source for name in self.qualified(node)}
-        return QualifiedNameSource.LOCAL not in sources
 
     def qualified(self, node: cst.CSTNode) -> set[QualifiedName]:
         """Return the qualified names of an expression."""
         found = self._qualified.get(node, ())
         return set(found() if callable(found) else found)
 
+    def core(self, node: cst.CSTNode) -> str | None:
+        """Resolve an expression to a name in ``ag_ui.core``, if it can refer to nothing else."""
+        found = self._core_names(node)
+        return found.pop() if len(found) == 1 else None
+
+    def is_ambiguous(self, node: cst.CSTNode) -> bool:
+        """Return whether an expression refers to an event and also to something else."""
+        found = self._core_names(node)
+        return len(found) > 1 and any(name in BY_CLASS or _member(name) for name in found)
+
+    def _core_names(self, node: cst.CSTNode) -> set[str | None]:
+        return {
+            name.name[match.end() :] if name.source is QualifiedNameSource.IMPORT and match else None
+            for name in self.qualified(node)
+            for match in [CORE.match(name.name)]
+        }
+
     def class_kind(self, node: cst.CSTNode) -> EventNames | None:
-        """Return the event if the expression is its class in ``ag_ui.core``, or a subclass."""
+        """Return the event if the expression is its class in ``ag_ui.core``."""
         return BY_CLASS.get(self.core(node) or "")
 
-    def member_kind(self, node: cst.CSTNode) -> EventNames | None:
-        """Return the event if the expression is its `EventType` member, or its ``.value`` or ``.name``."""
-        name = self.core(node) or ""
-        if not name.startswith(_ENUM):
-            return None
-        member, _, rest = name.removeprefix(_ENUM).partition(".")
-        return BY_TYPE.get(member) if rest in ("", "value", "name") else None
-
     def type_kind(self, node: cst.CSTNode) -> EventNames | None:
-        """Return the event if the expression is its type, as a member or a string."""
+        """Return the event if the expression is its type: a string, or an `EventType` member or its value."""
         if isinstance(node, cst.SimpleString):
-            return BY_TYPE.get(source_of_node(node) or "")
-        return self.member_kind(node)
-
-    def own_model(self, node: cst.CSTNode) -> EventNames | None:
-        """Return the event that a class of this module declares itself."""
-        return next((self._own[name.name] for name in self.qualified(node) if name.name in self._own), None)
+            return BY_TYPE.get(string_value(node) or "")
+        return _member(self.core(node))
 
     def is_type(self, node: cst.CSTNode) -> bool:
         """Return whether an expression is an event's type: ``x.type``, ``x["type"]``, or a name for it."""
         match node:
             case cst.Attribute(attr=cst.Name(value="type")):
                 return True
-            case cst.Attribute(value=value, attr=cst.Name(value="value" | "name")):
+            case cst.Attribute(value=value, attr=cst.Name(value="value")) | cst.NamedExpr(value=value):
                 return self.is_type(value)
-            case cst.Subscript(
-                slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString() as key))]
-            ):
-                return source_of_node(key) == "type"
-            case cst.NamedExpr(value=value):
-                return self.is_type(value)
+            case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=key))]):
+                return string_value(key) == "type"
             case cst.IfExp(body=one, orelse=other) | cst.BooleanOperation(left=one, right=other):
                 return self.is_type(one) or self.is_type(other)
-            case cst.Call(func=cst.Attribute(attr=cst.Name(value="get" | "pop")), args=[first, *_]):
-                return source_of_node(first.value) == "type"
-            case cst.Call(func=cst.Name(value="str" | "EventType"), args=[cst.Arg(value=value)]):
-                return self.is_type(value)
-            case cst.Call(func=cst.Name(value="getattr"), args=[_, second, *_]):
-                return source_of_node(second.value) == "type"
+            case cst.Call(args=args) if called(node) in ("get", "pop", "getattr"):
+                return any(string_value(arg.value) == "type" for arg in args)
             case cst.Name(value=name):
                 return name in _TYPE_NAMES or (self.above(node, cst.FunctionDef), name) in self._types
         return False
 
-    # -- local names
-
-    def _names_of_types(self) -> set[tuple[cst.CSTNode | None, str]]:
-        self._types = set()
+    def _read_names_of_types(self) -> None:
+        """Find the local variables that hold types."""
         for node in self.nodes:
             for target, value in _assigned(node):
                 if isinstance(target, cst.Name) and self.is_type(value):
                     self._types.add((self.above(target, cst.FunctionDef), target.value))
-        return self._types
-
-    def _read_aliases(self) -> None:
-        """Resolve ``X = ThinkingStartEvent`` and ``class X(ThinkingStartEvent)``, in source order."""
-        for node in self.nodes:
-            if isinstance(node, cst.ClassDef):
-                for base in node.bases:
-                    self._alias(node, base.value)
-            for target, value in _assigned(node):
-                if isinstance(target, cst.Name) and isinstance(value, cst.Name | cst.Attribute):
-                    self._alias(target, value)
-        for node in self.of_type(cst.ClassDef):
-            kind = self.own_kind(node)
-            if kind is not None:
-                self._own |= {name.name: kind for name in self.qualified(node)}
-
-    def _alias(self, name: cst.CSTNode, value: cst.CSTNode) -> None:
-        core = self.core(value)
-        if core in BY_CLASS or core == "EventType":
-            self._aliases |= {found.name: core for found in self.qualified(name)}
-
-    def _aliased(self, name: str) -> str | None:
-        if name in self._aliases:
-            return self._aliases[name]
-        head, _, last = name.rpartition(".")
-        return f"{self._aliases[head]}.{last}" if head in self._aliases else None
-
-    def own_kind(self, node: cst.ClassDef) -> EventNames | None:
-        """Return the event whose type a class declares without inheriting from its class."""
-        if any(self.class_kind(base.value) for base in node.bases):
-            return None
-        for statement in node.body.body:
-            match statement:
-                case cst.SimpleStatementLine(
-                    body=[cst.AnnAssign(target=cst.Name(value="type"), annotation=note, value=value), *_]
-                ):
-                    found = [self.type_kind(inner) for inner in walk(note.annotation)]
-                    found.append(None if value is None else self.type_kind(value))
-                    return next((kind for kind in found if kind is not None), None)
-        return None
-
-    def _is_read(self, node: cst.Name) -> bool:
-        match self.parent(node):
-            case cst.Attribute(attr=attr):
-                return attr is not node
-            case cst.Arg(keyword=keyword) | cst.MatchKeywordElement(key=keyword):
-                return keyword is not node
-            case parent:
-                return not isinstance(parent, cst.ImportAlias | cst.AsName | cst.Param)
-
-    def _from_star(self, node: cst.CSTNode) -> str | None:
-        if not self.has_star:
-            return None
-        if isinstance(node, cst.Name) and not self.qualified(node) and self._is_read(node):
-            return node.value if node.value in BY_CLASS or node.value in ("EventType", "BaseEvent") else None
-        if isinstance(node, cst.Attribute):
-            value = self._from_star(node.value)
-            return None if value is None else f"{value}.{node.attr.value}"
-        return None
 
 
-def source_of_node(node: cst.CSTNode | None) -> str | None:
-    """Return the value of a plain string literal."""
-    if isinstance(node, cst.SimpleString):
-        value = node.evaluated_value
-        return value if isinstance(value, str) else None
-    return None
+def _member(name: str | None) -> EventNames | None:
+    """Return the event if a name in ``ag_ui.core`` is a member of `EventType`, or the value of one."""
+    member, _, rest = (name or "").removeprefix(_ENUM).partition(".")
+    return BY_TYPE.get(member) if rest in ("", "value", "name") else None
+
+
+def module_of(node: cst.ImportFrom) -> str:
+    """Return the module of a ``from … import``, with leading dots."""
+    name = get_full_name_for_node(node.module) if node.module is not None else ""
+    return "." * len(node.relative) + (name or "")
+
+
+def called(call: cst.CSTNode) -> str:
+    """Return the name, or the last part of the name, that a call calls."""
+    func = call.func if isinstance(call, cst.Call) else None
+    name = func.attr if isinstance(func, cst.Attribute) else func
+    return name.value if isinstance(name, cst.Name) else ""
+
+
+def string_value(node: cst.CSTNode | None) -> str | None:
+    """Return the source between the quotes of a plain string literal."""
+    is_text = isinstance(node, cst.SimpleString) and "b" not in node.prefix
+    return node.raw_value if is_text and isinstance(node, cst.SimpleString) else None
 
 
 def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:

@@ -2,119 +2,102 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable
+from pathlib import PurePath
 from typing import Any
 
 import libcst as cst
 
-from agui_reasoning.compat._codemod.names import BY_CLASS
-from agui_reasoning.compat._codemod.project import CORE, module_of
+from agui_reasoning.compat._codemod.facts import CORE, Facts, module_of
+from agui_reasoning.compat._codemod.names import BY_CLASS, BY_TYPE, KINDS
 from agui_reasoning.compat._codemod.session import Session
 
 __all__ = ["new_id", "rewrite_imports"]
+
+_DEFINITIONS = (cst.AssignTarget, cst.AnnAssign, cst.ClassDef, cst.FunctionDef, cst.AsName)
+_NEW_CLASSES = frozenset(kind.new_class for kind in KINDS)
 
 
 def new_id(session: Session) -> str:
     """Return source code that creates an ID, and request the import it needs."""
     if not session.imports_uuid4:
-        facts = session.facts
-        own = any(module_of(node) == "uuid" for node in facts.of_type(cst.ImportFrom))
-        session.imports_uuid4 = "new_uuid4" if "uuid4" in facts.names and not own else "uuid4"
+        facts, own = session.facts, {"uuid4"}
+        found = {name.name for node in _named(facts, own) for name in facts.qualified(node)}
+        is_free = facts.names.isdisjoint(own) or found == {"uuid.uuid4"}
+        session.imports_uuid4 = "uuid4" if is_free else session.unused_name("new_uuid4")
         session.edits.count += 1
     return f"str({session.imports_uuid4}())"
 
 
-def rewrite_imports(session: Session) -> set[str] | None:
+def rewrite_imports(session: Session) -> frozenset[str]:
     """Rewrite imported names.
 
     Returns:
-        The old names imported without an alias; ``None`` if the file already uses a new name for something
-        else.
+        The old names that the file imports without an alias.
     """
     old: set[str] = set()
-    taken = _defined_names(session)
-    imported: dict[cst.CSTNode, set[str]] = defaultdict(set)
+    taken = _taken_names(session.facts)
     for node in session.facts.of_type(cst.ImportFrom):
         if isinstance(node.names, cst.ImportStar):
-            if CORE.match(module_of(node)):
-                session.find(node, "star_import", f"Everything is imported from {module_of(node)}.")
-            continue
-        names = {alias.evaluated_name for alias in node.names if _is_old(session, node, alias)}
-        clash = next((name for name in sorted(names) if BY_CLASS[name].new_class in taken), None)
-        if clash is not None:
-            session.findings.clear()
-            new = BY_CLASS[clash].new_class
+            _report_star(session, node)
+        elif not CORE.match(module_of(node)):
+            _report_others(session, node)
+        else:
+            old |= _rewrite(session, node, taken)
+    for name in _named(session.facts, old):
+        if isinstance(session.facts.parent(name), _DEFINITIONS):
+            session.find(name, "name_taken", f"This file also defines {name.value}.")
+    return frozenset(old)
+
+
+def _rewrite(session: Session, node: cst.ImportFrom, taken: set[str]) -> set[str]:
+    """Rename the events of one import, and return those without an alias."""
+    events = _events(node)
+    for alias in events:
+        session.edits.add(alias, _rename(BY_CLASS[alias.evaluated_name].new_class))
+    plain = {alias.evaluated_name for alias in events if alias.asname is None}
+    for name in sorted(plain):
+        if (new := BY_CLASS[name].new_class) in taken:
             session.find(node, "name_taken", f"This file already uses the name {new}.")
-            return None
-        block = session.facts.parent(session.facts.parent(node))
-        old |= {a.evaluated_name for a in node.names if a.evaluated_name in names and a.asname is None}
-        if names:
-            session.edits.add(node, _rename(names, imported[block]))
-        imported[block] |= {alias.evaluated_alias or _new(alias, names) for alias in node.names}
-        _report_foreign(session, node, names)
-    return set(BY_CLASS) if session.facts.has_star else old
+    return plain
 
 
-def _defined_names(session: Session) -> set[str]:
-    """Return the names that the file defines."""
-    facts = session.facts
-    bound: set[str] = set()
-    for node in facts.nodes:
-        name = getattr(node, "name", None) if isinstance(node, cst.ClassDef | cst.FunctionDef) else None
-        if isinstance(node, cst.AssignTarget | cst.AnnAssign):
-            name = node.target
-        if isinstance(name, cst.Name) and facts.core(name) is None:
-            bound.add(name.value)
-    return bound
+def _events(node: cst.ImportFrom) -> list[cst.ImportAlias]:
+    names = () if isinstance(node.names, cst.ImportStar) else node.names
+    return [alias for alias in names if alias.evaluated_name in BY_CLASS]
 
 
-def _is_old(session: Session, node: cst.ImportFrom, alias: cst.ImportAlias) -> bool:
-    name, module, facts = alias.evaluated_name, module_of(node), session.facts
-    dot = "" if module.endswith(".") else "."
-    return name in BY_CLASS and facts.project.core_name(f"{module}{dot}{name}", facts.path) == name
+def _rename(new: str) -> Callable[[Any], Any]:
+    return lambda alias: alias.with_changes(name=cst.Name(new))
 
 
-def _new(alias: cst.ImportAlias, old: set[str]) -> str:
-    name = alias.evaluated_name
-    return BY_CLASS[name].new_class if name in old else name
+def _named(facts: Facts, names: frozenset[str] | set[str]) -> list[cst.Name]:
+    return [node for node in facts.of_type(cst.Name) if node.value in names]
 
 
-def _rename(old: set[str], imported: set[str]) -> Callable[[Any], Any]:
-    """Rename the old names, and drop duplicates of this or an earlier import."""
-    before = set(imported)
-
-    def edit(node: cst.ImportFrom) -> Any:
-        assert not isinstance(node.names, cst.ImportStar)
-        present = before | {
-            alias.evaluated_name
-            for alias in node.names
-            if alias.evaluated_name not in old and alias.asname is None
-        }
-        kept = []
-        for alias in node.names:
-            new = _new(alias, old)
-            local = alias.evaluated_alias or new
-            if alias.evaluated_name in old:
-                if local in present:
-                    continue
-                asname = None if local == new else alias.asname
-                alias = alias.with_changes(name=cst.Name(new), asname=asname)
-            present.add(local)
-            kept.append(alias)
-        if not kept:
-            return cst.RemoveFromParent()
-        kept[-1] = kept[-1].with_changes(comma=node.names[-1].comma)
-        return node.with_changes(names=kept)
-
-    return edit
+def _taken_names(facts: Facts) -> set[str]:
+    """Return the new names that refer to something else in the file."""
+    taken = set()
+    for node in _named(facts, _NEW_CLASSES):
+        statement = facts.above(node, cst.ImportFrom)
+        if statement is not None:
+            is_core = CORE.match(module_of(statement)) is not None
+        else:
+            is_core = not facts.qualified(node) or facts.core(node) == node.value
+        taken |= set() if is_core else {node.value}
+    return taken
 
 
-def _report_foreign(session: Session, node: cst.ImportFrom, old: set[str]) -> None:
-    assert not isinstance(node.names, cst.ImportStar)
-    module, facts = module_of(node), session.facts
-    for alias in node.names:
-        name = alias.evaluated_name
-        if name in BY_CLASS and name not in old and not facts.project.knows(module, facts.path):
-            message = f"{name} comes from {module}, not from ag_ui.core, and was not changed."
-            session.find(alias, "foreign_name", message)
+def _report_star(session: Session, node: cst.ImportFrom) -> None:
+    module = module_of(node)
+    if CORE.match(module) and not session.facts.names.isdisjoint({*BY_CLASS, *BY_TYPE}):
+        session.find(node, "star_import", f"Everything is imported from {module}.")
+
+
+def _report_others(session: Session, node: cst.ImportFrom) -> None:
+    """Report events that another file passes on, and classes of other libraries with the same names."""
+    module = module_of(node)
+    last = module.rpartition(".")[2] or PurePath(session.facts.path).parent.name
+    code = "reexported_name" if last in session.exporters else "foreign_name"
+    for alias in _events(node):
+        session.find(alias, code, f"{alias.evaluated_name} comes from {module}, not from ag_ui.core.")

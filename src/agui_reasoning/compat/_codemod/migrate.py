@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import PurePath
+from warnings import catch_warnings, simplefilter
 
 import libcst as cst
 from libcst import parse_module
@@ -14,8 +16,7 @@ from agui_reasoning.compat._codemod.facts import Facts
 from agui_reasoning.compat._codemod.imports import rewrite_imports
 from agui_reasoning.compat._codemod.names import mentions_anything
 from agui_reasoning.compat._codemod.nesting import too_deep
-from agui_reasoning.compat._codemod.project import Project
-from agui_reasoning.compat._codemod.references import rename_references
+from agui_reasoning.compat._codemod.references import References
 from agui_reasoning.compat._codemod.report import ADVICE, Migration, MigrationFinding
 from agui_reasoning.compat._codemod.session import Session
 from agui_reasoning.compat._codemod.sites import find_sites
@@ -29,9 +30,9 @@ _DEEP = "The code is nested too deeply."
 def migrate_sources(sources: Mapping[str, bytes], *, keep_title: bool = False) -> list[Migration]:
     r"""Rewrite Python files that use THINKING_* so that they use REASONING_*.
 
-    The files are analyzed together, because one may import the events from another. Encoding, line endings
-    and formatting are preserved. Files without the events are returned unchanged, and so are files in which
-    an ID would have to cross function boundaries.
+    A file is rewritten as a whole or not at all: it is returned unchanged if anything in it needs a decision,
+    for example if an ID would have to cross function boundaries. Encoding, line endings and formatting are
+    preserved.
 
     Args:
         sources: The content of each file by path.
@@ -55,9 +56,9 @@ def migrate_sources(sources: Mapping[str, bytes], *, keep_title: bool = False) -
             modules[path] = parsed
         else:
             done[path] = Migration(path, source, source, 0, () if parsed is None else (parsed,))
-    project = Project(modules)
+    exporters = frozenset(_module_name(path) for path in modules if b"from ag_ui.core" in sources[path])
     for path, module in modules.items():
-        done[path] = _migrate(path, sources[path], module, project, keep_title=keep_title)
+        done[path] = _migrate(path, sources[path], module, exporters, keep_title=keep_title)
     return [done[path] for path in sources]
 
 
@@ -88,12 +89,18 @@ def _failure(path: str, code: str, line: int, message: str) -> MigrationFinding:
     return MigrationFinding(path, line, 1, code, severity, message, advice)
 
 
+def _module_name(path: str) -> str:
+    """Return the last part of the name of a module."""
+    file = PurePath(path)
+    return file.parent.name if file.stem == "__init__" else file.stem
+
+
 def _migrate(
-    path: str, source: bytes, module: cst.Module, project: Project, *, keep_title: bool
+    path: str, source: bytes, module: cst.Module, exporters: frozenset[str], *, keep_title: bool
 ) -> Migration:
     """Rewrite one file; errors become findings."""
     try:
-        session = Session(Facts(module, path, project), keep_title)
+        session = Session(Facts(module, path), exporters, keep_title)
         after = _rewritten(session, source)
     except RecursionError:
         return Migration(path, source, source, 0, (_failure(path, "too_deep", 1, _DEEP),))
@@ -101,20 +108,34 @@ def _migrate(
         problem = f"The rewriter failed ({type(error).__name__})."
         return Migration(path, source, source, 0, (_failure(path, "not_rewritten", 1, problem),))
     changes = 0 if after is source else session.edits.count
-    return Migration(path, source, after, changes, tuple(sorted(set(session.findings))))
+    return Migration(path, source, after, changes, tuple(sorted(set(session.blockers or session.findings))))
 
 
 def _rewritten(session: Session, source: bytes) -> bytes:
+    old = rewrite_imports(session)
     sites = find_sites(session)
-    if sites is None or not give_ids(session, sites) or (old := rewrite_imports(session)) is None:
-        return source
-    made: set[cst.CSTNode] = {site.node for site in sites}
-    rename_references(session, old, made)
-    rewrite_strings(session, made)
-    if not session.edits.count:
+    give_ids(session, sites)
+    references = References(session, {site.node for site in sites})
+    references.rename()
+    rewrite_strings(session, references, old)
+    references.report_titles()
+    if session.blockers or not session.edits.count:
         return source
     module = session.facts.module.visit(session.edits)
     if name := session.imports_uuid4:
         added = ImportItem("uuid", "uuid4", alias=name if name != "uuid4" else None)
         module = AddImportsVisitor(CodemodContext(), [added]).transform_module(module)
-    return module.bytes
+    after = module.bytes
+    if _compiles(source) and not _compiles(after):
+        raise SyntaxError
+    return after
+
+
+def _compiles(source: bytes) -> bool:
+    with catch_warnings():
+        simplefilter("ignore")
+        try:
+            compile(source, "<source>", "exec", dont_inherit=True)
+        except (SyntaxError, ValueError):
+            return False
+    return True

@@ -1,4 +1,4 @@
-"""The renamed events, and the patterns the rewriter searches for."""
+"""The renamed events, and the patterns that find their names in source code."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ __all__ = [
     "EventStep",
     "Family",
     "mentions_anything",
+    "renamed",
 ]
 
 Family: TypeAlias = Literal["span", "message"]
@@ -28,42 +29,27 @@ class EventNames:
     """The old and new names of one event."""
 
     old_class: str
-    new_class: str
     old_type: str
-    new_type: str
     family: Family
     step: EventStep
 
+    @property
+    def new_class(self) -> str:
+        """The class in `ag_ui.core` 1.0."""
+        return self.old_class.replace("Thinking", "Reasoning").replace("Text", "")
+
+    @property
+    def new_type(self) -> str:
+        """The type in AG-UI 1.0."""
+        return self.old_type.replace("THINKING", "REASONING").replace("TEXT_", "")
+
 
 KINDS = (
-    EventNames(
-        "ThinkingStartEvent", "ReasoningStartEvent", "THINKING_START", "REASONING_START", "span", "start"
-    ),
-    EventNames(
-        "ThinkingTextMessageStartEvent",
-        "ReasoningMessageStartEvent",
-        "THINKING_TEXT_MESSAGE_START",
-        "REASONING_MESSAGE_START",
-        "message",
-        "start",
-    ),
-    EventNames(
-        "ThinkingTextMessageContentEvent",
-        "ReasoningMessageContentEvent",
-        "THINKING_TEXT_MESSAGE_CONTENT",
-        "REASONING_MESSAGE_CONTENT",
-        "message",
-        "content",
-    ),
-    EventNames(
-        "ThinkingTextMessageEndEvent",
-        "ReasoningMessageEndEvent",
-        "THINKING_TEXT_MESSAGE_END",
-        "REASONING_MESSAGE_END",
-        "message",
-        "end",
-    ),
-    EventNames("ThinkingEndEvent", "ReasoningEndEvent", "THINKING_END", "REASONING_END", "span", "end"),
+    EventNames("ThinkingStartEvent", "THINKING_START", "span", "start"),
+    EventNames("ThinkingTextMessageStartEvent", "THINKING_TEXT_MESSAGE_START", "message", "start"),
+    EventNames("ThinkingTextMessageContentEvent", "THINKING_TEXT_MESSAGE_CONTENT", "message", "content"),
+    EventNames("ThinkingTextMessageEndEvent", "THINKING_TEXT_MESSAGE_END", "message", "end"),
+    EventNames("ThinkingEndEvent", "THINKING_END", "span", "end"),
 )
 BY_CLASS = {kind.old_class: kind for kind in KINDS}
 BY_TYPE = {kind.old_type: kind for kind in KINDS}
@@ -78,3 +64,9 @@ _ANYTHING = re.compile(rb"THINKING_|Thinking(?:Start|End|TextMessage(?:Start|Con
 def mentions_anything(source: bytes) -> bool:
     """Return whether a file may use the events; other files are not parsed."""
     return _ANYTHING.search(source) is not None
+
+
+def renamed(code: str) -> str:
+    """Return source code with the new names of classes and types."""
+    code = CLASS_NAME.sub(lambda found: BY_CLASS[found[0]].new_class, code)
+    return TYPE_NAME.sub(lambda found: BY_TYPE[found[0]].new_type if found[0] in BY_TYPE else found[0], code)

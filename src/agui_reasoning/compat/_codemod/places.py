@@ -12,15 +12,16 @@ import libcst as cst
 
 from agui_reasoning.compat._codemod.facts import Facts, walk
 
-__all__ = ["Anchor", "CodeScope", "Guard", "Places", "SitePlace", "covers"]
+__all__ = ["CodeScope", "Places", "SitePlace", "covers", "targets"]
 
 CodeScope: TypeAlias = cst.FunctionDef | cst.Lambda | cst.Module
-Anchor: TypeAlias = cst.BaseSmallStatement | cst.BaseCompoundStatement
+_STATEMENT = (cst.BaseSmallStatement, cst.BaseCompoundStatement)
+_CLAUSES = (cst.MatchCase, cst.ExceptHandler, cst.ExceptStarHandler)
 _COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Guard:
+class _Guard:
     """A condition or loop around a place.
 
     Attributes:
@@ -28,14 +29,12 @@ class Guard:
         tests: The source of its condition, split at ``and``.
         reads: The source of the names, attributes and items that the condition reads.
         loop: Whether it repeats, so that earlier places can run after later ones.
-        inline: Whether it is inside an expression.
     """
 
     node: cst.CSTNode
     tests: frozenset[str] = frozenset()
     reads: frozenset[str] = frozenset()
     loop: bool = False
-    inline: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -45,12 +44,12 @@ class SitePlace:
     Attributes:
         line: Line and column.
         scope: The innermost function around it.
-        guards: The conditions between scope and event, from the inside.
-        anchor: The statement to insert an assignment before; ``None`` if it would not run in time.
         top: The top-level statement of the scope that contains it.
+        statement: The innermost statement that contains it.
+        guards: The conditions between scope and event, from the inside.
+        inline: Whether it can be skipped, or repeat, while a line before its statement runs once.
         fixed: Whether it runs at definition time: in a class body, a default or a decorator.
         compared: Whether it is part of a comparison or an ``assert``.
-        iterable: Whether it is the iterable of a comprehension, where ``:=`` is not allowed.
         rescue: The ``try`` statements that contain it in a handler or ``finally``.
         attempts: The ``try`` statements that contain it in their body.
     """
@@ -58,22 +57,17 @@ class SitePlace:
     line: tuple[int, int]
     scope: CodeScope
     top: cst.CSTNode
-    guards: list[Guard] = field(default_factory=list)
-    anchor: Anchor | None = None
+    statement: cst.CSTNode | None = None
+    guards: list[_Guard] = field(default_factory=list)
+    inline: bool = False
     fixed: bool = False
     compared: bool = False
-    iterable: bool = False
     rescue: set[cst.CSTNode] = field(default_factory=set)
     attempts: set[cst.CSTNode] = field(default_factory=set)
 
-    @property
-    def inline(self) -> bool:
-        """Whether it may be skipped when its statement runs."""
-        return self.anchor is None or any(guard.inline for guard in self.guards)
-
     def precedes(self, other: SitePlace) -> bool:
         """Return whether it has always run when a later place does: the other shares all its conditions."""
-        return {guard.node for guard in self.guards} <= {guard.node for guard in other.guards}
+        return not self.inline and {guard.node for guard in self.guards} <= {g.node for g in other.guards}
 
 
 class Places:
@@ -87,14 +81,16 @@ class Places:
 
     def locate(self, node: cst.CSTNode) -> SitePlace:
         """Return the location of a node."""
-        place, found = SitePlace(self._facts.line(node), self._facts.module, node), False
+        place = SitePlace(self._facts.line(node), self._facts.module, node)
         for parent, child in self._facts.up(node):
             if isinstance(parent, cst.FunctionDef | cst.Lambda) and child is parent.body:
                 place.scope = parent
+                place.inline |= isinstance(parent, cst.Lambda)
                 break
             self._note(place, parent, child)
-            if not found and isinstance(parent, cst.BaseSmallStatement | cst.BaseCompoundStatement):
-                found, place.anchor = True, self._anchor(parent, child)
+            if place.statement is None and isinstance(parent, _STATEMENT):
+                place.statement = parent
+                place.inline |= self._is_skipped(parent, child)
             if guard := self._guard(parent, child):
                 place.guards.append(guard)
             if not isinstance(parent, cst.IndentedBlock | cst.SimpleStatementSuite | cst.Module):
@@ -120,53 +116,42 @@ class Places:
             for guard in start.guards
         )
 
-    def ends(self, start: SitePlace, end: SitePlace) -> bool:
-        """Return whether an END can run after a START."""
-        if end.line > start.line:
-            return self.reaches(start, end)
-        around = {guard.node for guard in end.guards}
-        loop = next((guard.node for guard in start.guards if guard.loop and guard.node in around), None)
-        return loop is not None and _is_conditional(start, loop)
-
     def _note(self, place: SitePlace, parent: cst.CSTNode, child: cst.CSTNode) -> None:
-        if isinstance(parent, cst.Comparison | cst.Assert):
-            place.compared = True
-        elif isinstance(parent, cst.ClassDef | cst.FunctionDef):
-            place.fixed = True
-        elif isinstance(parent, cst.CompFor) and child is parent.iter:
-            place.iterable = True
-        elif isinstance(parent, cst.Try | cst.TryStar):
-            (place.attempts if child is parent.body else place.rescue).add(parent)
+        match parent:
+            case cst.Comparison() | cst.Assert():
+                place.compared = True
+            case cst.ClassDef() | cst.FunctionDef():
+                place.fixed = True
+            case cst.Try() | cst.TryStar():
+                (place.attempts if child is parent.body else place.rescue).add(parent)
+            case cst.IfExp(test=first) | cst.BooleanOperation(left=first) | cst.CompFor(iter=first):
+                # Only the first iterable of a comprehension runs once and always.
+                is_nested = isinstance(self._facts.parent(parent), cst.CompFor)
+                place.inline |= child is not first or is_nested
+        place.inline |= isinstance(parent, _COMPREHENSIONS) and not isinstance(child, cst.CompFor)
 
-    def _anchor(self, parent: Anchor, child: cst.CSTNode) -> Anchor | None:
-        """Return the statement if its header runs exactly once and first, unlike ``while`` and ``elif``."""
-        if isinstance(parent, cst.While) or isinstance(child, cst.MatchCase | cst.ExceptHandler):
-            return None
-        is_elif = isinstance(parent, cst.If) and isinstance(self._facts.parent(parent), cst.If)
-        return None if is_elif else parent
+    def _is_skipped(self, parent: cst.CSTNode, child: cst.CSTNode) -> bool:
+        """Return whether a line before a statement may run at another time than the statement."""
+        line = self._facts.parent(parent)
+        if isinstance(parent, cst.BaseSmallStatement):
+            return not isinstance(line, cst.SimpleStatementLine) or len(line.body) > 1
+        is_elif = isinstance(parent, cst.If) and isinstance(line, cst.If)
+        return (
+            is_elif or isinstance(parent, cst.While) or isinstance(child, cst.MatchCase | cst.ExceptHandler)
+        )
 
-    def _guard(self, parent: cst.CSTNode, child: cst.CSTNode) -> Guard | None:
+    def _guard(self, parent: cst.CSTNode, child: cst.CSTNode) -> _Guard | None:
         match parent:
             case cst.If(test=test, body=body, orelse=orelse):
                 if child is body:
-                    return Guard(body, *self._condition(test, ""))
-                return Guard(child, *self._condition(test, "not ")) if child is orelse else None
+                    return _Guard(body, *self._condition(test, ""))
+                return _Guard(child, *self._condition(test, "not ")) if child is orelse else None
             case cst.For(body=body) | cst.While(body=body):
-                return Guard(parent, loop=True) if child is body else None
-            case cst.ExceptHandler():
-                return Guard(parent)
-            case cst.MatchCase(pattern=pattern, body=body):
-                return Guard(parent, *self._condition(pattern, ""), inline=child is not body)
-            case cst.IfExp(test=test, body=body) if child is not test:
-                return Guard(child, *self._condition(test, "" if child is body else "not "), inline=True)
-            case cst.BooleanOperation(left=left, right=right) if child is right:
-                return Guard(right, *self._condition(left, ""), inline=True)
-            case cst.CompFor() if child is not parent.iter or isinstance(
-                self._facts.parent(parent), cst.CompFor
-            ):
-                return Guard(parent, loop=True, inline=True)
-        if isinstance(parent, _COMPREHENSIONS) and not isinstance(child, cst.CompFor):
-            return Guard(parent, loop=True, inline=True)
+                return _Guard(parent, loop=True) if child is body else None
+            case cst.ExceptHandler() | cst.ExceptStarHandler():
+                return _Guard(parent)
+            case cst.MatchCase(pattern=pattern):
+                return _Guard(parent, *self._condition(pattern, ""))
         return None
 
     def _read_condition(self, test: cst.CSTNode, prefix: str) -> tuple[frozenset[str], frozenset[str]]:
@@ -189,13 +174,7 @@ def targets(block: cst.CSTNode, module: cst.Module) -> Iterator[str]:
 
 def covers(start: SitePlace, use: SitePlace) -> bool:
     """Return whether a place runs only after a START, so that the variable needs no initial value."""
-    shared = {guard.node for guard in use.guards}
-    return (
-        start.line <= use.line
-        and not start.inline
-        and not use.rescue & start.attempts
-        and all(guard.node in shared for guard in start.guards)
-    )
+    return start.line <= use.line and start.precedes(use) and not use.rescue & start.attempts
 
 
 def _is_conditional(place: SitePlace, loop: cst.CSTNode) -> bool:

@@ -58,59 +58,37 @@ class Migration:
         return self.after != self.before
 
 
+_SAME = "The file was not changed. "
 _BY_HAND = (
-    "The file was not changed. Pass the IDs on by hand; or keep the server on ag-ui-protocol 0.x and run "
+    f"{_SAME}Pass the IDs on by hand; or keep the server on ag-ui-protocol 0.x and run "
     "`agui-reasoning proxy` in front of it. If events are dicts, use ThinkingUpgradeMiddleware."
 )
 ADVICE: dict[str, tuple[Severity, str]] = {
     "does_not_parse": ("error", "Fix or exclude the file. Other files were migrated."),
-    "not_lossless": (
-        "decide",
-        "Rewrite this file by hand; see the tables in the documentation.",
-    ),
+    "not_lossless": ("decide", "Rewrite this file by hand; see the tables in the documentation."),
     "not_rewritten": (
         "decide",
         "Rewrite this file by hand, and please report a bug. Other files were migrated.",
     ),
     "too_deep": ("decide", "Rewrite this file by hand, or split its deepest expression first."),
     "ids_cross_functions": ("decide", _BY_HAND),
-    "mixed_ids": (
+    "given_ids": (
         "decide",
-        "The file was not changed. Give the START and its other events the same ID, or no ID at all.",
+        f"{_SAME}Give each reasoning message an ID of its own on all its events, or no IDs at all.",
     ),
-    "compared_event": (
+    "unclear_use": (
         "decide",
-        "The file was not changed. IDs are random: compare types and texts instead of whole events.",
+        f"{_SAME}Write the new name here by hand (an event that is created here also needs an ID), then run "
+        "the command again.",
     ),
-    "positional_argument": (
-        "decide",
-        "The file was not changed. The classes accept keyword arguments only: fix the call first.",
-    ),
-    "name_taken": ("decide", "The file was not changed. Rename the conflicting definition first."),
-    "shared_id": (
-        "decide",
-        "Give the reasoning message its own ID, or clients will merge the two messages.",
-    ),
+    "unnamed_argument": ("decide", f"{_SAME}Pass each member as a keyword argument first."),
+    "title_read": ("decide", f"{_SAME}Remove it first: REASONING_START has no title."),
+    "duplicate_handler": ("decide", f"{_SAME}Remove one of the two first: only one of them is used."),
+    "name_taken": ("decide", f"{_SAME}Rename the conflicting definition first."),
+    "star_import": ("decide", f"{_SAME}Import the events by name first."),
+    "reexported_name": ("decide", f"{_SAME}Import it from ag_ui.core, then run the command again."),
+    "foreign_name": ("note", "If that module re-exports ag_ui.core, import it from ag_ui.core."),
     "title_dropped": ("note", "Pass --keep-title to keep it, or emit a step to show it to users."),
-    "title_read": ("decide", "Remove it: REASONING_START has no title."),
-    "string_left": (
-        "decide",
-        "If it is the type of an event, use the new name and add the members the event needs.",
-    ),
     "string_mentioned": ("note", "Update the text if it refers to the events."),
-    "made_elsewhere": (
-        "decide",
-        "If this creates an event, add messageId (and role='reasoning' on REASONING_MESSAGE_START).",
-    ),
-    "class_as_value": ("decide", "Callers must now pass message_id."),
-    "parsed_events": ("decide", "Upgrade recorded THINKING_* events before parsing them."),
-    "own_model": ("decide", "Use the class in ag_ui.core, or add messageId to this one."),
-    "star_import": ("note", "The event names were assumed to come from ag_ui.core."),
-    "foreign_name": (
-        "note",
-        "If that module re-exports ag_ui.core, migrate it together with this file.",
-    ),
-    "duplicate_handler": ("decide", "Keep one of the two: only one of them is used."),
-    "spread": ("note", "The unpacked mapping must not contain an ID, or the call fails."),
 }
-"""The severity and advice for each code."""
+"""The severity and advice for each code. A file with a finding to ``decide`` is left unchanged."""
