@@ -71,7 +71,7 @@ class Run:
         accept_plain: bool | None = None,
         on_undecryptable: OnUndecryptable = "drop",
         limits: Limits = DEFAULT_LIMITS,
-        anchors: Anchors = "required",
+        anchors: Anchors = "auto",
         stages: Sequence[Stage] = (),
         new_id: Callable[[], str] | None = None,
         now_ms: Callable[[], int] | None = None,
@@ -98,7 +98,8 @@ class Run:
             on_undecryptable: See `restore`.
             limits: Maximum sizes of the input.
             anchors: When a response without reasoning gets an empty reasoning message to carry its values:
-                where the provider requires them back, ``"always"`` or ``"never"``.
+                ``"auto"`` where the echo policy says so, ``"required"`` where the provider requires them back,
+                ``"always"`` or ``"never"``.
             stages: Change the events after the emitter, in order.
             new_id: Generates ids; by default, random UUIDs.
             now_ms: Unix time in milliseconds; without it no event has a timestamp.

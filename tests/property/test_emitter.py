@@ -41,7 +41,7 @@ def emit(items: list[Any], *, abort: bool = False, **options: Any) -> list[Any]:
 
 
 @settings(max_examples=examples(400))
-@given(delta_lists, st.booleans(), st.sampled_from(["required", "always", "never"]), st.booleans())
+@given(delta_lists, st.booleans(), st.sampled_from(["auto", "required", "always", "never"]), st.booleans())
 def test_whatever_comes_in_what_comes_out_is_paired(
     deltas: list[Delta], abort: bool, anchors: Any, clock: bool
 ) -> None:

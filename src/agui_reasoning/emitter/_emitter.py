@@ -76,7 +76,7 @@ class BaseEmitter:
         ttl_s: int | None = None,
         pad_to: int = 0,
         summarize: Summarize | None = None,
-        anchors: Anchors = "required",
+        anchors: Anchors = "auto",
         stages: Sequence[Stage] = (),
         new_id: Callable[[], str] | None = None,
         now_ms: Callable[[], int] | None = None,

@@ -45,7 +45,7 @@ from agui_reasoning.policy import EchoRule
 
 __all__ = ["Anchors", "OpenAnchor", "Values"]
 
-Anchors: TypeAlias = Literal["required", "always", "never"]
+Anchors: TypeAlias = Literal["auto", "required", "always", "never"]
 """When to add an empty reasoning message that carries the values of a response without reasoning."""
 
 
@@ -221,8 +221,11 @@ class Values:
         if self._anchors == "never" or not any(map(_is_vital, others)):
             return False
         origin = state.response.origin
-        required = origin is not None and self._rule_of(origin).status == "required"
-        return required or next(_entities(state), None) is None
+        wanted = origin is not None and self._wants_anchor(self._rule_of(origin))
+        return wanted or next(_entities(state), None) is None
+
+    def _wants_anchor(self, rule: EchoRule) -> bool:
+        return rule.anchors if self._anchors == "auto" else rule.status == "required"
 
     # -- one value
 

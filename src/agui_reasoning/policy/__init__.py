@@ -114,6 +114,8 @@ class EchoRule(_Row):
         prefix_bound: A change to anything earlier in the conversation invalidates what comes after it.
         empty_content: How a chat message of nothing but calls spells its content.
         developer: Chat messages may have the role ``developer``.
+        anchor: Give a response that has values but no reasoning an empty reasoning message to carry them; by
+            default, where the status is ``required`` or ``recommended``.
         flags: Request fields it recommends.
         evidence: Where this is known from.
         checked: When it was last checked, ISO date.
@@ -140,6 +142,7 @@ class EchoRule(_Row):
     prefix_bound: bool = False
     empty_content: Literal["null", "empty", "omit"] = "null"
     developer: bool = False
+    anchor: bool | None = None
     flags: tuple[EchoFlag, ...] = ()
     evidence: str
     checked: str
@@ -151,6 +154,11 @@ class EchoRule(_Row):
             and matches_any(self.provider, [(origin.provider or "").lower()])
             and matches_any(self.model, _model_names(origin.model))
         )
+
+    @property
+    def anchors(self) -> bool:
+        """Whether a response without reasoning gets an empty reasoning message to carry its values."""
+        return self.status in ("required", "recommended") if self.anchor is None else self.anchor
 
     @property
     def echoes(self) -> bool:

@@ -27,6 +27,7 @@ from tests.support.verifier import plain, replay
 
 CLAUDE = Origin("anthropic", "anthropic-messages", "claude")
 GEMINI = Origin("google", "openai-chat", "gemini-3-pro")
+GEMINI_2_5 = Origin("google", "gemini", "gemini-2.5-flash")
 UNKNOWN = Origin("acme", "openai-chat", "model")
 SIGNATURE = Opaque("anthropic.signature", "SIG")
 
@@ -293,7 +294,16 @@ def test_without_reasoning_a_required_value_opens_an_anchor() -> None:
 
 @pytest.mark.parametrize(
     ("origin", "anchors", "opened"),
-    [(GEMINI, "never", 0), (UNKNOWN, "required", 0), (UNKNOWN, "always", 1), (GEMINI, "required", 1)],
+    [
+        (GEMINI, "never", 0),
+        (UNKNOWN, "required", 0),
+        (UNKNOWN, "auto", 0),
+        (UNKNOWN, "always", 1),
+        (GEMINI, "required", 1),
+        (GEMINI, "auto", 1),
+        (GEMINI_2_5, "required", 0),
+        (GEMINI_2_5, "auto", 1),
+    ],
 )
 def test_anchors_follow_the_policy_and_the_option(origin: Origin, anchors: Any, opened: int) -> None:
     signature = OpaqueDelta(Opaque("gemini.openai_compat_signature", "SIG", attach="tool_call:c"))
