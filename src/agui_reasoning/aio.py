@@ -22,7 +22,7 @@ from agui_reasoning._shells.sources import WholeResponse, discard, open_source
 from agui_reasoning.deltas import CloseDelta
 from agui_reasoning.emitter._summaries import Settling
 from agui_reasoning.errors import AGUIReasoningError
-from agui_reasoning.request import ProviderRequest
+from agui_reasoning.request import History, ProviderRequest
 from agui_reasoning.run import Run
 
 __all__ = ["EventStream", "ModelStream", "request", "run_agent", "stream_run"]
@@ -93,6 +93,8 @@ async def request(
     tools: Sequence[Tool | Mapping[str, Any]] | None = None,
     store: bool | None = None,
     apply_flags: bool = False,
+    history: History | None = None,
+    keep_turns: int | None = None,
 ) -> ProviderRequest:
     """Build the provider's next request in a worker thread, so that long histories do not block other runs.
 
@@ -102,8 +104,18 @@ async def request(
         tools: AG-UI tools are converted, other mappings are sent verbatim; default is the input's tools.
         store: Whether the provider stores the response, if it can.
         apply_flags: Add the fields that the policy recommends to the body.
+        history: The conversation to send; default is `history` of the run.
+        keep_turns: Send only the newest part of it: see `History.trim`.
     """
-    build = partial(run.request, system=system, tools=tools, store=store, apply_flags=apply_flags)
+    build = partial(
+        run.request,
+        system=system,
+        tools=tools,
+        store=store,
+        apply_flags=apply_flags,
+        history=history,
+        keep_turns=keep_turns,
+    )
     return await anyio.to_thread.run_sync(build)
 
 

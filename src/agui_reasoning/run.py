@@ -98,8 +98,8 @@ class Run:
             on_undecryptable: See `restore`.
             limits: Maximum sizes of the input.
             anchors: When a response without reasoning gets an empty reasoning message to carry its values:
-                ``"auto"`` where the echo policy says so, ``"required"`` where the provider requires them back,
-                ``"always"`` or ``"never"``.
+                ``"auto"`` where the echo policy says so, ``"required"`` where the provider requires them
+                back, ``"always"`` or ``"never"``.
             stages: Change the events after the emitter, in order.
             new_id: Generates ids; by default, random UUIDs.
             now_ms: Unix time in milliseconds; without it no event has a timestamp.
@@ -191,6 +191,8 @@ class Run:
         tools: Sequence[Tool | Mapping[str, Any]] | None = None,
         store: bool | None = None,
         apply_flags: bool = False,
+        history: History | None = None,
+        keep_turns: int | None = None,
     ) -> ProviderRequest:
         """Build the provider's next request from the conversation so far.
 
@@ -199,9 +201,12 @@ class Run:
             tools: AG-UI tools are converted, other mappings are sent verbatim; default is the input's tools.
             store: Whether the provider stores the response, if it can.
             apply_flags: Add the fields that the policy recommends to the body.
+            history: The conversation to send; default is `history` of the run.
+            keep_turns: Send only the newest part of it: see `History.trim`.
 
         Raises:
-            ConfigurationError: The run names no API (``no_api``).
+            ConfigurationError: The run names no API (``no_api``), or ``keep_turns`` is negative
+                (``bad_limit``).
         """
         if self.api is None:
             raise ConfigurationError(
@@ -209,9 +214,10 @@ class Run:
                 code="no_api",
                 hint='Pass api= (and provider=, model=) to the run, for example api="anthropic-messages".',
             )
+        sent = self.history if history is None else history
         return build_request(
             self.api,
-            self.history,
+            sent if keep_turns is None else sent.trim(keep_turns=keep_turns),
             provider=self.provider,
             model=self.model,
             system=system,

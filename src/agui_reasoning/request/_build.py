@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ag_ui.core import Message, RunAgentInput, Tool
@@ -20,7 +20,7 @@ from agui_reasoning.errors import (
     ReasoningLostWarning,
 )
 from agui_reasoning.parts import NativePart, Opaque, Origin, ReasoningPart, RedactedRepr, Turn
-from agui_reasoning.policy import NO_RULE, EchoFlag
+from agui_reasoning.policy import NO_RULE, EchoFlag, EchoStatus
 from agui_reasoning.providers import provider_api, provider_apis
 from agui_reasoning.providers.api import ProviderAPI
 from agui_reasoning.providers.echo import explain_no_rule, rule_for
@@ -31,6 +31,7 @@ from agui_reasoning.providers.encoding import (
     PlainMessage,
     ResponseStep,
 )
+from agui_reasoning.request._explain import explain
 from agui_reasoning.request._history import History, ReportEntry
 from agui_reasoning.request._prepare import prepare
 from agui_reasoning.request._restore import restore
@@ -55,12 +56,16 @@ class ProviderRequest(RedactedRepr):
             by message or call id if known, else
             ``<turn id>:<place in the turn>``.
         lost: The entries of units that the provider requires and that could not be sent.
+        target: The API, provider and model that get the request.
+        policy: What the echo policy says about the target.
     """
 
     body: dict[str, Any]
     flags: tuple[EchoFlag, ...] = ()
     report: tuple[ReportEntry, ...] = ()
     lost: tuple[ReportEntry, ...] = ()
+    target: Origin = field(default_factory=Origin)
+    policy: EchoStatus = "unknown"
 
     _private: ClassVar[frozenset[str]] = frozenset({"body"})
 
@@ -72,6 +77,15 @@ class ProviderRequest(RedactedRepr):
         """
         if self.lost:
             raise ReasoningLostError([(entry.unit, entry.reason) for entry in self.lost])
+
+    def explain(self) -> str:
+        """Return the report in sentences: a line for each answer, outcome and reason.
+
+        Examples:
+            >>> ProviderRequest({}, report=(ReportEntry("call_1", "dropped", "incomplete"),)).explain()
+            'an answer: 1 unit left out: it was cut, or its text was changed in transit.'
+        """
+        return explain(self.report, self.target, self.policy)
 
 
 def build_request(
@@ -175,7 +189,8 @@ def build_request(
         report.note(f"{explain_no_rule(target)} Pass provider=.")
     elif rule is NO_RULE and any(verdict.reason == "policy" for _, verdict in report.verdicts.values()):
         report.note(explain_no_rule(target))
-    request = _request(well_formed(body), flags, report, refusals)
+    entries, lost = _entries(report, history.turns, refusals)
+    request = ProviderRequest(well_formed(body), flags, entries, lost, target, rule.status)
     _warn(request, report, on_warning)
     return request
 
@@ -277,15 +292,17 @@ def _apply(body: dict[str, Any], flags: Iterable[EchoFlag]) -> None:
         place[flag.name] = flag.value
 
 
-def _request(
-    body: dict[str, Any], flags: tuple[EchoFlag, ...], report: EchoReport, refusals: Mapping[str, str]
-) -> ProviderRequest:
-    entries = {
-        key: ReportEntry(name, verdict.outcome, verdict.reason and refusals.get(name, verdict.reason))
-        for key, (name, verdict) in report.verdicts.items()
-    }
-    lost = [entry for key, entry in entries.items() if key in report.lost]
-    return ProviderRequest(body, flags, tuple(entries.values()), tuple(lost))
+def _entries(
+    report: EchoReport, turns: Sequence[Turn], refusals: Mapping[str, str]
+) -> tuple[tuple[ReportEntry, ...], tuple[ReportEntry, ...]]:
+    """Return all entries, and those of lost units."""
+    entries: dict[tuple[int, int], ReportEntry] = {}
+    for key, (name, verdict) in report.verdicts.items():
+        turn = turns[key[0]]
+        reason = verdict.reason and refusals.get(name, verdict.reason)
+        origin = turn.parts[key[1]].origin or turn.origin
+        entries[key] = ReportEntry(name, verdict.outcome, reason, key[0] + 1, origin)
+    return tuple(entries.values()), tuple(entry for key, entry in entries.items() if key in report.lost)
 
 
 def _warn(request: ProviderRequest, report: EchoReport, on_warning: Callable[[str], None] | None) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from ag_ui.core import DeveloperMessage, Message, SystemMessage, UserMessage
 
 from agui_reasoning.errors import ConfigurationError
-from agui_reasoning.parts import NativePart, Part, ReasoningPart, ToolResultPart, Turn
+from agui_reasoning.parts import NativePart, Origin, Part, ReasoningPart, ToolResultPart, Turn
 
 __all__ = ["History", "Outcome", "ReportEntry"]
 
@@ -25,11 +25,15 @@ class ReportEntry:
         unit: The id of the message or call it was seen under.
         outcome: What became of it.
         reason: Why, as a stable word; empty when nothing was lost.
+        answer: The number of the model's turn in the history, from 1; ``None`` in the report of ``restore``.
+        origin: The producer of the unit, if known. Entries compare without these two.
     """
 
     unit: str
     outcome: Outcome
     reason: str = ""
+    answer: int | None = field(default=None, compare=False)
+    origin: Origin | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
