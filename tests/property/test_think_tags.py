@@ -159,6 +159,7 @@ def test_any_accepted_tags_give_the_pieces_of_the_reference(
 
 @given(text=texts, start=st.booleans())
 @example(text="<think>a \n</think> \n<thi", start=False)
+@example(text="\u3000</think>", start=True)
 def test_only_what_may_still_be_a_delimiter_is_held_back(text: str, start: bool) -> None:
     splitter = ThinkTagSplitter(start_in_reasoning=start)
     emitted = 0

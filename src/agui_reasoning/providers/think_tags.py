@@ -246,7 +246,7 @@ class ThinkTagSplitter:
         """Read one stretch of ``text`` from ``position``; return where the next begins."""
         match self._state:
             case _State.LEADING | _State.PREFILLED:
-                return self._read_leading(text, position)
+                return self._read_leading(text, position, pieces)
             case _State.OPENED:
                 return self._read_delimiter_space("open", text, position, pieces)
             case _State.REASONING:
@@ -258,7 +258,7 @@ class ThinkTagSplitter:
             case _:
                 return self._read_text(text, position, pieces)
 
-    def _read_leading(self, text: str, position: int) -> int:
+    def _read_leading(self, text: str, position: int, pieces: list[Piece]) -> int:
         position = self._hold(_BLANK_RUN, text, position)
         found = self._grammar.opening.whole.match(text, position)
         if found is not None:
@@ -266,9 +266,16 @@ class ThinkTagSplitter:
         if self._grammar.opening.may_begin(text, position):
             self._partial = text[position:]
             return len(text)
-        # What is held is white space; it leads the content.
         self._state = _UNTAGGED[self._state]
+        if self._state is _State.REASONING:
+            self._release_leading_space(pieces)
         return position
+
+    def _release_leading_space(self, pieces: list[Piece]) -> None:
+        """Emit the space that leads reasoning; what of it could stand before a closing tag is still held."""
+        held = "".join(self._pending)
+        self._pending.clear()
+        self._hold_trailing_space(held, pieces)
 
     def _open(self, found: re.Match[str]) -> int:
         self._pending.append(found[0])

@@ -174,6 +174,14 @@ LEADING: dict[str, tuple[str, Pairs]] = {
 }
 
 PREFILLED: dict[str, tuple[str, Pairs]] = {
+    "a full-width space before the end": (
+        "\u3000 </think>b",
+        [("reasoning", "\u3000"), ("close", " </think>"), ("text", "b")],
+    ),
+    "a full-width space before an opening tag": (
+        "\u3000<think>a</think>b",
+        [("open", "\u3000<think>"), ("reasoning", "a"), ("close", "</think>"), ("text", "b")],
+    ),
     "nothing": ("", []),
     "closed": ("a\n</think>\n\nb", [("reasoning", "a"), ("close", "\n</think>\n\n"), ("text", "b")]),
     "white space first": ("\na</think>", [("reasoning", "\na"), ("close", "</think>")]),
