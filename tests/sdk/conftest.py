@@ -18,7 +18,7 @@ class Vendors:
     def __init__(self, stack: ExitStack) -> None:
         self._stack = stack
         self._servers: dict[str, ReplayServer] = {}
-        self._clients: dict[str, Any] = {}
+        self._clients: dict[Any, Any] = {}
 
     def server(self, api: str) -> ReplayServer:
         if api not in self._servers:
@@ -26,10 +26,11 @@ class Vendors:
         return self._servers[api]
 
     def client(self, sdk: VendorSDK) -> Any:
-        if sdk.api not in self._clients:
+        key = sdk.api, sdk.client
+        if key not in self._clients:
             made = sdk.client(self.server(sdk.api).url)
-            self._clients[sdk.api] = self._stack.enter_context(made)
-        return self._clients[sdk.api]
+            self._clients[key] = self._stack.enter_context(made)
+        return self._clients[key]
 
 
 @pytest.fixture(scope="module")

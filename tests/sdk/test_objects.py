@@ -17,7 +17,7 @@ from agui_reasoning.errors import DecodeError, ProviderError
 from agui_reasoning.providers import decoder
 from tests.sdk.conftest import Vendors
 from tests.support.effort import is_quick
-from tests.support.vendor_sdks import SDKS, THEIR_WARNINGS, VendorSDK, exchanges, greeting
+from tests.support.vendor_sdks import SDKS, THEIR_WARNINGS, VendorSDK, exchanges, greeting, sdk_of
 
 Json = dict[str, Any]
 
@@ -80,8 +80,9 @@ def check(read: Callable[[], None], found: Decoded, expected: Decoded) -> None:
 
 def chosen(api: str, given: Callable[[], Json], vendors: Vendors) -> tuple[VendorSDK, Json]:
     """The SDK, and the exchange that its server plays from now on."""
-    sdk, exchange = SDKS[api], given()
-    sdk.require()
+    SDKS[api].require()
+    exchange = given()
+    sdk = sdk_of(exchange)
     if reason := sdk.unreadable(exchange):
         pytest.skip(reason)
     vendors.server(api).exchange = exchange

@@ -14,7 +14,7 @@ from agui_reasoning.request import REQUEST_API_IDS, build_request
 from tests.recordings.test_next_request import conversation, request, turns_of
 from tests.sdk.conftest import Vendors
 from tests.support.effort import is_quick
-from tests.support.vendor_sdks import SDKS, THEIR_WARNINGS, exchanges
+from tests.support.vendor_sdks import SDKS, THEIR_WARNINGS, VendorSDK, exchanges, sdk_of
 
 Json = dict[str, Any]
 
@@ -50,9 +50,9 @@ MESSAGES: list[Json] = [
 EXCHANGES = [one for one in exchanges() if one.values[0] in REQUEST_API_IDS][:: 2 if is_quick() else 1]
 
 
-def arrived(api: str, body: Json, vendors: Vendors) -> Json:
+def arrived(sdk: VendorSDK, body: Json, vendors: Vendors) -> Json:
     """What reaches the vendor when its SDK is called with a body; the vendor refuses it."""
-    sdk, server = SDKS[api], vendors.server(api)
+    server = vendors.server(sdk.api)
     server.exchange = None
     server.asked.clear()
 
@@ -134,9 +134,9 @@ ARRIVES: dict[str, Callable[[Json], Json]] = {"ollama": _of_ollama, "gemini": _o
 """How a body arrives of which the SDK changes something."""
 
 
-def check(api: str, body: Json, vendors: Vendors) -> None:
-    sent = arrived(api, body, vendors)
-    expected = ARRIVES.get(api, lambda same: same)(as_json(body))
+def check(sdk: VendorSDK, body: Json, vendors: Vendors) -> None:
+    sent = arrived(sdk, body, vendors)
+    expected = ARRIVES.get(sdk.api, lambda same: same)(as_json(body))
     assert {name: sent.get(name) for name in expected} == expected
 
 
@@ -153,7 +153,7 @@ def test_a_conversation_arrives_as_it_was_built(api: str, vendors: Vendors) -> N
         apply_flags=True,
         on_warning=warned.append,
     )
-    check(api, made.body, vendors)
+    check(SDKS[api], made.body, vendors)
 
 
 @pytest.mark.parametrize(("api", "given"), EXCHANGES)
@@ -163,4 +163,4 @@ def test_what_a_response_carried_arrives_at_its_vendor(
     SDKS[api].require()
     exchange = given()
     history = conversation(turns_of(exchange), goes_on=True)
-    check(api, request(api, exchange, history, tools=TOOLS, system="Be brief.").body, vendors)
+    check(sdk_of(exchange), request(api, exchange, history, tools=TOOLS, system="Be brief.").body, vendors)

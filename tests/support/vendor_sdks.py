@@ -9,7 +9,7 @@ from base64 import b64decode, b64encode
 from binascii import Error
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -129,6 +129,13 @@ def _google(url: str) -> Any:
     genai = import_module("google.genai")
     options = genai.types.HttpOptions(base_url=url, api_version="v1beta")
     return genai.Client(api_key="none", http_options=options)
+
+
+def _vertex(url: str) -> Any:
+    genai, oauth2 = import_module("google.genai"), import_module("google.oauth2.credentials")
+    options = genai.types.HttpOptions(base_url=url)
+    place = {"project": "project", "location": "location", "credentials": oauth2.Credentials(token="none")}
+    return genai.Client(vertexai=True, http_options=options, **place)
 
 
 def _bedrock(url: str) -> Any:
@@ -276,3 +283,15 @@ SDKS: dict[str, VendorSDK] = {
     )
 }
 """By API. LiteLLM is not among them: it pins an older openai, and has tests of its own."""
+
+_OF_PROVIDER = {
+    ("gemini", "google-vertex"): replace(
+        SDKS["gemini"], client=_vertex, async_client=lambda url: _vertex(url).aio
+    )
+}
+
+
+def sdk_of(exchange: Json) -> VendorSDK:
+    """The SDK that speaks with the provider of an exchange."""
+    api = exchange["api"]
+    return _OF_PROVIDER.get((api, exchange["provider"]), SDKS[api])
