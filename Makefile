@@ -43,6 +43,7 @@ test: judges
 
 # Every law, asked of everything, with coverage.
 test-all: judges
+	$(BIN)/python scripts/install_peers.py --all
 	$(BIN)/python -m pytest -n 2 --all --cov --cov-report=term
 
 lint: $(VENV)/lint.stamp

@@ -1,23 +1,31 @@
-"""Prepares the old versions of `ag-ui-protocol` for `tests/differential`; `make` runs it before the tests.
+"""Prepares the environments that tests need beside their own; `make` runs it before the tests.
 
-Where pip cannot get them the tests skip and say so, so this succeeds.
+They have old versions of `ag-ui-protocol`, or LiteLLM with ``--all``. Where pip cannot get something, its
+tests skip and say so, so this succeeds.
 """
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.differential.peers import VERSIONS, UnavailableError, python_of
+from tests.differential.peers import VERSIONS, UnavailableError, python_of, python_of_litellm
 
 
 def main() -> int:
     """Returns the exit code."""
-    for version in VERSIONS:
+    peers: dict[str, Callable[[], object]] = {
+        f"ag-ui-protocol {version}": partial(python_of, version) for version in VERSIONS
+    }
+    if "--all" in sys.argv[1:]:
+        peers["LiteLLM"] = python_of_litellm
+    for name, make in peers.items():
         try:
-            python_of(version)
+            make()
         except UnavailableError as error:
-            sys.stderr.write(f"ag-ui-protocol {version} cannot be installed, its tests will skip: {error}\n")
+            sys.stderr.write(f"{name} cannot be installed, its tests will skip: {error}\n")
     return 0
 
 

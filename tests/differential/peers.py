@@ -1,4 +1,4 @@
-"""Environments with old versions of `ag-ui-protocol`, for the tests and for `scripts/install_peers.py`.
+"""Environments with old versions of `ag-ui-protocol`, or LiteLLM, for tests and `scripts/install_peers.py`.
 
 They stand beside the packages of the environment that runs this, and go with it. Standard library only: the
 script runs before anything is installed.
@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import venv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,11 @@ VERSIONS = ("0.1.10", "0.1.13", "0.1.22")
 _FOLDER = Path(sys.prefix) / "peers"
 _DONE = "installed"
 _MODELS = Path(__file__).with_name("peer_models.py")
-_SECONDS = 300
+_SECONDS = 900
+
+_ROOT = Path(__file__).parents[2]
+_LITELLM = ("litellm>=1.100", "pytest", "pytest-timeout", "hypothesis", f"{_ROOT}[server]")
+"""It holds openai back, and so cannot be installed beside the other SDKs."""
 
 
 class UnavailableError(Exception):
@@ -27,25 +31,37 @@ class UnavailableError(Exception):
 
 
 def python_of(version: str) -> Path:
-    """The interpreter of a version's environment, which is made if there is none.
-
-    Folder, mark and lock are those of `tests.support.peers`: whoever comes first makes it.
+    """The interpreter of the environment with a version of `ag-ui-protocol`.
 
     Raises:
         UnavailableError: pip could not install the version; the message is pip's.
     """
-    home = _FOLDER / version
+    return _environment(version, f"ag-ui-protocol=={version}")
+
+
+def python_of_litellm() -> Path:
+    """The interpreter of the environment with LiteLLM, this package and what its tests need.
+
+    Raises:
+        UnavailableError: pip could not install them; the message is pip's.
+    """
+    return _environment("litellm", *_LITELLM)
+
+
+def _environment(name: str, *requirements: str) -> Path:
+    """Find an environment, or make it."""
+    home = _FOLDER / name
     if not (home / _DONE).exists():
         _FOLDER.mkdir(exist_ok=True)
-        with _locked(_FOLDER / f"{version}.lock"):
+        with _locked(_FOLDER / f"{name}.lock"):
             if not (home / _DONE).exists():
-                _make(version, home)
+                _make(home, requirements)
     return _python(home)
 
 
-def _make(version: str, home: Path) -> None:
+def _make(home: Path, requirements: Sequence[str]) -> None:
     venv.create(home, clear=True, with_pip=False, symlinks=os.name != "nt")
-    install = ["--python", str(_python(home)), "install", "--quiet", f"ag-ui-protocol=={version}"]
+    install = ["--python", str(_python(home)), "install", "--quiet", *requirements]
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", *install]
     try:
         done = subprocess.run(pip, capture_output=True, text=True, timeout=_SECONDS)
