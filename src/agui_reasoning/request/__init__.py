@@ -1,4 +1,4 @@
-"""The next turn: history back into parts, and parts into the provider's next request."""
+"""Prepares the next turn: restores parts from a history, and builds provider requests from parts."""
 
 from agui_reasoning.request._build import REQUEST_API_IDS, ProviderRequest, build_request
 from agui_reasoning.request._erase import erase_reasoning

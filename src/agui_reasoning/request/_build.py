@@ -1,4 +1,4 @@
-"""A history in the spelling of a provider's next request, and what became of its reasoning."""
+"""Builds a provider's next request from a history, and reports what happened to the reasoning."""
 
 from __future__ import annotations
 
@@ -39,25 +39,24 @@ from agui_reasoning.request._restore import restore
 __all__ = ["REQUEST_API_IDS", "ProviderRequest", "build_request"]
 
 REQUEST_API_IDS: tuple[str, ...] = tuple(sorted(api.id for api in provider_apis() if api.encoder))
-"""Every API id that requests can be built for."""
+"""The ID of every API for which requests can be built."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ProviderRequest(RedactedRepr):
-    """The fields of a request, and what became of the reasoning in the history.
+    """The fields of a request, with a report on the reasoning in the history.
 
     Attributes:
-        body: The conversation and the tools in the API's own spelling. It splats into the create call of the
-            vendor's SDK, and never holds ``model`` or ``stream``.
-        flags: Request fields the policy recommends, each with its reason. They are in the body only when the
-            caller asked for it.
-        report: One entry per reasoning unit, per call or text that carried a value, per block that goes back
-            verbatim, and per call that was cut: ``echoed``, ``placeholder`` or ``dropped``. A unit is named
-            by message or call id if known, else
-            ``<turn id>:<place in the turn>``.
-        lost: The entries of units that the provider requires and that could not be sent.
-        target: The API, provider and model that get the request.
-        policy: What the echo policy says about the target.
+        body: The conversation and the tools in the API's own format. Pass it to the create call of the
+            vendor's SDK as ``**body``; it never contains ``model`` or ``stream``.
+        flags: Request fields that the policy recommends, each with its reason. The body contains them only if
+            the caller passed ``apply_flags=True``.
+        report: One entry per reasoning unit, per call or text with a value, per block that is returned
+            verbatim, and per incomplete call: ``echoed``, ``placeholder`` or ``dropped``. Units are
+            identified by message or call ID if known, else by ``<turn id>:<index in the turn>``.
+        lost: The entries of units that the provider requires but that could not be sent.
+        target: The API, provider and model of the request.
+        policy: The target's status in the echo policy.
     """
 
     body: dict[str, Any]
@@ -70,10 +69,10 @@ class ProviderRequest(RedactedRepr):
     _private: ClassVar[frozenset[str]] = frozenset({"body"})
 
     def raise_for_loss(self) -> None:
-        """Raise when a unit that the provider requires could not be sent.
+        """Raise an error if a unit that the provider requires could not be sent.
 
         Raises:
-            ReasoningLostError: There is one (``reasoning_lost``).
+            ReasoningLostError: There is such a unit (``reasoning_lost``).
         """
         if self.lost:
             raise ReasoningLostError([(entry.unit, entry.reason) for entry in self.lost])
@@ -109,41 +108,40 @@ def build_request(
 ) -> ProviderRequest:
     """Write a conversation as a provider's next request.
 
-    Nothing foreign is sent, nothing is dropped silently, and the rules about what must stand beside what hold
-    whatever the history looks like. Calls that were cut are left out with their results; calls that nobody
-    answered get a result that says so.
+    Values of other producers are never sent, nothing is dropped silently, and the API's rules on the order of
+    items hold for every history. Incomplete calls are left out with their results; unanswered calls get a
+    result that says so.
 
     Args:
         api: One of `REQUEST_API_IDS`.
-        history_or_messages: A `History`, or what ``restore`` takes.
-        provider: Who gets the request; default is the vendor of a single-vendor API. Where an API has several
-            and none is named, no reasoning is sent, with a warning.
-        model: The model that gets it; it is not put into the body.
-        system: System text before everything in the history.
-        tools: AG-UI tools are converted; any other mapping passes verbatim, and wins over an AG-UI tool of
-            the same name.
-        store: For APIs that store responses: OpenAI Responses and Gemini Interactions. ``False``: nothing is
-            on the server, so OpenAI's items need their encrypted content. ``None``: the server's default,
-            which stores.
-        previous_response_id: For these APIs. The server has the turn of this id and everything before it:
-            only what came after is sent.
-        keys: Opens encrypted values; for messages, as are the next five: see ``restore``.
+        history_or_messages: A `History`, or anything that `restore` accepts.
+        provider: The provider that receives the request; default is the vendor of a single-vendor API.
+            Without a provider for other APIs, no reasoning is sent, with a warning.
+        model: The model that receives the request; it is not added to the body.
+        system: System instructions that precede the history.
+        tools: AG-UI tools are converted, other mappings are sent verbatim and override AG-UI tools of the
+            same name.
+        store: For APIs that store responses: OpenAI Responses and Gemini Interactions. ``False``: the server
+            stores nothing, so OpenAI's items need their encrypted content. ``None``: the server's default,
+            which is to store.
+        previous_response_id: For these APIs. The server has the turn with this ID and everything before it,
+            so only later items are sent.
+        keys: Decrypts values. This and the next five arguments apply to messages; see `restore`.
         thread_id: The thread of the messages.
-        tenant: Whose conversation it is.
-        accept_plain: Read plain values in spite of the keys.
-        on_undecryptable: What to do about a value that is not authentic.
-        limits: How large the messages may be.
-        apply_flags: Put the recommended request fields into the body, under ``extra_body`` where the vendor's
-            SDK has no such argument.
+        tenant: The tenant that owns the conversation.
+        accept_plain: Whether to read plain values despite the keys.
+        on_undecryptable: How to treat values that are not authentic.
+        limits: The limits on the size of the messages.
+        apply_flags: Add the recommended request fields to the body, under ``extra_body`` if the vendor's SDK
+            has no such argument.
         on_warning: Called with each warning; default is Python's ``warnings``.
 
     Raises:
-        ConfigurationError: The API id is unknown (``unknown_api``), an option belongs to another API
-            (``wrong_option``), no turn has the id (``unknown_response``), there are keys and no thread
-            (``keys_without_thread``), or encrypted values and no keys (``keys_missing``).
-        RemoteProtocolError: The messages are malformed (``bad_input``), or larger than the limits
-            (``too_large``).
-        DecryptionError: A value is not authentic, and ``on_undecryptable`` says so.
+        ConfigurationError: The API ID is unknown (``unknown_api``), an option belongs to another API
+            (``wrong_option``), no turn has ``previous_response_id`` (``unknown_response``), there are keys
+            but no thread (``keys_without_thread``), or encrypted values but no keys (``keys_missing``).
+        RemoteProtocolError: The messages are malformed (``bad_input``) or exceed the limits (``too_large``).
+        DecryptionError: A value is not authentic, and ``on_undecryptable`` is ``"raise"``.
 
     Examples:
         >>> messages = [{"id": "1", "role": "user", "content": "Hello."}]
@@ -199,16 +197,16 @@ def _spec(api: str, store: bool | None, previous_response_id: str | None) -> Pro
     spec = provider_api(api)
     if spec.encoder is None:
         raise ConfigurationError(
-            f"Requests for {api} cannot be built; it can only be decoded.",
+            f"Requests cannot be built for {api}, which can only be decoded.",
             code="unknown_api",
             hint=f"Use one of: {', '.join(REQUEST_API_IDS)}.",
         )
     if not spec.stores and not (store is None and previous_response_id is None):
         storing = ", ".join(known.id for known in provider_apis() if known.stores)
         raise ConfigurationError(
-            f"`store` and `previous_response_id` mean nothing to {api}.",
+            f"{api} does not support `store` and `previous_response_id`.",
             code="wrong_option",
-            hint=f"Leave them out; they belong to {storing}.",
+            hint=f"Omit them; they belong to {storing}.",
         )
     return spec
 
@@ -222,9 +220,9 @@ def _history(given: Any, reading: dict[str, Any]) -> History:
 def _check_response(items: Sequence[Turn | Message], response_id: str) -> None:
     if all(not isinstance(item, Turn) or item.id != response_id for item in items):
         raise ConfigurationError(
-            f"No turn of the history has the id {response_id!r}.",
+            f"No turn of the history has the ID {response_id!r}.",
             code="unknown_response",
-            hint="Leave `previous_response_id` out to send the whole history, or keep the turn in it.",
+            hint="Omit `previous_response_id` to send the whole history, or keep the turn in it.",
         )
 
 
@@ -252,14 +250,14 @@ def _settle(
 
 
 def _left_out(unit: EchoUnit) -> str:
-    """Why a call that was cut, or a block that only its producer reads, is not in a request."""
+    """Return why an incomplete call, or a block that only its producer reads, is left out."""
     if unit.cut:
         return "incomplete"
     return "no_place" if unit.at_home else f"{unit.kinship}_origin"
 
 
 def _note_lost_blocks(conversation: Iterable[ResponseStep | PlainMessage], report: EchoReport) -> None:
-    """Warn of blocks that were to go back verbatim and are not in the request."""
+    """Warn about blocks that should be returned verbatim but are not in the request."""
     lost = [
         unit.part.kind
         for step in conversation
@@ -272,12 +270,12 @@ def _note_lost_blocks(conversation: Iterable[ResponseStep | PlainMessage], repor
         stands_for = ", and with it the conversation that was compacted" if summed_up else ""
         report.note(
             f"{len(lost)} block(s) cannot be sent to this target ({', '.join(sorted(set(lost))[:5])}); "
-            f"what they hold is left out{stands_for}."
+            f"their content is left out{stands_for}."
         )
 
 
 def _flags(options: EncodingOptions, body: Mapping[str, Any]) -> tuple[EchoFlag, ...]:
-    """The flags of the rule that this body asks for."""
+    """Return the flags of the rule that apply to this body."""
     fields = {field for message in body.get("messages", ()) for field in message}
     return tuple(
         flag

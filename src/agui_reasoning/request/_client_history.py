@@ -1,7 +1,7 @@
-"""What came back from the client: its messages, indexed, and the envelopes found on them.
+"""Indexes the messages that a client returned, and the envelopes in them.
 
-Nothing here is trusted. Messages are read as plain data, because front ends leave fields out, add their own
-and rename ids.
+Nothing is trusted. Messages are read as plain data, because front ends omit fields, add their own, and change
+IDs.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from agui_reasoning.request._intake import HistoryInput, messages_of
 __all__ = ["ClientHistory", "Found", "RecordedResponse", "index_history"]
 
 Position: TypeAlias = tuple[int, int]
-"""A position among the messages: the message's, then the call's in it; -1 is the message itself."""
+"""The index of a message, and of a call in it; -1 stands for the message itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a value says of a unit, or of a stretch of one, and where.
+    """The record of a unit, or of a stretch of one, and its position.
 
     Attributes:
-        index: The position of the message that carries the value, or whose call does.
-        number: Which of the response's values it is: what a later one says holds.
-        sealed: It was encrypted: what it says holds, whatever the message shows.
+        index: The position of the message that carries the value, itself or in a call.
+        number: The number of the value in the response. For a unit, the latest value counts.
+        sealed: Whether it was encrypted, so that it counts whatever the message shows.
     """
 
     index: int
@@ -55,19 +55,19 @@ class Slices:
     found: dict[int, tuple[int, Fragment]] = field(default_factory=dict)
 
     def whole(self) -> Found | None:
-        """The unit, where its first slice is; ``None`` when one is missing."""
+        """Return the unit, at the position of its first slice; ``None`` if a slice is missing."""
         unit = joined(fragment for _, fragment in self.found.values())
         return None if unit is None else Found(self.found[0][0], unit, self.number, self.sealed)
 
 
 @dataclass(slots=True)
 class RecordedResponse:
-    """What the values say of one model response, and at which messages they were found.
+    """The records of one model response, and the positions of the messages that carry them.
 
     Attributes:
-        units: Each unit by its number, and by that of its stretch.
-        slices: Likewise, of units that are too large for one value.
-        torn: Of which of those something is missing, and where the rest was found.
+        units: The units by number and stretch.
+        slices: The slices of units that are too large for one value, likewise.
+        torn: The units with missing slices, and the position of the others.
     """
 
     id: str
@@ -82,7 +82,7 @@ class RecordedResponse:
     torn: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def learn(self, index: int, envelope: Envelope, *, sealed: bool) -> None:
-        """Take what a value says."""
+        """Add the content of a value."""
         place = envelope.response
         self.found_at.append(index)
         self.native_id = self.native_id or place.native_id
@@ -97,7 +97,7 @@ class RecordedResponse:
             slices.found.setdefault(fragment.index, (index, fragment))
 
     def settle(self) -> None:
-        """Put together what was spread, once every value was read."""
+        """Join slices, once every value has been read."""
         for key, slices in self.slices.items():
             found = slices.whole()
             if found is None:
@@ -106,14 +106,14 @@ class RecordedResponse:
                 self._find(found)
 
     def _find(self, found: Found) -> None:
-        # Of two that say the same the first counts: some front ends return a message twice.
+        # Of equal values the first counts: some front ends return a message twice.
         known = self.units.get((found.unit.seq, found.unit.stretch))
         if known is None or known.number < found.number:
             self.units[found.unit.seq, found.unit.stretch] = found
 
 
 def _named(known: dict[str, None], names: tuple[str, ...]) -> dict[str, None]:
-    """All names so far; the last value names all of them in order, the others what was new."""
+    """Return all names so far: the last value has all of them in order, the others only new ones."""
     if len(names) > len(known):
         return dict.fromkeys(names) | known
     known.update(dict.fromkeys(names))
@@ -122,16 +122,16 @@ def _named(known: dict[str, None], names: tuple[str, ...]) -> dict[str, None]:
 
 @dataclass(slots=True)
 class ClientHistory:
-    """The messages, and where everything is.
+    """The messages with indexes.
 
     Attributes:
-        by_id: The first message of each id.
-        calls: The first call of each id, by its place.
-        answers: The first result of each call, by its position.
-        foreign: Positions of reasoning messages whose value is not an envelope of ours, or is missing.
-        server_calls: Calls that the provider itself answers.
-        refused: Why the value of a message or call may not be used, by id.
-        sealed: The responses of which an encrypted envelope tells: a plain one tells nothing of them.
+        by_id: The first message with each ID.
+        calls: The position of the first call with each ID.
+        answers: The position of the first result of each call.
+        foreign: The positions of reasoning messages without an envelope of ours.
+        server_calls: The calls that the provider answers itself.
+        refused: The reason why the value of a message or call may not be used, by ID.
+        sealed: The responses with an encrypted envelope, for which plain ones are not used.
     """
 
     messages: list[dict[str, Any]]
@@ -150,36 +150,36 @@ class ClientHistory:
     _texts: dict[int, str] = field(default_factory=dict)
 
     def position(self, message_id: str, role: str) -> int | None:
-        """Where a message is; ``None`` when there is no such message of that role."""
+        """Return the position of a message; ``None`` if there is none with that role."""
         index = self.by_id.get(message_id)
         return index if index is not None and self.messages[index].get("role") == role else None
 
     def text(self, index: int) -> str:
-        """The text of the message at a position, put together once."""
+        """Return the text of the message at a position, joined only once."""
         if index not in self._texts:
             self._texts[index] = message_text(self.messages[index])
         return self._texts[index]
 
     def value(self, unit: str) -> str:
-        """The encrypted value of a message or call; empty when it has none."""
+        """Return the encrypted value of a message or call; empty if it has none."""
         index = self.by_id.get(unit)
         entity = self.call(unit) if index is None else self.messages[index]
         value = (entity or {}).get("encryptedValue")
         return value if isinstance(value, str) else ""
 
     def call(self, call_id: str) -> dict[str, Any] | None:
-        """A tool call of an assistant message."""
+        """Return a tool call of an assistant message."""
         return self._calls.get(call_id)
 
     def add_call(self, place: Position, call: dict[str, Any]) -> None:
-        """Index a call; the first of an id counts."""
+        """Index a call; the first one with an ID counts."""
         call_id = str(call.get("id"))
         self.calls.setdefault(call_id, place)
         self._calls.setdefault(call_id, call)
 
 
 def message_text(message: Mapping[str, Any]) -> str:
-    """The text of a message; parts that are no text are left out."""
+    """Return the text of a message, without parts that are not text."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -190,7 +190,7 @@ def message_text(message: Mapping[str, Any]) -> str:
 
 
 def calls_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The tool calls of a message."""
+    """Return the tool calls of a message."""
     calls = message.get("toolCalls")
     return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
 
@@ -198,12 +198,12 @@ def calls_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
 def index_history(
     given: HistoryInput, opener: EnvelopeReader, subagent: str | None = None, limits: Limits = DEFAULT_LIMITS
 ) -> ClientHistory:
-    """Index what came back of one conversation: the run's own, or a subagent's.
+    """Index the messages of one conversation: the run's own, or a subagent's.
 
     Raises:
-        RemoteProtocolError: See `messages_of`; or the envelopes are too many (``too_large``).
-        ConfigurationError: See `EnvelopeReader.read`, as for the next.
-        DecryptionError: A token does not open, and the opener is to tell.
+        RemoteProtocolError: See `messages_of`; or there are too many envelopes (``too_large``).
+        ConfigurationError: See `EnvelopeReader.read`.
+        DecryptionError: See `EnvelopeReader.read`.
     """
     messages = messages_of(given, limits)
     own = [message for message in messages if message.get("subagentRunId") == subagent]
@@ -217,7 +217,7 @@ def index_history(
 
 
 def _read_values(seen: ClientHistory, limits: Limits) -> None:
-    """Open every value before any is believed."""
+    """Read every value before using any."""
     spans = 0
     for entity, value in _values(seen.messages):
         limits.check("envelopes", len(seen.opened) + 1)
@@ -237,7 +237,7 @@ def _values(messages: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any]
 
 
 def _spans(unit: UnitRecord) -> int:
-    """How many stretches of text a unit has."""
+    """Return the number of stretches of text in a unit."""
     return len(unit.spans) + len(getattr(unit.part, "segments", ()))
 
 
@@ -257,7 +257,7 @@ def _read_assistant(seen: ClientHistory, index: int, message: dict[str, Any]) ->
 
 
 def _learn_beside(seen: ClientHistory, index: int, entity: Mapping[str, Any]) -> None:
-    """Take what the value of an answer or a call says; one of reasoning was moved there."""
+    """Add the value of an answer or a call, unless it is one of reasoning that was moved there."""
     opened = _open(seen, entity)
     envelope = opened.envelope
     if envelope is not None and not any(isinstance(u.part, ReasoningRecord) for u in envelope.units):
@@ -290,7 +290,7 @@ def _open(seen: ClientHistory, entity: Mapping[str, Any]) -> Opened:
 
 
 def _misused(seen: ClientHistory, opened: Opened) -> str:
-    """Why an envelope that can be read may not be used here."""
+    """Return why a readable envelope may not be used here; empty if it may."""
     if opened.envelope is None:
         return ""
     place = opened.envelope.response
@@ -304,7 +304,7 @@ def _read_result(seen: ClientHistory, index: int, message: dict[str, Any]) -> No
 
 
 def _ignore(seen: ClientHistory, index: int, message: dict[str, Any]) -> None:
-    """Other messages are not looked up."""
+    """Skip other messages."""
 
 
 _READERS = {"reasoning": _read_reasoning, "assistant": _read_assistant, "tool": _read_result}

@@ -1,7 +1,7 @@
-"""What the client shows of the responses: each message, call and result is given out once.
+"""Assigns the client's messages, calls and results to responses, each only once.
 
-A client may return anything: a thousand envelopes that all name one message would make a thousand copies of
-it, and so would spans that overlap.
+Clients may return anything. A thousand envelopes that name the same message must not make a thousand copies
+of it, and neither must overlapping spans.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["ClientView", "overlapping"]
 
 
 class ClientView:
-    """Gives each response the messages and calls that it names; the first that names one has it."""
+    """Assigns messages and calls to the first response that names them."""
 
     def __init__(self, seen: ClientHistory) -> None:
         self._seen = seen
@@ -35,16 +35,16 @@ class ClientView:
 
     @property
     def messages(self) -> set[str]:
-        """The ids of the messages that a response has."""
+        """The IDs of the messages that belong to a response."""
         return set(self._messages)
 
     @property
     def calls(self) -> set[str]:
-        """The ids of the calls that a response has."""
+        """The IDs of the calls that belong to a response."""
         return set(self._calls)
 
     def thought(self, found: Found) -> tuple[int, str | None]:
-        """Where the reasoning is shown that a unit is of, and the content, the first time it is asked for."""
+        """Return the position of a unit's reasoning message, and its content at the first request."""
         named = found.unit.message
         index = None if named is None else self._seen.position(named, "reasoning")
         index = found.index if index is None else index
@@ -54,9 +54,9 @@ class ClientView:
         return index, self._seen.text(index)
 
     def text(self, response: RecordedResponse, unit: UnitRecord, kept: str | None) -> tuple[str, bool] | None:
-        """The text of a unit, and whether it is what was sent; ``None`` when the client shows none of it.
+        """Return the text of a unit, and whether it is unchanged; ``None`` if the client shows none of it.
 
-        An edited message is taken whole by the unit that began it.
+        The unit that started an edited message gets all of its text.
         """
         text = kept if kept is not None else self._joined(response, unit.spans)
         if text is not None and (unit.sha256 is None or digest(text) == unit.sha256):
@@ -66,26 +66,26 @@ class ClientView:
         return None if edited is None else (edited, False)
 
     def begun(self, response: RecordedResponse, unit: UnitRecord) -> str | None:
-        """The whole message that a unit began; ``None`` where it began none."""
+        """Return the whole message that a unit started; ``None`` if it started none."""
         first = unit.spans[0] if unit.spans else None
         return self._take(response, first.message) if first and first.start == 0 else None
 
     def unclaimed(self, response: RecordedResponse) -> Iterator[tuple[str, str]]:
-        """The messages of a response, id and text, of which no unit has told."""
+        """Yield ID and text of the messages of a response that no unit has used."""
         for message_id in dict.fromkeys(_named_messages(response)):
             text = None if message_id in self._claimed else self._take(response, message_id)
             if text:
                 yield message_id, text
 
     def call(self, response: RecordedResponse, call_id: str) -> dict[str, Any] | None:
-        """A call of a response, the first time it is asked for."""
+        """Return a call of a response, at the first request."""
         if self._calls.get(call_id) != response.id or call_id in self._called:
             return None
         self._called.add(call_id)
         return self._seen.call(call_id)
 
     def result(self, unit: UnitRecord, part: ResultRecord) -> str:
-        """The content of a result, the first time a message is asked for."""
+        """Return the content of a result, at the first request for its message."""
         if part.content is not None:
             return part.content
         index = self._seen.position(unit.message or "", "tool")
@@ -113,7 +113,7 @@ class ClientView:
         return content
 
     def _content(self, response: RecordedResponse, message_id: str) -> str | None:
-        # A client may give any id to any message: what a user says is never the model's.
+        # Clients may give any message any ID, but a user message is never the model's.
         index = self._seen.position(message_id, "assistant")
         if index is None or self._messages.get(message_id) != response.id:
             return None
@@ -121,7 +121,7 @@ class ClientView:
 
 
 def overlapping(units: Iterable[UnitRecord]) -> set[int]:
-    """The numbers of the units of one response whose spans overlap, among them or with another's."""
+    """Return the numbers of the units of one response whose spans overlap."""
     spans = sorted(
         (span.message, span.start, span.length, unit.seq)
         for unit in units

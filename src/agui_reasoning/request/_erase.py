@@ -1,4 +1,4 @@
-"""Erasure: a history without reasoning."""
+"""Erases reasoning from a history."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["erase_reasoning"]
 
 
 def erase_reasoning(messages: Iterable[Message | Mapping[str, Any]]) -> list[Message]:
-    """Give the messages without any reasoning: a copy to keep, show or send where none may be.
+    """Return a copy of the messages without reasoning, for places that must not contain any.
 
-    Reasoning messages go as a whole; encrypted values go from answers and calls, and so do our hints in
-    metadata and fields that AG-UI does not know. Everything people said and read as an answer stays. What is
-    erased cannot be restored from the result; copies elsewhere are not touched.
+    Reasoning messages are removed. Answers and calls lose their encrypted values, this package's hints in
+    metadata, and fields unknown to AG-UI. Everything that users wrote and read as an answer stays. Reasoning
+    cannot be restored from the result; other copies are not affected.
 
     Args:
-        messages: Messages as models or as JSON; they are not changed.
+        messages: Messages as models or JSON; they are not modified.
 
     Raises:
         RemoteProtocolError: A message is malformed (``bad_input``).
@@ -36,7 +36,7 @@ def erase_reasoning(messages: Iterable[Message | Mapping[str, Any]]) -> list[Mes
 
 
 def _without_traces(entity: Any) -> Any:
-    """A message or call without value and hint, and so its calls."""
+    """Return a message or call, and its calls, without values and hints."""
     update: dict[str, Any] = {}
     if getattr(entity, "encrypted_value", None) is not None:
         update["encrypted_value"] = None

@@ -1,7 +1,7 @@
-"""Turns for what has no envelope: by the hint in metadata, else by the order of the messages.
+"""Builds turns from messages without an envelope, by the hint in metadata or by the order of messages.
 
-Responses of nothing but text and calls have no envelope, and other producers write values of their own:
-pydantic-ai's JSON is read, and a bare provider string when the caller says whose it is.
+Responses with only text and calls have no envelope, and other producers write their own values: the JSON of
+pydantic-ai is supported, and bare provider strings if the caller names the provider.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def fallback_turns(
     assume_provider: str | None,
     report: list[ReportEntry],
 ) -> list[tuple[Position, Turn]]:
-    """Make turns of the messages and calls that no envelope claims."""
+    """Build turns from the messages and calls that no envelope names."""
     foreign = set(seen.foreign)
     pending: list[Part] = []
     placed: list[tuple[Position, Turn]] = []
@@ -75,14 +75,14 @@ def _unclaimed(message: dict[str, Any], messages: set[str], calls: set[str]) -> 
 
 
 def _position(message: dict[str, Any], messages: set[str], calls: set[str]) -> int:
-    """Where in its message the unclaimed begins: a call that was folded into another's message is later."""
+    """Return where a message's own content begins: calls merged into another's message come later."""
     if str(message.get("id")) not in messages:
         return -1
     return next((n for n, call in enumerate(calls_of(message)) if str(call.get("id")) not in calls), -1)
 
 
 def _joined(seen: ClientHistory, placed: list[tuple[Position, Turn]]) -> list[tuple[Position, Turn]]:
-    """Join neighbours that the hint in their metadata says are one response."""
+    """Join neighboring turns that are one response according to the hint in their metadata."""
     groups: list[list[tuple[Position, Turn]]] = []
     before: str | None = None
     for place, turn in placed:
@@ -103,7 +103,7 @@ def _one_turn(turns: list[Turn]) -> Turn:
 
 
 def _hinted(message: Mapping[str, Any]) -> str | None:
-    """The response a message belongs to, by its hint or that of its calls."""
+    """Return the response of a message, by its own hint or that of its calls."""
     for entity in (message, *calls_of(message)):
         response = hint_of(entity).get("response")
         if isinstance(response, str):
@@ -123,7 +123,7 @@ def _reasoning(
     if part is not None:
         report.append(ReportEntry(unit, "restored"))
         return part
-    # Without a value nobody knows who produced it: it is for people, and never sent back.
+    # Without a value the producer is unknown: keep the text for display, and never send it back.
     report.append(ReportEntry(unit, "dropped", reason))
     return ReasoningPart(segments, status="incomplete")
 

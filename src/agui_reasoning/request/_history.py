@@ -1,4 +1,4 @@
-"""A conversation as turns of parts and the messages between them."""
+"""Conversations as turns and the messages between them."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from agui_reasoning.parts import NativePart, Origin, Part, ReasoningPart, ToolRe
 __all__ = ["History", "Outcome", "ReportEntry"]
 
 Outcome: TypeAlias = Literal["restored", "echoed", "placeholder", "dropped"]
-"""What became of a unit: given back by ``restore``; sent, replaced or left out by ``build_request``."""
+"""The outcome for a unit: restored by `restore`; echoed, replaced or dropped by `build_request`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportEntry:
-    """What became of one reasoning unit.
+    """The outcome for one reasoning unit.
 
     Attributes:
-        unit: The id of the message or call it was seen under.
-        outcome: What became of it.
-        reason: Why, as a stable word; empty when nothing was lost.
-        answer: The number of the model's turn in the history, from 1; ``None`` in the report of ``restore``.
-        origin: The producer of the unit, if known. Entries compare without these two.
+        unit: The ID of the message or call under which the client sees the unit.
+        outcome: The outcome.
+        reason: The code of the reason; empty if nothing was lost.
+        answer: The number of the model's turn in the history, from 1; ``None`` in the report of `restore`.
+        origin: The producer of the unit, if known. Comparisons ignore these two.
     """
 
     unit: str
@@ -41,9 +41,9 @@ class History:
     """A conversation, in order.
 
     Attributes:
-        items: Turns of the model, and the messages that are not the model's (user, system, developer, and
-            the results of the client's and the agent's tools).
-        report: What became of each reasoning unit when it was restored.
+        items: The model's turns, and all other messages (user, system, developer, and the results of the
+            client's and the agent's tools).
+        report: The outcome of restoring each reasoning unit.
     """
 
     items: tuple[Turn | Message, ...] = ()
@@ -56,43 +56,43 @@ class History:
 
     @property
     def messages(self) -> list[Message]:
-        """Everything that is not the model's."""
+        """The messages that are not the model's."""
         return [item for item in self.items if not isinstance(item, Turn)]
 
     def trim(self, *, keep_turns: int) -> History:
-        """Leave out the oldest part, and cut only where nothing is torn apart.
+        """Remove the oldest items, without separating items that belong together.
 
-        A group is a user's message and everything up to the next one: calls stay with their results, and
-        reasoning with what followed it. Whole groups go until one more would leave fewer turns than wanted;
-        system and developer messages stay, and so does the last group.
+        A user message and everything up to the next one form a group, which keeps calls with their results
+        and reasoning with what followed it. Whole groups are removed as long as enough turns remain. System
+        and developer messages stay, and so does the last group.
 
         Args:
-            keep_turns: How many of the model's turns must be left at least, if there are so many.
+            keep_turns: The minimum number of the model's turns to keep.
 
         Raises:
-            ConfigurationError: It is negative (``bad_limit``).
+            ConfigurationError: ``keep_turns`` is negative (``bad_limit``).
         """
         if keep_turns < 0:
             raise ConfigurationError(
-                f"keep_turns is {keep_turns}; a history cannot keep fewer than no turns.",
+                f"`keep_turns` must be at least 0, got {keep_turns}.",
                 code="bad_limit",
-                hint="Give the number of the model's turns to keep, 0 or more.",
+                hint="Pass the number of the model's turns to keep.",
             )
         start = _start_of_kept(self.items, keep_turns)
         instructions = (item for item in self.items[:start] if isinstance(item, _INSTRUCTIONS))
         return replace(self, items=(*instructions, *self.items[start:]))
 
     def strip_opaque(self) -> History:
-        """The same conversation without anything that only a provider can read.
+        """Return the conversation without data that only a provider can read.
 
-        Signatures, encrypted and redacted content, native blocks and the provider's own results go, and so
-        does reasoning that was nothing else. Text and calls stay. Providers that require what is gone will
-        refuse the next request, or answer it worse.
+        This removes signatures, encrypted and redacted content, native blocks, the results of server tools,
+        and reasoning without text. Text and calls stay. Providers that require the removed data may reject
+        the next request, or answer it worse.
         """
         return replace(self, items=tuple(_stripped_item(item) for item in self.items))
 
     def with_items(self, items: Iterable[Turn | Message]) -> History:
-        """The same history, with more behind it."""
+        """Return the history with more items at its end."""
         return replace(self, items=(*self.items, *items))
 
 
@@ -100,7 +100,7 @@ _INSTRUCTIONS = (SystemMessage, DeveloperMessage)
 
 
 def _start_of_kept(items: Sequence[Turn | Message], keep_turns: int) -> int:
-    """Where the first group begins that is kept."""
+    """Return the index of the first group to keep."""
     kept = 0
     for start in range(len(items) - 1, -1, -1):
         kept += isinstance(items[start], Turn)

@@ -1,4 +1,4 @@
-"""The messages that came back, as plain data: checked for size and for what is looked up in them."""
+"""Reads a client's messages as plain data, and checks their size and the fields that are used."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from agui_reasoning.errors import RemoteProtocolError
 __all__ = ["HistoryInput", "messages_of", "thread_of"]
 
 HistoryInput: TypeAlias = RunAgentInput | Mapping[str, Any] | Iterable[BaseModel | Mapping[str, Any]]
-"""A run input, or its messages, as models or as JSON."""
+"""A run input or its messages, as models or JSON."""
 
 _NAMES = ("id", "role", "toolCallId", "subagentRunId")
-"""Fields of a message that are looked up: strings, where they are there at all."""
+"""The fields of a message that are used: optional strings."""
 
 
 def messages_of(given: HistoryInput, limits: Limits) -> list[dict[str, Any]]:
     """Read the messages.
 
     Raises:
-        RemoteProtocolError: It is no list of messages, or an id is no string (``bad_input``), or there is
-            more than the limits allow (``too_large``).
+        RemoteProtocolError: The input is not a list of messages, or an ID is not a string (``bad_input``), or
+            it exceeds the limits (``too_large``).
     """
     plain = _plain(given)
     messages = plain.get("messages") if isinstance(plain, dict) else plain
@@ -46,7 +46,7 @@ def messages_of(given: HistoryInput, limits: Limits) -> list[dict[str, Any]]:
 
 
 def thread_of(given: HistoryInput) -> str | None:
-    """The thread a run input names; ``None`` for a list of messages."""
+    """Return the thread of a run input; ``None`` for a list of messages."""
     if isinstance(given, RunAgentInput):
         return given.thread_id
     thread = given.get("threadId", given.get("thread_id")) if isinstance(given, Mapping) else None
@@ -60,11 +60,11 @@ def _plain(value: Any) -> Any:
         return value.model_dump(mode="json", by_alias=True, warnings=False)
     except (PydanticSerializationError, ValueError, RecursionError):
         pass  # not raised here: their text may quote the message
-    return _refuse(f"a {type(value).__name__} that no JSON can say")
+    return _refuse(f"a {type(value).__name__} that JSON cannot represent")
 
 
 def _check(message: dict[str, Any]) -> int:
-    """Check the fields that are looked up, and count the calls."""
+    """Check the fields that are used, and count the calls."""
     for name in _NAMES:
         _check_string(message, name, name)
     calls = message.get("toolCalls")
@@ -95,7 +95,7 @@ def _check_string(source: Mapping[str, Any], name: str, place: str) -> None:
 
 def _refuse(what: str) -> Never:
     raise RemoteProtocolError(
-        f"The history holds {what}.",
+        f"The history contains {what}.",
         code="bad_input",
         hint="Pass a RunAgentInput, its JSON, or its messages.",
     )

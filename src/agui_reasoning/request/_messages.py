@@ -1,4 +1,4 @@
-"""Messages of a client, checked."""
+"""Converts a client's messages to models."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _MESSAGE: TypeAdapter[Message] = TypeAdapter(Message)
 
 
 def as_message(given: Message | Mapping[str, Any]) -> Message:
-    """The model of a message.
+    """Return the model of a message.
 
     Raises:
-        RemoteProtocolError: It is malformed (``bad_input``).
+        RemoteProtocolError: The message is malformed (``bad_input``).
     """
     try:
         return _MESSAGE.validate_python(given)
     except ValidationError as error:
-        # Pydantic's own text quotes the conversation: only the places are told.
+        # Pydantic's own text quotes the conversation, so only the positions are reported.
         places = sorted({"/" + "/".join(map(str, fault["loc"])) for fault in error.errors()})
     raise RemoteProtocolError(
         f"A message of the history is malformed at {', '.join(places[:5])}.",

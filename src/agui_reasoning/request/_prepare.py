@@ -1,8 +1,8 @@
-"""A history made ready for an encoder: results beside their calls, and a verdict on every unit.
+"""Prepares a history for an encoder: results next to their calls, and a verdict on every unit.
 
-What no provider accepts is settled here, the same way for all: a call that was cut is left out with its
-result, a call nobody answered gets an answer that says so, a result without a call is left out. Where that
-would let a request end with the model's own words, the user says something.
+What all providers reject is resolved here: incomplete calls are left out with their results, unanswered calls
+get a result that says so, and results without a call are left out. If a request would then end with the
+model's turn, a user message is added.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ from agui_reasoning.providers.registry import group_kinds
 __all__ = ["prepare"]
 
 UNANSWERED = "No result: the call was not answered."
-"""What the model reads of a call that nobody answered; the next message tells it why, if anything does."""
+"""The result of an unanswered call; the next message may explain why there is no other."""
 
 
 @dataclass(slots=True)
 class _Names:
-    """The ids of calls in one request: each stands once.
+    """Assigns unique call IDs in one request.
 
     Attributes:
         ids: What the API accepts.
-        taken: The ids that are given.
-        numbers: The last number that was tried behind an id.
+        taken: The assigned IDs.
+        numbers: The last number that was appended to an ID.
     """
 
     ids: CallIds
@@ -60,7 +60,7 @@ class _Names:
     numbers: dict[str, int] = field(default_factory=dict)
 
     def give(self, wanted: Iterable[str]) -> str:
-        """The first of some ids that is free, made legal; the last one with a number, if none is."""
+        """Return the first free ID, made legal; if none is free, the last one with a number."""
         spelled = ""
         for name in wanted:
             spelled = self.ids.spell(name)
@@ -79,13 +79,13 @@ class _Names:
 
 @dataclass(slots=True)
 class _Draft:
-    """A turn on its way to a step.
+    """A turn under preparation.
 
     Attributes:
-        calls: Its calls that somebody but the provider answers.
-        open: The numbers of those without a result, by call id.
-        results: Results, by the number of the call.
-        misses_result: A result behind it has no call, and is left out.
+        calls: Its calls, except those that the provider answers itself.
+        open: The numbers of the calls without a result, by call ID.
+        results: The results, by the number of the call.
+        misses_result: Whether a result after it was left out because it has no call.
     """
 
     turn: Turn
@@ -101,7 +101,7 @@ class _Draft:
             self.open.setdefault(call.id, deque()).append(number)
 
     def take(self, call_id: str, content: MessageContent, is_error: bool) -> bool:
-        """Answer the first unanswered call of this id."""
+        """Answer the first unanswered call with this ID."""
         waiting = self.open.get(call_id)
         if not waiting:
             return False
@@ -109,7 +109,7 @@ class _Draft:
         return True
 
     def cut(self) -> set[int]:
-        """The numbers of the calls that were cut, answered or not."""
+        """Return the numbers of the incomplete calls, answered or not."""
         return {number for number, call in enumerate(self.calls) if self._is_cut(number, call)}
 
     def _is_cut(self, number: int, call: ToolCallPart) -> bool:
@@ -130,16 +130,16 @@ def prepare(
     previous_response_id: str | None,
     report: EchoReport,
 ) -> list[ResponseStep | PlainMessage]:
-    """Make a history ready for an encoder.
+    """Prepare a history for an encoder.
 
     Args:
-        items: Turns and messages in order.
-        target: Who gets the request.
-        rule: The target's row.
+        items: The turns and messages in order.
+        target: The receiver of the request.
+        rule: The target's echo rule.
         scope: The responses whose reasoning is sent.
-        ids: What the API accepts as the id of a call.
-        previous_response_id: The turn of this id, and everything before it, is on the server.
-        report: Gets the verdicts that are settled here.
+        ids: What the API accepts as the ID of a call.
+        previous_response_id: The server has the turn with this ID, and everything before it.
+        report: Collects the notes.
     """
     drafts = _drafts(items)
     placed: dict[int, _Draft] = {draft.index: draft for draft in drafts}
@@ -172,11 +172,11 @@ def prepare(
 def _prompted(
     ready: Sequence[ResponseStep | PlainMessage], torn: set[int]
 ) -> Iterator[ResponseStep | PlainMessage]:
-    """Let the user speak where the model's turn stands last only because of what was left out.
+    """Add a user message after model turns that end the request only because something was left out.
 
     Args:
         ready: The conversation.
-        torn: The numbers of the steps behind which a call or a result was left out.
+        torn: The indexes of the steps after which a call or a result was left out.
     """
     models = owed = False
     for number, item in enumerate(ready):
@@ -194,7 +194,7 @@ def _prompted(
 
 
 def _speaks(step: ResponseStep) -> bool:
-    """Whether there may be something of it in the request; reasoning is never alone."""
+    """Return whether the request may contain anything of the step; reasoning is never alone."""
     return step.on_server or any(
         not unit.cut and not isinstance(unit.part, ReasoningPart) for unit in step.units
     )
@@ -208,7 +208,7 @@ def _drafts(items: Sequence[Turn | Message]) -> list[_Draft]:
         calls = [part for part in item.parts if isinstance(part, ToolCallPart) and not part.server]
         draft = _Draft(item, len(drafts), index, calls)
         for part in item.parts:
-            # The result of a tool of the agent's own may stand in the turn.
+            # The turn may contain the result of an agent's tool.
             if isinstance(part, ToolResultPart):
                 draft.take(part.tool_call_id, part.content, False)
         drafts.append(draft)
@@ -216,10 +216,10 @@ def _drafts(items: Sequence[Turn | Message]) -> list[_Draft]:
 
 
 def _match_results(items: Sequence[Turn | Message], drafts: list[_Draft], report: EchoReport) -> None:
-    """Give each result to the latest call of its id before it that has none."""
+    """Match each result with the latest unanswered call with its ID."""
     placed = {draft.index: draft for draft in drafts}
     waiting: dict[str, list[_Draft]] = {}
-    # A result has a reason to be superfluous when it repeats another.
+    # A result without an open call is expected if it repeats another one.
     mentioned: set[str] = set()
     last: _Draft | None = None
     for index, item in enumerate(items):
@@ -238,7 +238,7 @@ def _match_results(items: Sequence[Turn | Message], drafts: list[_Draft], report
 
 
 def _answer_latest(drafts: list[_Draft], message: ToolMessage) -> bool:
-    """Give a result to the last turn that waits for it; those that no longer wait go."""
+    """Match a result with the last turn that waits for it, dropping turns that no longer wait."""
     while drafts:
         if drafts[-1].take(message.tool_call_id, *_result(message)):
             return True
@@ -251,7 +251,7 @@ def _result(message: ToolMessage) -> tuple[MessageContent, bool]:
 
 
 def _warn_of_waiting(draft: _Draft, report: EchoReport) -> None:
-    """In the middle of a history an unanswered call was passed over; at its end somebody forgot it."""
+    """Warn of unanswered calls at the end of a history; earlier ones were skipped on purpose."""
     waiting = len({*range(len(draft.calls))} - draft.cut() - set(draft.results))
     if waiting:
         report.note(
@@ -305,19 +305,19 @@ def _belongs(part: Part, draft: _Draft) -> bool:
 
 
 def _unit_name(part: Part, place: str) -> str:
-    """The id of the message or call a unit was seen under, where that is known; else its place."""
+    """Return the ID of the message or call under which the client sees a unit, if known; else its place."""
     return part.seen or (part.id if isinstance(part, ToolCallPart) else "") or place
 
 
 def _wanted(unit: EchoUnit, part: ToolCallPart) -> list[str]:
-    """The ids a call may have: at home the provider's own, if the client knows it by another."""
+    """Return possible IDs of a call, starting with its provider's own if the target knows that."""
     native = (part.ext or {}).get("native_id")
     return [native, part.id] if unit.at_home and isinstance(native, str) and native else [part.id]
 
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
-    """Decides of the units of one turn whether they may go out."""
+    """Decides which units of a turn may be sent."""
 
     target: Origin
     rule: EchoRule
@@ -332,7 +332,7 @@ class _Judge:
     def _kinship(self, part: Part, origin: Origin | None) -> Kinship:
         related = kinship(origin, self.target, [value.kind for value in getattr(part, "opaque", ())])
         if related == "foreign" and not isinstance(part, ReasoningPart):
-            # Calls, results and blocks of a group's member are spelled alike, with or without a value.
+            # Members of a group spell calls, results and blocks alike, with or without a value.
             return kinship(origin, self.target, group_kinds())
         return related
 

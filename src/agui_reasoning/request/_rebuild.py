@@ -1,4 +1,4 @@
-"""One response's parts, from its envelopes and from what the client shows of it."""
+"""Rebuilds the parts of a response from its envelopes and the client's messages."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ from agui_reasoning.request._history import ReportEntry
 __all__ = ["rebuild"]
 
 _FORBIDDEN = "item_reference"
-"""A reference to stored items never goes back."""
+"""References to stored items are never sent back."""
 
 
 @dataclass(slots=True)
 class _Work:
-    """One response on its way back.
+    """A response under reconstruction.
 
     Attributes:
-        view: What the client shows.
-        overlapping: Its texts whose spans overlap.
-        report: What became of its units.
+        view: The client's messages and calls.
+        overlapping: The texts whose spans overlap.
+        report: The outcomes for the units.
     """
 
     response: RecordedResponse
@@ -58,14 +58,14 @@ class _Work:
 
     @property
     def origin(self) -> Origin | None:
-        """Who produced it."""
+        """The producer of the response."""
         return self.response.origin
 
 
 def rebuild(
     seen: ClientHistory, response: RecordedResponse, view: ClientView
 ) -> tuple[Turn, list[ReportEntry]]:
-    """Give the turn of a response, and what became of its reasoning."""
+    """Return the turn of a response, and the outcomes for its reasoning."""
     units = [found.unit for found in response.units.values()]
     work = _Work(response, view, overlapping(u for u in units if isinstance(u.part, TextRecord)))
     parts: dict[int, Part] = {}
@@ -93,7 +93,7 @@ def rebuild(
 
 
 def _unrecorded(work: _Work) -> Iterator[Part]:
-    """What the envelopes only name: a plain answer, or calls whose record was lost with its carrier."""
+    """Yield parts without a record: a plain answer, or calls whose record was lost with its carrier."""
     for message_id, text in work.view.unclaimed(work.response):
         yield TextPart(text, origin=work.origin, seen=message_id)
     for call_id in work.response.calls:
@@ -125,17 +125,17 @@ def _reasoning(seen: ClientHistory, work: _Work, stretches: list[Found]) -> tupl
 
 
 def _altered(work: _Work, texts: list[str]) -> ReasoningPart:
-    """Text that is not what was sent stays for people, without what was signed, and is never sent back."""
+    """Return altered text for display, without its signature; it is never sent back."""
     segments = tuple(Segment("text", 0, text) for text in texts)
     return ReasoningPart(segments, status="incomplete", origin=work.origin)
 
 
 def _segments(found: Found, content: str | None) -> list[Segment] | None:
-    """The text of a stretch; ``None`` when what is shown is not the text that was sent."""
+    """Return the segments of a stretch; ``None`` if the message shows altered text."""
     unit, part = found.unit, found.unit.part
     assert isinstance(part, ReasoningRecord)
     if unit.sha256 is None:
-        # Nothing was shown, or what is shown does not count: the text is in the record.
+        # The text is in the record if it was not shown, or if the message does not count.
         return [Segment(s.channel, s.index, s.text or "") for s in part.segments]
     if content is None or digest(content) != unit.sha256:
         return None
@@ -143,7 +143,7 @@ def _segments(found: Found, content: str | None) -> list[Segment] | None:
 
 
 def _cut(unit: UnitRecord, part: ReasoningRecord, content: str) -> list[Segment] | None:
-    """Cut the shown text at the recorded boundaries."""
+    """Split the visible text at the recorded boundaries."""
     if len(part.segments) != len(unit.lengths):
         return None
     cut, start = [], 0
@@ -154,7 +154,7 @@ def _cut(unit: UnitRecord, part: ReasoningRecord, content: str) -> list[Segment]
 
 
 def _opaques(records: Iterable[ReasoningRecord]) -> tuple[Opaque, ...]:
-    """The values of all stretches of a unit; a later one of the same kind replaces the earlier."""
+    """Return the values of all stretches of a unit; later ones replace earlier ones of their kind."""
     values = {(o.kind, o.attach): o.opaque() for record in records for o in record.opaque}
     return tuple(values.values())
 
@@ -227,7 +227,7 @@ def _values(records: Iterable[OpaqueRecord]) -> tuple[Opaque, ...]:
 
 
 def _name(unit: UnitRecord) -> str:
-    """The message or call id under which the client sees a unit that is not reasoning."""
+    """Return the message or call ID under which the client sees a unit that is not reasoning."""
     if isinstance(unit.part, TextRecord):
         return unit.spans[0].message if unit.spans else ""
     return (unit.id if isinstance(unit.part, CallRecord) else unit.message) or ""

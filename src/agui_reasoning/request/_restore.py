@@ -1,9 +1,8 @@
-"""A client's history back into turns of parts.
+"""Restores turns of parts from a client's history.
 
-A response stands where the first surviving assistant message or call that its envelopes name stands, else
-where its reasoning stands; inside it, sequence decides. Front ends move reasoning to the front, fold
-responses together, rename ids and drop metadata, so the order of the messages decides only where nothing
-else does.
+A response takes the position of the first remaining assistant message or call that its envelopes name, else
+that of its reasoning; its parts are ordered by their numbers. Front ends move reasoning to the front, merge
+responses, change IDs and drop metadata, so the order of messages decides only if nothing else does.
 """
 
 from __future__ import annotations
@@ -52,33 +51,32 @@ def restore(
     on_audit: OnAudit | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> History:
-    """Give a client's history back as turns and messages.
+    """Restore turns and messages from a client's history.
 
     Args:
-        given: What the client sent: a run input, or its messages.
-        keys: The ring that wrote the values. With it only what it decrypts is restored.
-        thread_id: The thread the values belong to; default is the run input's own.
-        tenant: Whose conversation it is, by your authentication and never by what the client sent.
-        accept_plain: With keys: read plain envelopes and other producers' values too, for histories from
-            before there were keys. They prove nothing about who wrote them.
-        assume_provider: Whose values those are that no envelope tells, if you know.
-        on_undecryptable: With keys: ``"drop"`` reports a value that does not open, or that nobody encrypted,
-            and goes on; ``"raise"`` raises.
-        subagent: The id of a subagent's run, to restore its conversation and nothing else; otherwise the
-            messages of subagents are left out.
-        on_audit: Called with a content-free record for each entry of the report, and for each text and call
-            whose value came back.
-        limits: How large the history may be.
+        given: The client's run input or messages.
+        keys: The key ring that encrypted the values. With it, only values that it decrypts are restored.
+        thread_id: The thread of the values; default is that of the run input.
+        tenant: The tenant that owns the conversation, from your authentication and never from the client.
+        accept_plain: With keys: also read plain envelopes and other producers' values, for histories from
+            before encryption. They are not authenticated.
+        assume_provider: The producer of values without an envelope, if you know it.
+        on_undecryptable: With keys: ``"drop"`` reports values that are unencrypted or cannot be decrypted,
+            and continues; ``"raise"`` raises an error.
+        subagent: The ID of a subagent's run, to restore only its conversation; otherwise the messages of
+            subagents are left out.
+        on_audit: Called with a record without content for each entry of the report, and for each text and
+            call whose value came back.
+        limits: The limits on the size of the history.
 
     Returns:
-        Everything in order, and a report of what became of each reasoning unit.
+        The conversation in order, with a report of the outcome for each reasoning unit.
 
     Raises:
-        RemoteProtocolError: The input is malformed (``bad_input``), or larger than the limits
-            (``too_large``).
-        ConfigurationError: Keys without a thread (``keys_without_thread``), or encrypted values without keys
-            (``keys_missing``).
-        DecryptionError: A value is not authentic, and ``on_undecryptable`` says so.
+        RemoteProtocolError: The input is malformed (``bad_input``) or exceeds the limits (``too_large``).
+        ConfigurationError: There are keys but no thread (``keys_without_thread``), or encrypted values but no
+            keys (``keys_missing``).
+        DecryptionError: A value is not authentic, and ``on_undecryptable`` is ``"raise"``.
     """
     opener = EnvelopeReader(
         keys, _binding(given, keys, thread_id, tenant), bool(accept_plain), on_undecryptable
@@ -102,7 +100,7 @@ def restore(
 def _audited(
     report: Iterable[ReportEntry], turns: Iterable[Turn]
 ) -> Iterator[tuple[ReportEntry, Part | None]]:
-    """What an auditor hears of: the report, with the part of each entry, and texts and calls with a value."""
+    """Yield what is audited: the report, with the part of each entry, and texts and calls with a value."""
     parts = [part for turn in turns for part in turn.parts]
     reasoning: dict[str, deque[Part]] = {}
     for part in parts:
@@ -137,13 +135,13 @@ def _audit_record(entry: ReportEntry, opener: EnvelopeReader, value: str, part: 
 
 
 def _binding(given: HistoryInput, keys: KeyRing | None, thread_id: str | None, tenant: str) -> Binding | None:
-    """What the values must be bound to."""
+    """Return the binding that the values must have."""
     if keys is None:
         return None
     thread = thread_id if thread_id is not None else thread_of(given)
     if thread is None:
         raise ConfigurationError(
-            "There are keys, and nothing says which thread the history belongs to.",
+            "Encrypted values need a thread, and none was given.",
             code="keys_without_thread",
             hint="Pass thread_id=, or the whole run input.",
         )
@@ -151,7 +149,7 @@ def _binding(given: HistoryInput, keys: KeyRing | None, thread_id: str | None, t
 
 
 def _refused_elsewhere(seen: ClientHistory) -> Iterator[ReportEntry]:
-    """Values on answers and calls that may not be used; those of reasoning are in the report already."""
+    """Yield values on answers and calls that may not be used; the report already has those of reasoning."""
     reasoning = {str(seen.messages[index].get("id")) for index in seen.foreign}
     for unit, reason in seen.refused.items():
         if unit not in reasoning:
@@ -159,17 +157,16 @@ def _refused_elsewhere(seen: ClientHistory) -> Iterator[ReportEntry]:
 
 
 def _places(seen: ClientHistory) -> dict[str, Position]:
-    """Where each response stands.
+    """Return the position of each response.
 
-    One of which nothing but reasoning is seen stands where that stands, and behind the response that came
-    before it in its run, wherever a front end has moved its reasoning. Of those in one place, the first given
-    is the first.
+    A response of which only reasoning is visible has the position of that, but follows the previous response
+    of its run, wherever a front end moved its reasoning. Responses at the same position keep their order.
     """
     responses = seen.responses
     places = {r.id: place for r in responses.values() if (place := _visible_position(seen, r))}
     for response in responses.values():
         waiting: dict[str, RecordedResponse] = {}
-        while response.id not in places and response.id not in waiting:  # a forged one may come after itself
+        while response.id not in places and response.id not in waiting:  # a forged one may follow itself
             waiting[response.id] = response
             response = responses.get(response.after or "", response)
         for unseen in reversed(waiting.values()):
@@ -179,7 +176,7 @@ def _places(seen: ClientHistory) -> dict[str, Position]:
 
 
 def _visible_position(seen: ClientHistory, response: RecordedResponse) -> Position | None:
-    """Where the first message or call of a response stands."""
+    """Return the position of the first message or call of a response."""
     places = [seen.calls[call] for call in response.calls if call in seen.calls]
     for message_id in response.messages:
         index = seen.by_id.get(message_id)
@@ -189,7 +186,7 @@ def _visible_position(seen: ClientHistory, response: RecordedResponse) -> Positi
 
 
 def _in_order(seen: ClientHistory, placed: list[tuple[Position, Turn]]) -> Iterator[Turn | Message]:
-    """Turns and messages by place; results directly behind the turn that called."""
+    """Yield turns and messages by position, with results directly after the turn that called."""
     results = _results(seen)
     entries: list[tuple[Position, Turn | None]] = [*placed]
     entries += [((index, -2), None) for index, m in enumerate(seen.messages) if _stays(m)]
@@ -206,7 +203,7 @@ def _in_order(seen: ClientHistory, placed: list[tuple[Position, Turn]]) -> Itera
 
 
 def _with_cut_calls(turn: Turn, results: Mapping[str, list[dict[str, Any]]]) -> Turn:
-    """The turn, with the calls marked that its run answered because they were cut."""
+    """Return the turn, marking the calls as incomplete that its run answered for that reason."""
     called = {part.id for part in turn.parts if isinstance(part, ToolCallPart)}
     answers = {call_id: results[call_id][0] for call_id in called if call_id in results}
     cut = {call_id for call_id, message in answers.items() if message_text(message) == CUT_CALL_RESULT}
@@ -222,7 +219,7 @@ def _with_cut_calls(turn: Turn, results: Mapping[str, list[dict[str, Any]]]) -> 
 def _own(
     seen: ClientHistory, message: dict[str, Any], results: dict[str, list[dict[str, Any]]]
 ) -> Iterator[Message]:
-    """A message in its own place; a result whose call is unknown stays where it is."""
+    """Yield a message in its own position; a result with an unknown call stays there."""
     if message.get("role") != "tool":
         yield as_message(message)
     elif str(message.get("toolCallId")) not in seen.calls:
@@ -230,7 +227,7 @@ def _own(
 
 
 def _results(seen: ClientHistory) -> dict[str, list[dict[str, Any]]]:
-    """The results of the client's and the agent's tools, by call; the provider's own are in its turn."""
+    """Return the results of the client's and the agent's tools, by call; others are part of a turn."""
     found: dict[str, list[dict[str, Any]]] = {}
     for message in seen.messages:
         call_id = str(message.get("toolCallId"))

@@ -230,7 +230,7 @@ def test_a_compacted_conversation_that_cannot_go_is_reported_and_warned_about(ap
         ("resp_1:0", "dropped", "foreign_origin")
     ]
     assert heard == [
-        "1 block(s) cannot be sent to this target (openai.compaction); what they hold is left out, "
+        "1 block(s) cannot be sent to this target (openai.compaction); their content is left out, "
         "and with it the conversation that was compacted."
     ]
     assert request.lost == ()
