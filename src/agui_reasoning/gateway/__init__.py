@@ -1,6 +1,6 @@
-"""An AG-UI endpoint that is ready to run: requests in, answers of an upstream out (extra ``server``).
+"""A ready-made AG-UI endpoint (extra ``server``).
 
-`create_app` makes the application, an `Upstream` says who answers, and `listen` and `serve` run it.
+`create_app` creates the application, an `Upstream` answers the requests, and `listen` and `serve` run it.
 """
 
 from __future__ import annotations

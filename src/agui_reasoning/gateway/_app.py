@@ -1,6 +1,7 @@
-"""The ASGI application: ``POST`` to the endpoint is a run, ``GET /`` is a page that says how to call it.
+"""The ASGI application of a gateway.
 
-``GET`` to the endpoint's ``/capabilities`` says what to expect of it.
+``POST`` to the endpoint starts a run, ``GET`` to its ``/capabilities`` describes it, and ``GET /`` returns a
+page that explains how to call it.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ from agui_reasoning.run import Run
 __all__ = ["MAX_BODY_BYTES", "create_app"]
 
 MAX_BODY_BYTES: Final = 16 * 1024 * 1024
-"""Default limit of a request's body: a history of a million words and its encrypted values fit."""
+"""The default limit for request bodies, in bytes: enough for a million words and their encrypted values."""
 
 TenantOf: TypeAlias = Callable[[Request], str | Awaitable[str]]
-"""Tells whose conversation a request belongs to."""
+"""Returns the tenant of a request."""
 
 _log = logging.getLogger("agui_reasoning")
 _STATUS = {
@@ -75,30 +76,30 @@ def create_app(
     allowed_origins: Sequence[str] = (),
     **options: Unpack[ApplicationOptions],
 ) -> Starlette:
-    """Make the application of a gateway.
+    """Create the application of a gateway.
 
     Args:
-        upstream: Who answers; default is `ReplayUpstream`.
-        path: Where the endpoint is.
+        upstream: Answers the requests; default is `ReplayUpstream`.
+        path: The path of the endpoint.
         keep_alive_s: See `agui_reasoning.asgi.AGUIResponse`.
         on_error: See `agui_reasoning.aio.run_agent`.
-        max_body_bytes: The largest body of a request that is read.
-        body_timeout_s: How long the body of a request may take to come, in seconds.
-        allow_file_ids: Let messages name files that are stored at the provider: they are asked for with your
-            key, whoever they belong to.
-        tenant: Gives the tenant of a request from your authentication, or raises Starlette's
-            ``HTTPException``; an empty one is refused with status 401. Without this function everyone who
-            knows a thread's id is the same to the keys.
-        allowed_hosts: Names the gateway answers to, besides those of this machine and the address it is
-            reached at; ``*.example.com`` and ``*`` are patterns.
-        allowed_origins: Origins whose pages may use the gateway, besides its own; ``*`` is every page.
-        **options: The options of `agui_reasoning.Run` that are the same for all runs; each run gets a copy of
-            ``stages``.
+        max_body_bytes: Limit for request bodies, in bytes.
+        body_timeout_s: Time limit for receiving a request body, in seconds.
+        allow_file_ids: Accept messages that refer to files stored at the provider. These files are read with
+            your API key, so clients can read files of others.
+        tenant: Returns the tenant of a request from your authentication, or raises Starlette's
+            ``HTTPException``; an empty tenant is rejected with status 401. Without this function, values are
+            bound only to thread IDs, which clients choose.
+        allowed_hosts: Accepted values of ``Host``, besides names of this machine and the address of the
+            connection. Patterns such as ``*.example.com`` and ``*`` are allowed.
+        allowed_origins: Origins of web pages that may use the gateway, besides its own; ``*`` allows all.
+        **options: The options of `agui_reasoning.Run` for all runs; each run gets a copy of ``stages``.
 
     Raises:
-        ConfigurationError: An origin is none (``bad_origin``), there is no such visibility
-            (``unknown_visibility``) or what it hides would be lost (``visibility_without_keys``), or another
-            option cannot be used (``bad_keys``, ``bad_ttl``, ``bad_padding``, ``wrong_option``).
+        ConfigurationError: An origin is invalid (``bad_origin``), the visibility is unknown
+            (``unknown_visibility``) or would lose reasoning that the provider requires
+            (``visibility_without_keys``), or another option is invalid (``bad_keys``, ``bad_ttl``,
+            ``bad_padding``, ``wrong_option``).
     """
     chosen = upstream or ReplayUpstream()
     _check_options(chosen, tenant, options)
@@ -129,7 +130,7 @@ def create_app(
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """How requests are read."""
+    """Reads request bodies, and checks their file references."""
 
     max_body_bytes: int
     body_timeout_s: float
@@ -142,9 +143,9 @@ class _Reading:
         named = (message.id for message in run_input.messages if _names_file(message))
         if not self.allow_file_ids and (message_id := next(named, None)) is not None:
             raise RemoteProtocolError(
-                f"Message {message_id[:80]!r} names a file at the provider.",
+                f"Message {message_id[:80]!r} refers to a file stored at the provider.",
                 code="file_not_allowed",
-                hint="Send its data or its address, or run the gateway with `allow_file_ids=True`.",
+                hint="Send its data or URL, or run the gateway with `allow_file_ids=True`.",
                 message_id=message_id,
             )
 
@@ -170,12 +171,12 @@ class _Endpoint:
                 _check_type(request)
             tenant = await self._tenant(request)
             body = await self.reading.body(request)
-            # What it costs to read is the client's choice: no other run shall wait for it.
+            # In a worker thread, because a large input would block other runs.
             run = await anyio.to_thread.run_sync(lambda: self._run(_parse_json(body), tenant))
         except RemoteProtocolError as error:
             return refusal(_STATUS.get(error.code, 400), error.code, str(error))
         except ClientDisconnect:
-            return Response(status_code=400)  # nobody reads it
+            return Response(status_code=400)  # not received by anyone
         events = agent_events(run, self.upstream.agent, self.on_error, BriefFailureLog)
         return AGUIResponse(events, keep_alive_s=self.keep_alive_s)
 
@@ -219,7 +220,7 @@ class _Endpoint:
 
 
 def _check_options(upstream: Upstream, tenant: TenantOf | None, options: ApplicationOptions) -> None:
-    """Tell now, and not in every run, what cannot work."""
+    """Reject invalid options when the application is created, instead of in every run."""
     check_options(api=upstream.api, **options)
     if upstream.live:
         _check_provider(upstream)
@@ -230,30 +231,30 @@ def _check_options(upstream: Upstream, tenant: TenantOf | None, options: Applica
         raise ConfigurationError(
             f"The tenant is {type(tenant).__name__}, not a function of the request.",
             code="wrong_option",
-            hint="Pass a function that tells by your authentication whose conversation a request is.",
+            hint="Pass a function that returns the tenant of a request from your authentication.",
         )
 
 
 def _check_provider(upstream: Upstream) -> None:
-    """Tell now that reasoning will not go back: the second turn would be late."""
+    """Warn at startup, instead of in the second turn, if reasoning will not be sent back."""
     target = Origin(upstream.provider, upstream.api, upstream.model)
     if upstream.api is not None and rule_for(target) is NO_RULE:
         _log.warning("%s `agui-reasoning providers` lists all rows.", explain_no_rule(target))
 
 
 def _check_type(request: Request) -> None:
-    """Where a run costs something, a form of another page must not start one: it cannot send this type."""
+    """Require JSON, so that forms of other web pages, which cannot send this type, do not start paid runs."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise RemoteProtocolError(
-            "The request does not say that its body is JSON.",
+            "The content type of the request is not JSON.",
             code="not_declared_json",
             hint="Send the header Content-Type: application/json.",
         )
 
 
 def _parse_json(body: bytes) -> Any:
-    """The body as JSON, whatever its content type says: browsers and curl do not always name it."""
+    """Parse the body as JSON, regardless of its content type, which curl does not set by default."""
     try:
         value = load(body.decode())
     except UnicodeDecodeError:
@@ -266,8 +267,8 @@ def _parse_json(body: bytes) -> Any:
 
 
 async def _refuse_request(request: Request, error: Exception) -> Response:
-    """What the router refuses: an unknown path, another method."""
-    assert isinstance(error, HTTPException)  # it is registered for nothing else
+    """Respond to a request with an unknown path or another method."""
+    assert isinstance(error, HTTPException)  # registered only for this class
     if error.status_code == 405:
         response = _refuse_method(request)
     else:
@@ -277,7 +278,7 @@ async def _refuse_request(request: Request, error: Exception) -> Response:
 
 
 def _refuse_method(request: Request) -> Response:
-    """Say how it is meant: people open an endpoint to see whether it is there."""
+    """Explain how to call the endpoint to people who open it in a browser."""
     page = request.url.replace(path=f"{request.scope.get('root_path', '')}/", query="")
     if "text/html" in request.headers.get("accept", ""):
         return HTMLResponse(render_hint(str(request.url.replace(query="")), str(page)), 405)

@@ -1,4 +1,4 @@
-"""The body of a request: not too large, and not for ever."""
+"""Reading of request bodies, with limits for size and time."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from agui_reasoning.errors import RemoteProtocolError
 __all__ = ["BODY_TIMEOUT_S", "read_body"]
 
 BODY_TIMEOUT_S: Final = 60.0
-"""Default of how long a body may take to come, in seconds."""
+"""The default time limit for receiving a body, in seconds."""
 
 
 async def read_body(request: Request, max_bytes: int, timeout_s: float) -> bytes:
-    """Read a body to its end.
+    """Read a complete body.
 
     Raises:
-        RemoteProtocolError: It is too large (``body_too_large``), or takes too long (``body_timeout``).
+        RemoteProtocolError: The body is too large (``body_too_large``), or takes too long (``body_timeout``).
     """
     body = bytearray()
     with anyio.move_on_after(timeout_s) as scope:
@@ -33,7 +33,7 @@ async def read_body(request: Request, max_bytes: int, timeout_s: float) -> bytes
                 )
     if scope.cancelled_caught:
         raise RemoteProtocolError(
-            f"The body of the request did not come within {timeout_s} seconds.",
+            f"The body of the request was not received within {timeout_s} seconds.",
             code="body_timeout",
             hint="Send it faster, or raise `body_timeout_s`.",
         )

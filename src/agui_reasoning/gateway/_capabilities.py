@@ -1,4 +1,4 @@
-"""What a gateway says of itself: AG-UI's `AgentCapabilities`."""
+"""The capabilities of a gateway, as AG-UI's `AgentCapabilities`."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def capabilities(
     """Describe what a client can expect of a gateway. Unknown capabilities are omitted.
 
     Args:
-        upstream: Who answers.
-        visibility: What of the reasoning is shown.
-        encrypted: What is not shown comes encrypted, because the gateway has keys.
+        upstream: The upstream of the gateway.
+        visibility: The visibility of reasoning.
+        encrypted: Whether the gateway has keys, so that reasoning that is not shown is sent encrypted.
 
     Examples:
         >>> from agui_reasoning.gateway import ReplayUpstream
@@ -45,12 +45,12 @@ def capabilities(
 
 
 def _reasoning(reasons: bool | None, visibility: Visibility, encrypted: bool) -> ReasoningCapabilities:
-    """AG-UI asks whether reasoning is visible, and whether encrypted values come *instead of* it."""
+    """Describe whether reasoning is visible, and whether encrypted values are sent *instead of* it."""
     if reasons is False:
         return ReasoningCapabilities(supported=False)
     return ReasoningCapabilities(
         supported=False if visibility == "hidden" else reasons,
-        # A summary may be one that is made when the thought is complete.
+        # A summary may be generated when the reasoning is complete.
         streaming=None if visibility == "summary" else visibility == "full",
         encrypted=encrypted and visibility != "full",
     )

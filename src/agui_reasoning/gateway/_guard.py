@@ -1,8 +1,7 @@
-"""Who may call a gateway from a browser: the names it answers to, and the pages that may use it.
+"""Protection of a gateway against other web pages in the browsers of its users.
 
-The gateway does not authenticate callers, and the browser of anybody who can reach it runs other people's
-pages. Two checks keep these out. A page whose own name was made to point at this machine (DNS rebinding) is
-told by the ``Host`` of its requests; any other page by their ``Origin``.
+The gateway does not authenticate callers. Two checks reject requests from other pages: the ``Host`` header
+reveals a page whose name was resolved to this machine (DNS rebinding), the ``Origin`` header any other page.
 """
 
 from __future__ import annotations
@@ -29,17 +28,17 @@ _LOCALHOST: Final = "localhost"
 
 
 def middleware(allowed_hosts: Sequence[str], allowed_origins: Sequence[str]) -> list[Middleware]:
-    """The checks, and what lets the pages of the allowed origins read the answers.
+    """Return the middleware that checks requests, and adds CORS headers for the allowed origins.
 
     Raises:
-        ConfigurationError: An origin is none (``bad_origin``).
+        ConfigurationError: An origin is invalid (``bad_origin``).
     """
     hosts = tuple(_bare(host.lower()) for host in allowed_hosts)
     origins = tuple(_origin(origin) for origin in allowed_origins)
     checks = Middleware(_Guard, hosts=hosts, origins=origins)
     if not origins:
         return [checks]
-    # After the checks: a page that may not use the gateway gets no answer from it, not even to a preflight.
+    # After the checks, so that preflight requests of other pages are rejected too.
     cors = Middleware(
         CORSMiddleware, allow_origins=origins, allow_methods=["GET", "POST"], allow_headers=[_ANY]
     )
@@ -47,7 +46,7 @@ def middleware(allowed_hosts: Sequence[str], allowed_origins: Sequence[str]) -> 
 
 
 def refusal(status: int, code: str, message: str) -> Response:
-    """An answer that says no."""
+    """Return an error response."""
     return JSONResponse({"error": {"code": code, "message": message}}, status)
 
 
@@ -64,7 +63,7 @@ class _Guard:
         await answer(scope, receive, send)
 
     def _refuse(self, scope: Scope, headers: Headers) -> Response | None:
-        # A request without the header comes from no browser.
+        # Requests without these headers do not come from browsers.
         for host in headers.getlist("host"):
             if not self._is_ours(_bare(host.lower()), scope):
                 return refusal(421, "host_not_allowed", _NOT_HERE)
@@ -74,7 +73,7 @@ class _Guard:
         return None
 
     def _is_ours(self, name: str, scope: Scope) -> bool:
-        """Whether a name is one of this machine, of the address that was reached, or allowed."""
+        """Return whether a name is a loopback name, the address of the connection, or allowed."""
         reached = (scope.get("server") or (None,))[0]
         return _is_loopback(name) or name == reached or any(fnmatchcase(name, host) for host in self.hosts)
 
@@ -83,18 +82,18 @@ class _Guard:
 
 
 _NOT_HERE: Final = (
-    "This gateway does not answer to the name in the Host header. "
-    "If it is meant to, add the name to `allowed_hosts` (on the command line: --allow-host)."
+    "The name in the Host header is not allowed. "
+    "To allow it, add it to `allowed_hosts` (on the command line: --allow-host)."
 )
 _NOT_YOU: Final = (
     "Pages of this origin may not use this gateway. "
-    "If they are meant to, add it to `allowed_origins` (on the command line: --allow-origin). "
-    "Scheme, name and port make an origin: http://localhost:3000 and http://127.0.0.1:3000 are two."
+    "To allow them, add it to `allowed_origins` (on the command line: --allow-origin). "
+    "An origin consists of scheme, name and port: http://localhost:3000 and http://127.0.0.1:3000 differ."
 )
 
 
 def _bare(host: str) -> str:
-    """A name without port and brackets."""
+    """Return a host without port and brackets."""
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.partition(":")[0] if host.count(":") == 1 else host
@@ -108,7 +107,7 @@ def _is_loopback(name: str) -> bool:
 
 
 def _netloc(origin: str) -> str | None:
-    """Name and port of an origin; ``None`` for what is no origin of a web page, such as ``null``."""
+    """Return name and port of an origin; ``None`` for other values, such as ``null``."""
     try:
         parts = urlsplit(origin)
     except ValueError:
@@ -124,5 +123,5 @@ def _origin(given: str) -> str:
     raise ConfigurationError(
         f"{given!r} is not an origin.",
         code="bad_origin",
-        hint="Write scheme, name and port, for example http://localhost:3000, or * for every page.",
+        hint="Pass scheme, name and port, for example http://localhost:3000, or * for all origins.",
     )

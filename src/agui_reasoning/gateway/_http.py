@@ -1,4 +1,4 @@
-"""The upstream that asks a provider over HTTP: what goes into its request, for each API."""
+"""The upstream that sends requests to a provider over HTTP."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from agui_reasoning.providers.registry import provider_apis, vendor_of
 from agui_reasoning.request import ProviderRequest
 from agui_reasoning.run import Run
 
-# The module that imports the HTTP library is imported when an upstream is made: a replay needs none.
+# The HTTP library is imported only when an upstream is created, because a replay does not need it.
 if TYPE_CHECKING:
     import httpx2
 
 __all__ = ["TIMEOUT_S", "HTTPUpstream"]
 
 TIMEOUT_S: Final = 600.0
-"""Default of how long a provider may be silent, in seconds: the vendors' SDKs wait as long."""
+"""The default limit for the time without data from a provider, in seconds; as in the vendors' SDKs."""
 
 
-# What an SDK takes as arguments of its own.
+# Arguments of SDKs that are not fields of the request.
 _OF_SDKS: Final = frozenset({"extra_body", "extra_headers", "extra_query"})
 
-# What the gateway writes itself, and what would tie all users to one conversation on the server.
+# Fields that the gateway sets.
 _OURS: Final = _OF_SDKS | {"model", "stream"}
 _BETA: Final = "anthropic-beta"
 _TOKEN: Final = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
@@ -46,10 +46,10 @@ _SECRET_CHARS: Final = 8
 
 
 class HTTPUpstream(Upstream):
-    """Answers from a provider's HTTP API: no vendor SDK, one request per run.
+    """Answers each run with one request to a provider's HTTP API, without a vendor SDK.
 
-    The request holds the conversation and the tools of the run input. A run that ends with calls of such
-    tools ends; the front end answers them in its next run. Use an upstream in one event loop.
+    The request contains the conversation and the tools of the run input. If the model calls such tools, the
+    front end answers the calls in its next run. Use an upstream in only one event loop.
     """
 
     live = True
@@ -68,27 +68,28 @@ class HTTPUpstream(Upstream):
         timeout_s: float | None = TIMEOUT_S,
         http: httpx2.AsyncClient | None = None,
     ) -> None:
-        """Prepare; nothing is sent yet.
+        """Create an upstream. Sends no request.
 
         Args:
-            api: An API id that has an HTTP form, such as ``anthropic-messages`` or ``openai-chat``.
-            base_url: As the vendor's SDK takes it: without ``/v1`` for Anthropic, with it for OpenAI.
+            api: The ID of an API with an HTTP form, such as ``anthropic-messages`` or ``openai-chat``.
+            base_url: The base URL as for the vendor's SDK: without ``/v1`` for Anthropic, with it for OpenAI.
             model: The model's name.
-            provider: Provider id; default is the vendor of a single-vendor API. Without one, reasoning does
-                not go back over ``openai-chat``.
-            api_key: Goes into the header that the API has for it, and nowhere else.
-            system: Instructions that stand before everything in the conversation.
-            parameters: More fields of the request. They win over what the echo policy recommends; lists are
-                joined to it, and ``None`` leaves a field out. ``tools`` adds the provider's own tools.
-            headers: More headers, or other values for those this upstream sets.
-            timeout_s: How long the provider may be silent, in seconds; ``None`` is for ever.
-            http: A client of your own, which stays open; default is one for all requests, closed by
-                `aclose`.
+            provider: The provider ID; default is the vendor of a single-vendor API. Without one, reasoning is
+                not sent back over ``openai-chat``.
+            api_key: The API key, sent only in the API's header for it.
+            system: System instructions, before the conversation.
+            parameters: Additional fields of the request. They override recommendations of the echo policy;
+                lists are appended to recommended lists, and ``None`` removes a field. ``tools`` adds the
+                provider's own tools.
+            headers: Additional headers; they override the headers of this upstream.
+            timeout_s: Limit for the time without data from the provider, in seconds; ``None`` for no limit.
+            http: Your own HTTP client, which is not closed; by default, one is created for all requests and
+                closed by `aclose`.
 
         Raises:
-            ConfigurationError: The API cannot be asked over HTTP (``unknown_api``), the address is none
-                (``bad_url``), a parameter is not yours to set (``bad_parameter``), a header cannot be sent
-                (``bad_header``), or the timeout is not above zero (``bad_limit``).
+            ConfigurationError: The API has no HTTP form (``unknown_api``), the URL is invalid (``bad_url``),
+                a parameter cannot be set (``bad_parameter``), a header is invalid (``bad_header``), or the
+                timeout is not positive (``bad_limit``).
             MissingExtraError: The extra ``client`` is not installed.
         """
         from agui_reasoning.gateway._transport import Transport, address
@@ -111,15 +112,15 @@ class HTTPUpstream(Upstream):
         return f"HTTPUpstream({self.api!r}, provider={self.provider!r}, model={self.model!r})"
 
     async def agent(self, run: Run) -> AsyncIterator[Item]:
-        """Ask the provider once, with the whole conversation."""
+        """Send one request with the complete conversation."""
         request = await self._request(run)
         content = await anyio.to_thread.run_sync(self._content, request)
-        # The headers get no name of their own here: a traceback may show what its frames hold.
+        # The headers are not a local variable, because tracebacks can show those.
         answer = self._transport.ask(self._headers.of(request), content)
         yield ModelStream(answer, api=self.api, provider=self.provider, model=self.model)
 
     async def aclose(self) -> None:
-        """Close the HTTP client, unless it is yours; a later request opens another."""
+        """Close the HTTP client, unless it is your own. A later request opens a new one."""
         await self._transport.aclose()
 
     async def _request(self, run: Run) -> ProviderRequest:
@@ -133,7 +134,7 @@ class HTTPUpstream(Upstream):
         )
 
     def _content(self, request: ProviderRequest) -> bytes:
-        """The JSON of the request; what SDKs take as ``extra_body`` are plain fields of it."""
+        """Return the JSON of the request, which includes the fields of ``extra_body``."""
         built = {name: value for name, value in request.body.items() if name not in _OF_SDKS}
         body = {**self._endpoint.defaults, **self._http_body(built), **request.body.get("extra_body", {})}
         for name, value in self._parameters.items():
@@ -147,10 +148,10 @@ class HTTPUpstream(Upstream):
 
 
 class _Headers:
-    """The headers of all requests, the key among them; its ``repr`` is Python's own and shows nothing.
+    """The headers of all requests, including the key. The default ``repr`` does not show them.
 
     Attributes:
-        secrets: What must not be seen anywhere, the longest first.
+        secrets: The values that must not appear elsewhere, the longest first.
     """
 
     def __init__(self, endpoint: HTTPEndpoint, api_key: str | None, more: Mapping[str, str]) -> None:
@@ -169,7 +170,7 @@ class _Headers:
         self.secrets = sorted((value for value in found if len(value) >= _SECRET_CHARS), key=len)[::-1]
 
     def of(self, request: ProviderRequest) -> dict[str, str]:
-        """The headers of one request, with those that the policy recommends."""
+        """Return the headers of one request, including those that the policy recommends."""
         flags = {name.lower(): value for name, value in request.body.get("extra_headers", {}).items()}
         headers = {**self._fixed, **flags, **self._theirs}
         betas = [given[_BETA] for given in (flags, self._theirs) if _BETA in given]
@@ -177,7 +178,7 @@ class _Headers:
 
 
 def _without_bytes(value: Any) -> Any:
-    """A body as JSON: what an SDK takes as bytes is base64 on the wire."""
+    """Return a body as JSON, with bytes as base64."""
     if isinstance(value, bytes):
         return b64encode(value).decode("ascii")
     if isinstance(value, dict):
@@ -202,7 +203,7 @@ def _parameters(given: Mapping[str, Any], ours: frozenset[str]) -> JSONObject:
         raise ConfigurationError(
             f"The parameter {refused[0]!r} cannot be set.",
             code="bad_parameter",
-            hint="Model and instructions have options of their own; the conversation comes with every run.",
+            hint="Set model and instructions with their own options; the conversation comes from each run.",
         )
     try:
         dump(given)
@@ -221,9 +222,9 @@ def _parameters(given: Mapping[str, Any], ours: frozenset[str]) -> JSONObject:
 def _timeout(timeout_s: float | None) -> float | None:
     if timeout_s is not None and timeout_s <= 0:
         raise ConfigurationError(
-            f"A provider cannot answer within {timeout_s} seconds.",
+            f"timeout_s is {timeout_s}, which is not positive.",
             code="bad_limit",
-            hint="Use a number of seconds above 0, or None to wait for ever.",
+            hint="Pass a number of seconds above 0, or None for no limit.",
         )
     return timeout_s
 
@@ -232,7 +233,7 @@ def _bad_header(what: str) -> ConfigurationError:
     return ConfigurationError(
         f"{what} cannot be sent in an HTTP header.",
         code="bad_header",
-        hint="It must be printable ASCII on one line: look for a line break or a blank at its end.",
+        hint="Use printable ASCII on one line; look for a line break or a space at its end.",
     )
 
 
@@ -243,7 +244,7 @@ def _joined(recommended: Any, given: Any) -> Any:
 
 
 def _reasons(origin: Origin, parameters: JSONObject) -> bool | None:
-    """Whether answers come with reasoning, as far as the parameters and the policy tell."""
+    """Return whether responses contain reasoning by parameters and policy; ``None`` if unknown."""
     rule = rule_for(origin)
     asked = {flag.name: flag.value for flag in rule.flags} | parameters
     if _declined(asked):
@@ -262,7 +263,7 @@ _ASKING: Final = (
 
 
 def _asks(asked: Mapping[str, Any]) -> bool:
-    """Whether a request asks for thinking that can be seen: the vendors' models show none by themselves."""
+    """Return whether a request asks for visible thinking, which is off by default."""
     return any(_field(asked, path) not in (None, False, "", "none") for path in _ASKING)
 
 
@@ -273,7 +274,7 @@ def _field(asked: Any, path: Sequence[str]) -> Any:
 
 
 def _declined(asked: Mapping[str, Any]) -> bool:
-    """Whether a request says that the model shall not think, in one of the ways there are to say it."""
+    """Return whether a request turns off thinking, in any of its forms."""
     thinking, reasoning = asked.get("thinking"), asked.get("reasoning")
     return (
         (isinstance(thinking, Mapping) and thinking.get("type") == "disabled")

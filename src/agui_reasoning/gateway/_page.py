@@ -1,4 +1,4 @@
-"""The page of a gateway: it names the endpoint and shows how to call it."""
+"""The web pages of a gateway, which explain how to call its endpoint."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PAGE = Template("""\
 <h1>agui-reasoning gateway</h1>
 <p>This is an <strong>AG-UI</strong> endpoint. A front end posts a <code>RunAgentInput</code> to
 <code>$url</code> and reads the events of the run as Server-Sent Events.</p>
-<p>Who answers: <code>$upstream</code></p>
+<p>Upstream: <code>$upstream</code></p>
 <h2>Call it</h2>
 <pre><code>curl -N $url \\
   -H 'Content-Type: application/json' \\
@@ -41,8 +41,8 @@ _HINT = Template("""\
 <html lang="en">
 <meta charset="utf-8">
 <title>agui-reasoning gateway</title>
-<p>There is an <strong>AG-UI</strong> endpoint at <code>$url</code>. It takes <code>POST</code>, from a front
-end, and not the <code>GET</code> of a browser. <a href="$page">How to call it</a></p>
+<p><code>$url</code> is an <strong>AG-UI</strong> endpoint. It accepts only <code>POST</code> requests.
+<a href="$page">How to call it</a></p>
 </html>
 """)
 
@@ -52,24 +52,24 @@ ICON = """\
 <path d="M4 5h8M4 8h5M4 11h7" stroke="#fff" stroke-width="1.6" stroke-linecap="round"/>
 </svg>
 """
-"""What a browser shows in its tab."""
+"""The favicon."""
 
 
 def render_hint(url: str, page: str) -> str:
-    """Write what somebody reads who opens the endpoint itself.
+    """Render the page for people who open the endpoint in a browser.
 
     Args:
-        url: The endpoint; not trusted, like the next.
-        page: The page of the gateway.
+        url: The URL of the endpoint; not trusted.
+        page: The URL of the gateway's page; not trusted.
     """
     return _HINT.substitute(url=escape(url), page=escape(page))
 
 
 def render(url: str, upstream: str) -> str:
-    """Write the page.
+    """Render the page of the gateway.
 
     Args:
-        url: The endpoint, as the browser would reach it; it comes from the request, so it is not trusted.
-        upstream: The name of who answers.
+        url: The URL of the endpoint. It comes from the request, so it is not trusted.
+        upstream: The name of the upstream.
     """
     return _PAGE.substitute(url=escape(url), upstream=escape(upstream))

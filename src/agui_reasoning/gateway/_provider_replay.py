@@ -1,6 +1,7 @@
-"""A provider's HTTP API, replayed: for the vendor's own SDK, on this machine and without a key.
+"""A replay of a provider's HTTP API, for use with the vendor's SDK, locally and without a key.
 
-Point the SDK at it with ``base_url``: the server's URL for ``anthropic``, the URL and ``/v1`` for ``openai``.
+Pass its URL to the SDK as ``base_url``: the server's URL for ``anthropic``, and the URL with ``/v1`` for
+``openai``.
 """
 
 from __future__ import annotations
@@ -38,24 +39,23 @@ def provider_app(
     delay_s: float = 0.0,
     on_request: Callable[[dict[str, Any]], None] | None = None,
 ) -> Starlette:
-    """Make an application that answers like the provider of an exchange.
+    """Create an application that answers like the provider of an exchange.
 
-    A script plays its whole conversation: what is asked decides which exchange answers, and a request that
-    breaks what the provider demands is refused with status 400: the result of a call that is not there,
-    opaque values that were never given out, a call whose reasoning is missing while the model waits for the
-    call's result.
+    A script replays a complete conversation, and the request selects the exchange. Requests that the provider
+    would reject get status 400: a result without its call, an opaque value that was changed or invented, or a
+    call without its reasoning while the model waits for the result.
 
     Args:
         exchange: The name of a script (`agui_reasoning._scripted.names`), or a recording, which answers every
-            request. A streamed one answers requests with ``"stream": true``, a whole one all others.
+            request. A streamed recording answers requests with ``"stream": true``, a whole response all
+            others.
         delay_s: Seconds to wait before each event.
-        on_request: Called with each request, before it is answered or refused: ``requests.append`` keeps
-            what reached the provider.
+        on_request: Called with each request before the response; ``requests.append`` collects them.
 
     Raises:
-        ConfigurationError: There is no script of that name (``unknown_script``), or the recording is one of
-            an API that is not replayed (``unknown_api``).
-        DecodeError: It is no recording (``bad_recording``).
+        ConfigurationError: The script is unknown (``unknown_script``), or the API of the recording cannot be
+            replayed (``unknown_api``).
+        DecodeError: The recording is malformed (``bad_recording``).
     """
     exchanges = sequence(exchange)
     api = exchanges[0]["api"]
@@ -63,9 +63,9 @@ def provider_app(
     if spec.http is None or spec.transcript is None:
         replayed = [known.id for known in provider_apis() if known.http and known.transcript]
         raise ConfigurationError(
-            f"The API {api!r} is not replayed over HTTP.",
+            f"The API {api!r} cannot be replayed over HTTP.",
             code="unknown_api",
-            hint=f"Use an exchange of: {', '.join(replayed)}.",
+            hint=f"Use an exchange of one of: {', '.join(replayed)}.",
         )
     provider = _Provider(
         spec, exchanges, spec.http, FRAMINGS[spec.http.framing], Rules(exchanges), delay_s, on_request
@@ -97,7 +97,7 @@ class _Provider:
         whole = is_whole(exchange)
         streams = self.http.model_in_path or bool(asked.get("stream"))
         if streams is whole:
-            return _refusal(f"There is a {'whole response' if whole else 'stream'} only.")
+            return _refusal(f"Only a {'whole response' if whole else 'stream'} is available.")
         if whole:
             return JSONResponse(exchange["response"])
         return StreamingResponse(self._frames(exchange), media_type=self.framing.media_type)

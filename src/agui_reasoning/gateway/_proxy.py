@@ -1,4 +1,4 @@
-"""A reverse proxy in front of a running agent that still speaks THINKING_*: its clients read REASONING_*.
+"""A reverse proxy that upgrades the THINKING_* events of a running agent to REASONING_*.
 
 An agent built on ``ag-ui-protocol`` 0.x cannot share an environment with 1.0, so it is upgraded from outside.
 """
@@ -35,9 +35,9 @@ _log = logging.getLogger("agui_reasoning")
 _CONNECT_S: Final = 10.0
 _MAX_BODY_BYTES: Final = 64 * 1024 * 1024
 _STATUS: Final = {"body_too_large": 413, "body_timeout": 408, "bad_target": 400}
-_IS_IT_UP: Final = "Look whether it runs, and whether --upstream is its address."
+_IS_IT_UP: Final = "Check that it is running, and that --upstream is its URL."
 
-# RFC 9110, 7.6.1: these are between two neighbours, and say nothing to whoever comes after.
+# Hop-by-hop headers (RFC 9110, 7.6.1), which are not forwarded.
 _HOP: Final = frozenset(
     {
         "connection",
@@ -51,7 +51,7 @@ _HOP: Final = frozenset(
         "upgrade",
     }
 )
-# Made anew: a compressed event stream could not be read.
+# Set anew by the proxy. Compressed event streams could not be read.
 _OF_REQUEST: Final = frozenset({"host", "content-length", "accept-encoding", "expect"})
 _OF_RESPONSE: Final = frozenset({"date", "server"})
 
@@ -69,28 +69,28 @@ def create_proxy(
     body_timeout_s: float = BODY_TIMEOUT_S,
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> ASGIApp:
-    """Make the application of a proxy.
+    """Create the application of a proxy.
 
-    Method, path, query, headers and body go to the upstream, and its answer comes back as it is, apart from
-    the events that `ThinkingUpgradeMiddleware` rewrites.
+    Forwards method, path, query, headers and body to the upstream, and its response back, with events
+    rewritten by `ThinkingUpgradeMiddleware`.
 
     Args:
-        upstream: The URL in front of which this stands; the path of a request is added to its own.
-        agent_version: The version of ag-ui-protocol that the agent uses. One before 0.1.11 refuses a request
-            whose history has reasoning messages in it, as every second turn then has: they are taken out.
-            Default is to pass bodies on as they come.
-        repair: See `ThinkingUpgradeMiddleware`, as the next three.
-        keep_title: Keep titles as metadata.
-        downgrade: Who gets what an older peer reads.
-        downgrade_header: The header that says so.
-        allowed_hosts: Names the proxy answers to, besides those of this machine and the address it is reached
-            at; "*" is any.
-        max_body_bytes: The largest body of a request that is passed on.
-        body_timeout_s: How long the body of a request may take to come, in seconds.
-        transport: What requests go through; default is the network.
+        upstream: The URL of the agent; the path of a request is appended to it.
+        agent_version: The agent's version of ag-ui-protocol. Versions before 0.1.11 reject requests with
+            reasoning messages, which are therefore removed. By default, bodies are forwarded unchanged.
+        repair: See `ThinkingUpgradeMiddleware`.
+        keep_title: See `ThinkingUpgradeMiddleware`.
+        downgrade: See `ThinkingUpgradeMiddleware`.
+        downgrade_header: See `ThinkingUpgradeMiddleware`.
+        allowed_hosts: Accepted values of ``Host``, besides names of this machine and the address of the
+            connection; ``*`` accepts all.
+        max_body_bytes: Limit for request bodies, in bytes.
+        body_timeout_s: Time limit for receiving a request body, in seconds.
+        transport: The transport for requests to the agent; default is the network.
 
     Raises:
-        ConfigurationError: The URL is none of HTTP (``bad_url``), or a version is unknown (``unknown_peer``).
+        ConfigurationError: The upstream is not an HTTP URL (``bad_url``), or a version is unknown
+            (``unknown_peer``).
     """
     strips = _is_without_reasoning(agent_version)
     proxy = _Proxy(_base(upstream), strips, max_body_bytes, body_timeout_s, transport)
@@ -101,8 +101,7 @@ def create_proxy(
         downgrade=downgrade,
         downgrade_header=downgrade_header,
     )
-    # Pages of any origin may come this far: whether they are welcome is the agent's to say. Names are checked
-    # here, because the agent does not see them.
+    # The agent checks origins. Hosts are checked here, because the agent does not receive them.
     checks, *_ = middleware(allowed_hosts, ("*",))
     app: ASGIApp = checks.cls(upgraded, *checks.args, **checks.kwargs)
     return app
@@ -123,9 +122,9 @@ class _Proxy:
         self._body_timeout_s = body_timeout_s
         self._http = httpx2.AsyncClient(
             transport=transport,
-            # How long an agent thinks is not ours to limit.
+            # Agents can think for any time.
             timeout=httpx2.Timeout(None, connect=_CONNECT_S),
-            # Nothing idle is kept, so nothing is left to close when the server ends.
+            # Idle connections are closed at once, so that none are left when the server stops.
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=0),
         )
 
@@ -140,13 +139,13 @@ class _Proxy:
         except ClientDisconnect:
             return
         else:
-            # While the agent has not begun to answer, only this notices that the client has left.
+            # Detects a disconnect of the client before the agent starts to respond.
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_watch, receive, tasks.cancel_scope)
                 await self._answer(sent, scope, receive, send)
                 tasks.cancel_scope.cancel()
 
-    # -- there
+    # -- request
 
     async def _body(self, request: Request) -> bytes:
         body = await read_body(request, self._max_body_bytes, self._body_timeout_s)
@@ -159,31 +158,31 @@ class _Proxy:
     def _url(self, scope: Scope) -> str:
         path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
         if not path.startswith("/"):
-            # Joined to the base, anything else could name another host.
+            # Appended to the base URL, another target could change the host.
             raise RemoteProtocolError(
                 "The request target is not a path.",
                 code="bad_target",
-                hint="Ask this proxy as a server, not as a forward proxy.",
+                hint="Send requests as to a server, not as to a forward proxy.",
             )
         query = scope["query_string"].decode("latin-1")
         return self._base + ("" if path == "/" else path) + (f"?{query}" if query else "")
 
-    # -- and back
+    # -- response
 
     async def _answer(self, request: httpx2.Request, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             answer = await self._http.send(request, stream=True)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            message = f"The agent behind this proxy does not answer ({type(error).__name__}). {_IS_IT_UP}"
+            message = f"The agent behind this proxy cannot be reached ({type(error).__name__}). {_IS_IT_UP}"
             await refusal(502, "upstream_unreachable", message)(scope, receive, send)
             return
         try:
             await _pass_on(answer, send)
         except OSError:
-            pass  # the client has left, as some servers put it
+            pass  # raised by some servers if the client has disconnected
         except httpx2.HTTPError as error:
-            # What is not completed is cut off by the server: the client must not take it for an end.
-            _log.warning("The agent behind the proxy broke off its answer (%s).", type(error).__name__)
+            # The server then aborts the connection, so that the client does not take this for the end.
+            _log.warning("The agent behind the proxy broke off its response (%s).", type(error).__name__)
         finally:
             with anyio.CancelScope(shield=True):
                 await answer.aclose()
@@ -198,14 +197,14 @@ async def _pass_on(answer: httpx2.Response, send: Send) -> None:
 
 
 async def _watch(receive: Receive, scope: anyio.CancelScope) -> None:
-    """Wait until the client leaves."""
+    """Cancel the response when the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
     scope.cancel()
 
 
 def _end_to_end(headers: _RawHeaders, without: frozenset[str]) -> Iterator[tuple[bytes, bytes]]:
-    """The headers that are for the other end, in lower case."""
+    """Return the headers to forward, in lower case."""
     low = [(name.lower(), value) for name, value in headers]
     listed = b",".join(value for name, value in low if name == b"connection").decode("latin-1")
     local = _HOP | without | {name.strip().lower() for name in listed.split(",")}
@@ -213,7 +212,7 @@ def _end_to_end(headers: _RawHeaders, without: frozenset[str]) -> Iterator[tuple
 
 
 def _without_reasoning(body: bytes) -> bytes:
-    """A request for an agent that knows no reasoning messages; as it came where there is none."""
+    """Return a request body without reasoning messages; unchanged if it has none."""
     try:
         run_input = load(body.decode())
     except UnicodeDecodeError:
@@ -243,6 +242,6 @@ def _base(upstream: str) -> str:
         raise ConfigurationError(
             "The upstream is not the URL of an agent.",  # not quoted: it can contain a password
             code="bad_url",
-            hint="Give scheme and host, and a path if there is one, such as http://localhost:8000/agent.",
+            hint="Pass scheme, host and optional path, such as http://localhost:8000/agent.",
         )
     return upstream.rstrip("/")

@@ -1,4 +1,4 @@
-"""The upstream that replays: scripted streams of the package, or one recording."""
+"""The upstream that replays a script of the package, or a recording."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ _SPEAKERS: dict[str, Speaker] = {"user": "user", "assistant": "model", "tool": "
 
 
 class ReplayUpstream(Upstream):
-    """Answers from exchanges that are there already: no key, no network.
+    """Replays recorded exchanges, without a key or network.
 
-    A script thinks and calls a tool for a question, thinks and answers when the last message of the input is
-    the tool's result, and does so once more for a question after an answer; its ids are new in each run. A
-    recording is the same for every request.
+    A script answers a question with reasoning and a tool call, and a tool result with reasoning and text; it
+    has exchanges for two questions. Its IDs are new in each run. A recording answers every request in the
+    same way.
     """
 
     def __init__(
         self, exchange: str | Mapping[str, Any] = "anthropic-weather", *, delay_s: float = 0.0
     ) -> None:
-        """Choose what to play.
+        """Create an upstream.
 
         Args:
             exchange: The name of a script (`agui_reasoning._scripted.names`), or a recording.
             delay_s: Seconds to wait before each payload.
 
         Raises:
-            ConfigurationError: There is no script of that name (``unknown_script``), or the recording is one
-                of an API that cannot be decoded (``unknown_api``).
-            DecodeError: It is no recording (``bad_recording``).
+            ConfigurationError: The script is unknown (``unknown_script``), or the API of the recording cannot
+                be decoded (``unknown_api``).
+            DecodeError: The recording is malformed (``bad_recording``).
         """
         self.name = f"replay:{exchange}" if isinstance(exchange, str) else "replay"
         self._exchanges = sequence(exchange)
@@ -56,7 +56,7 @@ class ReplayUpstream(Upstream):
         self._is_script = isinstance(exchange, str)
 
     async def agent(self, run: Run) -> AsyncIterator[Item]:
-        """Play the exchange that fits the input."""
+        """Replay the exchange that matches the input."""
         roles = (message.role for message in run.input.messages)
         exchange = choose(self._exchanges, [_SPEAKERS[role] for role in roles if role in _SPEAKERS])
         if self._is_script:
@@ -74,7 +74,7 @@ class ReplayUpstream(Upstream):
 
 
 def _with_fresh_ids(value: Any, run: str, name: str = "") -> Any:
-    """The same exchange with the ids of one run: front ends do not answer a call whose id they have seen."""
+    """Return an exchange with new IDs, because front ends do not answer calls with IDs they have seen."""
     if isinstance(value, str):
         return f"{value}_{run}" if name in _IDS and value else value
     if isinstance(value, list):
@@ -85,10 +85,10 @@ def _with_fresh_ids(value: Any, run: str, name: str = "") -> Any:
 
 
 def _reasons(exchange: Exchange) -> bool:
-    """Whether there is reasoning in an exchange, as far as it can be read.
+    """Return whether an exchange contains reasoning, up to the first error in it.
 
     Raises:
-        ConfigurationError: Its API cannot be decoded: that shall fail now, not in every run.
+        ConfigurationError: Its API cannot be decoded.
     """
     reader = decoder(exchange["api"])
     with suppress(DecodeError, ProviderError):

@@ -1,4 +1,4 @@
-"""Runs an application under uvicorn, in the main thread or beside the caller, and ends it cleanly."""
+"""Run an application with uvicorn, in the main thread or in another one, and shut it down cleanly."""
 
 from __future__ import annotations
 
@@ -18,54 +18,54 @@ from agui_reasoning.errors import ConfigurationError
 __all__ = ["listen", "local_server", "serve", "url_of"]
 
 HEAD_TIMEOUT_S: Final = 20.0
-"""How long the head of a request may take to come, in seconds."""
+"""The time limit for receiving the head of a request, in seconds."""
 
 App: TypeAlias = Callable[..., Any]
 """An ASGI application."""
 
 _FLUSH_S: Final = 1.0
-"""How long a client may take to read what it was sent already when the server stops."""
+"""The time limit for clients to receive data already sent when the server stops, in seconds."""
 
 _STOP_S: Final = 10.0
-"""How long answers may take to end after that: longer than a provider's stream may take to close."""
+"""The time limit for responses to end after that, in seconds; enough to close a provider's stream."""
 
 
 def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
-    """Open a listening socket, so that a port that is taken is known before anything runs.
+    """Open a listening socket, to fail early if the port is in use.
 
     Args:
         host: Name or address.
-        port: 0 is any free one.
+        port: The port; 0 for any free one.
 
     Raises:
-        ConfigurationError: It cannot be had (``cannot_listen``).
+        ConfigurationError: The address cannot be used (``cannot_listen``).
     """
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        # `create_server` repeats the address in its reason.
+        # `create_server` appends the address to the reason.
         reason = (error.strerror or type(error).__name__).partition(" (while ")[0]
         raise ConfigurationError(
             f"Port {port} of {host} cannot be used: {reason}.",
             code="cannot_listen",
-            hint="Choose another port or host; port 0 is any free one.",
+            hint="Choose another port or host; port 0 selects a free port.",
         ) from None
 
 
 def url_of(listening: socket.socket) -> str:
-    """The base URL of a listening socket, without a slash at its end."""
+    """Return the base URL of a listening socket, without a trailing slash."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def serve(app: App, listening: socket.socket, *, on_ready: Callable[[], None] | None = None) -> None:
-    """Serve until SIGINT or SIGTERM, or until the process is asked to stop in another way.
+    """Serve an application until the process receives SIGINT or SIGTERM.
 
     Args:
         app: The application.
-        listening: See `listen`; it is closed in the end.
-        on_ready: Called once, when requests are answered.
+        listening: A socket from `listen`; it is closed at the end.
+        on_ready: Called once the server accepts requests.
     """
     with closing(listening):
         _Server(app, on_ready).run(sockets=[listening])
@@ -73,13 +73,13 @@ def serve(app: App, listening: socket.socket, *, on_ready: Callable[[], None] | 
 
 @contextmanager
 def local_server(app: App, *, port: int = 0) -> Iterator[str]:
-    """Serve an application on the loopback interface while a block runs, in a thread of its own.
+    """Serve an application on the loopback interface, in another thread, for the duration of a block.
 
     Yields:
         The base URL.
 
     Raises:
-        ConfigurationError: The port is taken (``cannot_listen``).
+        ConfigurationError: The port cannot be used (``cannot_listen``).
     """
     with closing(listen(port=port)) as listening:
         ready = threading.Event()
@@ -95,17 +95,17 @@ def local_server(app: App, *, port: int = 0) -> Iterator[str]:
 
 
 class _Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
-    """Closes connections on which no head comes, or only a part of one: uvicorn waits for ever."""
+    """Closes connections without a complete request head in time, which uvicorn does not limit."""
 
     _waiting: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Wait for the first request."""
+        """Start the timer for the first request."""
         super().connection_made(transport)
         self._await_head()
 
     def data_received(self, data: bytes) -> None:
-        """Stop waiting when a head is complete; begin when another one has begun."""
+        """Stop the timer if a head is complete; start it if another one has begun."""
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()
@@ -113,7 +113,7 @@ class _Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
+        """Stop the timer."""
         self._stop_waiting()
         super().connection_lost(exc)
 
@@ -134,7 +134,7 @@ class _Server(uvicorn.Server):
                 http=_Protocol,
                 lifespan="auto",
                 ws="none",
-                log_config=None,  # whoever runs the process decides where logs go, and how many
+                log_config=None,  # logging is configured by the process
                 access_log=False,
                 timeout_graceful_shutdown=int(_STOP_S),
             )
@@ -147,7 +147,7 @@ class _Server(uvicorn.Server):
             self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Tell streams to end: uvicorn alone would wait for them, and an answer can take minutes."""
+        """Close open connections, because uvicorn would wait for streams, which can take minutes."""
         loop = asyncio.get_running_loop()
         for connection in list(self.server_state.connections):
             transport = connection.transport
@@ -156,6 +156,6 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop; uvicorn's own handler raises the signal again afterwards, as if stopping had failed."""
+        """Stop the server. Unlike uvicorn's handler, does not raise the signal again afterwards."""
         self.force_exit = self.should_exit
         self.should_exit = True

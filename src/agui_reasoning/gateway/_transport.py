@@ -1,6 +1,6 @@
-"""A provider's answer over HTTP: sent for, judged, cut into payloads and closed (extra ``client``).
+"""Requests to a provider over HTTP, and the payloads of its responses (extra ``client``).
 
-Nothing here knows an API, but for the forms in which they all say no.
+Independent of the API, except for the common forms of error responses.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ ProviderAnswer: TypeAlias = AsyncIterator[Any] | Any
 """The payloads of a stream, or a whole response."""
 
 _Write: TypeAlias = Callable[[httpx2.AsyncClient], httpx2.Request]
-"""Writes a request with the defaults of a client."""
+"""Creates a request with the defaults of a client."""
 
 IDLE_S: Final = 5.0
-"""How long connections are kept that serve nobody, in seconds."""
+"""The time before idle connections are closed, in seconds."""
 
 _CONNECT_S: Final = 10.0
 _JOBS: Final[set[asyncio.Task[None]]] = set()
@@ -48,12 +48,12 @@ _DONE: Final = "[DONE]"
 _REFUSAL_BYTES: Final = 65_536
 _WORDS_CHARS: Final = 2_000
 _HIDDEN: Final = "[hidden]"
-# A name of an error, not a sentence about it: only this goes where a provider's own words must not.
+# The name of an error, as opposed to a message. Only names are shown to clients.
 _NAME: Final = re.compile(r"[\w.:/-]{1,64}", re.ASCII)
 
 
 class Transport:
-    """One address, and one HTTP client for all requests to it."""
+    """Sends requests to one URL with one HTTP client."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Transport:
         http: httpx2.AsyncClient | None,
         framing: StreamFraming,
     ) -> None:
-        """Prepare; the client is opened for the first request."""
+        """Create a transport. The client is opened for the first request."""
         self._framing = framing
         self._url = url
         self._secrets = tuple(secrets)
@@ -76,29 +76,29 @@ class Transport:
         self._watched = False
 
     async def aclose(self) -> None:
-        """Close the client, unless it is the caller's."""
+        """Close the client, unless the caller passed it."""
         opened, self._http = self._http, self._theirs
         if opened is not None and opened is not self._theirs:
             await opened.aclose()
 
     async def _close_idle(self) -> None:
-        """Close the connections that were kept, if they have served nobody for a while.
+        """Close the client after it has been idle for a while.
 
-        The pool closes idle connections only when the next request comes, which may be never.
+        The connection pool closes idle connections only at the next request.
         """
         last = -1
         while self._answering or last != self._answers:
             last = self._answers
             await anyio.sleep(IDLE_S)
         self._watched = False
-        with suppress(Exception):  # there is nobody to tell
+        with suppress(Exception):  # in the background, without a caller to raise it to
             await self.aclose()
 
     def ask(self, headers: Mapping[str, str], content: bytes) -> AbstractAsyncContextManager[ProviderAnswer]:
-        """Make a request; it is sent when the context is entered, and its answer closed when it is left.
+        """Return a context that sends a request on entry, and closes the response on exit.
 
-        Entering raises `ProviderError` when the provider says no, and `TransportError` when there is no
-        answer, or one that is neither a stream nor JSON.
+        Entering raises `ProviderError` if the provider returns an error, and `TransportError` if there is no
+        response, or one that is neither a stream nor JSON.
         """
 
         def write(http: httpx2.AsyncClient) -> httpx2.Request:
@@ -120,7 +120,7 @@ class Transport:
 
     def _client(self) -> httpx2.AsyncClient:
         if self._http is None:
-            # Every run holds a connection for as long as it lasts: a limit would make runs wait in line.
+            # Each run uses a connection for its whole duration, so a limit would make runs wait.
             self._http = httpx2.AsyncClient(limits=httpx2.Limits(max_connections=None))
         if not (self._theirs or self._watched):
             self._watched = True
@@ -142,19 +142,18 @@ class Transport:
 
     async def _send(self, http: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
         try:
-            # A redirect would take the key to another address.
+            # A redirect would send the key to another URL.
             return await http.send(request, stream=True, follow_redirects=False)
         except httpx2.TimeoutException:
             error = self._silent()
         except httpx2.HTTPError as cause:
             error = _unreachable(cause)
-        raise error  # outside: the cause holds the request, and so the key
+        raise error  # outside the handler: the cause contains the request, and thus the key
 
     async def _payloads(self, pieces: AsyncIterator[bytes]) -> AsyncGenerator[Any, None]:
-        """Cut a stream into payloads, to its end or to where it breaks off.
+        """Yield the payloads of a stream until it ends or breaks off.
 
-        Whether anything is missing then is for the decoder to say, which knows where an answer ends. Only of
-        a stream of nothing it knows nothing.
+        The decoder detects incomplete responses, except for an empty stream.
         """
         empty = True
         async with aclosing(self._texts(pieces)) as texts:
@@ -163,9 +162,9 @@ class Transport:
                 yield self._payload(text)
         if empty:
             raise DecodeError(
-                "The provider's stream ended before it began.",
+                "The provider's stream is empty.",
                 code="truncated_stream",
-                hint="Ask again; the provider, or something before it, closed the connection.",
+                hint="Try again; the provider, or a proxy in front of it, closed the connection.",
             )
 
     async def _texts(self, pieces: AsyncIterator[bytes]) -> AsyncGenerator[str, None]:
@@ -200,7 +199,7 @@ class Transport:
         response = load(body.decode(errors="replace"))
         if isinstance(response, Malformed):
             raise TransportError(
-                "The provider answered with something else than an event stream or JSON.",
+                "The provider's response is neither an event stream nor JSON.",
                 code="not_an_event_stream",
                 hint="Check that the base URL is that of the API itself.",
                 status_code=status_code,
@@ -208,7 +207,7 @@ class Transport:
         return self._hide_in_error(response)
 
     async def _read(self, pieces: AsyncIterator[bytes], limit: int) -> bytes:
-        """The first bytes of a body."""
+        """Return the beginning of a body, up to a limit."""
         body = bytearray()
         try:
             async for data in pieces:
@@ -223,9 +222,9 @@ class Transport:
         raise error
 
     async def _refusal(self, status_code: int, pieces: AsyncIterator[bytes]) -> ProviderError:
-        """What an answer means that is no success: its names, and the provider's words for the log."""
+        """Return the error for an error response, with its names, and its message for the log."""
         text = ""
-        with suppress(TransportError):  # that it said no is known already
+        with suppress(TransportError):  # the status is known already
             text = (await self._read(pieces, _REFUSAL_BYTES)).decode(errors="replace")
         error = _error(load(text))
         words = error.get("message") if error else text
@@ -238,9 +237,9 @@ class Transport:
 
     def _silent(self) -> TransportError:
         return TransportError(
-            f"The provider was silent for {self._timeout_s} seconds.",
+            f"The provider sent no data for {self._timeout_s} seconds.",
             code="timeout",
-            hint="Raise `timeout_s` if the model thinks longer than that without a word.",
+            hint="Raise `timeout_s` if the model thinks longer without sending data.",
         )
 
     def _name(self, value: Any) -> str | None:
@@ -248,23 +247,23 @@ class Transport:
         return name if _NAME.fullmatch(name) and self._hide(name) == name else None
 
     def _hide(self, text: str) -> str:
-        """Take the secrets out of what a provider repeats."""
+        """Replace secrets that the provider repeats."""
         for secret in self._secrets:
             text = text.replace(secret, _HIDDEN)
         return text
 
     def _hide_in_error(self, payload: Any) -> Any:
-        """The same for an error in place of an answer; what a model says is never touched."""
+        """Replace secrets in an error payload. Model output is not changed."""
         if not isinstance(payload, dict) or not _is_error(payload):
             return payload
         return load(self._hide(dump(payload)))
 
 
 def address(base_url: str, path: str, query: str = "") -> httpx2.URL:
-    """The address of an API. What else an address can hold may be secret, and addresses are logged.
+    """Return the URL of an API. User info, query and fragment are rejected, because URLs are logged.
 
     Raises:
-        ConfigurationError: It is no plain one (``bad_url``).
+        ConfigurationError: The URL is invalid, or not a plain one (``bad_url``).
     """
     try:
         url = httpx2.URL(base_url.rstrip("/") + path)
@@ -275,17 +274,17 @@ def address(base_url: str, path: str, query: str = "") -> httpx2.URL:
         raise ConfigurationError(
             "The base URL is not a plain http or https URL.",
             code="bad_url",
-            hint="Write it like https://api.example.com/v1: no user, no password, no query.",
+            hint="Pass a URL such as https://api.example.com/v1, without user, password and query.",
         )
     return url.copy_with(query=query.encode()) if query else url
 
 
 @asynccontextmanager
 async def _pieces(response: httpx2.Response) -> AsyncIterator[AsyncIterator[bytes]]:
-    """The bytes of a response, which is closed when the block is left.
+    """Yield the bytes of a response; close it on exit.
 
-    Its reader then runs against the closed end: it is made of generators inside generators, which do not
-    close one another, and trio complains of each that is collected before it has come to its end.
+    Exhausts the reader after closing. It consists of nested generators that do not close each other, and trio
+    warns about each one that is garbage-collected before it is exhausted.
     """
     pieces = response.aiter_bytes()
     try:
@@ -298,7 +297,7 @@ async def _pieces(response: httpx2.Response) -> AsyncIterator[AsyncIterator[byte
 
 
 def _last_frames(frames: FrameReader) -> list[str]:
-    """What stands behind the last whole frame of a stream: one that lacks only its end, or a piece of one."""
+    """Return the last frame of a stream if only its end is missing; an incomplete frame is dropped."""
     with suppress(RemoteProtocolError):
         return [text for text in frames.close() if not isinstance(load(text), Malformed)]
     return []
@@ -313,7 +312,7 @@ def _unreachable(cause: httpx2.HTTPError) -> TransportError:
 
 
 def _spawn(job: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Begin something that outlives the run that begins it; whoever runs the loop cancels it."""
+    """Start a background task that outlives the run; the event loop cancels it at the end."""
     try:
         task = asyncio.get_running_loop().create_task(job())
     except RuntimeError:
@@ -328,7 +327,7 @@ def _media_type(response: httpx2.Response) -> str:
 
 
 def _error(body: Any) -> Mapping[str, Any]:
-    """The object that says what is wrong: under ``error`` by rule, or the body itself, or its first item."""
+    """Return the error object of a body: its ``error``, the body itself, or its first item."""
     if isinstance(body, list) and body:
         return _error(body[0])
     if not isinstance(body, Mapping):

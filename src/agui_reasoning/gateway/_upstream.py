@@ -1,4 +1,4 @@
-"""Who answers the requests of a gateway."""
+"""The source of a gateway's answers."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __all__ = ["Upstream"]
 
 
 class Upstream(Protocol):
-    """A source of answers: an agent, and what the gateway has to know of it.
+    """An agent that answers the requests of a gateway, and its properties.
 
-    One upstream answers all requests of a gateway, several at the same time. Derive yours from this class:
-    ``name`` and ``agent`` are enough, the rest has a default.
+    One upstream answers all requests, several at the same time. Derive your own from this class; only
+    ``name`` and ``agent`` are required.
 
     Attributes:
-        name: What people call it.
-        api: The API id of its model, which lets `Run.request` work; ``None``: each model stream names it.
-        provider: Who serves that API.
+        name: Its name, for people.
+        api: The API ID of its model, required by `Run.request`; ``None`` if each model stream names its API.
+        provider: The provider ID.
         model: The model's name.
         reasons: Whether responses contain reasoning; ``None`` if unknown.
         live: Whether responses come from a model, which costs money and can use the tools of the front end.
@@ -38,5 +38,5 @@ class Upstream(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Let go of what it holds; called when the application ends."""
+        """Release resources; called when the application ends."""
         return

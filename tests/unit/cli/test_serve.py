@@ -92,7 +92,7 @@ def test_a_port_that_is_taken_is_one_line_and_status_2(cli):
     assert (result.status, result.stdout) == (2, "")
     assert result.stderr == (
         f"error: Port {port} of 127.0.0.1 cannot be used: Address already in use. "
-        "Choose another port or host; port 0 is any free one. [cannot_listen]\n"
+        "Choose another port or host; port 0 selects a free port. [cannot_listen]\n"
     )
 
 

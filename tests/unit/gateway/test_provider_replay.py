@@ -188,27 +188,27 @@ BROKEN: dict[str, tuple[str, Change, str]] = {
     "a call without its thinking": (
         "anthropic-weather",
         lambda body: body["messages"][1]["content"].pop(0),
-        "A call came back without the thinking",
+        "A call came back without its thinking",
     ),
     "a call without its redacted thinking": (
         "anthropic-weather",
         lambda body: body["messages"][1]["content"].pop(1),
-        "A call came back without the redacted thinking",
+        "A call came back without its redacted thinking",
     ),
     "thinking that was changed": (
         "anthropic-weather",
         _set(_block(1, 0), "thinking", "Umbrella."),
-        "A call came back without the thinking",
+        "A call came back without its thinking",
     ),
     "an item without its reasoning": (
         "openai-weather",
         lambda body: body["input"].pop(1),
-        "A call came back without the reasoning id",
+        "A call came back without its reasoning id",
     ),
     "a call without its reasoning content": (
         "chat-weather",
         lambda body: body["messages"][1].pop("reasoning_content"),
-        "A call came back without the reasoning content",
+        "A call came back without its reasoning content",
     ),
 }
 
