@@ -231,8 +231,8 @@ def test_a_name_is_answered_to_when_it_is_allowed():
         ),
         (
             [*PROVIDER, "--allow-origin", "localhost:3000"],
-            "'localhost:3000' is not an origin. Write scheme, name and port, for example "
-            "http://localhost:3000, or * for every page. [bad_origin]",
+            "'localhost:3000' is not an origin. Pass scheme, name and port, for example "
+            "http://localhost:3000, or * for all origins. [bad_origin]",
         ),
         (
             ["--api", "telepathy", "--base-url", "http://localhost", "--model", "m"],

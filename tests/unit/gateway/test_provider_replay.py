@@ -153,37 +153,37 @@ BROKEN: dict[str, tuple[str, Change, str]] = {
     "a result without its call": (
         "anthropic-weather",
         _set(_block(2, 0), "tool_use_id", "toolu_other"),
-        "/messages/2/content/0/tool_use_id is the result of a call",
+        "/messages/2/content/0/tool_use_id is a result without a preceding call",
     ),
     "a result before its call": (
         "chat-weather",
         lambda body: body["messages"].insert(1, body["messages"].pop()),
-        "/messages/1/tool_call_id is the result of a call",
+        "/messages/1/tool_call_id is a result without a preceding call",
     ),
     "an output without its call": (
         "openai-weather",
         lambda body: body["input"].pop(2),
-        "/input/2/call_id is the result of a call",
+        "/input/2/call_id is a result without a preceding call",
     ),
     "a changed signature": (
         "anthropic-weather",
         lambda body: _block(1, 0)(body).update(signature=_block(1, 0)(body)["signature"][:-1]),
-        "/messages/1/content/0/signature was not given out",
+        "/messages/1/content/0/signature was not created here",
     ),
     "an empty signature": (
         "anthropic-weather",
         _set(_block(1, 0), "signature", ""),
-        "/messages/1/content/0/signature was not given out",
+        "/messages/1/content/0/signature was not created here",
     ),
     "redacted thinking of somebody else": (
         "anthropic-weather",
         _set(_block(1, 1), "data", "c29tZWJvZHk="),
-        "/messages/1/content/1/data was not given out",
+        "/messages/1/content/1/data was not created here",
     ),
     "encrypted content of somebody else": (
         "openai-weather",
         lambda body: body["input"][1].update(encrypted_content="gAAAAA=="),
-        "/input/1/encrypted_content was not given out",
+        "/input/1/encrypted_content was not created here",
     ),
     "a call without its thinking": (
         "anthropic-weather",
