@@ -126,7 +126,7 @@ def test_a_refusal_tells_its_names_and_nothing_else(
 @pytest.mark.parametrize(
     ("body", "names", "words"),
     [
-        (b'[{"error": {"code": 400, "message": "WORDS", "status": "INVALID"}}]', (None, "400"), "WORDS"),
+        (b'[{"error": {"code": 400, "message": "WORDS", "status": "INVALID"}}]', ("INVALID", "400"), "WORDS"),
         (b'{"error": "WORDS"}', (None, "418"), "WORDS"),
         (
             b'{"object": "error", "type": "BadRequest", "code": 40, "message": "WORDS"}',
