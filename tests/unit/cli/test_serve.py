@@ -226,8 +226,8 @@ def test_a_name_is_answered_to_when_it_is_allowed():
         ),
         (
             [*PROVIDER, "--parameters", '{"stream": false}'],
-            "The parameter 'stream' cannot be set. Model and instructions have options of their own; the "
-            "conversation comes with every run. [bad_parameter]",
+            "The parameter 'stream' cannot be set. Set model and instructions with their own options; the "
+            "conversation comes from each run. [bad_parameter]",
         ),
         (
             [*PROVIDER, "--allow-origin", "localhost:3000"],
