@@ -1,7 +1,7 @@
-"""AWS's binary event stream: bytes in, the events of Bedrock out, and back.
+"""Decoding and encoding of AWS's binary event stream, used by Bedrock.
 
-A message is a prelude (its length, the length of its headers, a CRC-32 of both), headers, a payload, and a
-CRC-32 of everything before it. Its headers say what it is: an event, an exception, or an error.
+A message consists of a prelude (its length, the length of its headers, a CRC-32 of both), headers, a payload,
+and a CRC-32 of everything before it. Its headers contain its type: event, exception or error.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from zlib import crc32
 
 from agui_reasoning._strict_json import Malformed, dump, load
 from agui_reasoning.errors import RemoteProtocolError
+from agui_reasoning.gateway._frame_reader import BufferedReader
 from agui_reasoning.wire import MAX_FRAME_BYTES
 from agui_reasoning.wire._faults import frame_too_large
 
@@ -23,49 +24,43 @@ _WORD: Final = struct.Struct(">I")
 _SHORT: Final = struct.Struct(">H")
 _OVERHEAD: Final = _PRELUDE.size + _WORD.size
 _STRING: Final = 7
-# The size of a header's value by its type; ``None`` where two bytes before it tell.
+# The size of a header's value by its type; ``None`` if the two bytes before it contain the size.
 _SIZES: Final[Mapping[int, int | None]] = {
     **{0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 6: None},
     **{_STRING: None, 8: 8, 9: 16},
 }
 
 
-class AWSEventStream:
-    """Incremental reader; each message is given as JSON text, its event's name around its payload.
+class AWSEventStream(BufferedReader):
+    """Incremental reader that returns each message as JSON: its payload under the name of its event.
 
-    Total work is linear in the bytes fed, however they are cut.
+    Raises ``bad_frame`` for a damaged message, and ``frame_too_large``. The total work is linear in the
+    number of bytes, however they are split.
     """
 
     def __init__(self, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
-        """Start before the first byte."""
+        """Create a reader for one stream."""
+        super().__init__()
         self._limit = max_frame_bytes
         self._held = bytearray()
         self._wanted = _PRELUDE.size
 
-    def feed(self, data: bytes) -> list[str]:
-        """Take the next bytes and return the messages they complete.
-
-        Raises:
-            RemoteProtocolError: A message is damaged (``bad_frame``) or too large (``frame_too_large``).
-        """
+    def _read(self, data: bytes) -> Iterator[str]:
         self._held += data
-        texts: list[str] = []
         start = 0
         while len(self._held) - start >= self._wanted:
             length = self._length(start)
             if len(self._held) - start < length:
                 self._wanted = length
                 break
-            texts.append(_text(bytes(self._held[start : start + length])))
+            yield _text(bytes(self._held[start : start + length]))
             start += length
             self._wanted = _PRELUDE.size
         del self._held[:start]
-        return texts
 
-    def close(self) -> list[str]:
-        """Say that no more bytes come; a piece of a message is dropped."""
-        self._held.clear()
-        return []
+    def _rest(self) -> Iterator[str]:
+        self._held.clear()  # an incomplete message is dropped
+        return iter(())
 
     def _length(self, start: int) -> int:
         length, headers, check = _PRELUDE.unpack_from(self._held, start)
@@ -77,7 +72,7 @@ class AWSEventStream:
 
 
 def encode_event(name: str, payload: Any) -> bytes:
-    """Write one event, as Bedrock does.
+    """Encode one event as Bedrock does.
 
     Examples:
         >>> AWSEventStream().feed(encode_event("messageStop", {"stopReason": "end_turn"}))
@@ -102,7 +97,7 @@ def _header(name: str, value: str) -> bytes:
 
 
 def _text(message: bytes) -> str:
-    """The JSON of a message: its payload under the name of its event, as boto3 gives it."""
+    """Return the JSON of a message: its payload under the name of its event, as in boto3."""
     (check,) = _WORD.unpack_from(message, len(message) - _WORD.size)
     if crc32(message[: -_WORD.size]) != check:
         raise _bad_frame()
@@ -121,20 +116,20 @@ def _text(message: bytes) -> str:
 
 
 def _headers(data: bytes) -> Iterator[tuple[str, str]]:
-    """The headers that are strings; the others say nothing that is needed."""
-    place = 0
+    """Yield the string headers; the others are not needed."""
+    offset = 0
     try:
-        while place < len(data):
-            name = data[place + 1 : place + 1 + data[place]].decode()
-            place += 1 + data[place]
-            kind = data[place]
-            place += 1
+        while offset < len(data):
+            name = data[offset + 1 : offset + 1 + data[offset]].decode()
+            offset += 1 + data[offset]
+            kind = data[offset]
+            offset += 1
             size = _SIZES[kind]
             if size is None:
-                (size,) = _SHORT.unpack_from(data, place)
-                place += _SHORT.size
-            value = data[place : place + size]
-            place += size
+                (size,) = _SHORT.unpack_from(data, offset)
+                offset += _SHORT.size
+            value = data[offset : offset + size]
+            offset += size
             if kind == _STRING:
                 yield name, value.decode()
     except (IndexError, KeyError, UnicodeDecodeError, struct.error):
@@ -145,5 +140,5 @@ def _bad_frame() -> RemoteProtocolError:
     return RemoteProtocolError(
         "A message of the provider's event stream is damaged.",
         code="bad_frame",
-        hint="Check that nothing between here and the provider changes its bytes, and ask again.",
+        hint="Try again, and check that no proxy in front of the provider changes its bytes.",
     )

@@ -1,37 +1,29 @@
-"""How a streamed answer is cut into payloads, and how one is framed: a row per framing.
+"""The framings of streamed responses, with a reader and a writer for each.
 
-Every reader takes bytes, cut anywhere, and gives the JSON text of each payload that is complete.
+Readers accept bytes split anywhere, and return the JSON text of each complete payload.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from agui_reasoning._strict_json import dump
 from agui_reasoning.gateway._aws_event_stream import AWSEventStream, encode_event
+from agui_reasoning.gateway._frame_reader import BufferedReader, FrameReader
 from agui_reasoning.providers.api import Framing, HTTPEndpoint
 from agui_reasoning.wire import MAX_FRAME_BYTES, MEDIA_TYPE, SSEFrames
 from agui_reasoning.wire._faults import frame_too_large
 
-__all__ = ["FRAMINGS", "FrameReader", "JSONLines", "StreamFraming"]
+__all__ = ["FRAMINGS", "JSONLines", "StreamFraming"]
 
 
-class FrameReader(Protocol):
-    """Cuts a stream."""
-
-    def feed(self, data: bytes, /) -> list[str]:
-        """Take the next bytes and return the payloads they complete."""
-
-    def close(self) -> list[str]:
-        """Say that no more bytes come, and return the last payload, if only its end is missing."""
-
-
-class JSONLines:
+class JSONLines(BufferedReader):
     r"""Incremental reader of JSON lines.
 
-    Total work is linear in the bytes fed, however they are cut.
+    Raises ``frame_too_large`` for a line above the limit. The total work is linear in the number of bytes,
+    however they are split.
 
     Examples:
         >>> lines = JSONLines()
@@ -40,39 +32,36 @@ class JSONLines:
     """
 
     def __init__(self, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
-        """Start before the first byte."""
+        """Create a reader for one stream."""
+        super().__init__()
         self._limit = max_frame_bytes
         self._line = bytearray()
 
-    def feed(self, data: bytes) -> list[str]:
-        """Take the next bytes and return the lines they complete.
-
-        Raises:
-            RemoteProtocolError: A line is too long (``frame_too_large``).
-        """
+    def _read(self, data: bytes) -> Iterator[str]:
         *ends, rest = data.split(b"\n")
-        texts: list[str] = []
         for end in ends:
-            self._line += end
-            texts += self.close()
-        self._line += rest
+            self._append(end)
+            yield from self._rest()
+        self._append(rest)
+
+    def _append(self, piece: bytes) -> None:
+        self._line += piece
         if len(self._line) > self._limit:
             raise frame_too_large("A line", self._limit)
-        return texts
 
-    def close(self) -> list[str]:
-        """Say that no more bytes come, and return the last line if its end is missing."""
+    def _rest(self) -> Iterator[str]:
         text = self._line.decode(errors="replace").strip()
         self._line.clear()
-        return [text] if text else []
+        if text:
+            yield text
 
 
 def _sse(http: HTTPEndpoint, event: Mapping[str, Any]) -> bytes:
     data = event["data"]
     named = http.named_events and isinstance(data, Mapping)
-    told = event.get("event") or data.get("type") or data.get("event_type") if named else None
-    name = f"event: {told}\n" if told else ""
-    # What is no JSON, such as [DONE], goes as it is.
+    kind = event.get("event") or data.get("type") or data.get("event_type") if named else None
+    name = f"event: {kind}\n" if kind else ""
+    # Text that is not JSON, such as [DONE], is written unchanged.
     return f"{name}data: {data if isinstance(data, str) else dump(data)}\n\n".encode()
 
 
@@ -81,7 +70,7 @@ def _line(http: HTTPEndpoint, event: Mapping[str, Any]) -> bytes:
 
 
 def _aws(http: HTTPEndpoint, event: Mapping[str, Any]) -> bytes:
-    """Recordings have the name of an event beside its payload, or around it."""
+    """Frame an event, whose name is next to its payload in some recordings, and around it in others."""
     data = event["data"]
     ((name, payload),) = [(event["event"], data)] if "event" in event else data.items()
     return encode_event(name, payload)
@@ -89,11 +78,11 @@ def _aws(http: HTTPEndpoint, event: Mapping[str, Any]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class StreamFraming:
-    """One way to frame a stream.
+    """A framing of streams.
 
     Attributes:
-        media_type: By which the answer is known as a stream.
-        reader: Makes a reader.
+        media_type: The media type of streamed responses.
+        reader: Creates a reader.
         write: Frames an event of a recorded exchange.
     """
 
@@ -107,4 +96,4 @@ FRAMINGS: Final[Mapping[Framing, StreamFraming]] = {
     "json-lines": StreamFraming("application/x-ndjson", JSONLines, _line),
     "aws-event-stream": StreamFraming("application/vnd.amazon.eventstream", AWSEventStream, _aws),
 }
-"""The framings that are read; an API with another is not asked over HTTP."""
+"""The supported framings. APIs with other framings cannot be called over HTTP."""

@@ -23,7 +23,8 @@ from agui_reasoning.errors import (
     RemoteProtocolError,
     TransportError,
 )
-from agui_reasoning.gateway._framing import FrameReader, StreamFraming
+from agui_reasoning.gateway._frame_reader import FrameReader
+from agui_reasoning.gateway._framing import StreamFraming
 from agui_reasoning.wire import MAX_FRAME_BYTES
 
 try:
@@ -174,6 +175,7 @@ class Transport:
             async for data in pieces:
                 for text in frames.feed(data):
                     yield text
+            frames.feed(b"")  # raises the error of a bad frame behind the last good one
             for text in _last_frames(frames):
                 yield text
         except httpx2.TimeoutException:

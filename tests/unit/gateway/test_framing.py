@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -61,6 +62,46 @@ def test_what_is_too_large_is_refused(framing: Any) -> None:
     with pytest.raises(RemoteProtocolError) as caught:
         maker(64).feed(encode_event("metadata", {"x": "y" * 99}) if "aws" in framing else b"x" * 65)
     assert caught.value.code == "frame_too_large"
+
+
+def until_error(reader: Any, data: bytes, cuts: list[int]) -> tuple[list[str], str]:
+    texts: list[str] = []
+    places = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
+    try:
+        for a, b in itertools.pairwise(places):
+            texts += reader.feed(data[a:b])
+        texts += reader.feed(b"")
+    except RemoteProtocolError as error:
+        with pytest.raises(RemoteProtocolError):
+            reader.close()
+        return texts, error.code
+    return texts, ""
+
+
+BAD: dict[str, tuple[Any, bytes, list[str], str]] = {
+    "a long line": (JSONLines(9), b'{"a": 1}\n"' + b"x" * 10 + b'"\n1\n', ['{"a": 1}'], "frame_too_large"),
+    "a damaged message": (
+        AWSEventStream(),
+        encode_event("e", 1) + encode_event("f", 2)[:-1] + b"\0" + encode_event("g", 3),
+        ['{"e":1}'],
+        "bad_frame",
+    ),
+    "a large message": (
+        AWSEventStream(99),
+        encode_event("e", 1) + encode_event("f", "x" * 99),
+        ['{"e":1}'],
+        "frame_too_large",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+@given(cuts=st.lists(st.integers(0, 10_000), max_size=8))
+def test_what_came_before_a_bad_frame_is_returned_wherever_the_bytes_are_cut(
+    name: str, cuts: list[int]
+) -> None:
+    reader, data, texts, code = BAD[name]
+    assert until_error(deepcopy(reader), data, cuts) == (texts, code)
 
 
 def test_botocore_reads_our_frames() -> None:

@@ -246,6 +246,7 @@ def test_silence_ends_a_run(where: str, caplog: pytest.LogCaptureFixture) -> Non
         (Reply([b"data: WORDS\n\n"]), "bad_payload"),
         (Reply([b'data: ["WORDS"]\n\n']), "bad_payload"),
         (Reply([b"data: \xff\xff\n\n"]), "bad_utf8"),
+        (Reply([b'data: {"type": "ping"}\n\ndata: \xff\xff\n\n']), "bad_utf8"),
         (Reply([b'{"WORDS": 1}', CUT], content_type="application/json"), "unreachable"),
     ],
 )
