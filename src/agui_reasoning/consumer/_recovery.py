@@ -49,7 +49,7 @@ class Recovery:
         self._take = take
         self._retry = retry
         self.implied = False
-        self._reported: set[tuple[str, _Key]] = set()
+        self._reported: dict[_Key, set[str]] = {}
         self._opened: dict[_Key, JSONObject] = {}
         self._nameless: dict[str, int] = {}
 
@@ -73,11 +73,11 @@ class Recovery:
         family, verb = _split(kind)
         key = _key(family, event)
         if key is not None and verb in ("START", "STARTED"):
-            self._reported = {entry for entry in self._reported if entry[1] != key}
+            self._reported.pop(key, None)
         if key is not None and verb in _ENDS:
             self._opened.pop(key, None)
         if verb == "CHUNK" and key is not None:
-            self._reported.discard(("chunk_without_id", (kind, "")))
+            self._of((kind, "")).discard("chunk_without_id")
 
     def _forget(self) -> None:
         self.implied = False
@@ -101,17 +101,21 @@ class Recovery:
 
     def _is_new(self, error: RemoteProtocolError, family: str, key: _Key) -> bool:
         kind = "order" if error.code in ("not_open", "already_open", "subagent_order") else error.code
-        if kind == "order" and self._nameless.get(family, 0) and (kind, key) not in self._reported:
+        if kind == "order" and self._nameless.get(family, 0) and kind not in self._of(key):
             self._nameless[family] -= 1
-            self._reported.add((kind, key))
+            self._of(key).add(kind)
             return False
         if error.code in ("malformed_event", "left_open"):
             return True
         if error.code == "run_order":
             return not self.implied
-        known = (kind, key) in self._reported
-        self._reported.add((kind, key))
+        known = kind in self._of(key)
+        self._of(key).add(kind)
         return not known
+
+    def _of(self, key: _Key) -> set[str]:
+        """Return the kinds of violations reported for an item."""
+        return self._reported.setdefault(key, set())
 
     def _open(self, event: Mapping[str, Any], family: str, key: _Key) -> None:
         field, start, end, needs = _FAMILIES[family]
@@ -119,7 +123,7 @@ class Recovery:
         opener = {"type": f"{family}_{start}", field: key[1], **needs, **whose}
         if self._take(opener) is None:
             self._opened[key] = {"type": f"{family}_{end}", field: key[1], **whose}
-            self._reported.add(("order", key))
+            self._of(key).add("order")
 
     def _not_open(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
         if verb not in _ENDS and key[0] in _FAMILIES:
@@ -150,7 +154,7 @@ class Recovery:
             self._take({"type": event["type"], _FAMILIES[family][0]: key[1]})
         else:
             self._open(event, family, key)
-            self._reported.discard(("order", key))
+            self._of(key).discard("order")
 
     def _imply_run(self) -> None:
         started = {"type": "RUN_STARTED", **_RUN, "protocolVersion": "1.0"}

@@ -62,6 +62,15 @@ def test_doubling_is_refused_before_it_costs_anything() -> None:
     assert Steps().of(attack, double * 1_000) == Steps().of(attack, double * 26)
 
 
+@pytest.mark.parametrize("number", [10**4000, -(10**4000)], ids=["positive", "negative"])
+def test_an_integer_counts_with_all_its_digits(number: int) -> None:
+    document = Document({"n": number, "l": []})
+    document.patch([copied("/l/-", "/n")] * 200)
+    with pytest.raises(PatchError, match=f"more than {MAX_COPIED_BYTES} bytes"):
+        document.patch([copied("/l/-", "/n")] * 300)
+    assert len(document.value["l"]) == 200
+
+
 def test_what_many_patches_leave_is_bounded_too() -> None:
     text = "x" * (MAX_COPIED_BYTES - 100)
     played = Played(STARTED, state={"t": text, "l": []}, stop=False)
@@ -460,3 +469,12 @@ def test_snapshots_beside_reasoning_are_checked_in_proportion() -> None:
         return Steps().of(check_events, [STARTED, *events, FINISHED])
 
     assert work(800) < 5 * work(200)
+
+
+def test_violations_before_many_messages_are_checked_in_proportion() -> None:
+    def work(size: int) -> int:
+        stray = [ev("TEXT_MESSAGE_END", messageId=f"stray-{number}") for number in range(size)]
+        good = [event for number in range(size) for event in text(f"m{number}")]
+        return Steps().of(check_events, [STARTED, *stray, *good, FINISHED])
+
+    assert work(400) < 5 * work(100)
