@@ -207,9 +207,9 @@ class Screen:
         self._line((_returned(good, len(checks)), "bold green" if fine else "bold red"))
         for failed in (playback for playback in playbacks if playback.failure is not None):
             self._line((f"A run of {failed.name} failed.", "bold red"))
-        self._line(("The requests, whole:         ", "dim"), ("agui-reasoning demo --json", ""))
-        self._line(("Now a front end of your own: ", "dim"), ("agui-reasoning serve", ""))
-        self._line(("Or an agent of your own:     ", "dim"), ("examples/fastapi_agent.py", ""))
+        self._line(("The complete requests: ", "dim"), ("agui-reasoning demo --json", ""))
+        self._line(("Try your own front end:", "dim"), (" agui-reasoning serve", ""))
+        self._line(("Try your own agent:    ", "dim"), (" examples/fastapi_agent.py", ""))
 
     def _line(self, *pieces: tuple[str, str]) -> None:
         text = Text.assemble(*pieces)
@@ -249,7 +249,7 @@ class Screen:
         self._line()
         self._line(
             (f"As {sum(map(len, runs))} AG-UI events in {len(runs)} runs", "bold"),
-            ("  deltas of one message are joined here" if listed else "", "dim"),
+            ("  adjacent deltas are joined" if listed else "", "dim"),
         )
 
     def _list_events(self, events: Sequence[Event]) -> None:
@@ -265,7 +265,7 @@ class Screen:
         self._line()
         self._line(
             (f"Request {len(playback.requests)}, as it reached the provider", "bold"),
-            ("  long values are cut here", "dim"),
+            ("  long values are shortened", "dim"),
         )
         verdicts = {check.path: check for check in playback.checks if check.path is not None}
         for line in marked_lines(
@@ -296,7 +296,7 @@ class Screen:
 
 
 def _returned(good: int, of: int) -> str:
-    return f"{good} of {of} artefacts came back byte for byte."
+    return f"{good} of {of} artifacts came back byte for byte."
 
 
 def stdout_console() -> Console:

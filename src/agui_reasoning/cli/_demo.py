@@ -20,7 +20,7 @@ SCRIPTS = tuple(api.scripts[0] for api in provider_apis() if api.scripts and api
 """The scripted conversations to play, one per API that has an HTTP form."""
 
 _SHOWN = {"anthropic-messages", "openai-responses", "openai-chat", "gemini"}
-"""The APIs whose conversations are shown to those who name none: enough to see that they are alike."""
+"""The APIs whose conversations are shown by default."""
 
 _PAUSE_S = 0.04
 """The delay after each streamed piece on a terminal."""
@@ -47,7 +47,7 @@ def demo(
 
 
 def _chosen(api: str | None) -> list[str]:
-    """The scripts of one API, or of those that are shown without asking."""
+    """Return the scripts of one API, or those shown by default."""
     if api is not None:
         return list(provider_api(api).scripts[:1])
     return [known.scripts[0] for known in provider_apis() if known.scripts and known.id in _SHOWN]

@@ -132,7 +132,7 @@ class Rewriter(ABC):
             if isinstance(loaded, Malformed):
                 raise bad_json(place, loaded.position, cut=cut)
             return check_event(loaded, place)
-        raise bad_utf8(place, position)  # raised outside the handler: the cause would hold the value
+        raise bad_utf8(place, position)  # raised outside the handler, because the cause contains the value
 
 
 def written(event: Event) -> bytes:

@@ -1,7 +1,7 @@
-"""Hypothesis strategies for everything that goes through this package (extra ``testing``).
+"""Hypothesis strategies for the values, deltas and events of this package (extra ``testing``).
 
-Text is nasty on purpose (halves of emoji, combining marks, line separators), and keys and ids are few, so
-that they collide.
+Texts include lone surrogates, combining marks and line separators. Keys and IDs come from small sets, so that
+they collide.
 """
 
 from __future__ import annotations
@@ -69,16 +69,16 @@ _CHANNELS = st.sampled_from(["text", "summary", "raw"])
 
 
 def texts(*, clean: bool = False) -> Strategy[str]:
-    """Text of a model.
+    """Generate model text.
 
     Args:
-        clean: What a decoder settles on: not empty, and no halves of characters.
+        clean: Generate only text as a decoder returns it: not empty, and without lone surrogates.
     """
     return CLEAN if clean else _NASTY
 
 
 def opaques() -> Strategy[Opaque]:
-    """Opaque values, attached to anything, even to nothing."""
+    """Generate opaque values, including some attached to missing calls."""
     return st.builds(
         Opaque,
         st.sampled_from(["anthropic.signature", "openai.encrypted_content", "anthropic.redacted_thinking"]),
@@ -123,15 +123,15 @@ def any_deltas() -> Strategy[Delta]:
 
 
 def deltas(api: str | None = None, *, provider: str | None = None) -> Strategy[list[Delta]]:
-    """The deltas of a stream.
+    """Generate the deltas of a stream.
 
     Args:
-        api: Whose: one response as a decoder of this API could give it. Without it, any deltas in any order:
-            whatever they are, the events made of them must be valid.
-        provider: Who speaks it; default is one that does.
+        api: Generate one response as from the decoder of this API. By default, any deltas in any order; the
+            events emitted for them must be valid too.
+        provider: The provider ID; default is one that supports the API.
 
     Raises:
-        ConfigurationError: The API id is unknown (``unknown_api``).
+        ConfigurationError: The API ID is unknown (``unknown_api``).
     """
     if api is None:
         return st.lists(any_deltas(), max_size=25)
@@ -139,7 +139,7 @@ def deltas(api: str | None = None, *, provider: str | None = None) -> Strategy[l
 
 
 def stream(turn: Turn) -> list[Delta]:
-    """The deltas of one response, from its start to its end."""
+    """Return the deltas of one response, from its start to its end."""
     rest = [delta for delta in unfold(list(turn.parts)) if not isinstance(delta, ResponseStart)]
     return [ResponseStart(turn.origin, id=turn.id), *rest, FinishDelta("stop")]
 
@@ -148,16 +148,16 @@ def stream(turn: Turn) -> list[Delta]:
 
 
 def turns(api: str | None = None, *, provider: str | None = None) -> Strategy[Turn]:
-    """One response of a model, in parts, as a decoder could give it.
+    """Generate a model response as from a decoder.
 
-    Calls have ids of their own in each turn; results of the provider's own tools stand behind their calls.
+    Calls have unique IDs within a turn. Results of server tools follow their calls.
 
     Args:
-        api: Whose, one of `API_IDS`; without it, any of them.
-        provider: Who speaks it; default is one that does.
+        api: One of `API_IDS`; by default, any of them.
+        provider: The provider ID; default is one that supports the API.
 
     Raises:
-        ConfigurationError: The API id is unknown (``unknown_api``).
+        ConfigurationError: The API ID is unknown (``unknown_api``).
     """
     if api is None:
         return st.one_of([turns(name, provider=provider) for name in API_IDS])
@@ -178,7 +178,7 @@ def _origin(api: str) -> Origin:
 
 
 API_IDS: tuple[str, ...] = tuple(sorted(api.id for api in provider_apis() if api.strategy))
-"""The APIs that `turns` and `deltas` know."""
+"""The APIs that `turns` and `deltas` support."""
 
 
 # -- runs
@@ -188,14 +188,14 @@ API_IDS: tuple[str, ...] = tuple(sorted(api.id for api in provider_apis() if api
 def runs(
     draw: Draw, api: str | None = None, *, provider: str | None = None
 ) -> tuple[RunAgentInput, list[Event]]:
-    """The input of a run and what it emits: valid by construction, and as long as it wants.
+    """Generate the input of a run and its events, which are valid.
 
-    The input holds a conversation of up to two earlier runs, as a client holds it.
+    The input contains a conversation of up to two earlier runs, as a client would send it.
 
     Args:
-        draw: Given by Hypothesis.
-        api: Whose responses; without it, of any.
-        provider: Who speaks it; default is one that does.
+        draw: Passed by Hypothesis.
+        api: The API of the responses; by default, any.
+        provider: The provider ID; default is one that supports the API.
     """
     numbers = count(1)
 
@@ -210,7 +210,7 @@ def runs(
 
 
 def _fresh(responses: Strategy[Turn]) -> Strategy[Turn]:
-    """Responses whose ids no earlier one has: a provider gives each item one of its own."""
+    """Exclude responses with IDs of earlier ones, because providers use unique IDs."""
     used: set[str] = set()
 
     def is_fresh(turn: Turn) -> bool:
@@ -223,12 +223,12 @@ def _fresh(responses: Strategy[Turn]) -> Strategy[Turn]:
 
 
 def run_inputs(api: str | None = None, *, provider: str | None = None) -> Strategy[RunAgentInput]:
-    """What a client sends: a conversation of some runs, with its reasoning and values."""
+    """Generate run inputs: a conversation of some runs, with reasoning and values."""
     return runs(api, provider=provider).map(lambda run: run[0])
 
 
 def event_streams(api: str | None = None, *, provider: str | None = None) -> Strategy[list[Event]]:
-    """The events of one run, from RUN_STARTED to its end: finished, cancelled or failed."""
+    """Generate the events of one run, from RUN_STARTED to its end: finished, cancelled or failed."""
     return runs(api, provider=provider).map(lambda run: run[1])
 
 
@@ -238,14 +238,14 @@ def _play(
     new_id: Callable[[], str],
     turn: Strategy[Turn],
 ) -> tuple[RunAgentInput, list[Event]]:
-    """One run on top of a conversation; what it leaves open is answered by the client."""
+    """Continue a conversation with one run; the client answers its pending calls."""
     run_input = conversation.run_input(draw(CLEAN))
     run = Run(run_input, new_id=new_id, on_warning=_ignore)
     events = run.start()
     while True:
         for delta in stream(draw(turn)):
             events += run.receive(delta)
-        # The agent answers the calls itself and asks again, or leaves them to the client.
+        # The agent answers the calls and continues, or leaves them to the client.
         if not run.pending_calls or draw(st.booleans()):
             break
         for call in run.pending_calls:
@@ -261,4 +261,4 @@ def _play(
 
 
 def _ignore(warning: str) -> None:
-    """Warnings are about what was generated."""
+    """Ignore warnings about generated values."""

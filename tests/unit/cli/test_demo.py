@@ -334,7 +334,7 @@ def test_every_artefact_of_the_request_is_marked_on_a_line_of_its_own(width, pla
         assert all(len(line) <= width for line in shown.splitlines())
         assert (
             shown.splitlines()[-1]
-            == f"{len(KINDS[name])} of {len(KINDS[name])} artefacts came back byte for byte."
+            == f"{len(KINDS[name])} of {len(KINDS[name])} artifacts came back byte for byte."
         )
 
 
@@ -346,7 +346,7 @@ def test_what_was_changed_is_marked_where_it_stands(playbacks):
     Screen(console, list).play(bad, list_events=False)
     marked = [line for line in console.file.getvalue().splitlines() if line.endswith("NOT WHAT WAS SENT")]
     assert [line.split()[0] for line in marked] == ['"reasoning_content":']
-    assert "2 of 3 artefacts came back byte for byte." in console.file.getvalue()
+    assert "2 of 3 artifacts came back byte for byte." in console.file.getvalue()
 
 
 # -- the command
@@ -357,7 +357,7 @@ def test_piped_output_is_plain_and_narrow(cli):
     assert (result.status, result.stderr) == (0, "")
     assert "\x1b" not in result.stdout
     assert all(len(line) <= 80 and line == line.rstrip() for line in result.stdout.splitlines())
-    assert f"{ALL} of {ALL} artefacts came back byte for byte." in result.stdout
+    assert f"{ALL} of {ALL} artifacts came back byte for byte." in result.stdout
     assert result.stdout.count("returned unchanged\n") == ALL
     for name in ("Anthropic Messages", "OpenAI Responses", "Chat Completions", "Gemini generateContent"):
         assert name in result.stdout
@@ -426,7 +426,7 @@ def test_what_did_not_come_back_is_status_1(careless, cli):
     assert "NOT RETURNED: redacted thinking  212 bytes" in result.stdout
     lost = result.stdout.count("\nNOT RETURNED: ")
     assert 5 < lost < ALL
-    assert f"{ALL - lost} of {ALL} artefacts came back byte for byte." in result.stdout
+    assert f"{ALL - lost} of {ALL} artifacts came back byte for byte." in result.stdout
 
 
 def test_what_did_not_come_back_is_in_the_json(careless, cli):
