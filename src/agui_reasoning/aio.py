@@ -135,7 +135,7 @@ def stream_run(
         **options: The options of `Run`; ``api`` is required.
 
     Raises:
-        ConfigurationError: The API id is unknown (``unknown_api``).
+        ConfigurationError: The API ID is unknown (``unknown_api``).
         RemoteProtocolError: The input is malformed (``bad_input``) or exceeds the limits (``too_large``):
             respond with an HTTP error instead of a stream.
     """

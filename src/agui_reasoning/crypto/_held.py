@@ -225,7 +225,7 @@ def keys_fetched_by(
             hint="Pass {kid: 32 bytes}, or a callable that returns the key for a kid.",
         )
     if isinstance(kids, str) or not all(map(is_kid, kids or ())):
-        return _bad_kid("An id in kids=")
+        return _bad_kid("An ID in kids=")
     return FetchedKeys(fetch, None if kids is None else frozenset(kids), primary, now)
 
 
@@ -290,7 +290,7 @@ def _held(
 
 def _checked(kid: Any, key: Any) -> Secret | ConfigurationError | None:
     if not is_kid(kid):
-        return _bad_kid("The id of a key")
+        return _bad_kid("A key ID")
     if key is None:
         return None
     if not isinstance(key, bytes | bytearray):

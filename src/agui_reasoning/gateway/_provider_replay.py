@@ -30,7 +30,7 @@ from agui_reasoning.providers.transcript import Speaker
 __all__ = ["provider_app"]
 
 _STORED: Final[tuple[Speaker, ...]] = ("user", "model")
-"""Who spoke before a request that goes on from a stored response."""
+"""The speakers of the conversation that the provider has stored, if a request continues it."""
 
 
 def provider_app(
@@ -110,6 +110,6 @@ class _Provider:
 
 
 def _refusal(message: str) -> Response:
-    """An error in a form that the SDKs of all three APIs read."""
+    """Return an error in a form that the vendors' SDKs can read."""
     error = {"type": "invalid_request_error", "message": f"replay: {message}"}
     return JSONResponse({"type": "error", "error": error}, 400)

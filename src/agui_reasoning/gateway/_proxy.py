@@ -51,7 +51,7 @@ _HOP: Final = frozenset(
         "upgrade",
     }
 )
-# Set anew by the proxy. Compressed event streams could not be read.
+# Set by the proxy itself. Compressed event streams could not be read.
 _OF_REQUEST: Final = frozenset({"host", "content-length", "accept-encoding", "expect"})
 _OF_RESPONSE: Final = frozenset({"date", "server"})
 

@@ -175,7 +175,7 @@ class Transport:
             async for data in pieces:
                 for text in frames.feed(data):
                     yield text
-            frames.feed(b"")  # raises the error of a bad frame behind the last good one
+            frames.feed(b"")  # raises the error of a bad frame after the last good one
             for text in _last_frames(frames):
                 yield text
         except httpx2.TimeoutException:

@@ -23,7 +23,7 @@ class Upstream(Protocol):
         provider: The provider ID.
         model: The model's name.
         reasons: Whether responses contain reasoning; ``None`` if unknown.
-        live: Whether responses come from a model, which costs money and can use the tools of the front end.
+        live: Whether responses come from a model, which costs money and can call the tools of the front end.
     """
 
     name: str

@@ -160,7 +160,7 @@ class Lane:
     def _misplaced(self) -> list[str]:
         """Return faults of reasoning messages that come back in another place."""
         faults = [
-            f"message {thought!r}: its encryptedValue gives it the place of another message"
+            f"message {thought!r}: its encryptedValue gives it the position of another message"
             for thought in self._unclaimed
         ]
         return faults or [

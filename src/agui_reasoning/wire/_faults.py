@@ -40,7 +40,7 @@ def bad_utf8(place: str, position: int) -> RemoteProtocolError:
     return RemoteProtocolError(
         f"{place} is not valid UTF-8 at byte {position}.",
         code="bad_utf8",
-        hint="Event streams and JSON are UTF-8, whatever the response header says.",
+        hint="Event streams and JSON are always UTF-8, regardless of the response header.",
     )
 
 

@@ -236,7 +236,7 @@ DEFECTS: list[tuple[Callable[[list[Json]], list[Json]], list[str]]] = [
     (swapped_values, ["message 'id3'", "message 'id4'", "its text differs"]),
     (swapped_messages, ["message 'id3'", "before message 'id4'", "which the stream sent first"]),
     (value_first, ["message 'id3'", "it has no encryptedValue", "before the message existed"]),
-    (twice_the_same_place, ["message 'id3'", "the place of another message"]),
+    (twice_the_same_place, ["message 'id3'", "the position of another message"]),
     (answer_renamed, ["message 'id3'", "does not name the message or call that followed"]),
     (another_producer, ["message 'id3'", "names a producer whose values this provider cannot read"]),
     (no_producer, ["message 'id3'", "does not name its producer: pass api=, provider=, model= to Run"]),
