@@ -16,7 +16,7 @@ from agui_reasoning._shells.sources import InThreads
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.wire import KEEP_ALIVE, MEDIA_TYPE, SSEEncoder
 
-__all__ = ["AGUIResponse"]
+__all__ = ["AGUIResponse", "cancel_on_disconnect"]
 
 # Proxies buffer event streams without these headers.
 _HEADERS = {"cache-control": "no-cache, no-transform", "x-accel-buffering": "no"}
@@ -75,7 +75,7 @@ class AGUIResponse(Response):
         failed: Exception | None = None
         async with anyio.create_task_group() as tasks:
             line = _Line(send, tasks.cancel_scope)
-            tasks.start_soon(self._watch, receive, tasks.cancel_scope)
+            tasks.start_soon(cancel_on_disconnect, receive, tasks.cancel_scope)
             tasks.start_soon(self._keep_alive, line)
             try:
                 await self._stream(line)
@@ -104,12 +104,6 @@ class AGUIResponse(Response):
                 await close()
         await line.send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _watch(self, receive: Receive, scope: anyio.CancelScope) -> None:
-        """Cancel the response when the client disconnects."""
-        while (await receive())["type"] != "http.disconnect":
-            pass
-        scope.cancel()
-
     async def _keep_alive(self, line: _Line) -> None:
         while True:
             idle = anyio.current_time() - line.last
@@ -117,6 +111,13 @@ class AGUIResponse(Response):
                 await line.send(_piece(KEEP_ALIVE))
                 idle = 0
             await anyio.sleep(max(self._keep_alive_s - idle, self._keep_alive_s / 100))
+
+
+async def cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> None:
+    """Cancel a scope when the client disconnects."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
 
 
 def _piece(frame: bytes) -> Message:

@@ -376,11 +376,11 @@ def _equal(value: Any, other: Any) -> bool:
     """Compare a value or node with JSON, at a cost limited by the size of the JSON."""
     members = value.inside if isinstance(value, _Node) else value
     if isinstance(members, Names):
-        alike = isinstance(other, dict) and len(members) == len(other)
-        return alike and all(name in members and _equal(members[name], other[name]) for name in other)
+        same_size = isinstance(other, dict) and len(members) == len(other)
+        return same_size and all(name in members and _equal(members[name], other[name]) for name in other)
     if isinstance(members, Blocks):
-        alike = isinstance(other, list) and len(members) == len(other)
-        return alike and all(map(_equal, members, other))
+        same_size = isinstance(other, list) and len(members) == len(other)
+        return same_size and all(map(_equal, members, other))
     return json_equal(members, other)
 
 

@@ -119,10 +119,10 @@ class Recovery:
 
     def _open(self, event: Mapping[str, Any], family: str, key: _Key) -> None:
         field, start, end, needs = _FAMILIES[family]
-        whose = {"subagentRunId": tag} if isinstance(tag := event.get("subagentRunId"), str) else {}
-        opener = {"type": f"{family}_{start}", field: key[1], **needs, **whose}
+        owner = {"subagentRunId": tag} if isinstance(tag := event.get("subagentRunId"), str) else {}
+        opener = {"type": f"{family}_{start}", field: key[1], **needs, **owner}
         if self._take(opener) is None:
-            self._opened[key] = {"type": f"{family}_{end}", field: key[1], **whose}
+            self._opened[key] = {"type": f"{family}_{end}", field: key[1], **owner}
             self._of(key).add("order")
 
     def _not_open(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agui_reasoning._strict_json import dump, load
 from agui_reasoning.asgi import ThinkingUpgradeMiddleware
+from agui_reasoning.asgi._response import cancel_on_disconnect
 from agui_reasoning.compat._peers import peer_of
 from agui_reasoning.errors import ConfigurationError, MissingExtraError, RemoteProtocolError
 from agui_reasoning.gateway._body import BODY_TIMEOUT_S, read_body
@@ -141,7 +142,7 @@ class _Proxy:
         else:
             # Detects a disconnect of the client before the agent starts to respond.
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_watch, receive, tasks.cancel_scope)
+                tasks.start_soon(cancel_on_disconnect, receive, tasks.cancel_scope)
                 await self._answer(sent, scope, receive, send)
                 tasks.cancel_scope.cancel()
 
@@ -194,13 +195,6 @@ async def _pass_on(answer: httpx2.Response, send: Send) -> None:
     async for piece in answer.aiter_raw():
         await send({"type": "http.response.body", "body": piece, "more_body": True})
     await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-async def _watch(receive: Receive, scope: anyio.CancelScope) -> None:
-    """Cancel the response when the client disconnects."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    scope.cancel()
 
 
 def _end_to_end(headers: _RawHeaders, without: frozenset[str]) -> Iterator[tuple[bytes, bytes]]:

@@ -40,17 +40,17 @@ def iter_numbered_events(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _numbered_frames(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
     decoder = SSEDecoder(max_frame_bytes=len(data))  # already in memory
-    begun: int | None = None
+    start: int | None = None
     number = 0
     for number, line in enumerate(data.removeprefix(BOM_UTF8).splitlines(keepends=True), 1):
-        if begun is None and line.startswith(b"data"):
-            begun = number
+        if start is None and line.startswith(b"data"):
+            start = number
         for event in decoder.feed(line):
-            yield begun or number, event
+            yield start or number, event
         if not line.strip(b"\r\n"):
-            begun = None
+            start = None
     for event in decoder.close():
-        yield begun or number, event
+        yield start or number, event
 
 
 def _numbered_items(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
