@@ -71,9 +71,14 @@ def test_a_provider_has_one_row(api: str) -> None:
     assert sorted(set(named)) == sorted(named)
 
 
+@pytest.mark.parametrize("api", APIS)
+def test_the_row_of_a_vendor_says_how_its_reasoning_arrives(api: str) -> None:
+    assert vendors(api)
+
+
 @pytest.mark.parametrize("api", [api for api in APIS if api != "litellm"])
 def test_a_rule_stands_beneath_the_row_of_its_vendor(api: str) -> None:
-    """LiteLLM's providers are upstreams, and have their rows elsewhere."""
+    """LiteLLM's rules are about upstreams and the models that they share."""
     assert list(rows(api, "rule")) == []
     assert vendors(api)
     assert {rule.provider for rule in rules() if rule.api == api} <= {row.provider for row in vendors(api)}

@@ -182,6 +182,7 @@ class VendorTraits(_Row):
         custom_calls_on_server: Calls of custom tools are steps that the vendor took itself.
         first_raw_part: The number that a stream gives to the first raw part of an item.
         summary_in_choice_index: The index of a choice is the number of a reasoning summary.
+        call_ids_of: The API whose rules for call ids apply; empty for those of the wire format.
         tags_anywhere: Opening tags of reasoning that count between stretches of the answer, too.
         tags_prefilled: The opening tag is part of the prompt, so that only the closing one may come.
     """
@@ -197,6 +198,7 @@ class VendorTraits(_Row):
     custom_calls_on_server: bool = False
     first_raw_part: int = 0
     summary_in_choice_index: bool = False
+    call_ids_of: str = ""
     tags_anywhere: tuple[str, ...] = ()
     tags_prefilled: bool = False
 

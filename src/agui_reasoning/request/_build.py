@@ -22,7 +22,7 @@ from agui_reasoning.errors import (
 from agui_reasoning.parts import NativePart, Opaque, Origin, ReasoningPart, RedactedRepr, Turn
 from agui_reasoning.policy import NO_RULE, EchoFlag, EchoStatus
 from agui_reasoning.providers import provider_api, provider_apis
-from agui_reasoning.providers.api import ProviderAPI
+from agui_reasoning.providers.api import CallIds, ProviderAPI
 from agui_reasoning.providers.echo import explain_no_rule, rule_for
 from agui_reasoning.providers.encoding import (
     EchoReport,
@@ -31,6 +31,7 @@ from agui_reasoning.providers.encoding import (
     PlainMessage,
     ResponseStep,
 )
+from agui_reasoning.providers.vendors import vendor_traits
 from agui_reasoning.request._explain import explain
 from agui_reasoning.request._history import History, ReportEntry
 from agui_reasoning.request._prepare import prepare
@@ -169,7 +170,7 @@ def build_request(
         target=target,
         rule=rule,
         scope=scope,
-        ids=spec.call_ids,
+        ids=_call_ids(spec, target),
         previous_response_id=previous_response_id,
         report=report,
     )
@@ -209,6 +210,12 @@ def _spec(api: str, store: bool | None, previous_response_id: str | None) -> Pro
             hint=f"Omit them; they belong to {storing}.",
         )
     return spec
+
+
+def _call_ids(spec: ProviderAPI, target: Origin) -> CallIds:
+    """What the target accepts as a call id: gateways pass ids on to upstreams that are stricter."""
+    other = vendor_traits(target).call_ids_of
+    return (provider_api(other) if other else spec).call_ids
 
 
 def _history(given: Any, reading: dict[str, Any]) -> History:

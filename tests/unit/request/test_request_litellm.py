@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from ag_ui.core import ToolMessage, UserMessage
 
-from agui_reasoning.parts import Turn
+from agui_reasoning.parts import ToolCallPart, Turn
 from agui_reasoning.providers import decode_response
 from agui_reasoning.request import History
 from agui_reasoning.request._build import ProviderRequest, build_request
@@ -129,3 +130,31 @@ def test_a_placeholder_stands_in_for_what_deepseek_wants() -> None:
     made = asked("anthropic", "deepseek/deepseek-v4-pro", "deepseek", thinking_blocks=[BLOCK])
     assert reply(made)["reasoning_content"] == ""
     assert [entry.outcome for entry in made.report] == ["placeholder"]
+
+
+@pytest.mark.parametrize(
+    ("api", "provider", "model"),
+    [
+        ("litellm", "mistral", "mistral/magistral-medium-latest"),
+        ("litellm", "mistral", "magistral-medium-latest"),
+        ("openai-chat", "litellm", "mistral/magistral-medium-latest"),
+        ("openai-chat", "mistral", "magistral-medium-latest"),
+        ("mistral-chat", "mistral", "magistral-medium-latest"),
+    ],
+)
+def test_mistral_gets_ids_of_nine_characters_however_it_is_asked(api: str, provider: str, model: str) -> None:
+    """Mistral: Tool call id was … but must be a-z, A-Z, 0-9, with a length of 9."""
+    calls = [ToolCallPart("toolu_01A09q90qw90lq917835lq9", "get"), ToolCallPart("abcABC123", "get")]
+    results = [ToolMessage(id=call.id, tool_call_id=call.id, content="4") for call in calls]
+    made = build_request(
+        api, History((USER, Turn(tuple(calls)), *results)), provider=provider, model=model
+    ).body["messages"]
+    sent = [call["id"] for message in made for call in message.get("tool_calls") or ()]
+    assert [re.fullmatch("[a-zA-Z0-9]{9}", name) is not None for name in sent] == [True, True]
+    assert sent[1] == "abcABC123"
+    assert [message["tool_call_id"] for message in made if message["role"] == "tool"] == sent
+
+
+def test_other_upstreams_get_ids_as_they_are() -> None:
+    made = asked("anthropic", "anthropic/claude-opus-5", thinking_blocks=[BLOCK])
+    assert reply(made)["tool_calls"] == [CALL]
