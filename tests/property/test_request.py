@@ -23,6 +23,8 @@ from agui_reasoning.parts import (
 )
 from agui_reasoning.request import History
 from agui_reasoning.request._build import ProviderRequest, build_request
+from agui_reasoning.testing.strategies import API_IDS
+from agui_reasoning.testing.strategies import turns as any_turns
 from tests.support.effort import examples
 from tests.support.sdk_types import check_types
 from tests.support.strategies import turns
@@ -74,16 +76,23 @@ TARGETS: dict[str, tuple[str, str, str, Check]] = {
 }
 
 
+# The values that are generated for these are not the base64 that the types of their SDKs want.
+BINARY = {"bedrock-converse", "gemini"}
+decoded = st.one_of([any_turns(api) for api in API_IDS if api not in BINARY]).map(lambda t: list(t.parts))
+"""Responses as the decoder of an API gives them."""
+
+
 @st.composite
 def conversations(draw: st.DrawFn) -> list[Turn | Message]:
     """Turns of any origin, cut anywhere, with some calls answered, some late, some twice, some never."""
     items: list[Turn | Message] = []
     late: list[Message] = []
-    for number, parts in enumerate(draw(st.lists(turns(), max_size=4))):
+    for number, parts in enumerate(draw(st.lists(turns() | decoded, max_size=4))):
         if draw(st.booleans()):
             items.append(UserMessage(id=f"u{number}", content=draw(st.sampled_from(["Hi.", "", " "]))))
         cut = [_cut(draw, _argued(draw, _typed(part))) for part in parts]
-        server = [part for part in cut if isinstance(part, ToolCallPart) and part.server]
+        known = {part.tool_call_id for part in parts if isinstance(part, ToolResultPart)}
+        server = [p for p in cut if isinstance(p, ToolCallPart) and p.server and p.id not in known]
         found = [_found(call) for call in server if draw(st.booleans())]
         items.append(Turn((*cut, *found), parts[0].origin if parts else None, f"resp_{number}"))
         items += late
