@@ -381,7 +381,14 @@ def _thinking_block(unit: EchoUnit) -> JSONObject | None:
 
 
 def _write_calls(draft: _Draft, name: str) -> None:
-    """Signatures of calls are written with the calls; that of a text goes where it was, on the message."""
+    """Signatures of calls are written with the calls; that of a text goes where it was, on the message.
+
+    Thoughts are text for people: who wants signatures does not read them.
+    """
+    kind = draft.traits.thought_signature_kind
+    for unit in reasoning_units(draft.step):
+        if not values(unit, kind):
+            draft.options.report.drop(unit, "policy", harmless=True)
     for unit in draft.step.units:
         if isinstance(unit.part, TextPart) and unit.part.opaque and unit.part.text:
             _sign(draft.fields, draft, unit)
