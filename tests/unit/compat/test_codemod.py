@@ -273,6 +273,11 @@ STAYS = {
         "    type: Literal[EventType.THINKING_END] = EventType.THINKING_END\n",
     ),
     "a string that may be a type": ("unclear_use", "NAME = 'THINKING_START'\n"),
+    "a type that is looked up": (
+        "unclear_use",
+        f"{MEMBER}BaseEvent(type=EventType['THINKING_END'])\nBaseEvent(type=EventType('THINKING_END'))\n",
+    ),
+    "a class that is looked up": ("unclear_use", "import ag_ui\ngetattr(ag_ui.core, 'ThinkingEndEvent')\n"),
     "a string in another member": (
         "unclear_use",
         "def f():\n    yield {'type': 'THINKING_TEXT_MESSAGE_START'}\n"
@@ -585,6 +590,8 @@ SHAPES = {
     "methods of one object": methods,
     "references": lambda n: "isinstance(event, ThinkingStartEvent | ThinkingEndEvent)\n" * n,
     "strings": lambda n: "X = ['THINKING_START', 'THINKING_END']\n" * n,
+    "a variable that is set again and again": lambda n: "x = f(x)\nx()\n" * n,
+    "names in a list": lambda n: f"[{', '.join(map(repr, ['ThinkingEndEvent'] * n))}]\n",
     "comparisons": lambda n: "if event.type == 'THINKING_START':\n    pass\n" * n,
 }
 

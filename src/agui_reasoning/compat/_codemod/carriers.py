@@ -23,6 +23,7 @@ from itertools import chain
 import libcst as cst
 
 from agui_reasoning.compat._codemod.edits import assignment, before, member_name, members
+from agui_reasoning.compat._codemod.facts import called
 from agui_reasoning.compat._codemod.imports import new_id
 from agui_reasoning.compat._codemod.names import EventStep, Family
 from agui_reasoning.compat._codemod.places import CodeScope, Places, SitePlace, covers, targets
@@ -242,7 +243,7 @@ def _ids_of_others(session: Session, made: Set[cst.CSTNode]) -> set[str]:
         session.code(item.value)
         for node in session.facts.nodes
         if isinstance(node, cst.Dict | cst.Call) and node not in made
-        if isinstance(node, cst.Dict) or session.facts.core(node.func)
+        if isinstance(node, cst.Dict) or called(node).endswith("Event") or session.facts.core(node.func)
         for item in members(node)
         if member_name(item) in IDS
     }

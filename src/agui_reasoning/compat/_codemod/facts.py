@@ -26,7 +26,6 @@ CORE = re.compile(r"^ag_ui\.core(?:\.events)?(?:\.|$)")
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)
 _TYPE_NAMES = frozenset({"event_type", "eventType", "evt_type", "type_"})
-_ENUM = "EventType."
 
 
 class Facts:
@@ -42,6 +41,7 @@ class Facts:
         self._qualified: Any = wrapper.resolve(QualifiedNameProvider)
         self.nodes = list(walk(self.module))
         self.names = {node.value for node in self.of_type(cst.Name)}
+        self._known = {*BY_CLASS, *BY_TYPE, *self._imported_from_core()}
         self._types: set[tuple[cst.CSTNode | None, str]] = set()
         self._read_names_of_types()
 
@@ -86,11 +86,19 @@ class Facts:
         return len(found) > 1 and any(name in BY_CLASS or _member(name) for name in found)
 
     def _core_names(self, node: cst.CSTNode) -> set[str | None]:
+        last = node.attr if isinstance(node, cst.Attribute) else node
+        if not isinstance(last, cst.Name) or last.value not in self._known:
+            return set()  # resolving a name takes time for each of its assignments
         return {
             name.name[match.end() :] if name.source is QualifiedNameSource.IMPORT and match else None
             for name in self.qualified(node)
             for match in [CORE.match(name.name)]
         }
+
+    def _imported_from_core(self) -> Iterator[str]:
+        for node in self.of_type(cst.ImportFrom):
+            if not isinstance(node.names, cst.ImportStar) and CORE.match(module_of(node)):
+                yield from (alias.evaluated_alias or alias.evaluated_name for alias in node.names)
 
     def class_kind(self, node: cst.CSTNode) -> EventNames | None:
         """Return the event if the expression is its class in ``ag_ui.core``."""
@@ -100,6 +108,8 @@ class Facts:
         """Return the event if the expression is its type: a string, or an `EventType` member or its value."""
         if isinstance(node, cst.SimpleString):
             return BY_TYPE.get(string_value(node) or "")
+        while isinstance(node, cst.Attribute) and node.attr.value in ("value", "name"):
+            node = node.value
         return _member(self.core(node))
 
     def is_type(self, node: cst.CSTNode) -> bool:
@@ -128,9 +138,8 @@ class Facts:
 
 
 def _member(name: str | None) -> EventNames | None:
-    """Return the event if a name in ``ag_ui.core`` is a member of `EventType`, or the value of one."""
-    member, _, rest = (name or "").removeprefix(_ENUM).partition(".")
-    return BY_TYPE.get(member) if rest in ("", "value", "name") else None
+    """Return the event if a name in ``ag_ui.core`` is a member of `EventType`."""
+    return BY_TYPE.get((name or "").removeprefix("EventType."))
 
 
 def module_of(node: cst.ImportFrom) -> str:

@@ -116,13 +116,6 @@ class References:
                 return is_member or self._matches_type(parent)
             case cst.DictElement(key=key):
                 return is_member and key is value
-            case cst.Arg() if isinstance(owner, cst.Call):
-                return facts.core(owner.func) == "EventType"
-            case cst.Index():
-                return (
-                    is_member
-                    or facts.core(cst.ensure_type(facts.parent(owner), cst.Subscript).value) == "EventType"
-                )
         return False
 
     def _is_compared(self, value: cst.CSTNode, is_member: bool) -> bool:

@@ -10,7 +10,7 @@ import libcst as cst
 
 from agui_reasoning._hint import HINT_KEY
 from agui_reasoning.compat._codemod.edits import drop_member, insert_member, member_name, members
-from agui_reasoning.compat._codemod.facts import string_value
+from agui_reasoning.compat._codemod.facts import called, string_value
 from agui_reasoning.compat._codemod.names import EventNames
 from agui_reasoning.compat._codemod.session import Session
 
@@ -73,6 +73,8 @@ def _site(session: Session, node: cst.Call | cst.Dict) -> Site | None:
 
 
 def _is_dict(session: Session, node: cst.Call) -> bool:
+    if called(node) != "dict":
+        return False
     return {name.name for name in session.facts.qualified(node.func)} == {"builtins.dict"}
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set
+from itertools import islice
 
 import libcst as cst
 
-from agui_reasoning.compat._codemod.facts import called, string_value
-from agui_reasoning.compat._codemod.names import BY_TYPE, CLASS_NAME, TYPE_NAME, renamed
+from agui_reasoning.compat._codemod.facts import called, string_value, walk
+from agui_reasoning.compat._codemod.names import BY_CLASS, BY_TYPE, CLASS_NAME, TYPE_NAME, renamed
 from agui_reasoning.compat._codemod.references import References
 from agui_reasoning.compat._codemod.session import Session
 
@@ -71,20 +72,22 @@ def _is_prefix(session: Session, node: cst.CSTNode, text: str) -> bool:
 def _rewrite_classes(session: Session, node: cst.SimpleString, old: Set[str]) -> None:
     """Rename imported classes in annotations and ``__all__``."""
     text = string_value(node) or ""
-    if not any(found[0] in old for found in CLASS_NAME.finditer(text)):
+    if not CLASS_NAME.search(text):
         return
     if _is_code(session, node):
         new = CLASS_NAME.sub(lambda found: renamed(found[0]) if found[0] in old else found[0], node.value)
-        session.edits.add(node, lambda string: string.with_changes(value=new))
-    elif text in old:
+        if new != node.value:
+            session.edits.add(node, lambda string: string.with_changes(value=new))
+    elif text in old or (text in BY_CLASS and "ag_ui" in session.facts.names):
         session.find(node, "unclear_use", f"A string contains the name {text}.")
 
 
 def _is_code(session: Session, node: cst.SimpleString) -> bool:
     facts = session.facts
-    statement = facts.above(node, cst.SimpleStatementLine)
+    line = facts.above(node, cst.SimpleStatementLine)
+    start = islice(walk(line.body[0]), 6) if line else ()  # enough for the name that a statement begins with
     return (
         facts.above(node, cst.Annotation) is not None
         or called(facts.parent(facts.parent(node))) == "cast"
-        or (statement is not None and session.code(statement.body[0]).startswith("__all__"))
+        or any(isinstance(first, cst.Name) and first.value == "__all__" for first in start)
     )
