@@ -39,12 +39,12 @@ judges: $(VENV)/test.stamp
 
 # Every law, asked of a sample: the same recordings each time, and a quarter of the examples.
 test: judges
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Every law, asked of everything, with coverage.
 test-all: judges
 	$(BIN)/python scripts/install_peers.py --all
-	$(BIN)/python -m pytest -n 2 --all --cov --cov-report=term
+	$(BIN)/python -m pytest -n 2 --dist worksteal --all --cov --cov-report=term
 
 lint: $(VENV)/lint.stamp
 	$(BIN)/ruff check
