@@ -244,3 +244,18 @@ def test_recorded_answers_are_read(api):
         return
     assert CALL_ID in kinds
     assert len(kinds & ARTEFACTS) > 1
+
+
+@pytest.mark.parametrize(
+    ("api", "detail", "read"),
+    [("other", "xai-grpc", "xai-grpc"), ("ollama", "xai-grpc", "ollama"), ("ollama", None, "ollama")],
+)
+def test_a_recording_of_another_api_says_which_in_its_detail(api, detail, read):
+    (exchange,) = sequence({"api": api, "api_detail": detail, "events": []})
+    assert exchange["api"] == read
+
+
+def test_a_recording_of_another_api_without_a_detail_is_none():
+    with pytest.raises(DecodeError) as caught:
+        sequence({"api": "other", "events": []})
+    assert caught.value.code == "bad_recording"

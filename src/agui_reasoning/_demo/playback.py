@@ -1,7 +1,8 @@
 """Plays a script through a gateway and back, and checks the last request that reaches the provider.
 
 Three local programs communicate over HTTP: a front end, the gateway, and a provider that plays the script and
-records its requests. `play` returns everything that happened; `screen` displays it.
+records its requests. A provider whose API has no HTTP form is part of the gateway. `play` returns everything
+that happened; `screen` displays it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, count
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final
 
 import anyio
 from ag_ui.core import Event
@@ -23,8 +24,11 @@ from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.errors import RunFailedError
 from agui_reasoning.providers import provider_api
-from agui_reasoning.providers.api import HTTPEndpoint
 from agui_reasoning.providers.transcript import ARTEFACTS, Entry
+
+# The gateway is imported on first use: the other commands work without the extra `server`.
+if TYPE_CHECKING:
+    from agui_reasoning.gateway import Upstream
 
 __all__ = ["TOOL_RESULT", "Check", "Playback", "compare", "play"]
 
@@ -113,7 +117,7 @@ def play(name: str) -> Playback:
     said = (("you", first["question"]), ("result", TOOL_RESULT), ("you", last["question"]))
     requests: list[JSONObject] = []
     failure = None
-    with _gateway(name, first, requests.append) as url:
+    with _gateway(exchanges, requests.append) as url:
         front_end = FrontEnd(url, f"demo-{name}", [_TOOL])
         try:
             anyio.run(_converse, front_end, [words for _, words in said])
@@ -133,22 +137,39 @@ def play(name: str) -> Playback:
 
 
 @contextmanager
-def _gateway(name: str, first: Exchange, on_request: Callable[[JSONObject], None]) -> Iterator[str]:
-    from agui_reasoning.gateway import HTTPUpstream, create_app, local_server, provider_app
+def _gateway(exchanges: Sequence[Exchange], on_request: Callable[[JSONObject], None]) -> Iterator[str]:
+    from agui_reasoning.gateway import create_app, local_server
 
-    with local_server(provider_app(name, on_request=on_request)) as provider:
-        api = provider_api(first["api"])
-        excluded = _NOT_PARAMETERS | api.conversation_fields
-        upstream = HTTPUpstream(
+    # Short, deterministic IDs are easier to follow.
+    new_id = map("id-{}".format, count(1)).__next__
+    with (
+        _upstream(exchanges, on_request) as upstream,
+        local_server(create_app(upstream, new_id=new_id)) as url,
+    ):
+        yield f"{url}/agent"
+
+
+@contextmanager
+def _upstream(exchanges: Sequence[Exchange], on_request: Callable[[JSONObject], None]) -> Iterator[Upstream]:
+    """Start the provider, unless its API has no HTTP form."""
+    from agui_reasoning._demo.provider import ScriptedProvider
+    from agui_reasoning.gateway import HTTPUpstream, local_server, provider_app
+
+    first = exchanges[0]
+    api = provider_api(first["api"])
+    excluded = _NOT_PARAMETERS | api.conversation_fields
+    parameters = {field: value for field, value in first["request"].items() if field not in excluded}
+    if api.http is None:
+        yield ScriptedProvider(exchanges, parameters=parameters, on_request=on_request)
+        return
+    with local_server(provider_app(first["id"], on_request=on_request)) as url:
+        yield HTTPUpstream(
             first["api"],
-            base_url=provider + cast("HTTPEndpoint", api.http).base,
+            base_url=url + api.http.base,
             provider=first["provider"],
             model=first["model"],
-            parameters={field: value for field, value in first["request"].items() if field not in excluded},
+            parameters=parameters,
         )
-        # Short, deterministic IDs are easier to follow.
-        with local_server(create_app(upstream, new_id=map("id-{}".format, count(1)).__next__)) as url:
-            yield f"{url}/agent"
 
 
 async def _converse(front_end: FrontEnd, said: Sequence[str]) -> None:

@@ -1,19 +1,22 @@
 """The format of recorded exchanges, shared by scripts and recordings.
 
 An exchange is a JSON object with ``api``, optional ``provider`` and ``model``, and the provider's response:
-``events``, a list of ``{"event"?, "data"}``, or ``response``, a whole one.
+``events``, a list of ``{"event"?, "data"}``, or ``response``, a whole one. Where ``api`` is ``"other"``,
+``api_detail`` names the API.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from agui_reasoning.errors import DecodeError
 
-__all__ = ["Exchange", "check_exchange", "is_whole", "payloads"]
+__all__ = ["Exchange", "api_of", "check_exchange", "is_whole", "payloads"]
 
 Exchange: TypeAlias = Mapping[str, Any]
+
+_OTHER: Final = "other"
 
 
 def check_exchange(value: Any) -> Exchange:
@@ -22,14 +25,21 @@ def check_exchange(value: Any) -> Exchange:
     Raises:
         DecodeError: The value is not an exchange (``bad_recording``).
     """
-    if not isinstance(value, Mapping) or not isinstance(value.get("api"), str):
+    api = api_of(value) if isinstance(value, Mapping) else None
+    if api is None:
         raise _bad_recording('The recording is not an object with "api".', "")
     if isinstance(value.get("events"), list):
         for _ in payloads(value):
             pass
     elif "response" not in value:
         raise _bad_recording('The recording has neither "events" nor "response".', "")
-    return value
+    return {**value, "api": api}
+
+
+def api_of(exchange: Exchange) -> str | None:
+    """Return the API that an exchange names, if it does."""
+    api = exchange.get("api_detail") if exchange.get("api") == _OTHER else exchange.get("api")
+    return api if isinstance(api, str) else None
 
 
 def is_whole(exchange: Exchange) -> bool:

@@ -16,8 +16,8 @@ from agui_reasoning.providers import provider_api, provider_apis
 
 __all__ = ["SCRIPTS", "demo"]
 
-SCRIPTS = tuple(api.scripts[0] for api in provider_apis() if api.scripts and api.http)
-"""The scripted conversations to play, one per API that has an HTTP form."""
+SCRIPTS = tuple(api.scripts[0] for api in provider_apis() if api.scripts)
+"""The scripted conversations to play, one per API."""
 
 _SHOWN = {"anthropic-messages", "openai-responses", "openai-chat", "gemini"}
 """The APIs whose conversations are shown by default."""

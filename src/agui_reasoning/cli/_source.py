@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from agui_reasoning._scripted._exchange import payloads
+from agui_reasoning._scripted._exchange import api_of, payloads
 from agui_reasoning.cli._reading import opened, pieces
 from agui_reasoning.errors import RemoteProtocolError
 from agui_reasoning.wire import iter_payloads
@@ -61,8 +61,8 @@ def read_source(data: bytes) -> Source:
 
 
 def _recording(exchange: dict[str, Any], payloads: Iterable[Any], *, whole: bool) -> Source:
-    api, provider, model = (_name(exchange.get(key)) for key in ("api", "provider", "model"))
-    return Source(payloads, whole, api, provider, model)
+    provider, model = (_name(exchange.get(key)) for key in ("provider", "model"))
+    return Source(payloads, whole, api_of(exchange), provider, model)
 
 
 def _name(value: Any) -> str | None:

@@ -46,6 +46,11 @@ KINDS = {
     "cohere-weather": ["thinking", "call id", "thinking"],
     "ollama-weather": ["thinking", "call id", "thinking"],
     "gemini-weather": ["call id", "signature", "signature"],
+    "xai-weather": [
+        *("reasoning content", "encrypted content", "call id"),
+        "encrypted content",
+    ],
+    "litellm-weather": ["thinking", "signature", "call id", "thinking", "signature"],
     "interactions-weather": [
         *("reasoning summary", "reasoning summary", "signature", "call id"),
         *("reasoning summary", "signature"),
