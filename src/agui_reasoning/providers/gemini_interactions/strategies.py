@@ -54,4 +54,4 @@ def _search(origin: Origin) -> Strategy[list[Part]]:
 
 def _image(origin: Origin) -> Strategy[list[Part]]:
     content = {"type": "image", "mime_type": "image/png", "data": "eA=="}
-    return st.just(NativePart("gemini.image", content, origin)).map(alone)
+    return st.just(NativePart(f"gemini.{content['type']}", content, origin)).map(alone)
