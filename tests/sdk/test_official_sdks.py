@@ -15,7 +15,7 @@ from agui_reasoning import aio, stream_run
 from agui_reasoning._scripted import load_script
 from agui_reasoning._scripted._sequence import sequence
 from agui_reasoning._shells.driver import FAILED
-from agui_reasoning._shells.sources import open_source_sync
+from agui_reasoning._shells.sources import open_source, open_source_sync
 from agui_reasoning.gateway._provider_replay import provider_app
 from agui_reasoning.gateway._serving import local_server
 from agui_reasoning.parts import Turn
@@ -123,6 +123,37 @@ async def test_an_asynchronous_sdk_stream_gives_the_events_of_its_wire_json(
             stream = aio.stream_run(INPUT, source, **numbered({"api": sdk.api}))
             events = plain([event async for event in stream])
     assert events == from_payloads(load_script(script), sdk)
+
+
+@pytest.mark.parametrize("api", SCRIPTS)
+def test_leaving_a_stream_ends_its_connection(api: str) -> None:
+    sdk = SDKS[api]
+    sdk.require()
+    with replaying(api) as server, sdk.client(server.url) as client:
+        server.exchange, server.endless = load_script(SCRIPTS[api]), True
+        with open_source_sync(partial(sdk.ask, client, greeting(api), streamed=True)) as payloads:
+            next(payloads)
+            assert not server.left.is_set()
+        assert server.left.wait(5)
+
+
+@theirs
+@pytest.mark.anyio
+@pytest.mark.parametrize("api", [api for api in SCRIPTS if SDKS[api].async_client])
+async def test_leaving_an_asynchronous_stream_ends_its_connection(api: str, anyio_backend_name: str) -> None:
+    sdk = SDKS[api]
+    sdk.require()
+    if anyio_backend_name not in sdk.backends:
+        pytest.skip(f"{sdk.module} does not run on {anyio_backend_name}")
+    with replaying(api) as server:
+        server.exchange, server.endless = load_script(SCRIPTS[api]), True
+        async with sdk.async_client(server.url) as client:
+            async with open_source(sdk.ask_async(client, greeting(api), streamed=True)) as payloads:
+                await anext(payloads)
+                assert not server.left.is_set()
+            if not sdk.lingers:
+                assert await anyio.to_thread.run_sync(server.left.wait, 5)
+        assert await anyio.to_thread.run_sync(server.left.wait, 5)
 
 
 LEFT = [

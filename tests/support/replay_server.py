@@ -5,7 +5,8 @@ They judge nothing, unlike `agui_reasoning.gateway.provider_app`, and answer on 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent import futures
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
@@ -34,14 +35,18 @@ class ReplayServer:
         api: What it speaks.
         url: Where it is.
         exchange: A recording or a script, which may be changed at any time; without one it refuses.
+        endless: A stream does not end behind its last event.
         asked: The bodies of the requests, as JSON.
+        left: Set when a client has left an endless stream.
     """
 
     def __init__(self, api: str) -> None:
         self.api = api
         self.url = ""
         self.exchange: Json | None = None
+        self.endless = False
         self.asked: list[Any] = []
+        self.left = threading.Event()
 
 
 @contextmanager
@@ -64,7 +69,16 @@ def _http(server: ReplayServer) -> AbstractContextManager[str]:
         if not exchange["stream"]:
             return JSONResponse(exchange["response"])
         frames = [framing.write(http, event) for event in exchange["events"]]
-        return StreamingResponse(iter(frames), media_type=framing.media_type)
+        return StreamingResponse(streamed(frames, request), media_type=framing.media_type)
+
+    async def streamed(frames: list[bytes], request: Request) -> AsyncIterator[bytes]:
+        try:
+            for frame in frames:
+                yield frame
+            while server.endless and not await request.is_disconnected():
+                await request.receive()
+        finally:
+            server.left.set()
 
     return local_server(Starlette(routes=[Route("/{path:path}", answer, methods=["POST"])]))
 
@@ -100,8 +114,11 @@ def _servicer(server: ReplayServer, chat: Any) -> Any:
         return parsed(asked(request, context)["response"], chat.GetChatCompletionResponse())
 
     def stream(request: Any, context: Any) -> Iterator[Any]:
+        context.add_callback(server.left.set)
         for event in asked(request, context)["events"]:
             yield parsed(event["data"], chat.GetChatCompletionChunk())
+        if server.endless:
+            server.left.wait()
 
     base = import_module("xai_sdk.proto").chat_pb2_grpc.ChatServicer
     return type(

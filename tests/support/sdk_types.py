@@ -62,8 +62,8 @@ def _force(value: Any) -> None:
 def _gemini(body: dict[str, Any]) -> str:
     from google.genai.types import Content, GenerateContentConfig
 
-    faults = [_validated(GenerateContentConfig, body.get("config", {}))]
-    return "".join(faults + [_validated(Content, content) for content in body["contents"]])
+    fault = _validated(GenerateContentConfig, body.get("config", {}))
+    return fault or _validated(list[Content], body["contents"])
 
 
 def _botocore(body: dict[str, Any]) -> str:
@@ -88,10 +88,9 @@ def _mistral(body: dict[str, Any]) -> str:
 
 
 def _cohere(body: dict[str, Any]) -> str:
-    from cohere.types import AssistantChatMessageV2
+    from cohere.types import ChatMessageV2
 
-    said = [message for message in body["messages"] if message["role"] == "assistant"]
-    return "".join(_validated(AssistantChatMessageV2, message) for message in said)
+    return _validated(list[ChatMessageV2], body["messages"])
 
 
 def _ollama(body: dict[str, Any]) -> str:
@@ -111,9 +110,9 @@ def _xai(body: dict[str, Any]) -> str:
     return ""
 
 
-def _validated(model: Any, value: dict[str, Any]) -> str:
+def _validated(kind: Any, value: Any) -> str:
     try:
-        model.model_validate(value)
+        TypeAdapter(kind).validate_python(value)
     except ValidationError as error:
         return str(error.errors(include_input=False, include_url=False)[:3])
     return ""

@@ -54,6 +54,7 @@ class VendorSDK:
         async_stream: How that is asked for a stream, where it has other names.
         async_whole: How that is asked for a whole response.
         backends: Where the asynchronous client runs.
+        lingers: Closing its asynchronous stream does not end the request; closing the client does.
         more: What the SDK demands beside a body.
         unreadable: Why the SDK cannot read an exchange; empty when it can.
         keeps: What the SDK keeps of a payload.
@@ -68,6 +69,7 @@ class VendorSDK:
     async_stream: Ask | None = None
     async_whole: Ask | None = None
     backends: tuple[str, ...] = ("asyncio", "trio")
+    lingers: bool = False
     more: Json = field(default_factory=dict)
     unreadable: Callable[[Json], str] = _readable
     keeps: Callable[[Any], Any] = _all
@@ -225,6 +227,7 @@ SDKS: dict[str, VendorSDK] = {
             whole=lambda client, body: client.models.generate_content(model=MODEL, **body),
             async_client=lambda url: _google(url).aio,
             backends=("asyncio",),
+            lingers=True,
             unreadable=_google_reads,
         ),
         VendorSDK(
@@ -279,6 +282,7 @@ SDKS: dict[str, VendorSDK] = {
             whole=lambda client, body: client.chat.create(model=MODEL, **body).sample(),
             async_client=_xai("AsyncClient"),
             backends=("asyncio",),
+            lingers=True,
         ),
     )
 }
