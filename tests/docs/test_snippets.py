@@ -29,7 +29,7 @@ ENDING = [example for example in EXAMPLES if "uvicorn.run" not in example.read_t
 BIN = Path(sys.executable).parent
 COMMAND = "agui-reasoning "
 # A page's setup may put a stand-in for these into `sys.modules`, so that readers see the import.
-SDKS = ("anthropic", "openai")
+SDKS = ("anthropic", "litellm", "openai")
 NEEDS_A_SHELL = re.compile(r"[|&;<>()$`*?#~\n]")
 SECONDS = 120
 
