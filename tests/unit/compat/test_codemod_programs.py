@@ -6,8 +6,9 @@ What runs before is compared with what runs after, so nothing here knows how the
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, product
 from typing import Any
 
 import pytest
@@ -183,12 +184,12 @@ def programs(draw: Any, *, helpers: bool = True) -> str:
     return f"import os\n{IMPORT}\n{maker}{''.join(program.functions)}def stream():\n{body}{end}"
 
 
-def run(source: str) -> list[dict[str, Any]]:
+def run(source: str, *args: Any) -> list[dict[str, Any]]:
     namespace: dict[str, Any] = {"__name__": "program"}
     exec(compile(source, "program", "exec", dont_inherit=True), namespace)
     return [
         event if isinstance(event, dict) else json.loads(event.model_dump_json(by_alias=True))
-        for event in (namespace["EVENTS"] if "EVENTS" in namespace else namespace["stream"]())
+        for event in (namespace["EVENTS"] if "EVENTS" in namespace else namespace["stream"](*args))
     ]
 
 
@@ -225,17 +226,92 @@ def test_a_program_of_one_function_is_always_rewritten(source: str) -> None:
     check(source, done.after.decode())
 
 
+# Ways in which conditions, flags and loops stand around events, each a letter; then changed at random.
+BRANCHES = (
+    "S|s|for x in xs:|    c|e|E",
+    "if a:|    S|    s|    c|    e|if a:|    E",
+    "for x in xs:|    if not flag:|        flag = True|        S|        s|    c|if flag:|    e|    E",
+    "for x in xs:|    if x:|        if not flag:|            flag = True|            s|        c"
+    "|    elif flag:|        flag = False|        e|if flag:|    e",
+    "try:|    S|    for x in xs:|        s|        c|        e|finally:|    E",
+    "try:|    s|    if a:|        raise KeyError|    c|except KeyError:|    e|else:|    e",
+    "for x in xs:|    if flag:|        e|        flag = False|    if b:|        s|        flag = True"
+    "|if flag:|    e",
+    "match len(xs):|    case 0:|        S|        s|        e|        E|    case _:|        s|        e",
+    "if a:|    S|elif b:|    s|if a:|    E|elif b:|    e",
+    "if a:|    S|    flag = True|if b:|    s|    other = True|if other:|    e|if flag:|    E",
+    "for x in xs:|    if not x:|        S|    if x:|        E|if len(xs) == 1:|    E",
+)
+CHANGES = ("drop", "repeat", "if a:", "if flag:", "for y in xs:", "s", "e", "if b: return", "flag = True")
+
+
+def changed(lines: list[str], change: str, at: int) -> list[str]:
+    line = lines[at % len(lines)]
+    at, space = at % len(lines), line[: len(line) - len(line.lstrip())]
+    match change:
+        case "drop" | "repeat":
+            new = [] if change == "drop" else [line, line]
+        case "if a:" | "if flag:" | "for y in xs:":
+            new = [f"{space}{change}", f"    {line}"]
+        case _:
+            new = [line, f"{space}{change}"]
+    return lines if line.endswith(":") else [*lines[:at], *new, *lines[at + 1 :]]
+
+
+@st.composite
+def branching(draw: Any) -> str:
+    lines = draw(st.sampled_from(BRANCHES)).split("|")
+    for change, at in draw(st.lists(st.tuples(st.sampled_from(CHANGES), st.integers(0, 15)), max_size=3)):
+        lines = changed(lines, change, at)
+    program = Program(draw, helpers=False)
+    body = [
+        re.sub(r"^( *)(\w)$", lambda found: f"{found[1]}yield {program.event(found[2])}", line)
+        for line in lines
+    ]
+    head = f"{IMPORT}\ndef stream(a, b, xs):\n    flag = other = False\n    if 0:\n        yield\n"
+    return head + "".join(f"    {line}\n" for line in body)
+
+
+def is_python(source: str) -> bool:
+    try:
+        compile(source, "program", "exec", dont_inherit=True)
+    except SyntaxError:
+        return False
+    return True
+
+
+@settings(max_examples=examples(100), derandomize=True)
+@given(branching().filter(is_python))
+def test_each_path_through_a_program_that_was_valid_says_what_it_said(source: str) -> None:
+    [done] = migrate_sources({"program.py": source.encode()})
+    if not done.changed:
+        assert done.after is done.before
+        assert {found.code for found in done.findings} <= LEFT
+        return
+    for path in product((False, True), (False, True), ([], [0], [1], [0, 1], [1, 0], [1, 1])):
+        old = run(source.replace(IMPORT, IMPORT.replace("ag_ui.core", "agui_reasoning.compat")), *path)
+        letters = "".join(
+            next(step for step, name in NAMES.items() if event["type"] == name[1]) for event in old
+        )
+        if re.fullmatch("(sc*e|S(sc*e)*E)*", letters):
+            check_events_of(run(done.after.decode(), *path), old, done.after.decode())
+
+
 def check(source: str, after: str) -> None:
-    """The same stream, now with ids: each message and each span has one of its own, and nothing is left."""
-    events = run(after)
+    """The same stream, now with ids, and nothing is left."""
     old = run(source.replace(IMPORT, IMPORT.replace("ag_ui.core", "agui_reasoning.compat")))
-    assert essence(events) == essence(old)
+    check_events_of(run(after), old, after)
+    [again] = migrate_sources({"program.py": after.encode()})
+    assert not again.changed
+    assert "Thinking" not in after
+    assert "THINKING_" not in after
+
+
+def check_events_of(events: list[dict[str, Any]], old: list[dict[str, Any]], after: str) -> None:
+    """The same stream, in which each message and each span has an id of its own."""
+    assert essence(events) == essence(old), after
     wrong = [found for found in check_events([STARTED, *events, FINISHED]) if found.severity == "error"]
     assert wrong == [], after
     for kind in ("REASONING_START", "REASONING_MESSAGE_START"):
         ids = [event["messageId"] for event in events if event["type"] == kind]
         assert len(ids) == len(set(ids)), after
-    [again] = migrate_sources({"program.py": after.encode()})
-    assert not again.changed
-    assert "Thinking" not in after
-    assert "THINKING_" not in after
