@@ -267,7 +267,7 @@ async def _frames(response: httpx2.Response) -> AsyncGenerator[dict[str, Any], N
     except httpx2.HTTPError:
         return
     finally:
-        await _shut(response, pieces)
+        await close_response(response, pieces)
     try:
         rest = decoder.close()
     except RemoteProtocolError:
@@ -276,7 +276,7 @@ async def _frames(response: httpx2.Response) -> AsyncGenerator[dict[str, Any], N
         yield raw
 
 
-async def _shut(response: httpx2.Response, pieces: AsyncIterator[bytes]) -> None:
+async def close_response(response: httpx2.Response, pieces: AsyncIterator[bytes]) -> None:
     """Close a response, then exhaust its reader.
 
     The reader consists of nested generators that do not close each other, and trio warns about each one that
@@ -321,7 +321,7 @@ async def _beginning(response: httpx2.Response) -> bytes:
     except httpx2.HTTPError:
         pass
     finally:
-        await _shut(response, pieces)
+        await close_response(response, pieces)
     return bytes(body[:_REFUSAL_BYTES])
 
 

@@ -32,6 +32,8 @@ try:
 except ImportError:
     raise MissingExtraError("agui_reasoning.gateway.HTTPUpstream", "client") from None
 
+from agui_reasoning.client import close_response
+
 __all__ = ["ProviderAnswer", "Transport", "address"]
 
 ProviderAnswer: TypeAlias = AsyncIterator[Any] | Any
@@ -283,19 +285,12 @@ def address(base_url: str, path: str, query: str = "") -> httpx2.URL:
 
 @asynccontextmanager
 async def _pieces(response: httpx2.Response) -> AsyncIterator[AsyncIterator[bytes]]:
-    """Yield the bytes of a response; close it on exit.
-
-    Exhausts the reader after closing. It consists of nested generators that do not close each other, and trio
-    warns about each one that is garbage-collected before it is exhausted.
-    """
+    """Yield the bytes of a response; close it on exit."""
     pieces = response.aiter_bytes()
     try:
         yield pieces
     finally:
-        await response.aclose()
-        with suppress(httpx2.HTTPError, httpx2.StreamError):
-            async for _ in pieces:
-                pass
+        await close_response(response, pieces)
 
 
 def _last_frames(frames: FrameReader) -> list[str]:
