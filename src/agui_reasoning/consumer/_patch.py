@@ -347,6 +347,8 @@ def _size(value: Any) -> int:
         return _name_size(value)
     if isinstance(value, int):
         return max(_SCALAR, value.bit_length() // 3)  # about the number of digits
+    if isinstance(value, float):
+        return len(repr(value)) + 1
     if isinstance(value, dict):
         return _CONTAINER + sum(map(_name_size, value)) + sum(map(_size, value.values()))
     if isinstance(value, Names):

@@ -71,6 +71,14 @@ def test_an_integer_counts_with_all_its_digits(number: int) -> None:
     assert len(document.value["l"]) == 200
 
 
+def test_a_float_counts_with_all_its_digits() -> None:
+    document = Document({"f": [1 / 3] * 1000, "l": []})
+    with pytest.raises(PatchError, match=f"more than {MAX_COPIED_BYTES} bytes"):
+        document.patch([copied("/l/-", "/f")] * 60)
+    document.patch([copied("/l/-", "/f")] * 50)
+    assert len(document.value["l"]) == 50
+
+
 def test_what_many_patches_leave_is_bounded_too() -> None:
     text = "x" * (MAX_COPIED_BYTES - 100)
     played = Played(STARTED, state={"t": text, "l": []}, stop=False)
