@@ -1,1 +1,1 @@
-"""The official conformance corpus, held against our consumer."""
+"""Run the official conformance corpus against the consumer."""

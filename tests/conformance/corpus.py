@@ -1,4 +1,4 @@
-"""The conformance streams and fixtures, read in place, and what we expect where we differ on purpose."""
+"""Read the conformance streams and fixtures in place, and list where we differ on purpose."""
 
 from __future__ import annotations
 

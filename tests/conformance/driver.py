@@ -1,4 +1,4 @@
-"""Runs a stream of the corpus through a `Conversation`, and compares what is seen with what is expected."""
+"""Run a stream of the corpus through a `Conversation` and compare the result with the expectation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules a consumer is held to, in our words, and the tests that prove each.
+"""List the rules of a consumer, and the tests that prove each.
 
 A test says which rules it proves with ``@requirement("C47")``; `test_requirements` checks that every rule has
 a test and every such mark names a rule.

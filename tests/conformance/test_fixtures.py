@@ -1,4 +1,4 @@
-"""Every official fixture is accepted or rejected as it is marked, and at the place it names."""
+"""Accept or reject every official fixture as it is marked, at the path it names."""
 
 from __future__ import annotations
 

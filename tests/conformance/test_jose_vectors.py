@@ -1,4 +1,4 @@
-"""Published vectors, through the functions that tokens are made of.
+"""Check published test vectors with the functions that make tokens.
 
 RFC 4648 and 7515 for base64url, RFC 5869 for HKDF, the AES-256 cases of McGrew and Viega's "The
 Galois/Counter Mode of Operation" for GCM, RFC 7516 A.1 and RFC 7520 5.6 for GCM with a protected header.

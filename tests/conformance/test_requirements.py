@@ -1,4 +1,4 @@
-"""Every rule has a test, and every test that claims a rule claims one that exists."""
+"""Every rule has a test, and every rule that a test names exists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our table says what the published schema says: each definition is turned into our kinds and compared."""
+"""Compare each definition of the published schema with the package's own table."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_every_event_is_described() -> None:
 
 
 def test_everything_that_a_stream_or_an_input_can_hold_is_covered() -> None:
-    """What is not named in our table is part of something that is."""
+    """Definitions missing in our table are parts of others."""
 
     def used(value: Any) -> set[str]:
         if isinstance(value, list):

@@ -1,1 +1,1 @@
-"""The SDK's output, judged by the official AG-UI client in two versions."""
+"""Judge the SDK's output with two versions of the official AG-UI client."""

@@ -1,4 +1,4 @@
-"""Judges server-sent events with the official `@ag-ui/client` under Node, over real HTTP.
+"""Judge server-sent events with the official `@ag-ui/client` under Node, over real HTTP.
 
 One Node process serves a whole session. Each judged body is registered with a local HTTP server; the
 client's `HttpAgent` runs against it, and then runs once more against a server that only records what

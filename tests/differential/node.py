@@ -1,4 +1,4 @@
-"""Finds Node and the judge's packages, for the tests and for `scripts/install_node.py`.
+"""Find Node and the judge's packages, for the tests and for `scripts/install_node.py`.
 
 Standard library only: the script runs before anything is installed.
 """

@@ -1,4 +1,4 @@
-"""Our `Conversation` and the official client 1.0.0, given the same generated streams.
+"""Compare `Conversation` with the official client 1.0.0 on generated streams.
 
 Accepted or refused, messages, state, and what is delivered must be the same, but for what
 ``divergences.toml`` lists, with the rule each rests on. The run with ``--hypothesis-profile=thorough`` takes

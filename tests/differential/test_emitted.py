@@ -1,4 +1,4 @@
-"""What the package emits, judged by the official client in both versions over real HTTP."""
+"""Judge emitted streams with both versions of the official client over real HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A gateway in front of a provider's HTTP API, judged by the official client: two turns over real HTTP."""
+"""Judge a gateway in front of a provider's HTTP API with the official client: two turns over real HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens against two JOSE libraries: each opens what the other made, given `KeyRing.content_key`."""
+"""Exchange tokens with two JOSE libraries, which are given `KeyRing.content_key`."""
 
 from __future__ import annotations
 

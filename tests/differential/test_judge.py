@@ -1,4 +1,4 @@
-"""The judge itself: it must be able to reject, or its acceptance means nothing."""
+"""Prove that the judge rejects invalid streams."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the downgrader writes, read by the models of the versions it is written for.
+"""Read downgraded streams with the models of the versions they are made for.
 
 Each runs in an environment of its own, made with pip the first time.
 """
@@ -43,7 +43,7 @@ def test_the_environment_has_the_version_it_is_named_after(peer: Peer) -> None:
 
 
 def test_it_refuses_what_is_not_downgraded(peer: Peer) -> None:
-    """Or the next test could not fail."""
+    """Prove that the next test can fail."""
     assert peer.refusals(THINKING) != []
     assert peer.refusals([ev("NOVELTY")]) == ["0: there is no NOVELTY"]
 

@@ -1,4 +1,4 @@
-"""The law *round trip* with the official client in the middle, in both versions, over real HTTP."""
+"""Test the law *round trip* through both versions of the official client, over real HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Served runs, judged by the official client in both versions: real uvicorn, real HTTP."""
+"""Judge served runs with both versions of the official client: real uvicorn, real HTTP."""
 
 from __future__ import annotations
 

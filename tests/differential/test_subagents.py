@@ -1,4 +1,4 @@
-"""Parallel subagents before the official client, in both versions: accepted, attributed, and kept apart."""
+"""Judge parallel subagents with both versions of the official client: accepted, attributed, kept apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""THINKING_* against everyone who reads it: the official client's translation, and the clients' verdicts."""
+"""Compare THINKING_* translations with those of the official client, and judge them with both clients."""
 
 from __future__ import annotations
 

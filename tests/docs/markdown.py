@@ -1,4 +1,4 @@
-"""Reads the fenced blocks of a Markdown page, and the HTML comments that tell the tests about them.
+"""Read the fenced blocks of a Markdown page, and the HTML comments that configure their tests.
 
 Four comments count. ``<!-- setup`` holds Python that readers need not see; it runs before what follows.
 ``<!-- output -->`` between a Python block and the next block says that the latter is what the former prints.

@@ -1,4 +1,4 @@
-"""The page of the echo policy shows the table as it is.
+"""Compare the page of the echo policy with the table.
 
 ``python -m tests.docs.test_echo_policy_page`` writes it.
 """

@@ -1,4 +1,4 @@
-"""The error catalogue names every error class with every code it is raised with, and no other."""
+"""Compare the error catalog with the error classes and the codes they are raised with."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_every_code_has_a_row_and_every_row_a_code() -> None:
 
 
 def test_codes_are_written_where_this_test_can_see_them() -> None:
-    """A code that is computed would be missing from the page without a word."""
+    """Find computed codes, which the comparison with the page would miss."""
     hidden = []
     for source in SOURCES:
         for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):

@@ -1,4 +1,4 @@
-"""What the pages say about the package is what the package has."""
+"""Compare the pages with the package: links, tables and lists."""
 
 from __future__ import annotations
 

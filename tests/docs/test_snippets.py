@@ -88,7 +88,7 @@ def test_python_of_a_page_runs_and_prints_what_the_page_shows(
 
 
 def test_every_shown_output_is_compared() -> None:
-    """An output block that no comment marks would go stale without a word."""
+    """Find output blocks without a comment, which are not compared."""
     unmarked = [
         f"{name_of(page)}:{block.line}"
         for page in PAGES

@@ -1,4 +1,4 @@
-"""The examples that serve: real uvicorn, the vendor's own SDK, a replayed provider."""
+"""Run the examples that serve: real uvicorn, the vendor's own SDK, a replayed provider."""
 
 from __future__ import annotations
 

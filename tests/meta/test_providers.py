@@ -1,4 +1,4 @@
-"""A provider is one folder and one row: every descriptor is complete, and a toy proves that it is enough."""
+"""Check that every descriptor is complete, and that a folder and a row suffice to add a provider."""
 
 from __future__ import annotations
 

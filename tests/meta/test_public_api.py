@@ -1,4 +1,4 @@
-"""Promises about the whole tree: names, docstrings, imports, and what must not be written down in it."""
+"""Check the whole tree: names, docstrings, imports, and addresses that must not be in it."""
 
 from __future__ import annotations
 

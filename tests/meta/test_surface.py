@@ -1,4 +1,4 @@
-"""The page of public names, the tree, each `__all__` and the contract agree."""
+"""Compare the page of public names, the tree, each `__all__` and the contract."""
 
 from __future__ import annotations
 

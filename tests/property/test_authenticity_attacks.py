@@ -1,4 +1,4 @@
-"""The law *authenticity* against a client that changes whatever it likes, as often as it likes."""
+"""Test the law *authenticity* against a client that changes anything, any number of times."""
 
 from __future__ import annotations
 

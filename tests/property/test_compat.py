@@ -1,4 +1,4 @@
-"""The law "compat": what is downgraded and upgraded again keeps text, order and structure.
+"""Test the law *compat*: downgraded and upgraded again, a stream keeps text, order and structure.
 
 And the law "bytes" for what rewrites streams: however they are cut, the same comes out, and what is not an
 event that changes is what came in.

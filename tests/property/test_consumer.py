@@ -1,4 +1,4 @@
-"""Whatever comes in: what a conversation, a check and a replay make of it agrees."""
+"""Conversation, check and replay agree about any stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The law of authenticity: what was encrypted comes back, there and nowhere else, and nothing else does."""
+"""Test the law *authenticity*: a token opens with its own key in its own place only."""
 
 from __future__ import annotations
 

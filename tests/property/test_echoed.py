@@ -1,4 +1,4 @@
-"""What a report calls *echoed* is in the request, byte for byte."""
+"""Everything that a report calls *echoed* is in the request, byte for byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The law *pairing*: any deltas, any abort point, and the events satisfy every rule."""
+"""Test the law *pairing*: for any deltas and any abort point the events satisfy every rule."""
 
 from __future__ import annotations
 

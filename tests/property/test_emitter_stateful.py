@@ -1,4 +1,4 @@
-"""The emitter against a small model of what a person must see, step by step."""
+"""Compare the emitter, step by step, with a small model of what a person must see."""
 
 from __future__ import annotations
 

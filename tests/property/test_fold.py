@@ -1,4 +1,4 @@
-"""Laws of deltas and parts."""
+"""Test the laws of deltas and parts."""
 
 from __future__ import annotations
 

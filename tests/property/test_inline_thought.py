@@ -1,4 +1,4 @@
-"""The law *stream = whole* for strings that hold reasoning: no cut of the content changes what it means."""
+"""Test the law *stream = whole* for strings that hold reasoning: no cut changes their meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One place of an input changed into every other type: what comes out is a result, or an error of ours."""
+"""Change one place of an input into every other type: the result is valid, or the error is ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client gets stays in proportion to what the provider sent, and no value is too large."""
+"""Output stays in proportion to the provider's input, and no value is too large."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this package emits: `check_events` finds nothing, and `Conversation` holds what the verifier holds."""
+"""`check_events` finds nothing in emitted streams, and `Conversation` agrees with the verifier."""
 
 from __future__ import annotations
 

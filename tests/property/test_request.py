@@ -1,4 +1,4 @@
-"""The law *pairing out*: whatever the history, no request breaks a rule of its provider."""
+"""Test the law *pairing out*: no history leads to a request that breaks a rule of its provider."""
 
 from __future__ import annotations
 

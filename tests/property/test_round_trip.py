@@ -1,4 +1,4 @@
-"""The law *round trip*: what was emitted is what is restored, also after what front ends do to a history."""
+"""Test the law *round trip*: emitted parts are restored, also after front ends changed the history."""
 
 from __future__ import annotations
 

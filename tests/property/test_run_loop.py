@@ -1,4 +1,4 @@
-"""The loop through `Run` over several runs: whatever people and networks do, the next request is right.
+"""Test the loop through `Run` over several runs, with anything missing or repeated.
 
 A model of the conversation is kept beside the real one: the steps that survive in the client's history.
 Before every request the whole body is compared with that of the model, and its provider takes it.

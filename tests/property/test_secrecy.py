@@ -1,4 +1,4 @@
-"""The laws *round trip* and *secrecy* with keys: everything comes back, and nothing hidden goes out."""
+"""Test the laws *round trip* and *secrecy* with keys: everything comes back, no hidden text goes out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The law *stream = whole*: however a response is cut into a stream, it decodes to the same parts."""
+"""Test the law *stream = whole*: a response decodes to the same parts, however it is cut."""
 
 from __future__ import annotations
 

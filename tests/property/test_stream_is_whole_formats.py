@@ -1,4 +1,4 @@
-"""The law *stream = whole* for Bedrock, Mistral, Cohere and Ollama."""
+"""Test the law *stream = whole* for Bedrock, Mistral, Cohere and Ollama."""
 
 from __future__ import annotations
 

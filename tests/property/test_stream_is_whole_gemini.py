@@ -1,4 +1,4 @@
-"""The law *stream = whole* for Gemini's two APIs."""
+"""Test the law *stream = whole* for Gemini's two APIs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The law *stream = whole* for xAI's outputs and for what LiteLLM puts beside the text."""
+"""Test the law *stream = whole* for xAI's outputs and for LiteLLM's fields beside the text."""
 
 from __future__ import annotations
 

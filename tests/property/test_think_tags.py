@@ -1,4 +1,4 @@
-"""The laws of `ThinkTagSplitter`: nothing lost, no cut matters, nothing held longer than needed."""
+"""Test the laws of `ThinkTagSplitter`: it loses nothing, holds little, and no cut changes its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws of the wire: cutting never matters, encode and decode are inverse, nothing but the named error."""
+"""Test the laws of the wire: cuts change nothing, encode and decode are inverse, errors are the named one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our own assertions over every recording: no false alarm, and no silence where there was reasoning."""
+"""Run our own assertions over every recording: no false alarms, and missing reasoning is noticed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The law *secrecy* over every recording: in `summary` and `hidden` no output holds hidden text."""
+"""Test the law *secrecy* over every recording: in `summary` and `hidden` no output holds hidden text."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_no_output_holds_hidden_text(
 
 @pytest.mark.parametrize(("visibility", "api", "file"), EVERY)
 def test_no_traceback_with_locals_holds_hidden_text(visibility: str, api: str, file: Path) -> None:
-    """A callback of the caller's fails in the middle: the frames of the library hold what is under way."""
+    """Fail in a callback, while the library's frames hold unfinished text."""
     deltas = decode(load(file))
     parts = fold(deltas)
     canary = Canary(parts, visibility)
@@ -150,7 +150,7 @@ SAMPLE = [param for param in EVERY if param.values[2] is not None][::97]
 def test_no_command_shows_hidden_text_of_a_stream(
     visibility: str, api: str, file: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """But for the provider's request itself, which holds everything, and goes to nobody else."""
+    """Only the provider's request, which holds everything, is left out."""
     pytest.importorskip("typer", reason="the extra `cli` is not installed")
     from agui_reasoning.cli import main
 
@@ -190,8 +190,8 @@ def _strings_of(out: str) -> str:
         return re.sub("^ +", "", out, flags=re.MULTILINE)
 
 
-def test_the_canary_sings() -> None:
-    """The same look finds what `full` shows: it can fail."""
+def test_the_search_finds_what_full_visibility_shows() -> None:
+    """Prove that the search can fail: it finds what `full` shows."""
     deltas = _scripted()
     canary = Canary(fold(deltas), "hidden")
     assert canary.secrets

@@ -1,4 +1,4 @@
-"""Every recording goes back: what its response carried is in the next request.
+"""Send every recording back: the next request holds what its response carried.
 
 The second half compares with the clients that were recorded. They are evidence of what providers took, not
 of what is right: each difference is explained in ``next_request_divergences.toml``.

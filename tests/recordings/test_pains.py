@@ -1,4 +1,4 @@
-"""What users had refused, and what is sent in its place.
+"""Rebuild the requests that providers refused to users, and check what is sent instead.
 
 Each pain has a number, that of its entry in the catalogue of what breaks for users. For each, the history is
 built as a client would hold it: produced by our run where the pain is about producing, or as it was found in

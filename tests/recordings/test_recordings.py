@@ -1,4 +1,4 @@
-"""Every recording decodes and emits a stream in which everything it holds is present, in order."""
+"""Decode and emit every recording: the stream holds everything, in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The law *round trip* over every recording: what was decoded comes back from the client's history."""
+"""Test the law *round trip* over every recording: the client's history restores what was decoded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vendors' own SDKs stream from a local server, and their objects go into the decoder."""
+"""Stream with the vendors' own SDKs from a local server, and decode their objects."""
 
 from __future__ import annotations
 

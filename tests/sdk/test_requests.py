@@ -1,4 +1,4 @@
-"""What `build_request` makes splats into the call of the vendor's own SDK, and arrives as it was made."""
+"""Pass requests of `build_request` to the call of each vendor's own SDK, which sends them unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms of xAI's SDK that the other tests do not see: bare protocol buffers, and a chat that is a source."""
+"""Decode two more forms of xAI's SDK: bare protocol buffers, and a chat used as a source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looks for hidden text in whatever leaves the library: any window of 12 characters of it gives it away."""
+"""Look for hidden text in any output: a window of 12 characters of it counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One conversation in the spelling of three APIs: what a model says in it, and what the next request must be.
+"""Spell one conversation in three APIs: the model's answers, and the next request.
 
 A *script* is a list of steps: what the user says, what one response of the model is made of, and the results
 of its calls, in the order of the calls. Each dialect writes a script down as a request, from the facts about

@@ -1,4 +1,4 @@
-"""How much is tried: ``make test`` takes samples and few examples, ``make test-all`` everything.
+"""Choose how much is tried: ``make test`` takes samples and few examples, ``make test-all`` everything.
 
 Both ask the same laws. The Hypothesis profile, chosen in ``tests/conftest.py``, is the one switch.
 """

@@ -1,4 +1,4 @@
-"""Units of envelopes, for tests that make their own."""
+"""Make units of envelopes for tests that write their own."""
 
 from __future__ import annotations
 

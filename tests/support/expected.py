@@ -1,4 +1,4 @@
-"""What the readers of recordings share."""
+"""Define what the readers of recordings share."""
 
 from __future__ import annotations
 

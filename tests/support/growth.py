@@ -1,4 +1,4 @@
-"""Whether work grows as its input does: four times the input takes about four times as long, not 16."""
+"""Assert linear growth: four times the input takes about four times as long, not 16."""
 
 from __future__ import annotations
 

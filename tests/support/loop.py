@@ -1,4 +1,4 @@
-"""A client and an agent that talk over AG-UI: runs by `Run`, what comes of them held by `Conversation`."""
+"""Let a client and an agent talk over AG-UI: `Run` makes the runs, `Conversation` holds the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON documents with one place changed: every leaf, list and object into every other type."""
+"""Change one place of a JSON document: every leaf, list and object into every other type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interpreters that have an old ``ag-ui-protocol``, for tests that need the real thing."""
+"""Find interpreters that have an old ``ag-ui-protocol``."""
 
 from __future__ import annotations
 

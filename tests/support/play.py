@@ -1,4 +1,4 @@
-"""Plays a few events through a `Conversation`, and shows everything that can be seen of it."""
+"""Play a few events through a `Conversation`, and show everything visible of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded provider exchanges, read in place, and what a reader of the raw payloads would expect of them.
+"""Read recorded provider exchanges in place, and what a plain reader expects of them.
 
 The expectations are taken from the payloads by code of their own, as plainly as possible: no decoder of the
 package is involved.

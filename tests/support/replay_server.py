@@ -1,4 +1,4 @@
-"""Servers on this machine that answer a vendor's SDK with one exchange, and remember what they were asked.
+"""Serve one exchange to a vendor's SDK on this machine, and remember the requests.
 
 They judge nothing, unlike `agui_reasoning.gateway.provider_app`, and answer on every path.
 """

@@ -1,4 +1,4 @@
-"""The official SDKs' own types of a request, checked to the bottom; the SDKs are in the group ``sdk``."""
+"""Check a request against the official SDKs' own types, to the bottom; the SDKs are in the group ``sdk``."""
 
 from __future__ import annotations
 

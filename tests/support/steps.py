@@ -1,4 +1,4 @@
-"""Counts the work of the consumer, so that growth is measured without a clock."""
+"""Count the consumer's work, to measure growth without a clock."""
 
 from __future__ import annotations
 

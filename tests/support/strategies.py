@@ -1,4 +1,4 @@
-"""Generated deltas, and turns nastier than any decoder's: any values on anything, whoever produced them."""
+"""Generate deltas, and turns with any value on any part, whatever the origin."""
 
 from __future__ import annotations
 

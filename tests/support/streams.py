@@ -1,4 +1,4 @@
-"""Generated event streams: valid ones with everything the protocol has, and ones with something wrong.
+"""Generate event streams: valid ones with everything in the protocol, and invalid ones.
 
 Few ids, so that they are used again; everything that can be open at once may be.
 """

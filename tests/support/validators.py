@@ -1,4 +1,4 @@
-"""What providers refuse, written from the facts about them and from nothing of the package.
+"""Refuse what providers refuse, from the facts about them and without the package.
 
 Each ``check_…`` takes the body of a request and returns what is wrong with it, in the words of the provider
 where they are known. An empty list is a request that the provider would take.

@@ -1,4 +1,4 @@
-"""What Bedrock, Mistral, Cohere and Ollama refuse, written from the facts about them.
+"""Refuse what Bedrock, Mistral, Cohere and Ollama refuse, from the facts about them.
 
 Like `tests.support.validators`, which holds the other APIs.
 """

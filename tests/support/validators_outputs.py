@@ -1,4 +1,4 @@
-"""What xAI and the upstreams of LiteLLM refuse, written from the facts about them alone.
+"""Refuse what xAI and LiteLLM's upstreams refuse, from the facts about them.
 
 Each ``check_…`` takes the body of a request and returns what is wrong with it.
 """

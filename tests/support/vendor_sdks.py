@@ -1,4 +1,4 @@
-"""How each vendor's own SDK is asked on this machine: a row per SDK.
+"""Ask each vendor's own SDK on this machine: a row per SDK.
 
 An SDK is imported when a client of it is made, so that the rows can be read where it is not installed.
 """

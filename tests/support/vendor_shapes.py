@@ -1,4 +1,4 @@
-"""What each vendor sends: payloads of our own in the shapes that were recorded or are documented.
+"""List what each vendor sends: our own payloads in the shapes that were recorded or documented.
 
 A `Shape` is one response twice, streamed and whole, and the parts that both mean.
 """

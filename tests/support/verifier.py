@@ -1,4 +1,4 @@
-"""A small verifier and reducer of event streams, written from the protocol's rules for these tests.
+"""Verify and reduce event streams by the protocol's rules, independently of the package.
 
 It is stricter than any client: besides what makes a client fail it refuses what is accepted and still loses
 data (a value for an entity that does not exist, a shared id, a null).

@@ -1,4 +1,4 @@
-"""A whole response cut into a stream, and a stream put together: the two sides of *stream = whole*."""
+"""Cut a whole response into a stream, and join a stream: the two sides of *stream = whole*."""
 
 from __future__ import annotations
 

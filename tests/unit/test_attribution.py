@@ -1,4 +1,4 @@
-"""Attribution by whole results, one vector per situation."""
+"""Test attribution by whole results, one vector per situation."""
 
 from __future__ import annotations
 

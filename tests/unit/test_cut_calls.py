@@ -1,4 +1,4 @@
-"""A call that was cut: some clients run whatever has no result, so the run answers it before it ends."""
+"""Cut calls: the run answers them before it ends, because some clients run any call without a result."""
 
 from __future__ import annotations
 

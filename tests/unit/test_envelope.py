@@ -1,4 +1,4 @@
-"""Envelopes: what is written reads back, and what comes back is not trusted."""
+"""Test envelopes: written ones read back, and those of a client are not trusted."""
 
 from __future__ import annotations
 

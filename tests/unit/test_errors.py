@@ -1,4 +1,4 @@
-"""What an error tells to do can be done."""
+"""Test that errors give advice that can be followed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large an input may be."""
+"""Test how large an input may be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts: what they tell, and what their repr does not."""
+"""Test parts: their contents, and a repr without text."""
 
 from __future__ import annotations
 

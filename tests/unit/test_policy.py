@@ -1,4 +1,4 @@
-"""The policy table: its rows are read, and the right one wins."""
+"""Test the policy table: its rows are read, and the right one wins."""
 
 from __future__ import annotations
 

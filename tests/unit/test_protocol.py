@@ -1,4 +1,4 @@
-"""The protocol module: models under their own names, and the field of 1.1."""
+"""Test the protocol module: models under their own names, and the field of 1.1."""
 
 from __future__ import annotations
 

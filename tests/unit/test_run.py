@@ -1,4 +1,4 @@
-"""The run frame."""
+"""Test the frame of a run."""
 
 from __future__ import annotations
 

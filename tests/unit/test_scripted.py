@@ -182,7 +182,7 @@ def test_a_request_is_read_as_the_turns_that_it_holds(name):
 
 @pytest.mark.parametrize("name", scripted.names())
 def test_an_answer_is_read_as_the_decoder_reads_it(name):
-    """Two readers that share no code agree about every opaque value and every call."""
+    """Two independent readers agree about every opaque value and every call."""
     values = [entry.value for entry in read_answer(scripted.load_script(name)) if entry.kind in ARTEFACTS]
     decoded = parts(name)
     assert [value.value for value in opaque(name)] == [value for value in values if value in _opaque(decoded)]

@@ -1,4 +1,4 @@
-"""JSON that takes lone surrogates, and nothing that could not be written again."""
+"""Test JSON that takes lone surrogates, and nothing that could not be written again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vendor rows: which traits an origin gets, and which row decides."""
+"""Test the vendor rows: the traits of an origin, and the row that decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written of a unit is what the table lists, and of what is concealed nothing can be told."""
+"""Compare the written fields of a unit with the table, and learn nothing of concealed ones."""
 
 from __future__ import annotations
 

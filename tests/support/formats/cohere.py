@@ -1,4 +1,4 @@
-"""Cohere's chat in tests: what a recording holds, a stream put together, a whole cut into a stream."""
+"""Read Cohere's chat in tests: a recording's contents, a stream joined, a whole cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A wire format of one folder: what a new provider has to bring, and nothing more.
+"""Define a wire format in one folder: everything that a new provider needs.
 
 A stream is ``{"t": "think" | "say" | "call" | "end" | "error", …}``; a request is a list of ``turns``.
 """

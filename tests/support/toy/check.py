@@ -1,4 +1,4 @@
-"""Takes the toy API through the whole loop; run as a program, because the registry is read once.
+"""Take the toy API through the whole loop; run as a program, because the registry is read once.
 
 ``python -m tests.support.toy.check`` adds the row, then prints what came of each step as JSON.
 """

@@ -1,4 +1,4 @@
-"""Payloads of the toy to deltas."""
+"""Decode the toy's payloads to deltas."""
 
 from __future__ import annotations
 

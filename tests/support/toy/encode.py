@@ -1,4 +1,4 @@
-"""A conversation as the toy's turns."""
+"""Encode a conversation as the toy's turns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who said what to the toy, and what the toy said."""
+"""Read who said what in the toy's requests and answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all commands share: their help, wrong usage, and a reader that goes away."""
+"""Test what all commands share: help, wrong usage, and a reader that goes away."""
 
 import os
 import subprocess

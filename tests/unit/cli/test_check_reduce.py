@@ -1,4 +1,4 @@
-"""``check`` and ``reduce``."""
+"""Test ``check`` and ``reduce``."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""``keygen``, ``encrypt`` and ``decrypt``."""
+"""Test ``keygen``, ``encrypt`` and ``decrypt``."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""``migrate``: which files it takes, what it prints and writes, how it ends; and the example of 0.1.10."""
+"""Test ``migrate``: the files it takes, its output, its status, and the example of 0.1.10."""
 
 import asyncio
 import importlib

@@ -1,4 +1,4 @@
-"""``providers``: the table as it stands, for people and for programs."""
+"""Test ``providers``: the table, for people and for programs."""
 
 import json
 

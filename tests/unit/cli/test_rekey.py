@@ -1,4 +1,4 @@
-"""``rekey``: stored histories, and what happens to the file."""
+"""Test ``rekey``: stored histories, and what happens to the file."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""``request``: from what a client holds to what the provider is asked."""
+"""Test ``request``: from a client's history to the provider's request."""
 
 from __future__ import annotations
 

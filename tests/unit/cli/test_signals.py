@@ -1,4 +1,4 @@
-"""A command that is told to stop: no traceback, and nothing half done is left."""
+"""Interrupt a command: it shows no traceback and leaves no half-written file."""
 
 import signal
 import subprocess
@@ -55,7 +55,7 @@ def test_it_may_be_interrupted_while_it_begins(module, args):
 
 
 def test_nothing_is_imported_before_it_can_be_interrupted():
-    """What comes before `main` could only end in a traceback."""
+    """An interrupt before `main` would end in a traceback."""
     code = (
         "import sys; before = set(sys.modules); import agui_reasoning.cli;"
         "print(sorted({name.partition('.')[0] for name in set(sys.modules) - before}"

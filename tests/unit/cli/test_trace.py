@@ -1,4 +1,4 @@
-"""``trace``: which reasoning led to which call, as far as the client was shown."""
+"""Test ``trace``: the reasoning that led to each call, as far as the client saw it."""
 
 from __future__ import annotations
 

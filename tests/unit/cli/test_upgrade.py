@@ -1,4 +1,4 @@
-"""``upgrade``, ``downgrade`` and ``proxy``: files of any form and size, and a running agent."""
+"""Test ``upgrade``, ``downgrade`` and ``proxy``: files of any form and size, and a running agent."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The rewriter: whose names it touches, what it keeps of a file, several files, several runs at once."""
+"""Test the rewriter: the names it touches, what it keeps of a file, several files, several runs at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rewriter on whole modules: what becomes of them, and whether that runs.
+"""Rewrite whole modules and run them.
 
 ``golden/NAME.before.txt`` is written for 0.1.10 and has a function ``stream``, whose events the tests take.
 ``python tests/unit/compat/test_codemod_golden.py`` writes the other files: look at the difference.

@@ -1,4 +1,4 @@
-"""What the page about leaving THINKING_* shows is what happens."""
+"""Compare the page about leaving THINKING_* with what the rewriter does."""
 
 from __future__ import annotations
 

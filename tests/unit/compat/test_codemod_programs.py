@@ -1,4 +1,4 @@
-"""Made-up programs: a valid stream, cut into statements, lists, helpers and methods in every which way.
+"""Rewrite generated programs: a valid stream cut into statements, lists, helpers and methods.
 
 What runs before is compared with what runs after, so nothing here knows how the rewriter decides.
 """

@@ -1,4 +1,4 @@
-"""What becomes of a log; `tests/property/test_compat.py` has the laws."""
+"""Translate a log; `tests/property/test_compat.py` has the laws."""
 
 from __future__ import annotations
 

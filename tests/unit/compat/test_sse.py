@@ -1,4 +1,4 @@
-"""What becomes of one frame; `tests/property/test_compat.py` has the laws for whole bodies."""
+"""Translate one frame; `tests/property/test_compat.py` has the laws for whole bodies."""
 
 from __future__ import annotations
 

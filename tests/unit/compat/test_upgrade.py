@@ -1,4 +1,4 @@
-"""What the upgrader can do beyond translating; `tests/unit/consumer/test_thinking.py` has the translation."""
+"""Test the upgrader's options; `tests/unit/consumer/test_thinking.py` tests the translation."""
 
 from __future__ import annotations
 

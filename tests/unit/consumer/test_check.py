@@ -1,4 +1,4 @@
-"""Every finding: a stream that has it, one that has not, and a page that tells of it."""
+"""Test every finding: a stream that has it, one that has not, and its page."""
 
 from __future__ import annotations
 

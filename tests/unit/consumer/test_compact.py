@@ -1,4 +1,4 @@
-"""Fewer events, the same result."""
+"""Test `compact`: fewer events, the same result."""
 
 from __future__ import annotations
 

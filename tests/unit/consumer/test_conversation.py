@@ -1,4 +1,4 @@
-"""What a conversation shows of itself, and what it costs."""
+"""Test what a conversation shows of itself, and what it costs."""
 
 from __future__ import annotations
 

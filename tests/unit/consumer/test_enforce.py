@@ -1,4 +1,4 @@
-"""Compatibility and enforcement: what is forgiven, what is taken out, what is refused."""
+"""Test compatibility and enforcement: what is forgiven, removed and refused."""
 
 from __future__ import annotations
 

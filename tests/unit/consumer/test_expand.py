@@ -1,4 +1,4 @@
-"""Chunks: lanes, openers, continuations, and what ends them."""
+"""Test chunks: lanes, openers, continuations and ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent that means harm: bounded patches, bounded nesting, bounded errors, and linear work."""
+"""Read a hostile agent's stream: bounded patches, nesting and errors, and linear work."""
 
 from __future__ import annotations
 

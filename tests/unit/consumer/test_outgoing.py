@@ -1,4 +1,4 @@
-"""The next turn."""
+"""Test the input of the next turn."""
 
 from __future__ import annotations
 

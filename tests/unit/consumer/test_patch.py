@@ -1,4 +1,4 @@
-"""RFC 6902, all or nothing, and in place."""
+"""Test JSON Patch (RFC 6902): all or nothing, and in place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From events to messages, state and outcome."""
+"""Reduce events to messages, state and outcome."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Order, what is open, and whose it is."""
+"""Test the order of events, and the owner of each open item."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is changed about a token, its key or its place: it does not open, and nobody learns why."""
+"""Change a token, its key or its place: it does not open, and the error never says why."""
 
 from __future__ import annotations
 

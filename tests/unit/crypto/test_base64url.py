@@ -1,4 +1,4 @@
-"""base64url: one text for each value, and no value for any other text."""
+"""Test base64url: one text for each value, and no value for any other text."""
 
 from __future__ import annotations
 

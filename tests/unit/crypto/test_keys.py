@@ -1,4 +1,4 @@
-"""`KeyRing`: where keys come from, which one encrypts, and what cannot be a key."""
+"""Test `KeyRing`: sources of keys, the key that encrypts, and values that cannot be keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rekey_messages`: a stored history under a new key."""
+"""Test `rekey_messages`: a stored history under a new key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys and plaintext are in no message, no log and no traceback, not even one that shows local variables."""
+"""Look for keys and plaintext in messages, logs and tracebacks, even with local variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a token looks like, and what does not look like one."""
+"""Test the form of a token, and refuse any other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys, places and tokens for the tests of the crypto room."""
+"""Make keys, places and tokens for the tests of `crypto`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which reasoning opens a message, which rides along with another, and what the values say of both."""
+"""Test which reasoning opens a message, which shares one, and what the values say of both."""
 
 from __future__ import annotations
 

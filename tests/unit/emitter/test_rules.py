@@ -1,4 +1,4 @@
-"""Each rule of the emitter, by whole event lists."""
+"""Test each rule of the emitter by whole event lists."""
 
 from __future__ import annotations
 

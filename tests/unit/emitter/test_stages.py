@@ -1,4 +1,4 @@
-"""Stages, by whole event lists."""
+"""Test stages by whole event lists."""
 
 from __future__ import annotations
 

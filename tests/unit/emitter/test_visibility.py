@@ -1,4 +1,4 @@
-"""What a client gets to see in each visibility, with keys and without."""
+"""Test what a client sees in each visibility, with keys and without."""
 
 from __future__ import annotations
 

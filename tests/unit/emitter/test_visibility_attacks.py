@@ -1,4 +1,4 @@
-"""Ways round the visibility that were tried: each of them leaked, or lost, something once."""
+"""Try every known way round the visibility: each of them once leaked or lost something."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plain HTTP client: one request, one answer, nothing left open."""
+"""Send one request and read its answer, leaving nothing open."""
 
 from __future__ import annotations
 

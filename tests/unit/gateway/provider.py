@@ -1,4 +1,4 @@
-"""A provider that does what a test says, and remembers what it was asked."""
+"""Serve what a test says, and remember the requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gateway's application, over real HTTP."""
+"""Test the gateway's application over real HTTP."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_ids_can_be_chosen_and_the_path_too() -> None:
 
 
 def test_each_run_has_stages_of_its_own() -> None:
-    """Those of one run must not see what another one has begun."""
+    """Runs do not share the state of stages."""
     upstream = Fake(ReasoningDelta("Hm"), TextDelta("Yes."))
     with local_server(create_app(upstream, stages=[Steps(), Coalesce(100)])) as url:
         first, second = (call(f"{url}/agent").events for _ in range(2))

@@ -1,4 +1,4 @@
-"""What a gateway says of itself."""
+"""Test the capabilities that a gateway announces."""
 
 from __future__ import annotations
 

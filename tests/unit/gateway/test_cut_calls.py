@@ -1,4 +1,4 @@
-"""A provider's answer that is cut inside a call, through the gateway: no client is left to run the call."""
+"""Cut a provider's answer inside a call, through the gateway: no client is left to run the call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON lines and AWS's binary event stream, cut anywhere, and frames that botocore reads."""
+"""Test JSON lines and AWS's binary event stream, cut anywhere, and frames that botocore reads."""
 
 from __future__ import annotations
 

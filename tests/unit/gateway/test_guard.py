@@ -1,4 +1,4 @@
-"""Who may call a gateway: attacks of web pages, and front ends that are welcome."""
+"""Test who may call a gateway: attacks by web pages, and welcome front ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The upstream that asks a provider over HTTP: what it sends, and what it makes of the answer."""
+"""Test the HTTP upstream: what it sends, and how it reads the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A provider that refuses, breaks off, stays silent or talks nonsense, and a client that leaves.
+"""Test providers that refuse, break off, stay silent or talk nonsense, and clients that leave.
 
 Neither the key nor the provider's words reach a client, an error or a log, but for the one line that the
 documentation names.

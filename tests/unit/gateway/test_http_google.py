@@ -1,4 +1,4 @@
-"""Google's APIs over HTTP: the body as REST takes it, the model in the path, and who is asked where."""
+"""Test Google's APIs over HTTP: the REST body, the model in the path, and the address."""
 
 from __future__ import annotations
 

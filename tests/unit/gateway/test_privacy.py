@@ -1,4 +1,4 @@
-"""The gateway with keys: what leaves it, what comes back, and whose it is; over real HTTP."""
+"""Test the gateway with keys over real HTTP: what leaves it, what comes back, and whose it is."""
 
 from __future__ import annotations
 

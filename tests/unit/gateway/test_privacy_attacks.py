@@ -1,4 +1,4 @@
-"""A provider that quotes the reasoning in everything it says wrong, behind a gateway that hides it."""
+"""Let a provider quote the reasoning in its errors, behind a gateway that hides it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A provider's API, replayed; the vendors' own SDKs read it in `tests/sdk`."""
+"""Test a replayed provider API; the vendors' own SDKs read it in `tests/sdk`."""
 
 from __future__ import annotations
 

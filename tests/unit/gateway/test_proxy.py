@@ -1,4 +1,4 @@
-"""The proxy in front of a real server that speaks THINKING_*, over real HTTP."""
+"""Test the proxy in front of a real server that speaks THINKING_*, over real HTTP."""
 
 from __future__ import annotations
 

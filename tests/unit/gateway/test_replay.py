@@ -1,4 +1,4 @@
-"""The replay upstream: which exchange answers which input."""
+"""Test the replay upstream: which exchange answers which input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running an application: a port, a thread, and an end that leaves nothing."""
+"""Run an application: a port, a thread, and an end that leaves nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenHands events in, AG-UI events out, and back."""
+"""Translate OpenHands events to AG-UI events and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Anthropic Messages decoder, trap by trap."""
+"""Test the Anthropic Messages decoder, one trap per test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``reasoning_details`` in time proportional to their number, whatever their shape: calls are counted."""
+"""Count calls: ``reasoning_details`` take time proportional to their number, whatever their shape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gemini-interactions decoder, one trap per test; every payload here was written for it."""
+"""Test the gemini-interactions decoder, one trap per test, with payloads written for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever shape thinking comes in, only `full` shows it: every shape that leaked once, through `Run`."""
+"""Show thinking in `full` only, in every shape that once leaked, through `Run`."""
 
 from __future__ import annotations
 

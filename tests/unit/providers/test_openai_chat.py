@@ -1,4 +1,4 @@
-"""The openai-chat decoder, one trap per test; every payload here was written for it."""
+"""Test the openai-chat decoder, one trap per test, with payloads written for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenAI Responses: every trap of the wire, in payloads written by hand."""
+"""Test the openai-responses decoder, one trap per test, with payloads written for it."""
 
 from __future__ import annotations
 

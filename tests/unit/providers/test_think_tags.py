@@ -1,4 +1,4 @@
-"""What each rule of `ThinkTagSplitter` gives, as whole piece lists."""
+"""Test each rule of `ThinkTagSplitter` by whole lists of pieces."""
 
 from __future__ import annotations
 

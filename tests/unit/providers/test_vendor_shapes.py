@@ -1,4 +1,4 @@
-"""Every vendor's shapes: what they mean, that it survives the client, and that no vendor is left out."""
+"""Test every vendor's shapes: what they mean, and that the client keeps it."""
 
 from __future__ import annotations
 

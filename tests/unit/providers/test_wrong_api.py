@@ -1,4 +1,4 @@
-"""Payloads of another API are refused by its name, and never give a silent, empty response."""
+"""Refuse payloads of another API by its name, instead of giving an empty response."""
 
 from __future__ import annotations
 

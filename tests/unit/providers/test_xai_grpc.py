@@ -1,4 +1,4 @@
-"""The xai-grpc decoder, one trap per test; every payload here was written for it."""
+"""Test the xai-grpc decoder, one trap per test, with payloads written for it."""
 
 from __future__ import annotations
 

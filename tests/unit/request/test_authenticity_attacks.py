@@ -1,4 +1,4 @@
-"""Histories that a client forged: what it may change, and what never reaches a provider."""
+"""Restore forged histories: what a client may change, and what never reaches a provider."""
 
 from __future__ import annotations
 

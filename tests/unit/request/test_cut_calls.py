@@ -1,4 +1,4 @@
-"""A call that was cut, in a history that came back: it goes to no provider, and neither does its result."""
+"""Restore a call that was cut: neither it nor its result goes to a provider."""
 
 from __future__ import annotations
 

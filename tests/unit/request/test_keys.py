@@ -1,4 +1,4 @@
-"""Histories that come back with keys, with the wrong ones, without, and altered on the way."""
+"""Restore histories with the right keys, the wrong ones or none, and altered on the way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loop through `Run`: what the model is asked next, whatever happened before.
+"""Test the loop through `Run`: what the model is asked next.
 
 Each situation is played for three APIs, and the client sends its history back as three front ends do. The
 whole request is compared with one that is written by hand.

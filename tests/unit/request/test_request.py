@@ -1,4 +1,4 @@
-"""What requests have in common: tools, options, results that are nobody's, and names in the report."""
+"""Test what requests have in common: tools, options, unasked results, and names in the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The next request in the words of Anthropic Messages, and the histories that used to break it."""
+"""Build the next request for Anthropic Messages, from histories that used to break it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The next request in the words of chat completions: one shape, and everyone's own idea of reasoning."""
+"""Build the next chat completions request: one shape, many fields for reasoning."""
 
 from __future__ import annotations
 

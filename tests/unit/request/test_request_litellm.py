@@ -1,4 +1,4 @@
-"""Requests for LiteLLM's SDK: what it reads for each upstream."""
+"""Build requests for LiteLLM's SDK: what it reads for each upstream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The next request in the words of OpenAI Responses, and the histories that used to break it."""
+"""Build the next request for OpenAI Responses, from histories that used to break it."""
 
 from __future__ import annotations
 

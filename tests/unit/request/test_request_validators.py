@@ -1,4 +1,4 @@
-"""The validators of requests refuse what providers refuse."""
+"""Prove that the validators of requests refuse what providers refuse."""
 
 from __future__ import annotations
 

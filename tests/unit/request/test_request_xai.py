@@ -1,4 +1,4 @@
-"""Requests for xAI's gRPC chat."""
+"""Build requests for xAI's gRPC chat."""
 
 from __future__ import annotations
 

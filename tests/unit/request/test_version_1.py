@@ -1,4 +1,4 @@
-"""Histories that were stored with version 1 of the envelope restore as they did, plain and encrypted."""
+"""Restore histories stored with version 1 of the envelope, plain and encrypted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The asynchronous driver: what it opens it closes, whatever happens, on asyncio and trio."""
+"""Test the asynchronous driver, which closes everything it opens, on asyncio and trio."""
 
 from __future__ import annotations
 

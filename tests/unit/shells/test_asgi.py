@@ -1,4 +1,4 @@
-"""The ASGI response: one reader, keep-alive, backpressure, and clients that leave."""
+"""Test the ASGI response: one reader, keep-alive, backpressure, and clients that leave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTTP client, against a real server on this machine."""
+"""Test the HTTP client against a real server on this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The synchronous driver: the same events as the asynchronous one, and the same care."""
+"""Test the synchronous driver: the events of the asynchronous one, and the same cleanup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The middleware: event streams are upgraded, and nothing else is touched or held back."""
+"""Test the middleware: it upgrades event streams, and neither touches nor delays anything else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Visibility in the shells: summaries that are awaited, and logs that quote nothing."""
+"""Test visibility in the shells: awaited summaries, and logs without quotations."""
 
 from __future__ import annotations
 

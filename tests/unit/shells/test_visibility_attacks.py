@@ -1,4 +1,4 @@
-"""Failures in the shells where reasoning is not to be seen: every run ends, and no log quotes anything."""
+"""Fail in the shells while reasoning is hidden: every run ends, and no log quotes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The assertions: they pass what is right, and name each defect without a word of what was thought."""
+"""Test the assertions: they pass correct runs, and name each defect without quoting reasoning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The front ends do to a history what they were seen to do."""
+"""Test that the front ends change a history as they were seen to."""
 
 from __future__ import annotations
 

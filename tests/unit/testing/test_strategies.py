@@ -1,4 +1,4 @@
-"""The strategies give what they promise, and what is made of it passes the assertions."""
+"""Test that the strategies keep their promises, and that results pass the assertions."""
 
 from __future__ import annotations
 
