@@ -1,9 +1,9 @@
-"""The models of the vendor rows: how vendors send reasoning, and what they do about it when it comes back.
+"""The models of the vendor rows: how vendors send reasoning, and how they treat it when it is returned.
 
-The rows stand in each API's folder in ``providers``, as ``vendors.toml``, with the evidence for each and its
-date. `agui_reasoning.providers.vendors` reads them, `agui_reasoning.providers.echo` looks up the rules.
+The rows are in ``vendors.toml`` in each API's folder in ``providers``, with dated evidence.
+`agui_reasoning.providers.vendors` reads them, `agui_reasoning.providers.echo` looks up the rules.
 
-Reasoning-only responses are never sent, so they need no column.
+Reasoning-only responses are never sent.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 EchoStatus: TypeAlias = Literal["required", "recommended", "accepted", "inert", "rejected", "unknown"]
 
 Scope: TypeAlias = Literal["none", "tool_loop", "tool_turns_all", "all"]
-"""Which responses: none, those with calls since the last user message, all with calls, all."""
+"""A set of responses: none, those with calls since the last user message, all with calls, or all."""
 
 Field: TypeAlias = Literal[
     "blocks",
@@ -55,14 +55,15 @@ Field: TypeAlias = Literal[
     "tool_plan",
     "tool_calls",
 ]
-"""Where reasoning is written: content blocks, input items, messages, or a place in a chat message.
+"""Where reasoning is written: content blocks, input items, messages, or a field of a chat message.
 
-``received`` is the string field it came in, ``content_tags`` the tags it came in, ``tool_calls`` where a
-thought signature sits, ``signed_blocks`` the blocks of ``thinking_blocks`` that are not redacted.
+``received`` is the string field in which it arrived, ``content_tags`` the tags in which it arrived,
+``tool_calls`` the location of thought signatures, and ``signed_blocks`` the blocks of ``thinking_blocks``
+that are not redacted.
 """
 
 Kinship: TypeAlias = Literal["same", "group", "foreign", "unknown"]
-"""How a producer is related to a target: the same, in its group, another, or unknown."""
+"""The relation of a producer to a target: the same, in its group, foreign, or unknown."""
 
 
 class _Row(BaseModel):
@@ -70,15 +71,15 @@ class _Row(BaseModel):
 
 
 class EchoFlag(_Row):
-    """A request field that a row recommends; it is written only when the caller asks for flags.
+    """A request field that a row recommends. It is sent only if the caller applies flags.
 
     Attributes:
-        name: The argument, or with ``extra_body`` the field of the body.
-        value: What to send.
-        reason: What it is good for.
-        extra_body: The vendor's SDK has no such argument.
-        when: ``"stateless"``: only for requests that leave nothing on the server.
-        beside: Only for requests with a message that has this field.
+        name: The argument, or with ``extra_body`` the field in the body.
+        value: The value to send.
+        reason: The benefit.
+        extra_body: Whether the vendor's SDK has no such argument.
+        when: ``"stateless"``: only for requests that are not stored on the server.
+        beside: If set, only for requests with a message that has this field.
     """
 
     name: str
@@ -93,30 +94,30 @@ class EchoRule(_Row):
     """One row of the table. Patterns are shell-style and compared in lower case.
 
     Attributes:
-        api: The API id.
-        provider: Providers the row is about.
-        model: Models the row is about; a name matches with or without the vendor's prefix.
-        status: What the provider does about reasoning that comes back.
-        field: Where to write it, the best place first.
-        every: Write it to every such place, not only to the first that can hold it.
+        api: The API ID.
+        provider: The providers.
+        model: The models; names match with or without the vendor's prefix.
+        status: How the provider treats returned reasoning.
+        field: Where to write it, in order of preference.
+        every: Whether to write it to all these fields, instead of the first suitable one.
         scope: The responses whose reasoning is sent.
-        scope_with_flags: The same, when the flags are applied.
-        needed: The responses where its absence is an error or breaks something; default is ``scope``.
-        placeholder: What to write where it is required and there is none.
+        scope_with_flags: The same, if flags are applied.
+        needed: The responses whose reasoning must not be missing; default is ``scope``.
+        placeholder: The text to write where reasoning is required but missing.
         placeholder_scope: The responses that get the placeholder; default is ``scope``.
-        needs: What a unit must have to be sent; ``encrypted`` matters where nothing is stored.
-        trailing: What to do with reasoning that nothing follows in its response, but something precedes.
-        pairs: Items and the reasoning before them are accepted only together, by their ids.
-        calls_together: No reasoning may stand between two calls of one response.
-        ids: Items are sent with their ids.
-        stateless: The server stores nothing, whatever the request says.
-        summaries: All reasoning text that its API shows is labelled a summary.
-        prefix_bound: A change to anything earlier in the conversation invalidates what comes after it.
-        empty_content: How a chat message of nothing but calls spells its content.
-        developer: Chat messages may have the role ``developer``.
+        needs: What a unit must have to be sent; ``encrypted`` applies if nothing is stored.
+        trailing: How to treat reasoning at the end of a response, if something precedes it.
+        pairs: Whether items and the reasoning before them are accepted only together, by their IDs.
+        calls_together: Whether reasoning between two calls of a response is rejected.
+        ids: Whether items are sent with their IDs.
+        stateless: Whether the server never stores anything.
+        summaries: Whether all reasoning text that the API shows is labeled a summary.
+        prefix_bound: Whether a change in the conversation invalidates everything after it.
+        empty_content: The content of chat messages with only calls.
+        developer: Whether chat messages can have the role ``developer``.
         anchor: Give a response that has values but no reasoning an empty reasoning message to carry them; by
             default, where the status is ``required`` or ``recommended``.
-        flags: Request fields it recommends.
+        flags: The recommended request fields.
         evidence: Where this is known from.
         checked: When it was last checked, ISO date.
     """
@@ -148,7 +149,7 @@ class EchoRule(_Row):
     checked: str
 
     def matches(self, origin: Origin) -> bool:
-        """Whether the row is about this origin; an unknown name matches only ``*``."""
+        """Return whether the row applies to an origin; unknown names match only ``*``."""
         return (
             self.api == origin.api
             and matches_any(self.provider, [(origin.provider or "").lower()])
@@ -162,29 +163,29 @@ class EchoRule(_Row):
 
     @property
     def echoes(self) -> bool:
-        """Whether anything is sent at all."""
+        """Whether any reasoning is sent."""
         return self.status in ("required", "recommended", "accepted")
 
 
 class VendorTraits(_Row):
-    """What distinguishes a vendor of a wire format. The defaults are safe for a vendor without a row.
+    """The peculiarities of a vendor of a wire format. The defaults are safe for vendors without a row.
 
     Attributes:
-        cumulative: A delta may hold all the reasoning so far, and not only what is new.
-        cut_reasons: Finish reasons that say that the last unit was cut.
-        usage_at: Where the token counts stand, the place to trust first; a dotted name is a path.
-        reasoning_outside_output: The count of output tokens leaves reasoning out; a total decides where there
-            is one.
+        cumulative: Whether a delta may contain all reasoning so far instead of only new text.
+        cut_reasons: The finish reasons that mean that the last unit is incomplete.
+        usage_at: The fields with token counts, in order of preference; a dotted name is a path.
+        reasoning_outside_output: Whether the count of output tokens excludes reasoning; a total, if present,
+            decides.
         thought_signature_kind: The kind of thought signatures on calls and messages.
-        signature_home: The object within a call or a message in which a thought signature is written.
-        signature_as_received: A signature goes back to where it was found, whatever ``signature_home`` says.
+        signature_home: The object in a call or message that contains a thought signature.
+        signature_as_received: Whether signatures are returned where they were found instead.
         encrypted_kind: The kind of ``encrypted_content`` of reasoning items.
-        custom_calls_on_server: Calls of custom tools are steps that the vendor took itself.
-        first_raw_part: The number that a stream gives to the first raw part of an item.
-        summary_in_choice_index: The index of a choice is the number of a reasoning summary.
-        call_ids_of: The API whose rules for call ids apply; empty for those of the wire format.
-        tags_anywhere: Opening tags of reasoning that count between stretches of the answer, too.
-        tags_prefilled: The opening tag is part of the prompt, so that only the closing one may come.
+        custom_calls_on_server: Whether calls of custom tools are steps of the vendor itself.
+        first_raw_part: The number of an item's first raw part in streams.
+        summary_in_choice_index: Whether the index of a choice is the number of a reasoning summary.
+        call_ids_of: The API whose rules for call IDs apply; empty for those of the wire format.
+        tags_anywhere: The opening tags of reasoning that also count within the answer.
+        tags_prefilled: Whether the prompt contains the opening tag, so that only the closing one may arrive.
     """
 
     cumulative: bool = False
@@ -204,14 +205,14 @@ class VendorTraits(_Row):
 
 
 class Vendor(_Row):
-    """What one vendor, or several that are alike, send over a wire format.
+    """How one vendor, or several similar ones, send reasoning over a wire format.
 
     Attributes:
-        api: The API id.
+        api: The API ID.
         provider: The providers the row is about.
-        arrives: The fields its reasoning arrives in, as recorded or documented.
+        arrives: The fields in which reasoning arrives, as recorded or documented.
         source: Whether recordings show it, or only documentation, types or source code.
-        traits: What distinguishes it; what is not said is left to later rows, and to the defaults.
+        traits: The vendor's peculiarities; later rows and the defaults provide the others.
         evidence: Where this is known from.
         checked: When it was last checked, ISO date.
     """
@@ -230,12 +231,12 @@ class Vendor(_Row):
 
 
 class ModelHabit(_Row):
-    """What some models write the same way at every vendor of a wire format.
+    """The peculiarities of some models at every vendor of a wire format.
 
     Attributes:
-        api: The API id.
+        api: The API ID.
         model: The models, as in `EchoRule`.
-        traits: What distinguishes them; what is not said is left to the defaults.
+        traits: The peculiarities; the defaults provide the others.
         evidence: Where this is known from.
         checked: When it was last checked, ISO date.
     """
@@ -252,7 +253,7 @@ class ModelHabit(_Row):
 
 
 class Group(_Row):
-    """Members that read each other's values of some kinds; a member is ``<api>:<provider>``."""
+    """Members that can read one another's values of some kinds; a member is ``<api>:<provider>``."""
 
     name: str
     kinds: tuple[str, ...]
@@ -262,12 +263,12 @@ class Group(_Row):
 
 
 class Format(_Row):
-    """Whose a gateway's entries of some format are.
+    """The producers of a gateway's entries in some formats.
 
     Attributes:
         format: The formats.
         model: The models that read them.
-        signed: Their text is refused without its signature.
+        signed: Whether their text is rejected without its signature.
     """
 
     format: tuple[str, ...]
@@ -275,7 +276,7 @@ class Format(_Row):
     signed: bool = False
 
     def fits(self, model: str | None) -> bool:
-        """Whether a model reads it."""
+        """Return whether a model reads the format."""
         return matches_any(self.model, _model_names(model))
 
 
@@ -284,7 +285,7 @@ NO_RULE = EchoRule(api="*", status="unknown", evidence="no row", checked="")
 
 
 def matches_any(patterns: Iterable[str], names: Iterable[str]) -> bool:
-    """Whether a name matches one of some shell-style patterns."""
+    """Return whether a name matches one of the shell-style patterns."""
     return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
 
 

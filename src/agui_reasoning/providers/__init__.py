@@ -1,6 +1,6 @@
-"""A folder per wire format: payloads to deltas, and conversations to requests.
+"""Wire formats, one per folder: payloads to deltas, and conversations to requests.
 
-`decoder` makes a decoder by API id. To add an API, add a folder here and a row in `registry`.
+`decoder` creates the decoder of an API. To add an API, add a folder here and a row in `registry`.
 """
 
 from __future__ import annotations

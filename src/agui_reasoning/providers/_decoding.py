@@ -1,4 +1,4 @@
-"""Decode a stream or a whole response of any wire format, by its API id."""
+"""Decodes streams and whole responses of any wire format, by API ID."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ __all__ = ["decode_response", "decoder"]
 
 
 def decoder(api: str, *, provider: str | None = None, model: str | None = None) -> Decoder:
-    """Make the decoder of one stream.
+    """Create the decoder of a stream.
 
     Args:
         api: One of `API_IDS`.
-        provider: Who serves it, for example ``"openrouter"``; default is the vendor of a single-vendor API.
-        model: The model's name where the payloads do not tell it.
+        provider: The provider, such as ``"openrouter"``; default is the vendor of a single-vendor API.
+        model: The model name, if the payloads do not contain it.
 
     Raises:
-        ConfigurationError: The API id is unknown (``unknown_api``).
+        ConfigurationError: The API ID is unknown (``unknown_api``).
 
     Examples:
         >>> decode = decoder("anthropic-messages")
@@ -34,11 +34,11 @@ def decoder(api: str, *, provider: str | None = None, model: str | None = None) 
 def decode_response(
     api: str, response: Any, *, provider: str | None = None, model: str | None = None
 ) -> list[Part]:
-    """Decode a whole response: a dict in the API's JSON spelling, or the SDK's own object.
+    """Decode a whole response: the API's JSON as a dict, or the SDK's object.
 
     Raises:
-        ConfigurationError: The API id is unknown (``unknown_api``).
-        DecodeError: The response does not have the API's shape.
-        ProviderError: It is the provider's error.
+        ConfigurationError: The API ID is unknown (``unknown_api``).
+        DecodeError: The response does not have the API's format.
+        ProviderError: The response is an error of the provider.
     """
     return fold(decoder(api, provider=provider, model=model).whole(response))

@@ -1,4 +1,4 @@
-"""By what the payloads of each API are known, so that those of another API are told and not passed over."""
+"""Signs that identify each API's payloads, so that those of another API are reported instead of skipped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agui_reasoning.providers.payload import JSONObject
 __all__ = ["SIGNS", "bears_sign", "is_error", "looks_like"]
 
 _Sign: TypeAlias = Mapping[str, type | re.Pattern[str]]
-"""Fields that a payload has, each with its JSON type, or for a string what it matches as a whole."""
+"""Fields of a payload, each with its JSON type, or for a string with the pattern of the whole value."""
 
 _COHERE_TYPES: Final = re.compile(r"(message|content|tool-call|citation)-(start|delta|end)|tool-plan-delta")
 _ANTHROPIC_TYPES: Final = re.compile(r"message_(start|delta|stop)|content_block_(start|delta|stop)")
@@ -71,11 +71,11 @@ SIGNS: Final[Mapping[str, tuple[_Sign, ...]]] = MappingProxyType(
         "litellm": _CHAT,
     }
 )
-"""API id to its signs; any one of them is enough. Of those alike the first is named."""
+"""API ID to its signs, each of which suffices. Of APIs with equal signs the first is reported."""
 
 
 def bears_sign(api: str, data: JSONObject) -> bool:
-    """Whether a payload is known as one of an API's.
+    """Return whether a payload has a sign of an API.
 
     Examples:
         >>> bears_sign("openai-chat", {"choices": []})
@@ -85,7 +85,7 @@ def bears_sign(api: str, data: JSONObject) -> bool:
 
 
 def looks_like(data: JSONObject) -> list[str]:
-    """The APIs a payload may be of, the likeliest first: the one whose sign says most.
+    """Return the APIs that a payload may belong to, starting with the one with the most specific sign.
 
     Examples:
         >>> looks_like({"candidates": []})
@@ -96,7 +96,7 @@ def looks_like(data: JSONObject) -> list[str]:
 
 
 def is_error(data: JSONObject) -> bool:
-    """Whether it is what every API says when something is wrong."""
+    """Return whether a payload is an error in the format that all APIs use."""
     return bool(data.get("error")) or "error" in (data.get("type"), data.get("object"))
 
 

@@ -1,4 +1,4 @@
-"""What the package knows of one wire format: a descriptor per folder, looked up in `registry`."""
+"""Descriptors of wire formats: one per folder, listed in `registry`."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _ANYTHING: Final = re.compile(r".", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class CallIds:
-    """What an API accepts as the id of a tool call.
+    """The tool call IDs that an API accepts.
 
     Attributes:
-        legal: Matches one legal character; every other character is replaced by ``_``.
+        legal: Matches one legal character; other characters are replaced by ``_``.
         longest: The maximum length, in characters.
-        exact: Ids have exactly that length; any other is replaced by letters and digits of its hash.
+        exact: Whether IDs must have exactly this length; others are replaced by characters of their hash.
     """
 
     legal: re.Pattern[str] = _ANYTHING
@@ -45,14 +45,14 @@ class CallIds:
     exact: bool = False
 
     def spell(self, name: str) -> str:
-        """Return the id, made legal."""
+        """Return a legal ID for a name."""
         if self.exact:
             fits = len(name) == self.longest and all(map(self.legal.fullmatch, name))
             return name if fits else self._hashed(name)
         return "".join(c if self.legal.fullmatch(c) else "_" for c in name[: self.longest]) or "call"
 
     def numbered(self, spelled: str, number: int) -> str:
-        """Return a variant of a legal id, for when that is taken."""
+        """Return a variant of a legal ID that is already in use."""
         if self.exact:
             return self._hashed(f"{spelled} {number}")
         return f"{spelled[: self.longest - 8]}_{number}"
@@ -67,15 +67,15 @@ class HTTPEndpoint:
     """How an API is called over HTTP.
 
     Attributes:
-        path: What follows the base URL, as the vendor's SDK takes that. Where it holds ``{model}``, it names
-            the model and streams, and the body says neither.
+        path: The path after the base URL of the vendor's SDK. If it contains ``{model}``, it names
+            the model and requests a stream, and the body does neither.
         query: The query of the URL.
         base: The path of the vendor's base URL, for example ``"/v1"``.
         key_header: The header that carries the API key.
-        key_prefix: What precedes the key in that header.
-        headers: Headers the API demands.
-        defaults: Body fields the API demands, with the values sent when the caller sets none.
-        named_events: Whether the events of its SSE streams carry an ``event:`` line.
+        key_prefix: The text before the key in that header.
+        headers: Headers that the API requires.
+        defaults: Body fields that the API requires, with their default values.
+        named_events: Whether the events of its SSE streams have an ``event:`` line.
         framing: How a streamed response is cut into payloads.
         signing: How a request is authorized.
     """
@@ -93,7 +93,7 @@ class HTTPEndpoint:
 
     @property
     def model_in_path(self) -> bool:
-        """Whether the path, and not the body, names the model and asks for a stream."""
+        """Whether the path names the model and requests a stream, instead of the body."""
         return "{model}" in self.path
 
 
@@ -102,29 +102,29 @@ class ProviderAPI:
     """The descriptor of a wire format. ``"module:name"`` is relative to ``package``, imported on first use.
 
     Attributes:
-        id: The API id, for example ``"anthropic-messages"``.
-        title: The API's name for people.
+        id: The API ID, for example ``"anthropic-messages"``.
+        title: The API's display name.
         package: The folder, as a dotted name.
-        vendor: The provider of a single-vendor API; ``None`` where several vendors speak the format.
+        vendor: The provider of a single-vendor API; ``None`` if several vendors use the format.
         decoder: The `Decoder` subclass.
-        encoder: The function that writes requests; ``None`` while the API can only be decoded.
-        transcript: Reads requests and answers without decoder or encoder, so that it can judge them.
-        strategy: Makes Hypothesis strategies of responses for an origin (extra ``testing``).
-        example: Provider and model of generated responses.
-        call_ids: What the API accepts as the id of a tool call.
-        conversation_fields: Fields of a request that hold the conversation: the library writes them.
-        native_kinds: Prefixes of the native parts that may go back to the API.
-        signature_kinds: For each provider, the kind of its bare value in another producer's history.
-        redacted_kinds: Kinds of values that stand for reasoning that is not shown.
-        group_kinds: Kinds that members of a group share: such members spell calls, results and blocks alike.
+        encoder: The function that writes requests; ``None`` if the API can only be decoded.
+        transcript: Reads requests and answers without decoder and encoder, to verify these.
+        strategy: Creates Hypothesis strategies of responses for an origin (extra ``testing``).
+        example: The provider and model of generated responses.
+        call_ids: The tool call IDs that the API accepts.
+        conversation_fields: The fields of a request that contain the conversation, which the library writes.
+        native_kinds: The prefixes of native parts that can be returned to the API.
+        signature_kinds: The kind of each provider's bare values in histories of other producers.
+        redacted_kinds: The kinds of values that replace reasoning text.
+        group_kinds: The kinds that members of a group share; they also spell calls, results and blocks alike.
         hosts_models: Whether hosts serve models of several vendors over it, named ``vendor/model``.
         stores: Whether requests take ``store``, and the id of a response to go on from.
-        http: How the API is called over HTTP; ``None`` where it has no HTTP form.
+        http: How the API is called over HTTP; ``None`` if that is impossible.
         http_of: How providers are called that serve it otherwise, by provider.
         http_body: Writes a request as HTTP takes it, where that is not what the vendor's SDK takes.
         previous_id: The field of that id.
-        model_vendor: Finds the vendor in the name of a hosted model, as its first group.
-        scripts: The demo conversations in the folder ``scripts``, the one to play first.
+        model_vendor: Matches the vendor in the name of a hosted model, as its first group.
+        scripts: The demo conversations in the folder ``scripts``, starting with the first to play.
     """
 
     id: str
@@ -164,7 +164,7 @@ class ProviderAPI:
         return cast("Transcript", self._load(cast("str", self.transcript)))
 
     def load_strategy(self) -> Callable[..., Any]:
-        """Import the maker of Hypothesis strategies, which must exist."""
+        """Import the function that creates Hypothesis strategies, which must exist."""
         return cast("Callable[..., Any]", self._load(cast("str", self.strategy)))
 
     def endpoint(self, provider: str | None) -> HTTPEndpoint | None:

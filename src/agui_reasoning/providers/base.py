@@ -1,4 +1,4 @@
-"""What every decoder is: payloads in, deltas out, one per wire format."""
+"""The base class of decoders, which turn the payloads of a wire format into deltas."""
 
 from __future__ import annotations
 
@@ -19,29 +19,30 @@ __all__ = ["Decoder"]
 class Decoder(ABC):
     """Turns the payloads of one provider stream into deltas.
 
-    Pure: no clock, no ids of its own, no input or output. A payload that cannot be read leaves it as it was.
+    Decoders have no clock, no IDs of their own, and no input or output. A payload that cannot be read does
+    not change their state.
 
     Attributes:
-        api: The API id it reads.
-        vendor: The provider of a single-vendor API; ``None`` where many speak the shape.
+        api: The ID of the API.
+        vendor: The provider of a single-vendor API; ``None`` if several vendors use the format.
     """
 
     api: ClassVar[str]
     vendor: ClassVar[str | None] = None
 
     def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
-        """Start before the first payload.
+        """Create a decoder for one stream.
 
         Args:
-            provider: Who serves the API; default is the vendor of a single-vendor API.
-            model: The model's name where the payloads do not tell it.
+            provider: The provider; default is the vendor of a single-vendor API.
+            model: The model name, if the payloads do not contain it.
         """
         self.provider = provider or self.vendor
         self.model = model
         self._traits = vendor_traits(Origin(self.provider, self.api, model))
         self.warnings: list[str] = []
-        """Sentences about what the decoder leaves out, each once; the shells hand them to ``on_warning``."""
-        # An API without signs takes whatever comes.
+        """Warnings about omitted data, each once; the shells pass them to ``on_warning``."""
+        # An API without signs accepts all payloads.
         self._recognized = self.api not in SIGNS
         self._strange = False
 
@@ -49,27 +50,28 @@ class Decoder(ABC):
         """Decode one payload of the stream.
 
         Args:
-            payload: A dict in the API's JSON spelling, ``"[DONE]"``, or the SDK's own object, which gives the
-                same deltas as its wire JSON. Unknown events and the helper events that SDKs mix in give none.
+            payload: The API's JSON as a dict, ``"[DONE]"``, or the SDK's object, which gives the same deltas
+                as its wire JSON. Unknown events and the helper events of SDKs give none.
 
         Returns:
-            What it means, in order.
+            The deltas in order.
 
         Raises:
-            DecodeError: The payload does not have the API's shape (``bad_payload``), or has that of another
-                (``wrong_api``).
-            ProviderError: The payload is the provider's error.
+            DecodeError: The payload does not have the API's format (``bad_payload``), or has that of another
+                API (``wrong_api``).
+            ProviderError: The payload is an error of the provider.
         """
         if isinstance(payload, str) and payload == "[DONE]":
             return self._done()
         return self._read(payload, self._decode)
 
     def close(self) -> list[Delta]:
-        """The stream ended.
+        """End the stream.
 
         Raises:
-            DecodeError: It ended inside a response (``truncated_stream``). ``deltas`` marks what was cut as
-                incomplete; a second call gives nothing. Or nothing that came was the API's (``wrong_api``).
+            DecodeError: The stream ended inside a response (``truncated_stream``); the ``deltas`` of the
+                error mark open units as incomplete, and further calls return nothing. Or no payload was one
+                of the API's (``wrong_api``).
         """
         if self._strange and not self._recognized:
             self._strange = False
@@ -85,12 +87,12 @@ class Decoder(ABC):
         """Close the stream."""
 
     def whole(self, response: Any) -> list[Delta]:
-        """The deltas of a whole response, as if it had been streamed.
+        """Decode a whole response, as if it had been streamed.
 
         Raises:
-            DecodeError: The response does not have the API's shape (``bad_payload``), or has that of another
-                (``wrong_api``).
-            ProviderError: It is the provider's error.
+            DecodeError: The response does not have the API's format (``bad_payload``), or has that of another
+                API (``wrong_api``).
+            ProviderError: The response is an error of the provider.
         """
         return self._read(response, self._whole, alone=True)
 
@@ -113,18 +115,18 @@ class Decoder(ABC):
             raise
 
     def _plain(self, payload: Any) -> Any:
-        """Give the wire JSON of an SDK object, and anything else as it is."""
+        """Return the wire JSON of an SDK object; return other values unchanged."""
         return plain(payload)
 
     def _warn(self, sentence: str) -> None:
-        """Tell what is left out, once."""
+        """Add a warning, once."""
         if sentence not in self.warnings:
             self.warnings.append(sentence)
 
     def _recognize(self, data: JSONObject, alone: bool) -> None:
-        """Refuse the payloads of other APIs, which would say nothing here, until one of this API came.
+        """Reject payloads of other APIs, which would have no meaning here, until one of this API arrives.
 
-        What belongs to none is passed over in a stream: SDKs and gateways put in events of their own.
+        Payloads of no known API are skipped in streams: SDKs and gateways add events of their own.
         """
         if bears_sign(self.api, data):
             self._recognized = True
@@ -135,11 +137,11 @@ class Decoder(ABC):
             self._strange = True
 
     def _wrong_api(self, likely: str | None) -> DecodeError:
-        what = f"looks like {likely}" if likely else "fits no API that is known"
+        what = f"looks like {likely}" if likely else "matches no known API"
         return DecodeError(
-            f"What came is not {self.api}: it {what}.",
+            f"The payload is not {self.api}: it {what}.",
             code="wrong_api",
-            hint=f"Decode it with the API id {likely!r}." if likely else "Check the API id and the endpoint.",
+            hint=f"Decode it with the API ID {likely!r}." if likely else "Check the API ID and the endpoint.",
             provider=self.provider,
         )
 
@@ -147,11 +149,11 @@ class Decoder(ABC):
         return []
 
     def _origin(self, source: JSONObject) -> Origin:
-        """The origin of a response whose payload names its model."""
+        """Return the origin of a response whose payload names its model."""
         return Origin(self.provider, self.api, string(source, "model") or self.model)
 
     def _refusal(self, data: JSONObject) -> ProviderError:
-        """The error for a payload that says what is wrong in one of the ways that all servers do."""
+        """Build the error for a payload with an error in a common format."""
         error = data.get("error")
         said = error if isinstance(error, dict) else data
         words = error if isinstance(error, str) else said.get("message")
@@ -167,7 +169,7 @@ class Decoder(ABC):
         return DecodeError(
             f"The {self.api} stream ended inside a response.",
             code="truncated_stream",
-            hint="Feed `.deltas`, then end the run as failed; the connection to the provider was cut.",
+            hint="The connection was cut: pass on the error's `.deltas`, then end the run as failed.",
             provider=self.provider,
             deltas=deltas,
         )

@@ -1,7 +1,7 @@
 """The echo policy: the rows of every API's folder, looked up by origin.
 
-The first row that matches wins, and what no row matches is stripped. The rows also tell who may read whose
-opaque values.
+The first matching row wins; without one, no reasoning is sent. The rows also define which providers can read
+one another's opaque values.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["explain_no_rule", "format_of", "groups", "kinship", "rule_for", "rul
 
 @cache
 def rules() -> tuple[EchoRule, ...]:
-    """Every row: by API id, and in order of precedence."""
+    """Return all rows, by API ID and in order of precedence."""
     return tuple(
         EchoRule.model_validate({"api": api.id, **row})
         for api in provider_apis()
@@ -31,7 +31,7 @@ def rules() -> tuple[EchoRule, ...]:
 
 @cache
 def groups() -> tuple[Group, ...]:
-    """The groups of providers that read one another's values."""
+    """Return the groups of providers that read one another's values."""
     return tuple(Group.model_validate(row) for api in provider_apis() for row in rows(api.id, "group"))
 
 
@@ -42,7 +42,7 @@ def _formats() -> tuple[Format, ...]:
 
 @lru_cache(maxsize=1024)
 def rule_for(origin: Origin) -> EchoRule:
-    """The row for an origin; an unknown one gets the safe default, ``unknown``.
+    """Return the row for an origin; an unknown one gets the safe default, ``unknown``.
 
     The provider of a single-vendor API need not be named.
     """
@@ -67,7 +67,7 @@ def explain_no_rule(target: Origin) -> str:
 
 
 def format_of(name: str) -> Format | None:
-    """The row for a gateway's entries of some format; ``None`` for an unknown format."""
+    """Return the row for a gateway's entries of some format; ``None`` for an unknown format."""
     return next((row for row in _formats() if matches_any(row.format, [name.lower()])), None)
 
 
@@ -76,8 +76,8 @@ def kinship(origin: Origin | None, target: Origin, kinds: Iterable[str] = ()) ->
 
     Args:
         origin: The producer.
-        target: Who would get the values back.
-        kinds: The kinds of the values: a group reads only some.
+        target: The receiver of the values.
+        kinds: The kinds of the values, of which a group may read only some.
 
     Examples:
         >>> bedrock = Origin("bedrock", "anthropic-messages")
@@ -102,7 +102,7 @@ def _member(origin: Origin) -> str:
 
 
 def _same_vendor(api: str | None, one: str | None, other: str | None) -> bool:
-    """Hosts serve models of many vendors, and name the vendor first; a name that does not may be of any."""
+    """Return whether a host's models may be the same vendor's: names without a vendor match any."""
     pattern = provider_api(str(api)).model_vendor
     first, second = (pattern.search((name or "").lower()) for name in (one, other))
     return first is None or second is None or first[1] == second[1]

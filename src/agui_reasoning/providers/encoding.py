@@ -1,8 +1,8 @@
-"""What every encoder gets and gives: a prepared conversation in, a body and a report out.
+"""The input and output of encoders: a prepared conversation, a request body and a report.
 
-An encoder is a pure function. What may be sent at all (the policy, the origin, the scope) is decided before
-it runs, and each unit comes with that verdict; the encoder decides what the API's own rules decide: what
-must stand beside what, and what cannot be spelled.
+Encoders are pure functions. Policy, origin and scope decide beforehand which units may be sent, and each unit
+has that verdict. The encoder applies the API's own rules: which items belong together, and what the format
+cannot express.
 """
 
 from __future__ import annotations
@@ -54,30 +54,30 @@ __all__ = [
 ]
 
 PlainMessage: TypeAlias = UserMessage | SystemMessage | DeveloperMessage
-"""A message that is neither the model's nor a tool's."""
+"""A user, system or developer message."""
 
 MessageContent: TypeAlias = str | list[Any]
 """The content of a message: a string, or AG-UI content parts."""
 
 PartSpelling: TypeAlias = Mapping[str, Callable[[Any], JSONObject | None]]
-"""How an API spells content parts, by their AG-UI type; ``None`` for a part it cannot take."""
+"""Functions that write content parts, by AG-UI type; they return ``None`` for parts the API cannot take."""
 
 GO_ON: Final = "(Something was cut off here. Please continue.)"
-"""What the user says where the request would else end with the model's turn because of what was left out."""
+"""The user message added if a request would otherwise end with the model's turn because of omissions."""
 
 
 @dataclass(frozen=True, slots=True)
 class EchoUnit:
-    """A part of a response, and what was decided of it.
+    """A part of a response, and the decision about it.
 
     Attributes:
         part: The part.
-        key: The number of its turn, and its own number in it.
-        name: What the report calls it.
-        kinship: What its producer is to the target.
-        refused: Why its reasoning or values may not be sent; empty when they may.
+        key: The number of its turn, and its own number in the turn.
+        name: Its name in the report.
+        kinship: The relation of its producer to the target.
+        refused: The reason why its reasoning or values may not be sent; empty if they may.
         required: Whether the provider requires them here.
-        call_id: The id a call has in this request.
+        call_id: The ID of a call in this request.
     """
 
     part: Part
@@ -90,17 +90,17 @@ class EchoUnit:
 
     @property
     def at_home(self) -> bool:
-        """Native ids and leftovers mean something to the target."""
+        """Whether the target understands the unit's native IDs and additional fields."""
         return self.kinship in ("same", "group")
 
     @property
     def cut(self) -> bool:
-        """It is a call that was cut: it stands here only because something may have led to it."""
+        """Whether it is an incomplete call, which is here only because reasoning may have led to it."""
         return isinstance(self.part, ToolCallPart) and self.part.status == "incomplete"
 
     @property
     def apart(self) -> bool:
-        """It is told of in the report, and reasoning has no part in what becomes of it."""
+        """Whether it has an entry in the report that does not depend on reasoning."""
         return self.cut or isinstance(self.part, NativePart)
 
 
@@ -114,7 +114,7 @@ class CallAnswer:
 
     @property
     def call_id(self) -> str:
-        """The id the call has in this request."""
+        """The ID of the call in this request."""
         return self.unit.call_id
 
 
@@ -123,12 +123,12 @@ class ResponseStep:
     """One response, with the results of its calls.
 
     Attributes:
-        turn: The response as it is.
+        turn: The unmodified response.
         units: Its parts, without the results of the agent's own tools.
         answers: One per call of the client's or the agent's tools, in the order of the calls.
-        current: It stands behind the last user message.
-        on_server: The server has it; only its answers are new.
-        last: Nothing follows it.
+        current: Whether it follows the last user message.
+        on_server: Whether the server has it, so that only its answers are new.
+        last: Whether nothing follows it.
     """
 
     turn: Turn
@@ -139,12 +139,12 @@ class ResponseStep:
     last: bool = False
 
     def within(self, scope: Scope) -> bool:
-        """Whether the response is one of those."""
+        """Return whether the response is in a scope."""
         return in_scope(scope, calls=bool(self.answers), current=self.current)
 
 
 def in_scope(scope: Scope, *, calls: bool, current: bool) -> bool:
-    """Whether a response with or without calls, before or behind the last user message, is within."""
+    """Return whether a scope includes a response, by its calls and its position."""
     return scope == "all" or (calls and (scope == "tool_turns_all" or (scope == "tool_loop" and current)))
 
 
@@ -153,7 +153,7 @@ PreparedConversation: TypeAlias = "Sequence[ResponseStep | PlainMessage]"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a unit."""
+    """The outcome for a unit."""
 
     outcome: Literal["echoed", "placeholder", "dropped"]
     reason: str = ""
@@ -161,12 +161,12 @@ class Verdict:
 
 @dataclass(slots=True)
 class EchoReport:
-    """Every verdict, and what else must be said.
+    """The verdicts on units, and notes for the caller.
 
     Attributes:
-        verdicts: Name and verdict of each unit, by its key; the last one holds.
-        lost: Keys of units that the provider requires and that are not in the body.
-        notes: Sentences for the caller about what could not be sent and is no reasoning.
+        verdicts: The name and last verdict of each unit, by its key.
+        lost: The keys of units that the provider requires but that are not in the body.
+        notes: Warnings about data other than reasoning that could not be sent.
     """
 
     verdicts: dict[tuple[int, int], tuple[str, Verdict]] = field(default_factory=dict)
@@ -174,25 +174,25 @@ class EchoReport:
     notes: list[str] = field(default_factory=list)
 
     def echo(self, unit: EchoUnit) -> None:
-        """Note that it is in the body."""
+        """Note that a unit is in the body."""
         self.verdicts[unit.key] = unit.name, Verdict("echoed")
         self.lost.discard(unit.key)
 
     def drop(self, unit: EchoUnit, reason: str, *, harmless: bool = False) -> None:
-        """Note that it is not in the body; ``harmless`` if the provider can do without it all the same."""
+        """Note that a unit is not in the body; ``harmless`` if the provider does not miss it."""
         self.verdicts[unit.key] = unit.name, Verdict("dropped", reason)
         self.lost.discard(unit.key)
         if unit.required and not harmless:
             self.lost.add(unit.key)
 
     def drop_step(self, step: ResponseStep) -> None:
-        """Drop the reasoning of a response that is not in the body at all; that is no loss."""
+        """Drop the reasoning of a response that is not in the body at all, which is harmless."""
         for unit in step.units:
             if unit.key in self.verdicts and not unit.apart:
                 self.drop(unit, unit.refused or "orphan", harmless=True)
 
     def stand_in(self, units: Iterable[EchoUnit]) -> None:
-        """Note that a placeholder stands in for these."""
+        """Note that a placeholder replaces units."""
         for unit in units:
             name, before = self.verdicts.get(unit.key, ("", None))
             if before is not None and before.outcome == "dropped" and not unit.apart:
@@ -200,22 +200,22 @@ class EchoReport:
                 self.lost.discard(unit.key)
 
     def note(self, sentence: str) -> None:
-        """Tell the caller, once."""
+        """Add a warning for the caller, once."""
         if sentence not in self.notes:
             self.notes.append(sentence)
 
 
 @dataclass(frozen=True, slots=True)
 class EncodingOptions:
-    """How a request is to be written.
+    """How to write a request.
 
     Attributes:
-        rule: The row of the policy table.
-        provider: Who gets it.
-        model: The model that gets it.
-        system: The caller's system text.
-        tools: AG-UI tools, and the API's own spelling of tools.
-        store: The argument of the Responses API.
+        rule: The target's echo rule.
+        provider: The provider that receives the request.
+        model: The model that receives the request.
+        system: The caller's system instructions.
+        tools: AG-UI tools, and tools in the API's own format.
+        store: The request's ``store`` field, for APIs that store responses.
         report: Collects the verdicts.
     """
 
@@ -229,15 +229,15 @@ class EncodingOptions:
 
     @property
     def stateless(self) -> bool:
-        """Nothing of earlier responses is on the server."""
+        """Whether the server stores no earlier responses."""
         return self.store is False or self.rule.stateless
 
 
 Encoder: TypeAlias = Callable[["Sequence[ResponseStep | PlainMessage]", EncodingOptions], JSONObject]
-"""A conversation to the fields of a request body."""
+"""Turns a conversation into the fields of a request body."""
 
 
-# -- what encoders share
+# -- shared by encoders
 
 INTERNAL = frozenset(
     {
@@ -252,11 +252,11 @@ INTERNAL = frozenset(
         "content_parts",
     }
 )
-"""Names in ``ext`` that are notes of the decoders, and no field of the provider's."""
+"""Names in ``ext`` that decoders use for notes, unlike the provider's own fields."""
 
 
 def leftovers(unit: EchoUnit, *apart: str) -> JSONObject:
-    """The provider's own fields of a unit, for the provider they came from."""
+    """Return the provider's own fields of a unit, for the provider that sent them."""
     ext = getattr(unit.part, "ext", None) or {}
     if not unit.at_home:
         return {}
@@ -264,18 +264,18 @@ def leftovers(unit: EchoUnit, *apart: str) -> JSONObject:
 
 
 def values(unit: EchoUnit, *kinds: str) -> list[Opaque]:
-    """The values of some kinds that a unit may give back; empty ones are none."""
+    """Return the nonempty values of some kinds that a unit may send back."""
     opaque: tuple[Opaque, ...] = getattr(unit.part, "opaque", ())
     return [] if unit.refused else [value for value in opaque if value.kind in kinds and value.value]
 
 
 def reasoning_units(step: ResponseStep) -> list[EchoUnit]:
-    """The reasoning of a response that may be sent."""
+    """Return the reasoning units of a response that may be sent."""
     return [unit for unit in step.units if isinstance(unit.part, ReasoningPart) and not unit.refused]
 
 
 def is_readable(call: ToolCallPart) -> bool:
-    """Whether the arguments of a call are a JSON object; none at all are an empty one."""
+    """Return whether the arguments of a call are a JSON object or absent."""
     try:
         call.args  # noqa: B018
     except DecodeError:
@@ -284,19 +284,19 @@ def is_readable(call: ToolCallPart) -> bool:
 
 
 def as_object(call: ToolCallPart) -> JSONObject:
-    """Arguments for an API that wants an object; what is none is kept under a name of its own."""
+    """Return arguments as an object; anything else becomes its only member, ``arguments``."""
     return call.args if is_readable(call) else {"arguments": call.arguments}
 
 
 def as_json(call: ToolCallPart) -> str:
-    """The same for an API that wants JSON text; an object stays as it was written."""
+    """Return arguments as the JSON text of an object, unchanged if possible."""
     if not is_readable(call):
         return dump(as_object(call))
     return "{}" if call.arguments.strip() in ("", "null") else call.arguments
 
 
 def text_of(content: MessageContent, report: EchoReport, where: str) -> str:
-    """The text of a content that may only be text."""
+    """Return the text of content, where the API accepts only text."""
     if isinstance(content, str):
         return content
     texts = [part.text for part in content if part.type == "text"]
@@ -313,9 +313,9 @@ def spelled(
 
     Args:
         content: AG-UI content parts.
-        spell: Writes a part of each type that the API takes; ``None`` if it cannot take this one.
+        spell: Writes the parts that the API accepts, by type; returns ``None`` for parts it cannot take.
         report: Notes every part that is left out, except blank text.
-        where: What holds the parts, for the note.
+        where: The holder of the parts, for the note.
     """
     written: list[JSONObject] = []
     for part in content:
@@ -339,35 +339,35 @@ def _leave_out(part: Any, report: EchoReport, where: str) -> None:
 
 
 def typed_text(part: Any) -> JSONObject:
-    """A text part as ``{"type": "text", "text": …}``."""
+    """Write a text part as ``{"type": "text", "text": …}``."""
     return {"type": "text", "text": part.text}
 
 
 def image_url(part: Any) -> JSONObject | None:
-    """An image as ``image_url``; ``None`` for an image that is stored at a provider."""
+    """Write an image as ``image_url``; ``None`` for an image stored at a provider."""
     if source_of(part)[0] == "file":
         return None
     return {"type": "image_url", "image_url": {"url": data_uri(part, "image/png")}}
 
 
 def source_of(part: Any) -> tuple[str, str]:
-    """How a content part gives its data (``data``, ``url``, ``file``), and what it gives."""
+    """Return the kind of a content part's source (``data``, ``url``, ``file``), and its value."""
     return part.source.type, part.source.value
 
 
 def media_type(part: Any, default: str) -> str:
-    """The media type of a content part."""
+    """Return the media type of a content part."""
     return getattr(part.source, "mime_type", None) or default
 
 
 def data_uri(part: Any, default: str) -> str:
-    """The data of a content part, or its address."""
+    """Return the data of a content part as a data URI, or its URL or file ID."""
     kind, value = source_of(part)
     return f"data:{media_type(part, default)};base64,{value}" if kind == "data" else value
 
 
 def file_name(part: Any) -> str:
-    """The name of a document; empty when the client did not tell it."""
+    """Return the name of a document; empty if the client did not send one."""
     metadata = part.metadata if isinstance(part.metadata, dict) else {}
     named = (metadata.get(name) for name in ("filename", "name"))
     return next((name for name in named if isinstance(name, str)), "")
@@ -379,11 +379,11 @@ _TOOL_FIELDS = {"name", "description", "parameters", "metadata"}
 def tools_of(
     tools: Iterable[Tool | Mapping[str, Any]], spell: Callable[[str, str, JSONObject], JSONObject]
 ) -> list[JSONObject]:
-    """Tools in the API's spelling.
+    """Write tools in the API's format.
 
     Args:
-        tools: AG-UI tools are converted; any other mapping passes verbatim, and wins over an AG-UI tool of
-            the same name.
+        tools: AG-UI tools are converted, other mappings are sent verbatim and override AG-UI tools of the
+            same name.
         spell: Writes name, description and JSON schema of the parameters.
     """
     read = [(tool, _agui_tool(tool)) for tool in tools]
@@ -400,7 +400,7 @@ def tools_of(
 
 
 def function_tool(name: str, description: str, schema: JSONObject) -> JSONObject:
-    """A tool in OpenAI's spelling, which most have taken over."""
+    """Write a tool in OpenAI's format, which most APIs use."""
     return {
         "type": "function",
         "function": {"name": name, "description": description, "parameters": schema},
@@ -408,7 +408,7 @@ def function_tool(name: str, description: str, schema: JSONObject) -> JSONObject
 
 
 def function_call(unit: EchoUnit) -> JSONObject:
-    """A call in OpenAI's spelling, with its arguments as JSON text."""
+    """Write a call in OpenAI's format, with its arguments as JSON text."""
     part = unit.part
     assert isinstance(part, ToolCallPart)
     function = {"name": part.name, "arguments": as_json(part)}
@@ -418,7 +418,7 @@ def function_call(unit: EchoUnit) -> JSONObject:
 def _agui_tool(tool: Tool | Mapping[str, Any]) -> Tool | None:
     if isinstance(tool, Tool):
         return tool
-    # No API has a tool of just these fields: it is an AG-UI tool as JSON.
+    # No API has tools with only these fields, so it is an AG-UI tool as JSON.
     if {"name", "description"} <= set(tool) <= _TOOL_FIELDS:
         return Tool.model_validate(tool)
     return None

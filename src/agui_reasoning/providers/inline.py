@@ -14,7 +14,7 @@ __all__ = ["InlineThought"]
 class InlineThought:
     """Splits one text unit into tagged reasoning and answer.
 
-    Each tagged stretch is a unit of its own, whose ``ext["tag"]`` holds the exact delimiters: open + text +
+    Each tagged stretch is a separate unit, whose ``ext["tag"]`` contains the exact delimiters: open + text +
     close + answer is what the provider sent. An empty ``close`` means that the tag never came.
     """
 

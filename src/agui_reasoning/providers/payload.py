@@ -1,7 +1,7 @@
-"""Reading provider payloads: SDK objects to plain data, and fields with a clear error.
+"""Reads provider payloads: SDK objects as plain data, and fields with clear errors.
 
-The readers take a missing field and ``null`` for the same, because gateways send either, and refuse a wrong
-type by name and path, never by content.
+Missing fields and ``null`` are the same, because gateways send either. Errors name the type and path of a
+field, never its content.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ __all__ = [
 
 
 def plain(payload: Any) -> Any:
-    """Give the wire JSON of an SDK object, and anything else as it is.
+    """Return the wire JSON of an SDK object; return other values unchanged.
 
-    ``exclude_unset`` keeps what the API did not send out of it, and extra fields in it.
+    ``exclude_unset`` omits what the API did not send, and keeps extra fields.
     """
     dump = getattr(payload, "model_dump", None)
     if callable(dump):
-        # Without warnings: pydantic's quote the values they warn about.
+        # Pydantic's warnings quote values.
         return dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
     return dict(payload) if isinstance(payload, Mapping) and not isinstance(payload, dict) else payload
 
@@ -43,7 +43,7 @@ def reject(expected: str, value: Any, path: str) -> DecodeError:
     return DecodeError(
         f"The payload has {type(value).__name__} at {path or 'its top'}, where {expected} was expected.",
         code="bad_payload",
-        hint="Check that the API id fits the endpoint; everything before this payload was delivered.",
+        hint="Check that the API ID matches the endpoint; everything before this payload was delivered.",
         path=path,
     )
 
@@ -82,7 +82,7 @@ def array(source: JSONObject, key: str, path: str = "") -> list[JSONObject]:
 
 
 def integer(source: JSONObject, key: str, path: str = "") -> int | None:
-    """Read a whole number; missing and null are ``None``."""
+    """Read an integer; missing and null are ``None``."""
     value = source.get(key)
     if value is None:
         return None
@@ -94,15 +94,15 @@ def integer(source: JSONObject, key: str, path: str = "") -> int | None:
 
 
 def other_fields(source: JSONObject, *known: str) -> JSONObject:
-    """The fields beside the known ones that hold something."""
+    """Return the nonempty fields that are not known."""
     return {key: value for key, value in source.items() if key not in known and value not in (None, [], {})}
 
 
 def compact_json(value: Any, *, sort_keys: bool = False) -> str:
-    """Compact JSON of a value that the API gives as an object.
+    """Write compact JSON.
 
     Raises:
-        DecodeError: No JSON can say it, such as NaN (``bad_payload``).
+        DecodeError: JSON cannot represent the value, such as NaN (``bad_payload``).
     """
     try:
         return dump(value, sort_keys=sort_keys)
@@ -112,9 +112,9 @@ def compact_json(value: Any, *, sort_keys: bool = False) -> str:
 
 
 def as_text(value: Any) -> str:
-    """A tool's result as the string AG-UI wants: a string as it is, anything else as JSON.
+    """Return a value as the string that AG-UI requires: a string unchanged, anything else as JSON.
 
-    Keys are sorted, because an SDK's models order them as they like and the text must not differ.
+    Keys are sorted, because the models of SDKs have their own order and the text must not depend on it.
     """
     if value is None:
         return ""

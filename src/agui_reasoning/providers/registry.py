@@ -1,4 +1,4 @@
-"""The list of wire formats. A new one is a folder beside this module and a row in `_PACKAGES`."""
+"""The list of wire formats. Each one is a folder next to this module, and a row in `_PACKAGES`."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _PACKAGES: Final[dict[str, str]] = {
     "litellm": "agui_reasoning.providers.litellm",
     "gemini-interactions": "agui_reasoning.providers.gemini_interactions",
 }
-"""Where the descriptor of each API stands; imported when the API is first asked for."""
+"""The package with the descriptor of each API, imported on first use."""
 
 API_IDS: Final[tuple[str, ...]] = tuple(sorted(_PACKAGES))
-"""Every API id, sorted."""
+"""All API IDs, sorted."""
 
 
 def provider_api(api: str) -> ProviderAPI:
@@ -46,7 +46,7 @@ def provider_api(api: str) -> ProviderAPI:
         api: One of `API_IDS`.
 
     Raises:
-        ConfigurationError: The API id is unknown (``unknown_api``).
+        ConfigurationError: The API ID is unknown (``unknown_api``).
 
     Examples:
         >>> provider_api("anthropic-messages").title
@@ -59,28 +59,28 @@ def provider_api(api: str) -> ProviderAPI:
 
 
 def provider_apis() -> tuple[ProviderAPI, ...]:
-    """Every wire format, in the order in which people are shown them."""
+    """Return all wire formats, in display order."""
     return tuple(map(provider_api, _PACKAGES))
 
 
 def vendor_of(api: str | None) -> str | None:
-    """The provider of a single-vendor API; ``None`` for other APIs, and for unknown ones."""
+    """Return the provider of a single-vendor API; ``None`` for other and unknown APIs."""
     return provider_api(api).vendor if api in _PACKAGES else None
 
 
 def hosts_models(api: str | None) -> bool:
-    """Whether hosts serve models of several vendors over an API, named ``vendor/model``."""
+    """Return whether hosts serve models of several vendors over an API, named ``vendor/model``."""
     return api in _PACKAGES and provider_api(api).hosts_models
 
 
 def native_kinds(api: str | None) -> tuple[str, ...]:
-    """Prefixes of the native parts that may go back to an API; none for an unknown one."""
+    """Return the prefixes of native parts that can be returned to an API; none for an unknown API."""
     return provider_api(api).native_kinds if api in _PACKAGES else ()
 
 
 @cache
 def signature_kinds() -> dict[str, tuple[str, str]]:
-    """For each provider, the API and the kind of a bare value in another producer's history."""
+    """Return, by provider, the API and kind of bare values in histories of other producers."""
     return {
         provider: (api.id, kind) for api in provider_apis() for provider, kind in api.signature_kinds.items()
     }

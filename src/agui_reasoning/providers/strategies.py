@@ -1,4 +1,4 @@
-"""Hypothesis strategies that the strategies of every API are made of (extra ``testing``)."""
+"""Hypothesis strategies shared by the strategies of all APIs (extra ``testing``)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Strategy: TypeAlias = st.SearchStrategy
 Draw: TypeAlias = st.DrawFn
 
 CLEAN = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
-"""Text that a decoder settles on: not empty, without halves of characters."""
+"""Text as decoders return it: not empty, without lone surrogates."""
 
 TOKENS = st.text("ABCDEFghijkl0123456789+/", min_size=4, max_size=16).map(lambda text: f"{text}==")
 """Opaque values."""
@@ -54,7 +54,7 @@ def text(origin: Origin) -> Strategy[list[Part]]:
 
 @st.composite
 def call(draw: Draw, origin: Origin, prefix: str, *, signed: bool = False) -> list[Part]:
-    """A tool call; with ``signed`` it carries a thought signature as OpenAI-compatible endpoints write it."""
+    """A tool call; with ``signed``, it has a thought signature as in OpenAI-compatible endpoints."""
     arguments = dump(draw(st.dictionaries(st.sampled_from("xy"), json_values(), max_size=2)))
     made = ToolCallPart(draw(ids(prefix)), "get", arguments, origin=origin)
     if not signed:
@@ -64,7 +64,7 @@ def call(draw: Draw, origin: Origin, prefix: str, *, signed: bool = False) -> li
 
 
 def ids(prefix: str) -> Strategy[str]:
-    """Ids with a prefix."""
+    """IDs with a prefix."""
     return st.integers(0, 10**9).map(lambda number: f"{prefix}_{number:09d}")
 
 
@@ -74,7 +74,7 @@ def alone(part: Part) -> list[Part]:
 
 
 def turn(draw: Draw, origin: Origin, groups: Strategy[list[list[Part]]]) -> Turn:
-    """A response of some groups of parts, whose ids are distinct."""
+    """A response consisting of groups of parts with distinct IDs."""
     parts: list[Part] = []
     named: set[str] = set()
     for group in draw(groups):
@@ -87,7 +87,7 @@ def turn(draw: Draw, origin: Origin, groups: Strategy[list[list[Part]]]) -> Turn
 
 
 def part_ids(part: Part) -> list[str]:
-    """The ids that a part has at its provider."""
+    """Return the provider's IDs of a part."""
     ext = getattr(part, "ext", None) or {}
     found = [getattr(part, "item_id", None), getattr(part, "id", None), ext.get("id")]
     return [name for name in found if isinstance(name, str)]

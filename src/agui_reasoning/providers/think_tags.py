@@ -1,8 +1,8 @@
-"""Tell reasoning from answer in text that carries both, marked with ``<think>`` tags.
+"""Splits text into reasoning and answer, which are marked with ``<think>`` tags.
 
-Usable alone. Some providers (MiniMax, Perplexity, Groq's ``raw`` format, most self-hosted models) send their
-reasoning inside the answer's text. The tags may be cut anywhere by the stream, and some providers want the
-very same string back in the next request, so nothing is dropped: every character is in exactly one piece.
+Some providers (MiniMax, Perplexity, Groq's ``raw`` format, most self-hosted models) send their reasoning
+inside the answer's text. Streams may split the tags anywhere, and some providers require the identical string
+in the next request, so nothing is dropped: every character is in exactly one piece.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ DEFAULT_TAGS: Final[Mapping[str, str]] = MappingProxyType(
         _HARMONY: "<|end|>",
     }
 )
-"""Opening tag to closing tag, of the models known to use them; the last one is gpt-oss's (harmony)."""
+"""Opening to closing tags of known models; the last pair is that of gpt-oss (harmony)."""
 
 # ASCII only: an ideographic space (U+3000) or a no-break space begins a Chinese or a typeset paragraph, so
 # it is content, not layout around a tag.
@@ -61,7 +61,7 @@ class Piece:
 
     Attributes:
         kind: ``"reasoning"`` and ``"text"`` are content; ``"open"`` and ``"close"`` are delimiters.
-        text: The content; of a delimiter the tag with the white space taken along with it. Never empty.
+        text: The content, or for a delimiter the tag with surrounding white space. Never empty.
     """
 
     kind: Literal["open", "reasoning", "close", "text"]
@@ -73,21 +73,21 @@ class Piece:
 
 
 class _State(Enum):
-    LEADING = auto()  # an opening tag may come: at the start, and behind a close delimiter
+    LEADING = auto()  # an opening tag may come: at the start, and after a close delimiter
     PREFILLED = auto()  # in reasoning without an opening tag, which may still come
-    OPENED = auto()  # behind an opening tag, in its white space
+    OPENED = auto()  # after an opening tag, in its white space
     REASONING = auto()
     ENDED = auto()  # the reasoning is over, and its closing tag may still come
-    CLOSED = auto()  # behind a closing tag, in its white space
+    CLOSED = auto()  # after a closing tag, in its white space
     TEXT = auto()
 
 
-# What the content is when no opening tag leads it.
+# The kind of content without an opening tag.
 _UNTAGGED: Final = {_State.LEADING: _State.TEXT, _State.PREFILLED: _State.REASONING}
 
 _AFTER_DELIMITER: Final = {_State.OPENED: _State.REASONING, _State.CLOSED: _State.LEADING}
 
-# What held-back characters turn out to be when nothing follows them.
+# The kind of held-back characters at the end of the stream.
 _KIND_AT_END: Final[Mapping[_State, Literal["open", "reasoning", "close", "text"]]] = {
     _State.LEADING: "text",
     _State.PREFILLED: "reasoning",
@@ -104,25 +104,25 @@ _IN_REASONING: Final = frozenset({_State.PREFILLED, _State.OPENED, _State.REASON
 class ThinkTagSplitter:
     r"""Split a text stream into reasoning, answer and the delimiters between them.
 
-    Only a leading tag opens reasoning: once the answer has begun, tags are part of it, unless ``anywhere``
-    says otherwise. The closing tag must be the one of the opening tag, and reasoning does not nest. Behind a
-    closing tag another opening tag may follow. White space (ASCII) before an opening tag, directly inside the
-    tags and behind a closing tag is part of the delimiter, so that reasoning and answer are clean; before an
-    opening tag that leads, so is any other space and what is not visible (a byte order mark, zero-width
-    characters). Without a closing tag all the rest is reasoning.
+    Only a leading tag opens reasoning: once the answer has started, tags are part of it, unless ``anywhere``
+    contains them. The closing tag must match the opening tag, and reasoning does not nest. After a
+    closing tag another opening tag may follow. ASCII white space before an opening tag, directly inside the
+    tags and after a closing tag is part of the delimiter, so that reasoning and answer are clean; before a
+    leading opening tag, so are other spaces and invisible characters (a byte order mark, zero-width
+    characters). Without a closing tag, everything that remains is reasoning.
 
-    Any split of the stream into feeds gives the same pieces, but that reasoning or text may come in several.
-    Time is linear in the length of the stream. Only what may still be (part of) a delimiter is held back.
+    Any split of the stream into feeds gives the same pieces, except that reasoning or text may be divided.
+    Time is linear in the length of the stream. Only a possible (part of a) delimiter is held back.
 
     Args:
-        start_in_reasoning: The stream begins inside reasoning, because the prompt template already wrote the
-            opening tag. Any closing tag then ends it. An opening tag that leads all the same is taken as one.
-        tags: Opening tag to closing tag. Upper and lower case are the same. In tags that look like HTML's,
-            white space may stand around the name, and attributes behind it.
-        anywhere: The opening tags that count in the middle of the answer, too.
+        start_in_reasoning: Whether the stream starts inside reasoning because the prompt contains the
+            opening tag. Any closing tag then ends it. A leading opening tag is still accepted.
+        tags: Opening to closing tags, ignoring case. Tags in the style of HTML may have white space around
+            the name and attributes after it.
+        anywhere: The opening tags that also count within the answer.
 
     Raises:
-        ConfigurationError: There are no tags, a tag is empty or has white space at an end, or one hides
+        ConfigurationError: There are no tags, a tag is empty or padded with white space, or one hides
             another: an opening tag begins another, or a closing tag is inside another tag (``bad_tags``).
 
     Examples:
@@ -158,14 +158,14 @@ class ThinkTagSplitter:
 
     @property
     def in_reasoning(self) -> bool:
-        """Whether the last character fed is in reasoning; after `close`, whether reasoning was left open."""
+        """Whether the last character is in reasoning; after `close`, whether reasoning was not closed."""
         return self._state in _IN_REASONING
 
     def feed(self, text: str) -> list[Piece]:
-        """Take the next part of the stream.
+        """Split the next part of the stream.
 
         Args:
-            text: Any number of characters, cut anywhere.
+            text: Any number of characters.
 
         Returns:
             The pieces that are now certain, in order.
@@ -183,7 +183,7 @@ class ThinkTagSplitter:
         return pieces
 
     def begin_reasoning(self) -> list[Piece]:
-        """What comes next is reasoning, by another sign than a tag; tags around it are still taken as such.
+        """Start reasoning without a tag; tags around it are still recognized.
 
         Returns:
             What was held back, if it was not reasoning.
@@ -201,9 +201,9 @@ class ThinkTagSplitter:
         return pieces
 
     def end_reasoning(self) -> list[Piece]:
-        """What comes next is the answer, by another sign than a tag, or the closing tag before it.
+        """Start the answer without a tag; the closing tag before it is still recognized.
 
-        Reasoning that an opening tag began goes on until its closing tag.
+        Reasoning that started with an opening tag continues until its closing tag.
 
         Returns:
             What was held back.
@@ -222,7 +222,7 @@ class ThinkTagSplitter:
         """End the stream.
 
         Returns:
-            What was held back, 0 or 1 piece. A second call returns nothing.
+            What was held back, 0 or 1 piece. Further calls return nothing.
         """
         self._is_closed = True
         pieces: list[Piece] = []
@@ -232,9 +232,9 @@ class ThinkTagSplitter:
     def _check_open(self) -> None:
         if self._is_closed:
             raise LocalProtocolError(
-                "Text was fed to a closed splitter.",
+                "The splitter is closed.",
                 code="closed",
-                hint="Make a new ThinkTagSplitter for each response.",
+                hint="Create a new ThinkTagSplitter for each response.",
                 state="closed",
             )
 
@@ -243,7 +243,7 @@ class ThinkTagSplitter:
         self._emit(_KIND_AT_END[self._state], rest, pieces)
 
     def _step(self, text: str, position: int, pieces: list[Piece]) -> int:
-        """Read one stretch of ``text`` from ``position``; return where the next begins."""
+        """Read one stretch of ``text`` from ``position``; return the start of the next."""
         match self._state:
             case _State.LEADING | _State.PREFILLED:
                 return self._read_leading(text, position, pieces)
@@ -320,7 +320,7 @@ class ThinkTagSplitter:
         return position
 
     def _read_closed(self, text: str, position: int, pieces: list[Piece]) -> int:
-        """Read the white space of a closing tag, and the head of the answer where the format has one."""
+        """Read the white space of a closing tag, and the header of the answer if the format has one."""
         position = self._hold(_SPACE_RUN, text, position)
         if self._resuming is not None and position < len(text):
             found = self._resuming.whole.match(text, position)
@@ -354,7 +354,7 @@ class ThinkTagSplitter:
         return run.end()
 
     def _hold_trailing_space(self, content: str, pieces: list[Piece]) -> None:
-        """Emit reasoning up to its last other character; white space behind it may belong to the tag."""
+        """Emit reasoning up to its last visible character; white space after it may belong to the tag."""
         solid = content.rstrip(_SPACES)
         if solid:
             self._emit("reasoning", solid, pieces)
@@ -384,7 +384,7 @@ _BOUND: Final = re.compile(r"\{0,(\d+)\}$")
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """Some tags: their whole form, every start of it, and what each begins with."""
+    """Tags: their whole form, every prefix of it, and their first characters."""
 
     whole: re.Pattern[str]
     start: re.Pattern[str]
@@ -392,11 +392,11 @@ class _Pattern:
     longest: int
 
     def may_begin(self, text: str, position: int) -> bool:
-        """Whether ``text`` from ``position`` may become one of the tags; the empty string may."""
+        """Return whether ``text`` from ``position`` may become one of the tags; an empty string may."""
         return self.start.fullmatch(text, position) is not None
 
     def partial_start(self, text: str, position: int) -> int:
-        """Where the longest end of ``text`` begins that may become one of the tags; else its length."""
+        """Return the start of the longest end of ``text`` that may become a tag, or else its length."""
         nearest = max(position, len(text) - self.longest)
         candidates = (found.start() for found in self.first.finditer(text, nearest))
         return next((start for start in candidates if self.may_begin(text, start)), len(text))
@@ -407,10 +407,10 @@ class _Grammar:
     """The tags of a splitter.
 
     Attributes:
-        names: The opening tags, each with the name of its group in patterns.
-        opening: All of them in one pattern.
-        closings: By name what closes it, and what may stand between that and the answer.
-        any_closing: Every closing tag.
+        names: The opening tags, with the names of their groups in patterns.
+        opening: One pattern for all opening tags.
+        closings: By name, the closing tag, and what may come between it and the answer.
+        any_closing: All closing tags.
     """
 
     names: Mapping[str, str]
@@ -435,7 +435,7 @@ def _grammar(tags: tuple[tuple[str, str], ...]) -> _Grammar:
 
 
 def _pattern(*tags: Iterable[_Atoms], names: Sequence[str] = ()) -> _Pattern:
-    """The pattern of some tags, each given in all its forms."""
+    """Build the pattern of tags, each given in all its forms."""
     wholes = ["|".join("".join(form) for form in forms) for forms in tags]
     named = [f"(?P<{n}>{whole})" for n, whole in zip(names, wholes, strict=True)] if names else wholes
     forms = [form for every in tags for form in every]
@@ -448,7 +448,7 @@ def _pattern(*tags: Iterable[_Atoms], names: Sequence[str] = ()) -> _Pattern:
 
 
 def _start(form: _Atoms) -> str:
-    """Every start of a tag, the empty one included."""
+    """Yield every prefix of a tag, including the empty one."""
     pattern = ""
     for atom in reversed(form):
         pattern = f"(?:{atom}{pattern})?"
@@ -483,7 +483,7 @@ def _closing(tag: str) -> list[_Atoms]:
 
 
 def _headed(channel: str) -> list[_Atoms]:
-    """The head of a harmony message; the first one's role is in the prompt."""
+    """The header of a harmony message; the prompt contains the role of the first one."""
     head = [*_letters(f"<|channel|>{channel}"), "[^<]{0,128}", *_letters("<|message|>")]
     return [head, [*_letters("<|start|>assistant"), *head]]
 
@@ -510,7 +510,7 @@ def _check_tags(tags: Mapping[str, str]) -> None:
 
 def _bad_tags() -> ConfigurationError:
     return ConfigurationError(
-        "The reasoning tags cannot be told apart.",
+        "The reasoning tags are ambiguous.",
         code="bad_tags",
         hint="Give at least one pair; no tag may be empty, have white space at an end, or hide another. "
         "Tags that count anywhere must be among them.",

@@ -1,8 +1,8 @@
-"""Who said what in a provider's request, and in an answer, as a flat list of entries.
+"""Reads requests and responses of providers as flat lists of entries.
 
-Each API's reader stands in its folder. A reader works on the JSON itself, without decoder and encoder: what
-it finds can judge them. An answer is first written as a later request has to repeat it, so that both are
-read by the same code.
+Each API's reader is in its folder. Readers use the JSON itself, without decoder and encoder, and can thus
+verify them. A response is first converted to the form in which requests repeat it, so that the same code
+reads both.
 """
 
 from __future__ import annotations
@@ -59,18 +59,18 @@ ARTEFACTS: Final = frozenset(
         *(REASONING_ID, ITEM_ID, PHASE, CALL_ID),
     }
 )
-"""The kinds of entry that a provider wants to see again. The model's words are for people."""
+"""The kinds of entry that a provider requires back, unlike the model's words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing that was said.
+    """One value in a request or response.
 
     Attributes:
-        speaker: Who said it.
-        kind: One of `ARTEFACTS`, `RESULT` (then the value is the id of the call), or `WORDS`.
-        path: Where it stands, as a JSON pointer into the request.
-        value: The value; words are not repeated.
+        speaker: The speaker.
+        kind: One of `ARTEFACTS`, `RESULT` (then the value is the ID of the call), or `WORDS`.
+        path: The position, as a JSON pointer into the request.
+        value: The value; empty for words.
     """
 
     speaker: Speaker
@@ -84,11 +84,11 @@ class Transcript:
     """Reads the conversations of one API.
 
     Attributes:
-        request: The entries of a request, in order; what cannot be read is left out.
-        whole: A whole response, as a request that holds nothing else.
-        streamed: The payloads of a streamed response, as such a request.
-        bond: An entry of this kind may come back only with the entries of ``bound`` said beside it.
-        bound: Those kinds.
+        request: Yields the entries of a request, in order, skipping what it cannot read.
+        whole: Converts a whole response to a request that contains only the response.
+        streamed: Converts the payloads of a streamed response to such a request.
+        bond: The kind of entry that may be returned only with the adjacent entries of ``bound``.
+        bound: The kinds of these adjacent entries.
     """
 
     request: Callable[[Mapping[str, Any]], Iterator[Entry]]
@@ -105,14 +105,14 @@ _ROLES: Final[Mapping[Any, Speaker]] = {"user": "user", "assistant": "model", "t
 
 
 def speaker_of(role: Any) -> Speaker | None:
-    """Who speaks in a message of this role; ``None`` for instructions."""
+    """Return the speaker for a role; ``None`` for instructions."""
     return _ROLES.get(role) if isinstance(role, str) else None
 
 
 def entries(
     speaker: Speaker, holder: Mapping[str, Any], kind: Any, path: str, fields: EntryFields
 ) -> Iterator[Entry]:
-    """The fields of an object that count; an object without any is words."""
+    """Yield the entries of an object; one without known fields is words."""
     counting = fields.get(kind, {}) if isinstance(kind, str) else {}
     found = [(name, holder[name]) for name in counting if isinstance(holder.get(name), str)]
     yield from (Entry(speaker, counting[name], f"{path}/{name}", value) for name, value in found)
@@ -121,7 +121,7 @@ def entries(
 
 
 def members(holder: Mapping[str, Any], name: str, path: str) -> Iterator[tuple[str, JSONObject]]:
-    """The objects in a list, each with its JSON pointer; none where there is no list."""
+    """Yield the objects in a list, each with its JSON pointer; none if there is no list."""
     listed = holder.get(name)
     for number, member in enumerate(listed if isinstance(listed, list) else ()):
         if isinstance(member, dict):

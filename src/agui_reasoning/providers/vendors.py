@@ -1,4 +1,4 @@
-"""The vendors of each wire format, read from the API's folder: how each sends reasoning.
+"""The vendors of each wire format, and how each sends reasoning, read from the API's folder.
 
 Every row that matches an origin contributes the traits it sets, and the first row that sets a trait wins:
 rows of vendors, then rows of models, each in the order of the file, then the defaults of the format, then
@@ -28,15 +28,15 @@ def _table(api: str) -> dict[str, Any]:
 
 
 def rows(api: str, name: str) -> Iterator[dict[str, Any]]:
-    """The rows of one kind in the file of an API."""
+    """Yield the rows of one kind in the file of an API."""
     yield from map(_frozen, _table(api).get(name, ()))
 
 
 def rule_rows(api: str) -> Iterator[dict[str, Any]]:
-    """The echo rules of an API, in order of precedence.
+    """Yield the echo rules of an API, in order of precedence.
 
-    Those of a vendor stand beneath its row. Those that stand alone come after them: the providers of a
-    gateway are upstreams, whose rows are in the files of other APIs.
+    Rules below a vendor's row come first, then rules of their own: the providers of a gateway are upstreams,
+    whose rows are in the files of other APIs.
     """
     for vendor in _table(api).get("vendor", ()):
         for rule in vendor.get("rule", ()):
@@ -58,14 +58,14 @@ def _frozen(row: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def vendors(api: str) -> tuple[Vendor, ...]:
-    """The vendors of an API, in order of precedence."""
+    """Return the vendors of an API, in order of precedence."""
     read = ({key: value for key, value in row.items() if key != "rule"} for row in rows(api, "vendor"))
     return tuple(Vendor.model_validate({"api": api, **row}) for row in read)
 
 
 @cache
 def model_habits(api: str) -> tuple[ModelHabit, ...]:
-    """What models do at every vendor of an API, in order of precedence."""
+    """Return the peculiarities of models at every vendor of an API, in order of precedence."""
     return tuple(ModelHabit.model_validate({"api": api, **row}) for row in rows(api, "model"))
 
 
@@ -76,7 +76,7 @@ def _defaults(api: str) -> VendorTraits:
 
 @lru_cache(maxsize=1024)
 def vendor_traits(origin: Origin) -> VendorTraits:
-    """Look up what distinguishes a vendor; the provider of a single-vendor API need not be named.
+    """Return the peculiarities of a vendor; the provider of a single-vendor API need not be named.
 
     Examples:
         >>> vendor_traits(Origin("minimax", "openai-chat")).cumulative
@@ -97,6 +97,6 @@ def vendor_traits(origin: Origin) -> VendorTraits:
 
 
 def known_providers(api: str) -> list[str]:
-    """The providers of an API that rows are about by name, sorted."""
+    """Return the sorted providers of an API that rows name."""
     named = [row.provider for row in vendors(api)] + [row.get("provider", ()) for row in rows(api, "rule")]
     return sorted({name.rstrip("*") for names in named for name in names} - {""})

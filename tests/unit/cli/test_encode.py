@@ -148,8 +148,8 @@ def test_a_cut_stream_ends_with_status_1(file, cli):
     result = cli("encode", *ANTHROPIC, file(lines(payloads("anthropic-weather")[:7])))
     assert (result.status, result.types[-1]) == (1, "RUN_ERROR")
     assert result.stderr == (
-        "error: The anthropic-messages stream ended inside a response. Feed `.deltas`, then end the run as "
-        "failed; the connection to the provider was cut. [truncated_stream]\n"
+        "error: The anthropic-messages stream ended inside a response. The connection was cut: pass on the "
+        "error's `.deltas`, then end the run as failed. [truncated_stream]\n"
     )
 
 
@@ -165,8 +165,8 @@ def test_a_payload_that_cannot_be_read_keeps_what_was_before(file, cli):
     )
     assert (result.status, result.stderr) == (
         2,
-        "error: The payload has str at /index, where a whole number was expected. Check that the API id fits "
-        "the endpoint; everything before this payload was delivered. [bad_payload]\n",
+        "error: The payload has str at /index, where a whole number was expected. Check that the API ID "
+        "matches the endpoint; everything before this payload was delivered. [bad_payload]\n",
     )
 
 
@@ -245,8 +245,8 @@ def test_payloads_of_another_api_are_not_a_silent_success(file, cli):
     result = cli("encode", "--api", "openai-chat", file(lines(payloads("anthropic-weather-2"))))
     assert (result.status, result.types[-1]) == (2, "RUN_ERROR")
     assert result.stderr == (
-        "error: What came is not openai-chat: it looks like anthropic-messages. "
-        "Decode it with the API id 'anthropic-messages'. [wrong_api]\n"
+        "error: The payload is not openai-chat: it looks like anthropic-messages. "
+        "Decode it with the API ID 'anthropic-messages'. [wrong_api]\n"
     )
 
 

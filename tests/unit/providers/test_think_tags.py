@@ -336,7 +336,7 @@ def test_a_feed_after_close_is_refused_and_changes_nothing(text: str) -> None:
     splitter = ThinkTagSplitter()
     splitter.feed("<think>a</thi")
     splitter.close()
-    with pytest.raises(LocalProtocolError, match="closed splitter") as caught:
+    with pytest.raises(LocalProtocolError, match="splitter is closed") as caught:
         splitter.feed(text)
     assert (caught.value.code, caught.value.state) == ("closed", "closed")
     assert "secret" not in str(caught.value)

@@ -82,7 +82,7 @@ def test_the_api_is_named(api: str, named: str, payload: dict[str, Any]) -> None
         with pytest.raises(DecodeError) as caught:
             read(payload)
         assert caught.value.code == "wrong_api"
-        assert f"What came is not {api}: it looks like {named}." in str(caught.value)
+        assert f"The payload is not {api}: it looks like {named}." in str(caught.value)
         assert repr(named) in caught.value.hint
 
 
@@ -98,7 +98,7 @@ def test_what_fits_no_api_is_refused_when_nothing_else_came(api: str) -> None:
     with pytest.raises(DecodeError) as caught:
         made.close()
     assert caught.value.code == "wrong_api"
-    assert "fits no API that is known" in str(caught.value)
+    assert "matches no known API" in str(caught.value)
     assert "canary" not in str(caught.value)
     assert made.close() == []
     with pytest.raises(DecodeError) as caught:
