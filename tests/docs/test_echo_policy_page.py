@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import re
+
 from agui_reasoning.policy import EchoRule, VendorTraits
 from agui_reasoning.providers import provider_apis
 from agui_reasoning.providers.echo import groups, rules
@@ -109,6 +111,7 @@ def written(page: str) -> str:
     """The page with its tables as they should be."""
     for name, table in tables().items():
         start, end = f"<!-- table {name} -->\n", "<!-- end -->"
+        assert start in page, f"give the table {name!r} a place on the page: {start}"
         before, _, rest = page.partition(start)
         page = f"{before}{start}\n{table}\n\n{end}{rest.partition(end)[2]}"
     return page
@@ -123,6 +126,14 @@ def test_every_table_is_on_the_page_and_no_row_is_left_out() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert [name for name in tables() if f"<!-- table {name} -->" not in page] == []
     assert {rule.api for rule in rules()} == {api.id for api in provider_apis()}
+
+
+def test_every_trait_and_every_column_is_described() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    for heading, model in (("## Traits", VendorTraits), ("## Columns of a rule", EchoRule)):
+        section = page.partition(f"\n{heading}\n")[2].partition("\n## ")[0]
+        cells = [row.split(" | ")[0] for row in section.splitlines() if row.startswith("| `")]
+        assert {name for cell in cells for name in re.findall(r"`(\w+)`", cell)} == set(model.model_fields)
 
 
 if __name__ == "__main__":
