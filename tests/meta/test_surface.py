@@ -35,7 +35,7 @@ CONTRACT = {
         ProtocolError ProviderError RemoteProtocolError RunFailedError TransportError TruncatedRunError""",
     ".interop": "litellm openhands",
     ".interop.litellm": "messages stream",
-    ".interop.openhands": "read_events stream write_events",
+    ".interop.openhands": "messages read_events stream write_events",
     ".parts": """NativePart Opaque Origin ReasoningPart Segment TextPart ToolCallPart ToolResultPart Turn""",
     ".protocol": "PROTOCOL_VERSION",
     ".providers": "decode_response decoder",

@@ -78,7 +78,7 @@ def messages(
         provider=run.provider,
         model=run.model,
         system=system,
-        on_warning=lambda sentence: run.warn_once([sentence]),
+        on_warning=run._on_warning,
     )
     as_list = cache or bool(vision) or bool(function_calling)
     made = list(_named(request.body["messages"]))

@@ -1,12 +1,13 @@
 """OpenHands: its event dicts as AG-UI events, and back.
 
 Both generations of event dicts are read: those of the app, with ``action`` and ``observation``, and those of
-the SDK, with ``kind``. OpenHands itself is not imported.
+the SDK, with ``kind``. OpenHands is imported only by `messages`, which builds objects of its SDK.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from typing import Any, Unpack
 
 from ag_ui.core import Event, RunAgentInput
@@ -16,11 +17,13 @@ from agui_reasoning._options import RunOptions
 from agui_reasoning._shells.driver import ModelStream
 from agui_reasoning.consumer import Conversation
 from agui_reasoning.emitter._emitter import new_uuid
+from agui_reasoning.errors import ConfigurationError
+from agui_reasoning.interop.openhands._messages import message_fields
 from agui_reasoning.interop.openhands._read import EventReader, in_responses
 from agui_reasoning.interop.openhands._write import EventWriter
 from agui_reasoning.run import Run
 
-__all__ = ["read_events", "stream", "write_events"]
+__all__ = ["messages", "read_events", "stream", "write_events"]
 
 
 def stream(source: Any) -> ModelStream:
@@ -38,6 +41,35 @@ def stream(source: Any) -> ModelStream:
         API it is ``litellm``.
     """
     return ModelStream(source, reader=EventReader)
+
+
+def messages(run: Run, *, system: str | None = None) -> list[Any]:
+    """Write the conversation of a run as messages of the OpenHands SDK.
+
+    The SDK decides itself which of their fields a model gets, and in which form.
+
+    Args:
+        run: The run. Its provider is the upstream of LiteLLM.
+        system: System instructions.
+
+    Returns:
+        Objects of ``openhands.sdk.llm.Message``.
+
+    Raises:
+        ConfigurationError: The OpenHands SDK is not installed (``missing_framework``).
+
+    Warns:
+        ReasoningLostWarning: The upstream requires reasoning that cannot be sent.
+    """
+    try:
+        message = import_module("openhands.sdk.llm").Message
+    except ImportError:
+        raise ConfigurationError(
+            "The OpenHands SDK is not installed.",
+            code="missing_framework",
+            hint="Install openhands-sdk, which needs Python 3.12.",
+        ) from None
+    return [message.model_validate(fields) for fields in message_fields(run, system)]
 
 
 def read_events(

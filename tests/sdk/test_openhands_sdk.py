@@ -1,0 +1,84 @@
+"""Event objects of the OpenHands SDK become AG-UI events and come back; its messages hold the reasoning."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it looks for prices on the network
+os.environ.setdefault("OPENHANDS_SUPPRESS_BANNER", "1")
+event: Any = pytest.importorskip("openhands.sdk.event", reason="the OpenHands SDK is not installed")
+llm: Any = pytest.importorskip("openhands.sdk.llm", reason="the OpenHands SDK is not installed")
+
+from agui_reasoning import reduce_events, restore  # noqa: E402
+from agui_reasoning.interop import openhands  # noqa: E402
+from agui_reasoning.parts import Opaque  # noqa: E402
+from tests.unit.interop.test_openhands import read  # noqa: E402
+from tests.unit.interop.test_openhands_messages import said, thought  # noqa: E402
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+def events() -> list[Any]:
+    """A question, two calls of one response, a result, an error and an answer."""
+    text = llm.TextContent(text="I look.")
+    blocks = [llm.ThinkingBlock(thinking="Hm.", signature="EqQB"), llm.RedactedThinkingBlock(data="EvAF")]
+    user = llm.Message(role="user", content=[llm.TextContent(text="Hi.")])
+    answer = llm.Message(role="assistant", content=[text], reasoning_content="So.")
+    return [
+        event.MessageEvent(source="user", llm_message=user),
+        action("call_1", thought=[text], reasoning_content="Hm.", thinking_blocks=blocks),
+        action("call_2", thought=[]),
+        event.AgentErrorEvent(error="No such tool.", tool_name="get", tool_call_id="call_1"),
+        event.UserRejectObservation(action_id="x", tool_name="get", tool_call_id="call_2"),
+        event.PauseEvent(),
+        event.MessageEvent(source="agent", llm_message=answer, llm_response_id="r2"),
+    ]
+
+
+def action(call_id: str, **said: Any) -> Any:
+    called = llm.MessageToolCall(id=call_id, name="get", arguments="{}", origin="completion")
+    return event.ActionEvent(
+        tool_name="get", tool_call_id=call_id, tool_call=called, llm_response_id="r1", action=None, **said
+    )
+
+
+def test_objects_come_back_as_they_were() -> None:
+    given = events()
+    written = openhands.write_events(read(given))
+    assert written == [one.model_dump(mode="json") for one in given]
+    assert [type(one).model_validate(fields) for one, fields in zip(given, written, strict=True)] == given
+
+
+def test_the_values_of_objects_are_restored() -> None:
+    turns = restore(reduce_events(read(events()))).turns
+    assert [value for turn in turns for part in turn.parts for value in getattr(part, "opaque", ())] == [
+        Opaque("anthropic.signature", "EqQB"),
+        Opaque("anthropic.redacted_thinking", "EvAF"),
+    ]
+
+
+def test_messages_write_what_the_provider_takes() -> None:
+    made = openhands.messages(said(thought("Hm.", "anthropic.signature", "EqQB")))
+    chat = made[1].to_chat_dict(
+        cache_enabled=True,
+        vision_enabled=False,
+        function_calling_enabled=True,
+        force_string_serializer=False,
+        send_reasoning_content=False,
+    )
+    assert chat["thinking_blocks"] == [{"type": "thinking", "thinking": "Hm.", "signature": "EqQB"}]
+    item = thought("Hm.", "openai.encrypted_content", "gAAAA", "rs_1")
+    made = openhands.messages(said(item, provider="openai", model="openai/gpt-5.6"))
+    assert made[1].to_responses_dict(vision_enabled=False)[0] | {"summary": []} == {
+        "type": "reasoning",
+        "id": "rs_1",
+        "summary": [],
+        "encrypted_content": "gAAAA",
+    }
