@@ -168,6 +168,7 @@ def _upstream(exchanges: Sequence[Exchange], on_request: Callable[[JSONObject], 
             base_url=url + api.http.base,
             provider=first["provider"],
             model=first["model"],
+            api_key="demo",  # never credentials of this machine
             parameters=parameters,
         )
 

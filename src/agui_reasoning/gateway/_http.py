@@ -15,6 +15,7 @@ from agui_reasoning._shells.driver import Item, ModelStream
 from agui_reasoning._strict_json import JSONObject, dump
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.gateway._framing import FRAMINGS
+from agui_reasoning.gateway._signing import find_signer
 from agui_reasoning.gateway._upstream import Upstream
 from agui_reasoning.parts import Origin
 from agui_reasoning.providers import provider_api
@@ -76,7 +77,9 @@ class HTTPUpstream(Upstream):
             model: The model's name.
             provider: The provider ID; default is the vendor of a single-vendor API. Without one, reasoning is
                 not sent back over ``openai-chat``.
-            api_key: The API key, sent only in the API's header for it.
+            api_key: The API key, sent only in the API's header for it. Without one, requests to Bedrock are
+                signed with the AWS credentials that botocore finds (extra ``bedrock``), and requests to
+                Vertex AI carry the access token that google-auth finds (extra ``vertex``).
             system: System instructions, before the conversation.
             parameters: Additional fields of the request. They override recommendations of the echo policy;
                 lists are appended to recommended lists, and ``None`` removes a field. ``tools`` adds the
@@ -88,8 +91,9 @@ class HTTPUpstream(Upstream):
 
         Raises:
             ConfigurationError: The API has no HTTP form (``unknown_api``), the URL is invalid (``bad_url``),
-                a parameter cannot be set (``bad_parameter``), a header is invalid (``bad_header``), or the
-                timeout is not positive (``bad_limit``).
+                a parameter cannot be set (``bad_parameter``), a header is invalid (``bad_header``), the
+                timeout is not positive (``bad_limit``), or there are AWS credentials but no region
+                (``missing_region``).
             MissingExtraError: The extra ``client`` is not installed.
         """
         from agui_reasoning.gateway._transport import Transport, address
@@ -106,7 +110,10 @@ class HTTPUpstream(Upstream):
         framing = FRAMINGS[self._endpoint.framing]
         path = self._endpoint.path.replace("{model}", quote(model, safe=""))
         url = address(base_url, path, self._endpoint.query)
-        self._transport = Transport(url, self._headers.secrets, _timeout(timeout_s), http, framing)
+        authorized = api_key is not None or self._headers.gives(self._endpoint.key_header)
+        self._signer = None if authorized else find_signer(self._endpoint.signing, base_url)
+        self._url = str(url)
+        self._transport = Transport(url, self._secrets, _timeout(timeout_s), http, framing)
 
     def __repr__(self) -> str:
         return f"HTTPUpstream({self.api!r}, provider={self.provider!r}, model={self.model!r})"
@@ -115,9 +122,21 @@ class HTTPUpstream(Upstream):
         """Send one request with the complete conversation."""
         request = await self._request(run)
         content = await anyio.to_thread.run_sync(self._content, request)
-        # The headers are not a local variable, because tracebacks can show those.
-        answer = self._transport.ask(self._headers.of(request), content)
+        sealed = await anyio.to_thread.run_sync(self._sealed, request, content)
+        answer = self._transport.ask(sealed.headers, content)
         yield ModelStream(answer, api=self.api, provider=self.provider, model=self.model)
+
+    def _sealed(self, request: ProviderRequest, content: bytes) -> _Sealed:
+        """Return the headers of a request, signed if necessary. Can wait for the network."""
+        sealed = _Sealed(self._headers.of(request))
+        if self._signer is not None:
+            sealed.headers |= self._signer.sign(self._url, sealed.headers, content)
+        return sealed
+
+    def _secrets(self) -> list[str]:
+        """Return the secrets in use, longest first."""
+        found = [*self._headers.secrets, *(self._signer.secrets() if self._signer else ())]
+        return sorted(found, key=len, reverse=True)
 
     async def aclose(self) -> None:
         """Close the HTTP client, unless it is your own. A later request opens a new one."""
@@ -147,6 +166,15 @@ class HTTPUpstream(Upstream):
         return dump(_without_bytes(body)).encode()
 
 
+class _Sealed:
+    """The headers of one request, hidden from tracebacks, which can show local variables."""
+
+    __slots__ = ("headers",)
+
+    def __init__(self, headers: dict[str, str]) -> None:
+        self.headers = headers
+
+
 class _Headers:
     """The headers of all requests, including the key. The default ``repr`` does not show them.
 
@@ -168,6 +196,10 @@ class _Headers:
                 raise _bad_header("The API key" if name in key else f"The value of {name!r}")
         found = {value.split()[-1] for value in (key | self._theirs).values()}
         self.secrets = sorted((value for value in found if len(value) >= _SECRET_CHARS), key=len)[::-1]
+
+    def gives(self, name: str) -> bool:
+        """Return whether the caller passed a header."""
+        return name in self._theirs
 
     def of(self, request: ProviderRequest) -> dict[str, str]:
         """Return the headers of one request, including those that the policy recommends."""

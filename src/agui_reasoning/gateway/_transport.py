@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
 from typing import Any, Final, TypeAlias
 
@@ -51,6 +51,9 @@ _DONE: Final = "[DONE]"
 _REFUSAL_BYTES: Final = 65_536
 _WORDS_CHARS: Final = 2_000
 _HIDDEN: Final = "[hidden]"
+# AWS quotes the expected value in its errors.
+_SIGNATURE: Final = re.compile(r"(?<=Signature=)[0-9a-f]{64}", re.IGNORECASE)
+_AWS_ERROR: Final = "x-amzn-errortype"
 # The name of an error, as opposed to a message. Only names are shown to clients.
 _NAME: Final = re.compile(r"[\w.:/-]{1,64}", re.ASCII)
 
@@ -61,7 +64,7 @@ class Transport:
     def __init__(
         self,
         url: httpx2.URL,
-        secrets: Sequence[str],
+        secrets: Callable[[], Iterable[str]],
         timeout_s: float | None,
         http: httpx2.AsyncClient | None,
         framing: StreamFraming,
@@ -69,7 +72,7 @@ class Transport:
         """Create a transport. The client is opened for the first request."""
         self._framing = framing
         self._url = url
-        self._secrets = tuple(secrets)
+        self._secrets = secrets
         self._timeout_s = timeout_s
         self._timeout = httpx2.Timeout(timeout_s, connect=min(timeout_s or _CONNECT_S, _CONNECT_S))
         self._theirs = http
@@ -136,7 +139,7 @@ class Transport:
         response = await self._send(http, write(http))
         async with _pieces(response) as pieces:
             if not response.is_success:
-                raise await self._refusal(response.status_code, pieces)
+                raise await self._refusal(response, pieces)
             if _media_type(response) == self._framing.media_type:
                 async with aclosing(self._payloads(pieces)) as payloads:
                     yield payloads
@@ -225,16 +228,18 @@ class Transport:
             error = _unreachable(cause)
         raise error
 
-    async def _refusal(self, status_code: int, pieces: AsyncIterator[bytes]) -> ProviderError:
+    async def _refusal(self, response: httpx2.Response, pieces: AsyncIterator[bytes]) -> ProviderError:
         """Return the error for an error response, with its names, and its message for the log."""
         text = ""
         with suppress(TransportError):  # the status is known already
             text = (await self._read(pieces, _REFUSAL_BYTES)).decode(errors="replace")
         error = _error(load(text))
         words = error.get("message") if error else text
+        status_code, headers = response.status_code, response.headers
+        kind = error.get("type") or error.get("status") or headers.get(_AWS_ERROR, "").partition(":")[0]
         return ProviderError(
             provider_code=self._name(error.get("code")) or str(status_code),
-            provider_type=self._name(error.get("type") or error.get("status")),
+            provider_type=self._name(kind),
             provider_message=self._hide(" ".join(str(words or "").split()))[:_WORDS_CHARS],
             status_code=status_code,
         )
@@ -252,9 +257,9 @@ class Transport:
 
     def _hide(self, text: str) -> str:
         """Replace secrets that the provider repeats."""
-        for secret in self._secrets:
+        for secret in self._secrets():
             text = text.replace(secret, _HIDDEN)
-        return text
+        return _SIGNATURE.sub(_HIDDEN, text)
 
     def _hide_in_error(self, payload: Any) -> Any:
         """Replace secrets in an error payload. Model output is not changed."""

@@ -23,7 +23,7 @@ Framing: TypeAlias = Literal["sse", "json-lines", "json-array", "aws-event-strea
 """How a streamed HTTP response is cut into payloads."""
 
 Signing: TypeAlias = Literal["key", "aws-sigv4", "google"]
-"""How a request is authorized: a key in a header, AWS Signature Version 4, or a Google access token."""
+"""How a request is authorized: a key in a header, else AWS Signature Version 4 or a Google access token."""
 
 _BEFORE_SLASH: Final = re.compile(r"^([^/]*)/")
 _LETTERS: Final = ascii_letters + digits
@@ -77,7 +77,7 @@ class HTTPEndpoint:
         defaults: Body fields that the API requires, with their default values.
         named_events: Whether the events of its SSE streams have an ``event:`` line.
         framing: How a streamed response is cut into payloads.
-        signing: How a request is authorized.
+        signing: How a request without an API key is authorized.
     """
 
     path: str

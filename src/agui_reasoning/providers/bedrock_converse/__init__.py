@@ -27,6 +27,6 @@ API = ProviderAPI(
     hosts_models=True,
     model_vendor=re.compile(rf"(?:^|[/:])(?:(?:{_REGIONS})\.)?([a-z0-9]+)\."),
     stores=False,
-    http=HTTPEndpoint(path="/model/{model}/converse-stream", framing="aws-event-stream"),
+    http=HTTPEndpoint(path="/model/{model}/converse-stream", framing="aws-event-stream", signing="aws-sigv4"),
     scripts=("bedrock-weather",),
 )
