@@ -21,7 +21,7 @@ from agui_reasoning.run import Run
 
 __all__ = ["ReplayUpstream"]
 
-_IDS: Final = frozenset({"id", "call_id", "item_id"})
+_IDS: Final = frozenset({"id", "call_id", "item_id", "toolUseId"})
 _SPEAKERS: dict[str, Speaker] = {"user": "user", "assistant": "model", "tool": "tool"}
 
 

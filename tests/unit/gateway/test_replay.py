@@ -12,7 +12,7 @@ from agui_reasoning import ConfigurationError, DecodeError, Run
 from agui_reasoning import _scripted as scripted
 from agui_reasoning.aio import run_agent
 from agui_reasoning.gateway import ReplayUpstream
-from agui_reasoning.providers import decode_response
+from agui_reasoning.providers import decode_response, provider_apis
 from tests.support.recordings import load, recordings
 from tests.support.verifier import Client, plain
 from tests.unit.gateway.http_client import INPUT
@@ -53,6 +53,13 @@ def said(messages: list[dict[str, Any]]) -> str:
 
 def calls(messages: list[dict[str, Any]]) -> list[str]:
     return [call["id"] for message in messages for call in message.get("toolCalls", ())]
+
+
+@pytest.mark.parametrize("name", [api.scripts[0] for api in provider_apis()])
+async def test_the_calls_of_a_script_have_new_ids_in_each_run(name: str) -> None:
+    upstream = ReplayUpstream(name)
+    (first,), (second,) = calls(await answer(upstream, USER)), calls(await answer(upstream, USER))
+    assert first != second
 
 
 @pytest.mark.parametrize("name", ["anthropic-weather", "openai-weather", "chat-weather"])
