@@ -25,17 +25,10 @@ INPUT: dict[str, Any] = {
     "messages": [{"id": "u", "role": "user", "content": "Go on."}],
 }
 
-NO_ROW = "no row for 'local'"
 ALARMS = {
-    # The request did not ask for encrypted content, and the provider stores nothing: this reasoning is lost.
-    "ai--openai-src-responses-__fixtures__-github-copilot-id-rotation.1-chunks-0": "no encrypted content",
-    # The recording does not say which server this is.
-    "fantasy--TestOpenAICompatibleCommon-llama-cpp-gpt-oss-simple_streaming-0": NO_ROW,
-    "fantasy--TestOpenAICompatibleCommon-llama-cpp-gpt-oss-tool-0": NO_ROW,
-    "fantasy--TestOpenAICompatibleThinking-llama-cpp-gpt-oss-thinking-0": NO_ROW,
-    "fantasy--TestOpenAICompatibleThinking-llama-cpp-gpt-oss-thinking-streaming-0": NO_ROW,
+    "ai--openai-src-responses-__fixtures__-github-copilot-id-rotation.1-chunks-0": "no encrypted content"
 }
-"""Recordings whose reasoning is lost, with what the assertion says."""
+"""The request did not ask for encrypted content, and the provider stores nothing: this reasoning is lost."""
 
 
 def emitted(deltas: list[Delta]) -> list[Event]:
