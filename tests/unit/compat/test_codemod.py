@@ -173,6 +173,22 @@ CROSSING = {
         f"{HEAD}\ndef convert(kind):\n    if kind == 'a':\n        return ThinkingStartEvent()\n"
         "    if kind == 'b':\n        return ThinkingEndEvent()\n"
     ),
+    "an END before its START": (
+        f"{HEAD}\ndef f():\n    yield ThinkingEndEvent()\n    yield ThinkingStartEvent()\n"
+        "    yield ThinkingEndEvent()\n"
+    ),
+    "an END that a loop reaches before its START": (
+        f"{HEAD}\ndef f(n):\n    for _ in range(n):\n        yield ThinkingEndEvent()\n"
+        "        yield ThinkingStartEvent()\n    yield ThinkingEndEvent()\n"
+    ),
+    "a START whose END is in another file": (
+        f"{HEAD}from other import end\n\ndef f():\n    yield ThinkingStartEvent()\n    yield from end()\n"
+        "    yield ThinkingStartEvent()\n    yield ThinkingEndEvent()\n"
+    ),
+    "an END under another condition": (
+        f"{HEAD}\ndef f(first, last):\n    if first:\n        yield ThinkingStartEvent()\n"
+        "    if last:\n        yield ThinkingEndEvent()\n"
+    ),
     "two STARTs in one expression": (
         f"{HEAD}\ndef f():\n    return [ThinkingStartEvent(), ThinkingEndEvent()] + ["
         "ThinkingStartEvent(), ThinkingEndEvent()]\n"
