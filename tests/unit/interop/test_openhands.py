@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -364,6 +366,14 @@ async def test_an_asynchronous_stream_is_read_too() -> None:
     assert [m.content for m in conversation.messages if m.role == "user"] == ["Which file mentions Oslo?"] * 2
 
 
+def nested(levels: int) -> Any:
+    """Lists in lists."""
+    value: list[Any] = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
 @pytest.mark.parametrize(
     ("event", "path"),
     [
@@ -377,6 +387,7 @@ async def test_an_asynchronous_stream_is_read_too() -> None:
             "/responses_reasoning_item/summary",
         ),
         ({"action": "run", "args": {"n": float("nan")}}, ""),
+        ({"observation": "null", "extras": nested(300)}, ""),
     ],
 )
 def test_what_is_no_event_of_openhands_is_refused(event: Any, path: str) -> None:
@@ -391,6 +402,45 @@ def test_a_record_that_does_not_fit_what_is_shown_is_left_aside() -> None:
         if event["type"] == "RAW":
             event["event"] = {**event["event"], "texts": [[["id"], 7]]}
     assert shown(read(openhands.write_events(events))) == shown(read(load("app")))
+
+
+def test_what_is_read_is_a_copy() -> None:
+    given = {"observation": "agent_state_changed", "extras": {"agent_state": "running"}}
+    events = read([given])
+    given["extras"] = {}
+    assert openhands.write_events(events) == [{**given, "extras": {"agent_state": "running"}}]
+
+
+def test_work_grows_with_the_log() -> None:
+    def steps(copies: int) -> int:
+        log = [
+            {**event, "id": f"{copy}-{event['id']}", "llm_response_id": f"r{copy}"}
+            for copy in range(copies)
+            for event in load("app")
+        ]
+        return Calls().of(lambda: openhands.write_events(read(log)))
+
+    assert steps(8) < 2.5 * steps(4)
+
+
+class Calls:
+    """Counts the calls of Python functions."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def of(self, work: Callable[[], object]) -> int:
+        """Call something, and count."""
+        before = sys.getprofile()
+        sys.setprofile(self._note)
+        try:
+            work()
+        finally:
+            sys.setprofile(before)
+        return self.count
+
+    def _note(self, frame: object, event: str, argument: object) -> None:
+        self.count += event == "call"
 
 
 @pytest.mark.skipif(not (SHARED / "seeds").is_dir(), reason=f"{SHARED}/seeds is not on this machine")

@@ -15,7 +15,7 @@ from ag_ui.core import (
     TextMessageStartEvent,
 )
 
-from agui_reasoning._strict_json import well_formed
+from agui_reasoning._strict_json import MAX_NESTING, Malformed, load, well_formed
 from agui_reasoning.deltas import Delta, FinishDelta, ResponseStart
 from agui_reasoning.emitter._emitter import new_uuid
 from agui_reasoning.interop.openhands._meaning import Answer, Heard, Said, kind_of, meaning_of
@@ -31,7 +31,7 @@ from agui_reasoning.parts import (
     ToolResultPart,
 )
 from agui_reasoning.providers import decode_response
-from agui_reasoning.providers.payload import JSONObject, reject, string
+from agui_reasoning.providers.payload import JSONObject, compact_json, reject, string
 from agui_reasoning.run import Run
 
 __all__ = ["EventReader", "Placed", "in_responses", "plain_event"]
@@ -56,16 +56,19 @@ _PRIVATE: Final = frozenset(
 
 
 def plain_event(event: Any) -> JSONObject:
-    """The dict of an event; the SDK's own objects are dumped whole, as the SDK stores them.
+    """A copy of an event as JSON; the SDK's own objects are dumped whole, as the SDK stores them.
 
     Raises:
-        DecodeError: It is neither (``bad_payload``).
+        DecodeError: It is neither, or nested too deeply to be sent (``bad_payload``).
     """
     dump = getattr(event, "model_dump", None)
     value = dump(mode="json", warnings=False) if callable(dump) else event
     if not isinstance(value, Mapping):
         raise reject("an OpenHands event", value, "")
-    return dict(value)
+    copied: JSONObject | Malformed = load(compact_json(dict(value)), max_nesting=MAX_NESTING)
+    if isinstance(copied, Malformed):
+        raise reject(f"JSON of at most {MAX_NESTING} levels", value, "")
+    return copied
 
 
 @dataclass(frozen=True, slots=True, repr=False)

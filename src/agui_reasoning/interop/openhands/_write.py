@@ -83,10 +83,7 @@ class EventWriter:
                 _restore(entry, dicts, late)
             else:
                 dicts.add(entry)
-        written = dicts.close()
-        for place, event in sorted(late, key=lambda found: found[0]):
-            written.insert(place, event)
-        return written
+        return _put_back(dicts.close(), sorted(late, key=lambda found: found[0]))
 
     def _note_custom(self, value: Any) -> None:
         if isinstance(value, dict):
@@ -136,6 +133,18 @@ _HANDLERS: Final[Mapping[type, Callable[[EventWriter, Any], None]]] = {
     ToolCallResultEvent: EventWriter._result,
     ToolCallStartEvent: EventWriter._started,
 }
+
+
+def _put_back(written: list[JSONObject], late: list[tuple[int, JSONObject]]) -> list[JSONObject]:
+    """Put events that are shown early back to their places."""
+    whole: list[JSONObject] = []
+    taken = 0
+    for place, event in late:
+        fill = max(0, place - len(whole))
+        whole += written[taken : taken + fill]
+        taken += fill
+        whole.append(event)
+    return whole + written[taken:]
 
 
 def _restore(entry: _Recorded, dicts: _Dicts, late: list[tuple[int, JSONObject]]) -> None:
