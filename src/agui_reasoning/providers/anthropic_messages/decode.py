@@ -1,8 +1,8 @@
 """Anthropic Messages: content blocks and their deltas.
 
-Every block is a unit whose key is its index; a tool block's key is its id. Signatures arrive whole, in one
-delta right before the block stops, and are assigned, never appended. Blocks this module does not know are
-kept verbatim, because the whole content of a step must go back unchanged.
+Every block is a unit whose key is its index, or for a tool block its ID. Signatures arrive whole, in one
+delta at the end of the block, and are assigned, never appended. Unknown blocks are kept verbatim, because the
+whole content of a step must be returned unchanged.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
 
 @dataclass(slots=True)
 class _Block:
-    """What must be remembered of an open block.
+    """The state of an open block.
 
     Attributes:
-        type: Its type on the wire.
-        key: Its unit's key.
-        start: The block as it was opened, or as it grew since, if its type is unknown.
-        filled: Something came for it.
-        citations: Those that came so far.
-        aside: Reasoning came in it, although it was opened as something else.
+        type: The type of the block.
+        key: The key of its unit.
+        start: The block in its start event; if its type is unknown, with later deltas.
+        filled: Whether it has content.
+        citations: The citations so far.
+        aside: Whether it contains reasoning although it was opened as another type.
     """
 
     type: str
@@ -70,7 +70,7 @@ class _Block:
 
     @property
     def aside_key(self) -> str:
-        """The key of reasoning in a block of another type."""
+        """The key of the reasoning in a block of another type."""
         return f"{self.key}:thinking"
 
 
@@ -140,8 +140,8 @@ class AnthropicMessagesDecoder(Decoder):
         if block is None:
             return []
         kind = string(delta, "type", "/delta")
-        # What a block was opened as says more than what its deltas are called: some gateways call all of
-        # them text.
+        # The type of a block is more reliable than that of its deltas: some gateways label all deltas
+        # as text.
         grow = _DELTAS.get(kind, _grow_other) if block.type in _BLOCKS else _grow_other
         return _FIRM.get(block.type, grow)(block, delta)
 
@@ -157,7 +157,7 @@ class AnthropicMessagesDecoder(Decoder):
         deltas = self._count(obj(data, "usage"))
         self._stop_reason = reason or self._stop_reason
         if reason in CUT_REASONS and self._last is not None:
-            # The limit struck inside the last block, even where the API closed it in good order.
+            # The limit applies to the last block, even if the API closed it normally.
             deltas.append(CloseDelta(key=self._last.key, status="incomplete"))
         return deltas
 
@@ -200,7 +200,7 @@ class AnthropicMessagesDecoder(Decoder):
 
 
 def _written(arguments: Any) -> str:
-    """Arguments as JSON text; some gateways send them as text already."""
+    """Return arguments as JSON text, which some gateways send already."""
     return arguments if isinstance(arguments, str) else compact_json(arguments)
 
 
@@ -253,7 +253,7 @@ def _open_call(block: _Block, path: str) -> list[Delta]:
 
 def _open_other(block: _Block, path: str) -> list[Delta]:
     if not isinstance(block.start.get("tool_use_id"), str):
-        # Unknown blocks may still grow: they are handed on when they stop.
+        # Unknown blocks may still grow, so they are passed on when they stop.
         block.start = dict(block.start)
         return []
     content = as_text(block.start.get("content"))
@@ -264,7 +264,7 @@ def _open_other(block: _Block, path: str) -> list[Delta]:
 
 
 def _grow_thinking(block: _Block, delta: JSONObject) -> list[Delta]:
-    """Everything in a block of thinking is that, whatever it is called."""
+    """Treat every delta of a thinking block as thinking, whatever its type."""
     deltas = _think(delta, block.key)
     block.filled = block.filled or bool(deltas)
     return deltas or [ReasoningDelta(key=block.key)]
@@ -280,13 +280,13 @@ def _think(delta: JSONObject, key: str) -> list[Delta]:
 
 
 def _grow_aside(block: _Block, delta: JSONObject) -> list[Delta]:
-    """Thinking in a block of another type is a unit of its own."""
+    """Make thinking in a block of another type a separate unit."""
     block.aside = True
     return _think(delta, block.aside_key)
 
 
 def _grow_redacted(block: _Block, delta: JSONObject) -> list[Delta]:
-    """A redacted block comes whole; whatever is said in it is not for anybody."""
+    """Ignore deltas of a redacted block, which arrives whole."""
     return []
 
 
@@ -306,7 +306,7 @@ def _grow_call(block: _Block, delta: JSONObject) -> list[Delta]:
 
 
 def _grow_other(block: _Block, delta: JSONObject) -> list[Delta]:
-    """A block we do not know grows by the strings of a delta we do not know."""
+    """Extend an unknown block by the strings of its delta."""
     if block.type not in _BLOCKS:
         for key, value in delta.items():
             if key != "type" and isinstance(value, str):
@@ -369,7 +369,7 @@ _FIRM: dict[str, Callable[[_Block, JSONObject], list[Delta]]] = {
     "thinking": _grow_thinking,
     "redacted_thinking": _grow_redacted,
 }
-"""Blocks that decide what their deltas are."""
+"""Block types that determine the meaning of their deltas."""
 
 _CLOSERS: dict[str, Callable[[_Block], list[Delta]]] = {
     "thinking": _stop_thinking,

@@ -1,8 +1,8 @@
 """A conversation as Anthropic's ``messages`` and ``system``.
 
-The content of a response goes back block by block, in its order. Thinking is never the last block, text is
-never blank, the results of one response stand in one user message before the user's words, and the roles
-alternate, whatever the history looks like.
+The blocks of a response are returned in their order. For every history, thinking is never the last block,
+text is never blank, the results of a response are in one user message before the user's text, and roles
+alternate.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["encode"]
 THINKING = frozenset({"thinking", "redacted_thinking"})
 
 Key = tuple[int, int]
-"""The number of a turn, and of a part in it."""
+"""The number of a turn, and of a part in the turn."""
 
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
@@ -59,7 +59,7 @@ def _finish(messages: list[JSONObject]) -> None:
     if messages and messages[-1]["role"] == "assistant":
         last = messages[-1]["content"][-1]
         if last["type"] == "text":
-            # What the model shall continue must not end in white space.
+            # Text that the model continues must not end in white space.
             last["text"] = last["text"].rstrip()
 
 
@@ -118,7 +118,7 @@ def _reasoning(
 def _text(unit: EchoUnit, step: ResponseStep, options: EncodingOptions, pairs: set[Key]) -> JSONObject | None:
     part = unit.part
     assert isinstance(part, TextPart)
-    # Blank text blocks come out of the API, and are refused when they come back.
+    # The API sends blank text blocks, but rejects them in requests.
     return {**leftovers(unit, "id", "phase"), **_text_block(part.text)} if part.text.strip() else None
 
 
@@ -170,9 +170,9 @@ _PARTS: dict[type[Part], _Writer] = {
 
 
 def _server_pairs(conversation: PreparedConversation) -> set[Key]:
-    """The calls of the provider's own that it answered, and their results; a later response may answer.
+    """Return the provider's own calls with a result, possibly in a later response, and these results.
 
-    A call without its result is refused, unless nothing follows it yet, and so is a result without its call.
+    The API rejects results without their call, and calls without their result unless they come last.
     """
     waiting: dict[str, Key] = {}
     paired: set[Key] = set()
@@ -187,7 +187,7 @@ def _server_pairs(conversation: PreparedConversation) -> set[Key]:
 
 
 def _is_result(unit: EchoUnit) -> bool:
-    """Its block is that of a result of this call; the client may have sent anything."""
+    """Return whether the block is the result of this call; clients may send anything."""
     native = getattr(unit.part, "native", None)
     return (
         unit.at_home
@@ -197,7 +197,7 @@ def _is_result(unit: EchoUnit) -> bool:
     )
 
 
-# -- what is not the model's
+# -- user messages and tool results
 
 
 def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:

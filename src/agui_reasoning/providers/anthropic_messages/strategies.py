@@ -27,7 +27,7 @@ def anthropic_turns(draw: Draw, origin: Origin) -> Turn:
 
 
 def _signed(origin: Origin) -> Strategy[list[Part]]:
-    """A thinking block; its text may be withheld."""
+    """A thinking block, possibly without text."""
     segments = (st.just("") | CLEAN).map(lambda text: (Segment("text", 0, text),) if text else ())
     signature = TOKENS.map(lambda token: (Opaque("anthropic.signature", token),))
     return st.builds(ReasoningPart, segments, signature, origin=st.just(origin)).map(alone)
@@ -40,7 +40,7 @@ def _redacted(origin: Origin) -> Strategy[list[Part]]:
 
 
 def _search(origin: Origin) -> Strategy[list[Part]]:
-    """A search that the provider runs itself, and what it found."""
+    """A search that the provider runs itself, with its results."""
 
     def build(token: str) -> list[Part]:
         call = ToolCallPart(f"srvtoolu_{token[:-2]}", "web_search", '{"query":"x"}', True, origin=origin)

@@ -1,4 +1,4 @@
-"""Who said what in requests and answers of Anthropic Messages."""
+"""Reads requests and responses of Anthropic Messages for `transcript`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Bedrock Converse: content blocks, and in a stream their deltas.
 
-Every block is a unit whose key is its index; a tool block's key is its id. A block is opened by its first
-delta, because only tool blocks and images have a start. Payloads come as boto3 gives them, under the name of
-their event, or bare, as the frames of the wire have them.
+Every block is a unit whose key is its index, or for a tool block its ID. The first delta opens a block,
+because only tool blocks and images have a start event. Payloads are accepted as boto3 returns them, under the
+name of their event, or bare as in the frames of the wire.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ CUT_REASONS: Final = frozenset(
     {"max_tokens", "model_context_window_exceeded", "guardrail_intervened", "content_filtered"}
 )
 TAGS: Final = {"<thinking>": "</thinking>"}
-"""How Nova 1 thinks, in its answer. Other tags are the answer: Kimi imitates what clients sent it."""
+"""The tags of Nova 1's reasoning. Other tags belong to the answer: Kimi imitates those of clients."""
 
 _UNKNOWN: Final = "SDK_UNKNOWN_MEMBER"
 _EXCEPTION: Final = "Exception"
@@ -59,13 +59,13 @@ _EXCEPTION: Final = "Exception"
 
 @dataclass(slots=True)
 class _Block:
-    """What must be remembered of an open block.
+    """The state of an open block.
 
     Attributes:
-        key: Its unit's key.
-        inline: Reads the tags in its text.
-        citations: Those that came so far.
-        native: The block itself, where it goes back verbatim, by the name of its kind.
+        key: The key of its unit.
+        inline: Splits tagged reasoning from its text.
+        citations: The citations so far.
+        native: The block itself, by the name of its kind, if it is returned verbatim.
     """
 
     key: str
@@ -146,7 +146,7 @@ class BedrockConverseDecoder(Decoder):
         reason = string(data, "stopReason") or None
         deltas = [*self._begun(), *self._stop_all()]
         if reason in CUT_REASONS and self._last is not None:
-            # The limit struck inside the last block, even where the API closed it in good order.
+            # The limit applies to the last block, even if the API closed it normally.
             deltas.append(CloseDelta(key=self._last, status="incomplete"))
         self._running = False
         return [*deltas, FinishDelta(reason)]
@@ -190,7 +190,7 @@ class BedrockConverseDecoder(Decoder):
         return self._blocks.setdefault(index, _Block(str(index)))
 
     def _note(self, deltas: list[Delta]) -> list[Delta]:
-        """Remember what got the last content: a limit cuts that."""
+        """Note which unit got the last content, which a limit cuts."""
         for delta in deltas:
             if isinstance(delta, ReasoningDelta | TextDelta | OpaqueDelta):
                 self._last = delta.key
@@ -222,7 +222,7 @@ class BedrockConverseDecoder(Decoder):
         return block.inline.feed(text) if block.inline else []
 
     def _reasoning(self, index: int, name: str, value: Any) -> list[Delta]:
-        """A piece of a thought, or of a value; the value's pieces belong together."""
+        """Decode a fragment of a thought or value; the fragments of a value belong together."""
         piece, key = _object(value, "/delta/reasoningContent"), self._block(index).key
         self._spoke = True
         deltas: list[Delta] = []
@@ -264,7 +264,7 @@ class BedrockConverseDecoder(Decoder):
         return []
 
     def _other(self, index: int, name: str, value: Any) -> list[Delta]:
-        """The result of a server tool, an image, or what this module does not know: kept as it is."""
+        """Keep the result of a server tool, an image or an unknown block verbatim."""
         if name != _UNKNOWN and isinstance(value, dict):
             self._block(index).native = {name: dict(value)}
         return []
@@ -281,7 +281,7 @@ class BedrockConverseDecoder(Decoder):
 
 
 def _native(block: _Block) -> list[Delta]:
-    """The deltas of a block that goes back verbatim."""
+    """Return the deltas of a block that is returned verbatim."""
     if block.native is None:
         return []
     ((name, value),) = block.native.items()
@@ -295,7 +295,7 @@ def _native(block: _Block) -> list[Delta]:
 
 
 def _plain(value: Any) -> Any:
-    """The JSON of what boto3 gives: bytes are base64 there."""
+    """Return boto3 values as JSON, with bytes as base64."""
     if isinstance(value, bytes | bytearray):
         return _blob(value)
     if isinstance(value, dict):
@@ -304,7 +304,7 @@ def _plain(value: Any) -> Any:
 
 
 def _blob(value: Any) -> str:
-    """A blob as base64: boto3 gives bytes, the wire base64."""
+    """Return a blob as base64: boto3 returns bytes, the wire base64."""
     if isinstance(value, bytes | bytearray):
         return b64encode(value).decode("ascii")
     if value is not None and not isinstance(value, str):
@@ -344,7 +344,7 @@ _BARE: Final = {
     "stopReason": "messageStop",
     "usage": "metadata",
 }
-"""The event of a payload without its name, by the first of these fields that it has."""
+"""Return the event type of a bare payload, by the first known field that it has."""
 
 _STARTS: Final[dict[str, _Reader]] = {"toolUse": BedrockConverseDecoder._call}
 

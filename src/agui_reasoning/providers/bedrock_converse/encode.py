@@ -1,8 +1,8 @@
 """A conversation as boto3 takes it for Converse: ``messages``, ``system`` and ``toolConfig``.
 
-The content of a response goes back block by block, in its order, with blobs as bytes. Thinking is never the
-last block, text is never blank, the results of one response stand in one user message before the user's
-words, the roles alternate, and tool blocks never come without the tools.
+The blocks of a response are returned in their order, with blobs as bytes. Thinking is never the last block,
+text is never blank, the results of a response are in one user message before the user's text, roles
+alternate, and requests with tool blocks have tools.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["encode"]
 
 
 NOTHING: Final = "(No output.)"
-"""The result of a tool that gave none: blank text is refused."""
+"""Replaces blank tool results, which the API rejects."""
 
 THINKING: Final = "reasoningContent"
 REDACTED_BY_ANTHROPIC: Final = "anthropic.redacted_thinking"
@@ -65,13 +65,13 @@ def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSON
 
 def _finish(messages: list[JSONObject]) -> None:
     if messages and messages[-1]["role"] == "assistant" and "text" in messages[-1]["content"][-1]:
-        # What the model shall continue must not end in white space.
+        # Text that the model continues must not end in white space.
         last = messages[-1]["content"][-1]
         last["text"] = last["text"].rstrip()
 
 
 def _stand_ins(messages: list[JSONObject]) -> Iterator[JSONObject]:
-    """Tools of the names that were called, where the caller gives none: the API refuses calls without."""
+    """Yield tools for the called names if the caller passes none: the API rejects calls without tools."""
     blocks = [block for message in messages for block in message["content"]]
     for name in dict.fromkeys(block["toolUse"]["name"] for block in blocks if "toolUse" in block):
         yield _tool(name, "", {"type": "object", "properties": {}})
@@ -100,7 +100,7 @@ def _assistant(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]
 
 
 def _joined(written: list[tuple[EchoUnit, JSONObject]]) -> list[JSONObject]:
-    """The blocks, with text behind a tagged thought in the block that the thought leads."""
+    """Merge the text after a tagged thought into the block of the thought."""
     blocks: list[JSONObject] = []
     tagged = False
     for unit, block in written:
@@ -125,7 +125,7 @@ def _reasoning(unit: EchoUnit, options: EncodingOptions, pairs: set[str]) -> JSO
         return {THINKING: {"redactedContent": block}}
     signed = values(unit, SIGNATURE)
     if bool(signed) != (options.rule.needs == "signature"):
-        # Only Claude signs, and it takes nothing without; the others cannot read what is Claude's.
+        # Claude requires its signatures; other models do not sign, and cannot read Claude's reasoning.
         options.report.drop(unit, "foreign_origin" if signed else "missing_signature")
         return None
     thought: JSONObject = {"text": "".join(segment.text for segment in part.segments)}
@@ -142,7 +142,7 @@ def _tagged(part: ReasoningPart) -> JSONObject | None:
 
 
 def _redacted(unit: EchoUnit) -> bytes | None:
-    """The bytes of a redacted thought; Bedrock's are the letters of Anthropic's own value."""
+    """Return the bytes of a redacted thought; Bedrock's are the characters of Anthropic's value."""
     if found := values(unit, REDACTED):
         return _decoded(found[0].value)
     if found := values(unit, REDACTED_BY_ANTHROPIC):
@@ -200,7 +200,7 @@ _PARTS: dict[type[Part], _Writer] = {
 
 
 def _server_pairs(step: ResponseStep) -> set[str]:
-    """The ids of the calls of the provider's own that it answered in the same response."""
+    """Return the IDs of the provider's own calls with a result in the same response."""
     called: set[str] = set()
     paired: set[str] = set()
     for unit in step.units:
@@ -213,13 +213,13 @@ def _server_pairs(step: ResponseStep) -> set[str]:
 
 
 def _is_result(part: ToolResultPart) -> bool:
-    """Its block is that of a result of this call; the client may have sent anything."""
+    """Return whether the block is the result of this call; clients may send anything."""
     block = part.native.get("toolResult") if isinstance(part.native, dict) and len(part.native) == 1 else None
     return isinstance(block, dict) and block.get("toolUseId") == part.tool_call_id
 
 
 def _with_bytes(value: Any, name: str = "") -> Any:
-    """A block with its blobs as bytes, as boto3 takes them."""
+    """Return a block with its blobs as bytes, as boto3 expects them."""
     if isinstance(value, dict):
         return {key: _with_bytes(inner, key) for key, inner in value.items()}
     if isinstance(value, list):
@@ -228,7 +228,7 @@ def _with_bytes(value: Any, name: str = "") -> Any:
     return value if decoded is None else decoded
 
 
-# -- what is not the model's
+# -- user messages and tool results
 
 
 def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:

@@ -20,7 +20,7 @@ def bedrock_turns(draw: Draw, origin: Origin) -> Turn:
 
 
 def _signed(origin: Origin) -> Strategy[list[Part]]:
-    """A thinking block; its text may be withheld."""
+    """A thinking block, possibly without text."""
     segments = (st.just("") | CLEAN).map(lambda text: (Segment("text", 0, text),) if text else ())
     signature = TOKENS.map(lambda token: (Opaque("anthropic.signature", token),))
     return st.builds(ReasoningPart, segments, signature, origin=st.just(origin)).map(alone)

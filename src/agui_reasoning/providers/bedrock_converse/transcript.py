@@ -1,4 +1,4 @@
-"""Who said what in requests and answers of Bedrock Converse."""
+"""Reads requests and responses of Bedrock Converse for `transcript`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _request(body: Mapping[str, Any]) -> Iterator[Entry]:
 
 
 def _member(block: JSONObject, path: str) -> tuple[str, JSONObject, str]:
-    """The one member of a union that is there; text is a string and stays in its block."""
+    """Return the member of a union; text is a string and stays in its block."""
     for name in ("reasoningContent", "reasoningText", "toolUse", "toolResult"):
         inner = block.get(name)
         if isinstance(inner, dict):
@@ -52,7 +52,7 @@ def _member(block: JSONObject, path: str) -> tuple[str, JSONObject, str]:
 
 
 def _readable(holder: JSONObject) -> JSONObject:
-    """Bytes, which boto3 takes, as the base64 of the wire."""
+    """Return boto3's bytes as the base64 of the wire."""
     blob = holder.get("redactedContent")
     if not isinstance(blob, bytes):
         return holder
@@ -82,7 +82,7 @@ def _grow(block: JSONObject, piece: JSONObject) -> None:
         held = block.setdefault("reasoningContent", {}).setdefault("reasoningText", {})
         held[name] = held.get(name, "") + piece[name]
     if "redactedContent" in piece:
-        # Scripts tell such a value in one piece.
+        # Scripts contain such a value in one piece.
         block.setdefault("reasoningContent", {})["redactedContent"] = piece["redactedContent"]
 
 

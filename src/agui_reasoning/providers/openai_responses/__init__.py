@@ -1,4 +1,4 @@
-"""OpenAI Responses, and the vendors that speak it."""
+"""OpenAI Responses, and the vendors that use its format."""
 
 from agui_reasoning.providers.api import CallIds, HTTPEndpoint, ProviderAPI
 

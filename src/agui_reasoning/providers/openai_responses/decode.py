@@ -1,8 +1,8 @@
-"""OpenAI Responses: output items and the events they grow by.
+"""OpenAI Responses: output items and their events.
 
-Every output item is a unit, known by its output index, because proxies rotate item ids between the events of
-one item. What comes last is right: ``encrypted_content`` is read from the item's final form only, since the
-one it was announced with is another, shorter string, and ``response.completed`` holds a third.
+Every output item is a unit identified by its output index, because proxies rotate item IDs between the events
+of one item. ``encrypted_content`` is read only from the item's final form: the announcement of the item has a
+different, shorter string, and ``response.completed`` a third one.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class OpenAIResponsesDecoder(Decoder):
         self._reset()
 
     def _reset(self, *, running: bool = False) -> None:
-        """Forget the items: keys, ids and indices are those of one response."""
+        """Reset the items: keys, IDs and indices belong to one response."""
         self._running = running
-        # By index and type: servers exist that give items of different types the same index.
+        # By index and type: some servers give items of different types the same index.
         self._items: dict[tuple[int, str], OutputItem] = {}
         self._ids: dict[str, int] = {}
         self._newest: OutputItem | None = None
@@ -71,7 +71,7 @@ class OpenAIResponsesDecoder(Decoder):
         raise self._truncated()
 
     def _whole(self, data: JSONObject) -> list[Delta]:
-        """A response, or a compacted conversation."""
+        """Decode a response or a compacted conversation."""
         self._reset()
         if string(data, "type") == "error":
             return self._error(data)
@@ -85,14 +85,14 @@ class OpenAIResponsesDecoder(Decoder):
         return [start]
 
     def _progressed(self, data: JSONObject) -> list[Delta]:
-        """A stream that was joined late begins with what would be its second event."""
+        """Accept streams that were joined late, and start with a later event."""
         return [] if self._running else self._created(data)
 
     def _start(self, response: JSONObject, path: str) -> Delta:
         return ResponseStart(self._origin(response), id=string(response, "id", path) or None)
 
     def _during(self, deltas: list[Delta]) -> list[Delta]:
-        """What an item gave; it opens a response that was not announced."""
+        """Return an item's deltas, opening a response that was not announced."""
         if not deltas:
             return deltas
         deltas = self._end_thought() + deltas
@@ -102,7 +102,7 @@ class OpenAIResponsesDecoder(Decoder):
         return [ResponseStart(self._origin({})), *deltas]
 
     def _mused(self, data: JSONObject) -> list[Delta]:
-        """A thought that belongs to no item (Perplexity); thoughts that follow each other are one unit."""
+        """Decode a thought outside items (Perplexity); consecutive thoughts are one unit."""
         text = string(data, "thought")
         if not text:
             return []
@@ -128,7 +128,7 @@ class OpenAIResponsesDecoder(Decoder):
         return self._conclude(obj(data, "response"), "/response", word)
 
     def _ended_again(self, data: JSONObject) -> list[Delta]:
-        """Some servers say ``response.done``, in place of ``response.completed`` or after it."""
+        """Handle ``response.done``, which some servers send instead of or after ``response.completed``."""
         return self._ended(data) if self._running else []
 
     def _conclude(self, response: JSONObject, path: str, word: str) -> list[Delta]:
@@ -141,14 +141,14 @@ class OpenAIResponsesDecoder(Decoder):
         if error or reason == "failed":
             raise _failure(error, deltas)
         if reason in self._traits.cut_reasons:
-            # The limit struck inside the last item, even where the API closed it in good order.
+            # The limit applies to the last item, even if the API closed it normally.
             deltas.append(CloseDelta(key=last, status="incomplete"))
         return [*deltas, FinishDelta(reason)]
 
     def _missing(self, response: JSONObject, path: str) -> tuple[list[Delta], str | None]:
-        """What only the response's own list of items tells, and the key of the last unit.
+        """Return what only the response's own list of items contains, and the key of the last unit.
 
-        Items of a type that was seen to the end are left out: a proxy rotates ids, and all would come twice.
+        Items of a type that was already decoded are skipped: proxies rotate IDs, and all would be duplicates.
         """
         deltas: list[Delta] = []
         last = self._newest.tail if self._newest else None
@@ -166,7 +166,7 @@ class OpenAIResponsesDecoder(Decoder):
         return deltas, last
 
     def _late_values(self, index: int, source: JSONObject, place: str) -> list[Delta]:
-        """Values that only the response's own list has; an id that differs may be another item's."""
+        """Return values that only the response's own list has; a different ID may mean another item."""
         item = self._items.get((index, REASONING))
         if item is None or item.id != string(source, "id", place) or source.get("type") != REASONING:
             return []
@@ -248,21 +248,21 @@ class OpenAIResponsesDecoder(Decoder):
         return self._during(grow(item, form, text, part, whole=field != "delta"))
 
     def _thinks(self, index: int, kind: str, identity: str) -> bool:
-        """Whether an event that is called text belongs to an item that was announced as reasoning."""
+        """Return whether a text event belongs to an item that was announced as reasoning."""
         announced = self._items.get((index, REASONING))
         if kind != MESSAGE or announced is None or announced.settled or (index, kind) in self._items:
             return False
         return bool(identity) and announced.id == identity
 
     def _index(self, data: JSONObject, identity: str) -> int:
-        """The output index of an event; where a server leaves it out, the item id tells it."""
+        """Return the output index of an event; if the server omits it, find it by item ID."""
         index = integer(data, "output_index")
         if index is not None:
             return index
         return self._ids.get(identity, self._newest.index if self._newest else 0)
 
     def _make(self, index: int, kind: str) -> OutputItem:
-        # Servers exist that number every item 0; a key must be its unit's own.
+        # Some servers number every item 0, but keys must be unique.
         again = f".{self._count}" if (index, kind) in self._items else ""
         return OutputItem(kind, f"item:{index}{again}", index, self._traits)
 
@@ -282,7 +282,7 @@ def _reason(response: JSONObject, path: str) -> str | None:
 
 
 def _tail(deltas: list[Delta]) -> str | None:
-    """What a length limit cuts in an item; a call that was answered already is whole."""
+    """Return the unit of an item that a length limit cuts; answered calls are complete."""
     return deltas[-1].key if isinstance(deltas[-1], CloseDelta) else None
 
 

@@ -1,7 +1,7 @@
 """A conversation as ``input`` items of the Responses API.
 
-A reasoning item goes out only directly before the item it led to. Where reasoning is missing, the items that
-were bound to it lose their ids, or the server would ask for it.
+A reasoning item is sent only directly before the item that followed it. If reasoning is missing, the items
+that require it lose their IDs, or the server would reject them.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ _FOREIGN_RESULTS = frozenset({"function_call_output", "custom_tool_call_output",
 
 @dataclass(slots=True)
 class _Slot:
-    """An item, or the place where one stood.
+    """An item, or the position of one that was left out.
 
     Attributes:
-        units: The parts it is made of.
-        item: What is sent; ``None`` for nothing.
-        thinks: It is reasoning.
+        units: The parts of the item.
+        item: The item to send; ``None`` if it was left out.
+        thinks: Whether it is reasoning.
     """
 
     units: list[EchoUnit]
@@ -95,7 +95,7 @@ def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSON
 
 
 def _response(step: ResponseStep, options: EncodingOptions, used: set[str]) -> list[JSONObject]:
-    """The items of a response; ``used`` are the ids that the request holds, and gets theirs."""
+    """Return the items of a response, and add their IDs to ``used``, those of the request."""
     slots = list(_slots(step, options))
     if options.rule.pairs:
         _drop_orphans(slots, options)
@@ -114,7 +114,7 @@ def _response(step: ResponseStep, options: EncodingOptions, used: set[str]) -> l
 
 
 def _refuse_repeated(slots: Sequence[_Slot], options: EncodingOptions, used: set[str]) -> None:
-    """Let no id stand twice: where items are known by their ids, the request would be refused."""
+    """Remove repeated IDs, which the server rejects."""
     here: set[str] = set()
     for slot in slots:
         identity = _identity(slot)
@@ -128,7 +128,7 @@ def _refuse_repeated(slots: Sequence[_Slot], options: EncodingOptions, used: set
 
 
 def _identity(slot: _Slot) -> str:
-    """The id an item is known by; empty where it has none. A client may have made it anything."""
+    """Return the ID of an item; empty if it has none. Clients may send anything."""
     identity = (slot.item or {}).get("id")
     return identity if isinstance(identity, str) else ""
 
@@ -151,7 +151,7 @@ def _slots(step: ResponseStep, options: EncodingOptions) -> Iterator[_Slot]:
 
 
 def _calls_together(slots: Sequence[_Slot]) -> list[_Slot]:
-    """Reasoning between calls goes before the first of them."""
+    """Move reasoning between calls before the first of them."""
     ordered: list[_Slot] = []
     calls: list[_Slot] = []
     for slot in slots:
@@ -166,7 +166,7 @@ def _calls_together(slots: Sequence[_Slot]) -> list[_Slot]:
 
 
 def _pair(slots: Sequence[_Slot], options: EncodingOptions) -> None:
-    """Let reasoning stand only before its follower, and items only behind their reasoning."""
+    """Keep reasoning only before its follower, and item IDs only after their reasoning."""
     unpaired = False
     for thinks, run, follower, kept_behind in _runs(slots, options):
         if thinks:
@@ -178,7 +178,7 @@ def _pair(slots: Sequence[_Slot], options: EncodingOptions) -> None:
 
 
 def _drop_orphans(slots: Sequence[_Slot], options: EncodingOptions) -> None:
-    """Take out reasoning that leads to nothing, so that its id is free for one that does."""
+    """Remove reasoning without a follower, so that its ID is free."""
     for thinks, run, follower, kept_behind in _runs(slots, options):
         if thinks and _is_orphan(follower, kept_behind=kept_behind):
             _leave_out(run, "orphan", options)
@@ -187,7 +187,7 @@ def _drop_orphans(slots: Sequence[_Slot], options: EncodingOptions) -> None:
 def _runs(
     slots: Sequence[_Slot], options: EncodingOptions
 ) -> Iterator[tuple[bool, list[_Slot], _Slot | None, bool]]:
-    """Runs of reasoning and of what is not: its slots, the slot behind it, and whether it may stand last."""
+    """Yield runs of reasoning and other items, the slot after each, and whether the run may come last."""
     sent = False
     runs = [(thinks, list(run)) for thinks, run in groupby(slots, key=lambda slot: slot.thinks)]
     for number, (thinks, run) in enumerate(runs):
@@ -201,7 +201,7 @@ def _is_orphan(follower: _Slot | None, *, kept_behind: bool) -> bool:
 
 
 def _leave_out(run: list[_Slot], reason: str, options: EncodingOptions) -> None:
-    """Take out a run of reasoning items, if there is a reason."""
+    """Remove a run of reasoning items, if there is a reason."""
     for slot in run:
         if reason and slot.item is not None:
             slot.item = None
@@ -209,7 +209,7 @@ def _leave_out(run: list[_Slot], reason: str, options: EncodingOptions) -> None:
 
 
 def _verdict(run: list[_Slot], follower: _Slot | None, options: EncodingOptions, *, kept_behind: bool) -> str:
-    """Why a run of reasoning items cannot go out; empty when it can."""
+    """Return why a run of reasoning items cannot be sent; empty if it can."""
     if _is_orphan(follower, kept_behind=kept_behind):
         return "orphan"
     if follower is None or follower.item is None or not options.rule.pairs:
@@ -218,7 +218,7 @@ def _verdict(run: list[_Slot], follower: _Slot | None, options: EncodingOptions,
         return "unpaired"
     if follower.item.get("id"):
         return ""
-    # Its follower has no id to be known by: only a value speaks for itself.
+    # The follower has no ID, so the server can only use an encrypted value.
     if any("encrypted_content" not in (slot.item or {}) for slot in run):
         return "unpaired"
     for slot in run:
@@ -227,7 +227,7 @@ def _verdict(run: list[_Slot], follower: _Slot | None, options: EncodingOptions,
 
 
 def _unpair(slot: _Slot, options: EncodingOptions) -> None:
-    """Take the id off an item, so that nobody asks for the reasoning it was bound to."""
+    """Remove the ID of an item, so that the server does not require its reasoning."""
     if slot.item is None:
         return
     if slot.item.get("type") in _MAY_LOSE_ID:
@@ -235,7 +235,7 @@ def _unpair(slot: _Slot, options: EncodingOptions) -> None:
         if slot.item["type"] == MESSAGE:
             slot.item = _bare_message(slot)
     elif slot.item.get("id") and not options.stateless and isinstance(slot.units[0].part, ToolResultPart):
-        # An item that cannot be without its id.
+        # This item requires its ID.
         slot.item = None
 
 
@@ -261,7 +261,7 @@ def _reasoning(unit: EchoUnit, options: EncodingOptions, results: set[str]) -> _
     if signature := values(unit, SIGNATURE):
         item["signature"] = signature[0].value
     if part.segments and item.keys() <= {"type", "summary"} and not item["summary"]:
-        # Perplexity's thoughts came in no item.
+        # Perplexity's thoughts do not arrive in items.
         options.report.drop(unit, "policy", harmless=True)
         return slot
     slot.item = {**leftovers(unit, "id", "phase", "status", "encrypted_content", "content"), **item}
@@ -269,7 +269,7 @@ def _reasoning(unit: EchoUnit, options: EncodingOptions, results: set[str]) -> _
 
 
 def _texts(part: ReasoningPart, channel: Channel, kind: str) -> list[JSONObject]:
-    """The parts of a summary or of raw reasoning, by their numbers; what was empty is empty again."""
+    """Return the parts of a summary or of raw reasoning by number, including empty ones."""
     found: dict[int, str] = {}
     for segment in part.segments:
         if segment.channel == channel:
@@ -277,13 +277,13 @@ def _texts(part: ReasoningPart, channel: Channel, kind: str) -> list[JSONObject]
     name = "summary_parts" if channel == "summary" else "content_parts"
     noted = (part.ext or {}).get(name)
     count = max([noted if isinstance(noted, int) else 0, *(index + 1 for index in found)])
-    # A part number of thousands is no provider's.
+    # Providers do not use part numbers in the thousands.
     count = min(count, len(part.segments) + 64)
     return [{"type": kind, "text": found.get(index, "")} for index in range(count)]
 
 
 def _continues(before: EchoUnit, unit: EchoUnit) -> bool:
-    """Whether a text is another part of the same message; parts without an id are one text."""
+    """Return whether a text belongs to the same message; parts without an ID are one text."""
     return _message_id(before) == _message_id(unit) and before.kinship == unit.kinship
 
 
@@ -293,7 +293,7 @@ def _message_id(unit: EchoUnit) -> str | None:
 
 
 def _message(units: list[EchoUnit], options: EncodingOptions) -> _Slot:
-    """The message whose parts these texts are."""
+    """Return the message with these texts as its parts."""
     slot, last = _Slot(units, None), units[-1]
     identity = _message_id(last)
     if identity is None or last.kinship != "same" or not options.rule.ids:
@@ -324,7 +324,7 @@ def _phase(unit: EchoUnit) -> JSONObject:
 
 
 def _bare_message(slot: _Slot) -> JSONObject | None:
-    """A message that claims to be nobody's item."""
+    """Return a message without an ID."""
     text = "".join(unit.part.text for unit in slot.units if isinstance(unit.part, TextPart))
     return {"role": "assistant", "content": text, **_phase(slot.units[0])} if text else None
 
@@ -337,7 +337,7 @@ def _call(unit: EchoUnit, options: EncodingOptions, results: set[str]) -> _Slot 
         return _Slot([unit], None)
     action = isinstance(kind, str) and kind in _ACTION_OUTPUTS and (part.server or is_readable(part))
     if part.server and not action:
-        # The item that holds call and result in one comes with the result.
+        # The result's item contains both call and result.
         return None if part.id in results else _Slot([unit], None)
     if part.server or (action and unit.kinship == "same"):
         return _Slot([unit], {**leftovers(unit), **_arguments(part), "call_id": unit.call_id})
@@ -368,7 +368,7 @@ def _function(unit: EchoUnit, options: EncodingOptions) -> JSONObject:
 
 
 def _is_custom(part: ToolCallPart) -> bool:
-    """A tool that takes free text, in the words of this API or of Chat Completions."""
+    """Return whether a tool takes free text, as named by this API or Chat Completions."""
     return (part.ext or {}).get("type") in (CUSTOM, "custom")
 
 
@@ -379,7 +379,7 @@ def _server_result(unit: EchoUnit, options: EncodingOptions, results: set[str]) 
     if not unit.at_home or not isinstance(native, dict):
         return None
     kind = str(native.get("type"))
-    # The client may have sent anything: only what a provider's own tool leaves behind goes out.
+    # Clients may send anything, so only results of the provider's own tools are sent.
     if not kind.endswith(("_call", "_call_output")) or kind in _FOREIGN_RESULTS | {FUNCTION}:
         return None
     return _Slot([unit], dict(native))
@@ -457,8 +457,8 @@ _ACTION_OUTPUTS: dict[str, tuple[str, str, Callable[[str], JSONObject]]] = {
     "apply_patch_call": ("apply_patch_call_output", "call_id", _patch_output),
     "tool_search_call": ("tool_search_output", "call_id", _search_output),
 }
-"""Calls of the client's that are no functions: the item of the result, where it names the call, and how a
-text becomes the rest of it. JSON of the right shape is taken as it is."""
+"""Client calls other than functions: the type of the result item, the field that names the call, and the
+conversion of text to the other fields. JSON of the right format is used unchanged."""
 
 
 # -- content

@@ -1,8 +1,7 @@
-"""The output items of OpenAI Responses, each type to its deltas.
+"""Decodes the output items of OpenAI Responses, by type.
 
-An item is announced when it is added, grows by its events and is settled by its final form. `settle` gives
-whatever did not come before, so that a whole response, whose items were neither announced nor grown, decodes
-to the same parts as its stream.
+An item is announced when it is added, grows by its events, and is settled by its final form. `settle` returns
+everything that has not arrived before, so that a whole response decodes to the same parts as its stream.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ __all__ = ["MESSAGE", "REASONING", "OutputItem", "announce", "grow", "late_value
 REASONING, MESSAGE, FUNCTION, CUSTOM = "reasoning", "message", "function_call", "custom_tool_call"
 SIGNATURE = "openrouter.signature"
 
-# Calls that the client answers, with the fields that tell it what to do. The others ride in `ext`, so that
+# Calls that the client answers, with their argument fields. The other fields are in `ext`, so that
 # `ext | args | {"call_id": id}` is the item again.
 _ACTIONS: dict[str, tuple[str, ...]] = {
     "computer_call": ("action", "actions"),
@@ -62,20 +61,20 @@ _CHANNELS: dict[str, Channel] = {"summary": "summary", "content": "raw"}
 
 @dataclass(slots=True, eq=False)
 class OutputItem:
-    """What must be remembered of an output item.
+    """The state of an output item.
 
     Attributes:
-        type: Its type on the wire.
-        key: Its unit's key; each content part of a message has one of its own.
-        index: Its place in the response.
-        traits: What distinguishes who serves it.
-        id: The id it was announced with; final ids differ where a proxy rotates them.
-        call: The call it was announced as.
-        streamed: A fragment of it came.
-        heard: The numbers of its parts whose text came, in fragments or at once.
-        settled: Its final form came.
-        encrypted: Its values came.
-        tail: The key of what a length limit cuts when this item is the last.
+        type: The type of the item.
+        key: The key of its unit; each content part of a message has its own key.
+        index: Its position in the response.
+        traits: The vendor's traits.
+        id: The ID in its announcement; final IDs differ if a proxy rotates them.
+        call: The ID of the call that it was announced as.
+        streamed: Whether a fragment of it arrived.
+        heard: The numbers of its parts whose text arrived, in fragments or whole.
+        settled: Whether its final form arrived.
+        encrypted: Whether its values arrived.
+        tail: The key of the unit that a length limit cuts if this item is the last.
     """
 
     type: str
@@ -95,14 +94,14 @@ class OutputItem:
 
 
 def announce(item: OutputItem, source: JSONObject, path: str, *, alone: bool) -> list[Delta]:
-    """Give what can be shown of an item before anything of it has come.
+    """Return what can be shown of an item before its content arrives.
 
     Args:
         item: The new item.
         source: Its form in ``output_item.added``.
-        path: Where in the payload that is.
-        alone: No other item is open. Beside one only client calls are announced: the order of the parts must
-            be that of the items, and the text of the other one, or its result, may still have to come.
+        path: The position of the form in the payload.
+        alone: Whether no other item is open. Otherwise only client calls are announced, because the parts
+            must have the order of the items, and the other item's text or result may still arrive.
     """
     item.id = string(source, "id", path)
     if item.type == REASONING and alone and item.id:
@@ -140,14 +139,14 @@ def _is_server(item: OutputItem, source: JSONObject, path: str) -> bool:
 
 
 def grow(item: OutputItem, form: str, text: str, index: int, *, whole: bool) -> list[Delta]:
-    """Give a piece of an item's text.
+    """Decode a fragment of an item's text.
 
     Args:
         item: The open item.
-        form: What the piece belongs to, a key of ``_GROWERS``.
-        text: The piece.
-        index: The number of the part it belongs to.
-        whole: It is the whole text of that part. It counts only when the item came without fragments:
+        form: The field of the fragment, a key of ``_GROWERS``.
+        text: The fragment.
+        index: The number of its part.
+        whole: Whether it is the whole text of the part. It counts only if the item had no fragments, because
             Bedrock numbers a part differently in its fragments and at its end.
     """
     unnamed = form in _CALL_FORMS and not item.call
@@ -182,9 +181,9 @@ def _grow_arguments(item: OutputItem, text: str, index: int, whole: bool) -> lis
 
 
 def _grow_input(item: OutputItem, text: str, index: int, whole: bool) -> list[Delta]:
-    """Free text becomes the string of ``{"input": …}``, which `settle` ends.
+    """Write free text as the string of ``{"input": …}``, which `settle` ends.
 
-    Fragments are escaped one by one; halves of a surrogate pair become two escapes, which JSON joins.
+    Fragments are escaped separately; halves of a surrogate pair become two escapes, which JSON joins.
     """
     if whole:
         return [ToolCallDelta(item.call, "", compact_json({"input": text}))]
@@ -211,9 +210,9 @@ _CALL_FORMS = frozenset({"arguments", "input"})
 
 
 def settle(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
-    """Give what the final form of an item adds to what came before, and end its units.
+    """Return what the final form of an item adds, and end its units.
 
-    Items this module does not know are kept verbatim, because they may have to go back.
+    Unknown items are kept verbatim, because they may have to be returned.
     """
     return _SETTLERS.get(item.type, _settle_native)(item, source, path)
 
@@ -244,7 +243,7 @@ def _segments(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
 
 
 def _trailing(source: JSONObject) -> JSONObject:
-    """Empty parts leave a gap between the numbers of others; only one at the end needs a note."""
+    """Note an empty part at the end; others show as gaps between the numbers of parts."""
     return {
         f"{name}_parts": len(parts)
         for name in _CHANNELS
@@ -253,7 +252,7 @@ def _trailing(source: JSONObject) -> JSONObject:
 
 
 def late_values(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
-    """Give the values of an item of reasoning, if none came yet."""
+    """Return the values of a reasoning item, if none arrived yet."""
     found = [] if item.encrypted else _values(item, source, path)
     item.encrypted = item.encrypted or bool(found)
     return found
@@ -283,7 +282,7 @@ def _settle_message(item: OutputItem, source: JSONObject, path: str) -> list[Del
 
 
 def _said(part: JSONObject, path: str) -> str | None:
-    """The text of a content part; ``None`` for a part of another kind."""
+    """Return the text of a content part; ``None`` for parts of other kinds."""
     field = _SPOKEN.get(string(part, "type", path))
     return None if field is None else string(part, field, path)
 
@@ -295,7 +294,7 @@ def _end_message(item: OutputItem, parts: list[tuple[int, str, JSONObject]], sta
     for number, (_, text, ext) in zip(numbers, parts, strict=True):
         key = _part_key(item, number)
         deltas += [TextDelta("" if heard else text, key=key, ext=ext or None), CloseDelta(key=key)]
-    # A message is cut at its end: the parts before the last one are whole.
+    # A message is cut at its end, so the parts before the last one are complete.
     return [*deltas[:-1], CloseDelta(key=_part_key(item, numbers[-1]), status=status)]
 
 
@@ -344,7 +343,7 @@ def _settle_server(item: OutputItem, source: JSONObject, path: str) -> list[Delt
 
 
 def _end_server(item: OutputItem, source: JSONObject, path: str, arguments: str) -> list[Delta]:
-    """End a call of the provider's own; its result carries the item, which holds call and result in one."""
+    """End a call of the provider's own; the item, which has both call and result, goes with the result."""
     call = _call_id(item, source, path)
     return [
         _final_call(item, source, path, arguments, server=True),
@@ -390,7 +389,7 @@ def _server_result(source: JSONObject) -> str:
 
 
 def _settle_output(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
-    """The result of a hosted shell is an item of its own."""
+    """Return the result of a hosted shell, which is a separate item."""
     return [ToolResultDelta(string(source, "call_id", path), as_text(source.get("output")), native=source)]
 
 

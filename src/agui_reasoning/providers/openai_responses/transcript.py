@@ -1,4 +1,4 @@
-"""Who said what in requests and answers of OpenAI Responses."""
+"""Reads requests and responses of OpenAI Responses for `transcript`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _whole(response: JSONObject) -> JSONObject:
 
 
 def _streamed(payloads: Iterator[JSONObject]) -> JSONObject:
-    """Only an item's final form counts."""
+    """Return the items in their final form."""
     return {"input": [one.get("item") for one in payloads if one.get("type") == "response.output_item.done"]}
 
 
