@@ -52,6 +52,27 @@ def test_the_path_names_the_model_and_asks_for_a_stream() -> None:
     assert request.body == {"contents": [{"role": "user", "parts": [{"text": WORDS}]}]}
 
 
+def test_claude_on_vertex_is_asked_with_the_model_in_the_path_and_the_version_in_the_body() -> None:
+    """So Anthropic documents it, and so its SDK for Vertex AI does."""
+    base = "/v1/projects/p/locations/global/publishers/anthropic"
+    provider = Provider(Reply(frames(list(payloads(scripted.load_script("anthropic-weather-2"))))))
+    with local_server(provider) as url:
+        options: Json = {"base_url": url + base, "model": "claude-sonnet-4-6", "api_key": KEY}
+        upstream = HTTPUpstream("anthropic-messages", provider="google-vertex", **options)
+        with local_server(create_app(upstream)) as served:
+            Client().feed(call(f"{served}/agent").events).done()
+    (request,) = provider.asked
+    assert request.path == f"{base}/models/claude-sonnet-4-6:streamRawPredict"
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert not {"x-api-key", "anthropic-version"} & set(request.headers)
+    assert request.body == {
+        "anthropic_version": "vertex-2023-10-16",
+        "max_tokens": 16_384,
+        "stream": True,
+        "messages": [{"role": "user", "content": [{"type": "text", "text": WORDS}]}],
+    }
+
+
 def test_an_interaction_is_asked_for_with_its_model_in_the_body() -> None:
     options: Json = {
         "system": "Be brief.",

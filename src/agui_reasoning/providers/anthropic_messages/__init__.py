@@ -33,5 +33,14 @@ API = ProviderAPI(
         defaults={"max_tokens": 16_384},
         named_events=True,
     ),
+    # The path of Vertex AI contains project and location, which are part of the base URL.
+    http_of={
+        "google-vertex": HTTPEndpoint(
+            path="/models/{model}:streamRawPredict",
+            defaults={"anthropic_version": "vertex-2023-10-16", "max_tokens": 16_384, "stream": True},
+            named_events=True,
+            signing="google",
+        )
+    },
     scripts=("anthropic-weather",),
 )

@@ -23,5 +23,6 @@ API = ProviderAPI(
     hosts_models=True,
     stores=False,
     http=HTTPEndpoint(path="/chat/completions", base="/v1"),
+    http_of={"google-vertex": HTTPEndpoint(path="/chat/completions", base="/v1", signing="google")},
     scripts=("chat-weather",),
 )
