@@ -94,9 +94,9 @@ def _cohere(body: dict[str, Any]) -> str:
 
 
 def _ollama(body: dict[str, Any]) -> str:
-    from ollama._types import ChatRequest
+    from ollama import Message, Tool
 
-    return _validated(ChatRequest, {**body, "model": "any"})
+    return _validated(list[Message], body["messages"]) or _validated(list[Tool], body.get("tools", []))
 
 
 def _xai(body: dict[str, Any]) -> str:
