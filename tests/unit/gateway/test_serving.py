@@ -27,10 +27,10 @@ def test_each_server_has_a_port_of_its_own_and_frees_it() -> None:
 
 
 def test_its_thread_ends_with_the_block_also_after_an_error() -> None:
-    before = threading.enumerate()
+    before = set(threading.enumerate())  # some of them, other tests' workers, may end meanwhile
     with pytest.raises(KeyError), local_server(create_app()):
         raise KeyError
-    assert threading.enumerate() == before
+    assert set(threading.enumerate()) <= before
 
 
 @pytest.fixture
