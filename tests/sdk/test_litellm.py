@@ -21,7 +21,8 @@ def test_litellm_in_its_own_environment() -> None:
         python = python_of_litellm()
     except UnavailableError as error:
         pytest.skip(f"LiteLLM could not be installed: {error}")
-    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", HERE / "test_litellm_sdk.py"]
+    files = sorted(HERE.glob("test_litellm_*.py"))
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
     done = subprocess.run(
         command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True
     )

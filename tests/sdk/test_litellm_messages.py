@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it looks for prices on the network
-vendor: Any = pytest.importorskip("litellm", reason="LiteLLM is not installed: it pins an older openai")
+vendor: Any = pytest.importorskip("litellm", reason="LiteLLM has its own environment: see test_litellm")
 
 from agui_reasoning.interop import litellm  # noqa: E402
 from tests.unit.interop.test_litellm import SEEN, called, run_of  # noqa: E402
