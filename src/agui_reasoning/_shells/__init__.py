@@ -1,1 +1,1 @@
-"""What the shells share: opening sources, driving a run, telling what failed."""
+"""Shared by the shells: opening sources, driving a run, reporting failures."""

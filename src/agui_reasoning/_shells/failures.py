@@ -1,4 +1,4 @@
-"""What is logged of a run that fails: names and places, and words only where reasoning may be seen."""
+"""Logs failed runs: names and positions, and messages only if reasoning is visible."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _WORDS_CHARS: Final = 2_000
 class FailureLog:
     """Logs what ended a run: an error of this package in one line, any other with its traceback.
 
-    Where reasoning is not to be seen, neither words nor messages of exceptions are logged, because they may
-    quote it: names and places are.
+    If reasoning must not be visible, no messages of exceptions are logged, because they may
+    quote it; names and positions are.
     """
 
     def __init__(self, run: Run) -> None:
@@ -86,7 +86,7 @@ class BriefFailureLog(FailureLog):
 
 
 def is_own_error(error: BaseException) -> bool:
-    """Whether an error is of this package."""
+    """Return whether an error belongs to this package."""
     return type(error).__module__.startswith("agui_reasoning.")
 
 
@@ -95,12 +95,12 @@ def _name(value: Any) -> str | None:
 
 
 def _quoted(chosen_by_client: str) -> str:
-    """An id on one line, and not too much of it."""
+    """Return an ID on one line, shortened if necessary."""
     return repr(chosen_by_client[:_ID_CHARS])
 
 
 def _places(error: BaseException) -> str:
-    """Where an exception came from, and its type and code."""
+    """Return the traceback of an exception, with its type and code."""
     code = f" ({error.code})" if isinstance(error, AGUIReasoningError) else ""
     place = f"{''.join(traceback.format_tb(error.__traceback__))}{type(error).__name__}{code}"
     members = error.exceptions if isinstance(error, BaseExceptionGroup) else ()

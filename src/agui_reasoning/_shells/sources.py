@@ -34,13 +34,13 @@ _NO_LOOP: Final = re.compile("event loop|async (context|library)")
 
 @dataclass(frozen=True, slots=True)
 class WholeResponse:
-    """The source was a whole response, not a stream."""
+    """A source that is a whole response, not a stream."""
 
     response: Any
 
 
 def discard(source: Any) -> None:
-    """Drop a source that was never opened; a coroutine that nobody awaits would warn."""
+    """Drop a source that was never opened; coroutines are closed, as they would otherwise warn."""
     if inspect.iscoroutine(source):
         source.close()
 
@@ -106,7 +106,7 @@ async def _enter(opened: Any, stack: AsyncExitStack) -> Any:
 
 
 async def _leave(opened: Any, leave: Callable[[], Any]) -> None:
-    """Call what closes a source where the source lives: an asynchronous one on the event loop."""
+    """Close a source where it runs: asynchronous ones on the event loop."""
     result = leave() if hasattr(type(opened), "__aiter__") else await _in_thread(leave)
     if inspect.isawaitable(result):
         await result
@@ -190,7 +190,7 @@ def _payloads(opened: Any) -> AsyncIterator[Any] | WholeResponse:
 
 
 class _Listed:
-    """Payloads that are there already."""
+    """Payloads that are available already."""
 
     def __init__(self, payloads: Iterable[Any]) -> None:
         self._iterator = iter(payloads)
@@ -298,7 +298,7 @@ def _is_iterable(source: Any) -> bool:
 
 def _bad_source(opened: Any) -> ConfigurationError:
     return ConfigurationError(
-        f"{type(opened).__name__} is neither a stream of payloads nor a response.",
+        f"{type(opened).__name__} is not a stream of payloads or a response.",
         code="bad_source",
         hint="Pass the SDK's stream, an awaitable or a context manager of it, or a callable that returns it.",
     )

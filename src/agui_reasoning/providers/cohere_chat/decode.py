@@ -104,7 +104,7 @@ class CohereChatDecoder(Decoder):
         return self._grow(integer(data, "index") or 0, obj(_message(data), "content", _MESSAGE))
 
     def _grow(self, index: int, item: JSONObject) -> list[Delta]:
-        """Deltas name no type: the field tells it."""
+        """Return the type of a delta, which only its field shows."""
         key = str(index)
         deltas: list[Delta] = []
         if thinking := string(item, "thinking", _CONTENT_PATH):
@@ -196,7 +196,7 @@ class CohereChatDecoder(Decoder):
         return error
 
     def _count(self, usage: JSONObject) -> list[Delta]:
-        """What was billed is less than what was read and written."""
+        """Read the token counts, which exceed the billed ones."""
         tokens = obj(usage, "tokens", "/usage")
         if not tokens:
             return []

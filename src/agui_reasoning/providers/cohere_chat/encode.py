@@ -1,7 +1,7 @@
 """A conversation as ``messages`` of Cohere's chat, version 2.
 
-The API refuses text beside calls: there the model's words stand in ``tool_plan``, and its thinking, if the
-policy sends any, in ``content``.
+The API rejects text in messages with calls: these have the model's text in ``tool_plan``, and its thinking,
+if the policy sends any, in ``content``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSON
 
 
 def _assistant(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]:
-    """Write the message of a response; one of nothing but thinking is no message."""
+    """Write the message of a response; there is none for only thinking."""
     texts = [unit.part.text for unit in step.units if isinstance(unit.part, TextPart) and unit.part.text]
     if not (texts or step.answers):
         options.report.drop_step(step)

@@ -1,4 +1,4 @@
-"""Who said what in requests and answers of Cohere's chat."""
+"""Reads requests and responses of Cohere's chat for `transcript`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who said what in messages of LiteLLM and its answers."""
+"""Reads requests and responses of LiteLLM for `transcript`."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ SIGNATURE: Final = "mistral.signature"
 CUT_REASONS: Final = frozenset({"length", "model_length"})
 
 _NO_ID: Final = "null"
-"""What the SDK gives as the id of a call that has none."""
+"""The SDK's ID for calls without one."""
 
 
 class MistralChatDecoder(Decoder):

@@ -1,7 +1,7 @@
 """A conversation as ``messages`` of Mistral's chat.
 
-Thinking and text go back as chunks of one list, in their order. The API refuses a user's message directly
-after a tool's, and a request that ends with the model's words.
+Thinking and text are returned as chunks of one list, in their order. The API rejects user messages directly
+after tool messages, and requests that end with the model's message.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from agui_reasoning.providers.payload import JSONObject
 __all__ = ["encode"]
 
 BETWEEN: Final = "OK."
-"""What the assistant says where a user's message follows a tool's."""
+"""The assistant message inserted between a tool message and a user message."""
 
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
@@ -67,7 +67,7 @@ def _say(messages: list[JSONObject], message: JSONObject) -> None:
 
 
 def _assistant(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]:
-    """Write the message of a response; one of nothing but thinking is no message."""
+    """Write the message of a response; there is none for only thinking."""
     written = [
         (unit, chunk)
         for unit in step.units
@@ -86,7 +86,7 @@ def _assistant(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]
 
 
 def _content(chunks: list[JSONObject]) -> str | list[JSONObject]:
-    """A string where it can be one, as the API itself does."""
+    """Return content as a string if possible, as the API does."""
     if all(chunk.get("type") == "text" for chunk in chunks):
         return "".join(chunk["text"] for chunk in chunks)
     return chunks
@@ -131,7 +131,7 @@ _PARTS: dict[type[Part], Callable[[EchoUnit], JSONObject | None]] = {
 }
 
 
-# -- what is not the model's
+# -- other messages
 
 
 def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:

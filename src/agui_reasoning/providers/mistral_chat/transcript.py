@@ -1,4 +1,4 @@
-"""Who said what in requests and answers of Mistral's chat."""
+"""Reads requests and responses of Mistral's chat for `transcript`."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ CUT_REASONS: Final = frozenset({"length"})
 
 
 class OllamaDecoder(Decoder):
-    """Decodes Ollama's chat and generate responses, on a machine of one's own or in its cloud."""
+    """Decodes the chat and generate responses of Ollama, local or in its cloud."""
 
     api: ClassVar[str] = "ollama"
     vendor: ClassVar[str | None] = "ollama"

@@ -48,7 +48,7 @@ def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSON
 
 
 def _assistant(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]:
-    """Write the message of a response; one of nothing but thinking is no message."""
+    """Write the message of a response; there is none for only thinking."""
     text = "".join(unit.part.text for unit in step.units if isinstance(unit.part, TextPart))
     if not (text or step.answers):
         options.report.drop_step(step)

@@ -1,4 +1,4 @@
-"""Who said what in requests and answers of Ollama's chat."""
+"""Reads requests and responses of Ollama's chat for `transcript`."""
 
 from __future__ import annotations
 

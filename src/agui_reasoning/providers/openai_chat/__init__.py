@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions, and everything shaped like it."""
+"""OpenAI Chat Completions, and compatible APIs."""
 
 from agui_reasoning.providers.api import CallIds, HTTPEndpoint, ProviderAPI
 

@@ -1,4 +1,4 @@
-"""Reasoning that comes as a list of blocks, in any of the spellings gateways have for it.
+"""Reads reasoning in lists of blocks, in the formats of various gateways.
 
 ``content`` lists (Mistral, Cohere, LiteLLM's upstreams), ``thinking_blocks`` and ``reasoning_items``
 (LiteLLM), ``content_blocks`` (Portkey), and ``reasoning_steps`` (Perplexity) all become `ChatBlock`.
@@ -18,25 +18,25 @@ __all__ = ["ChatBlock", "read_block", "read_indexed_block", "read_step"]
 ANTHROPIC_SIGNATURE = "anthropic.signature"
 MISTRAL_SIGNATURE = "mistral.signature"
 LITELLM_FILLER = "mistral"
-"""What LiteLLM puts as the signature of every fragment of Mistral's thinking."""
+"""LiteLLM's signature on every fragment of Mistral's thinking."""
 REDACTED = "anthropic.redacted_thinking"
 ENCRYPTED = "openai.encrypted_content"
 
 
 @dataclass(frozen=True, slots=True)
 class ChatBlock:
-    """One block, or in a stream a fragment of one.
+    """A block, or in a stream a fragment of one.
 
     Attributes:
-        kind: What it is; ``"native"`` has only a payload.
+        kind: The kind of block; ``"native"`` has only a payload.
         segments: Its text.
         values: Its opaque values.
-        key: The provider's own number of it; ``None`` where it sends none.
-        item_id: The provider's id of it.
-        ext: Leftovers.
-        ends: Nothing more comes for it.
-        begins: It never continues the block before it.
-        payload: The block as it came, if it is native.
+        key: The provider's number of the block; ``None`` if it sends none.
+        item_id: The provider's ID of the block.
+        ext: Other fields.
+        ends: Whether it is complete.
+        begins: Whether it starts a new block in any case.
+        payload: The verbatim block, if it is native.
     """
 
     kind: Literal["reasoning", "text", "native"]
@@ -51,7 +51,7 @@ class ChatBlock:
 
     @property
     def text(self) -> str:
-        """Its text."""
+        """The joined text."""
         return "".join(segment.text for segment in self.segments)
 
 
@@ -72,14 +72,14 @@ def read_indexed_block(source: JSONObject, path: str, position: int) -> list[Cha
 
 
 def read_step(source: JSONObject, path: str) -> ChatBlock:
-    """Read a step of Perplexity: a thought, and what it led to."""
+    """Read a step of Perplexity: a thought, and the action that followed."""
     text = string(source, "thought", path)
     ext = other_fields(source, "thought") or None
     return ChatBlock("reasoning", _text_segments(text), ext=ext, ends=True, begins=True)
 
 
 def _thinking(source: JSONObject, path: str, key: str | None) -> list[ChatBlock]:
-    """A string is Anthropic's and Cohere's spelling, a list of chunks is Mistral's."""
+    """Read thinking: Anthropic and Cohere use a string, Mistral a list of chunks."""
     listed = isinstance(source.get("thinking"), list)
     chunks = array(source, "thinking", path) if listed else []
     text = (
@@ -110,7 +110,7 @@ def _redacted(source: JSONObject, path: str, key: str | None) -> list[ChatBlock]
 
 
 def _reasoning(source: JSONObject, path: str, key: str | None) -> list[ChatBlock]:
-    """A plain ``{"type": "reasoning", "text": …}``, or an item of the Responses API carried along."""
+    """Read a plain ``{"type": "reasoning", "text": …}``, or an item of the Responses API."""
     if "text" in source:
         ext = other_fields(source, "type", "index", "text") or None
         return [ChatBlock("reasoning", _text_segments(string(source, "text", path)), key=key, ext=ext)]
@@ -153,4 +153,4 @@ _FRAGMENTS = {
     "data": "redacted_thinking",
     "text": "text",
 }
-"""The type of a fragment that does not tell it, by the field it has."""
+"""The type of a fragment without one, by its field."""

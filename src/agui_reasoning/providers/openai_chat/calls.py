@@ -1,4 +1,4 @@
-"""Tool calls: fragments by index, ids that come once, twice or never."""
+"""Tool calls: fragments by index, with IDs that arrive once, twice or never."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from agui_reasoning.providers.payload import (
 __all__ = ["CallPiece", "Calls", "ExecutedTool", "read_calls", "read_executed_tool"]
 
 LITELLM_MARK = "__thought__"
-"""What LiteLLM puts between the id of a call and Gemini's signature of it."""
+"""LiteLLM's separator between the ID of a call and Gemini's signature."""
 
 PLAIN_TYPES = ("", "function")
 CUSTOM = "custom"
@@ -50,7 +50,7 @@ class CallPiece:
 
 @dataclass(frozen=True, slots=True)
 class ExecutedTool:
-    """A call that the provider ran itself (Groq), with its result once there is one."""
+    """A call that the provider ran itself (Groq), with its result as soon as there is one."""
 
     id: str
     name: str
@@ -60,7 +60,7 @@ class ExecutedTool:
 
 
 def read_calls(entries: list[JSONObject], path: str, *, whole: bool) -> list[CallPiece]:
-    """Read calls; those of a whole message are numbered by their place, where they have no number."""
+    """Read calls, numbering those of a whole message by position if they have no number."""
     return [
         _read_call(entry, f"{path}/{number}", number if whole else None)
         for number, entry in enumerate(entries)
@@ -95,7 +95,7 @@ def _leftovers(entry: JSONObject, kind: str) -> JSONObject:
 
 
 def _arguments(function: JSONObject, path: str) -> str:
-    """JSON text; some servers send the object itself."""
+    """Return JSON text, although some servers send an object."""
     value = function.get("arguments")
     if value is not None and not isinstance(value, str | dict):
         raise reject("a string or an object", value, f"{path}/function/arguments")
@@ -118,7 +118,7 @@ def read_executed_tool(entry: JSONObject, path: str, position: int) -> ExecutedT
 
 
 def _holds(value: Any) -> bool:
-    """Whether there is anything in it: the first announcement of a search has ``{"results": []}``."""
+    """Return whether there is a result: the announcement of a search has ``{"results": []}``."""
     if isinstance(value, dict):
         return any(_holds(item) for item in value.values())
     return value not in (None, "", [], False)
@@ -148,7 +148,7 @@ class Calls:
     _answered: set[str] = field(default_factory=set)
 
     def receive(self, piece: CallPiece) -> list[Delta]:
-        """Take a call, or the next fragment of one."""
+        """Add a call, or the next fragment of one."""
         if not (piece.id or piece.name or piece.arguments or piece.input):
             return []
         call = self._find(piece)
@@ -160,17 +160,17 @@ class Calls:
         return deltas
 
     def begun(self) -> list[str]:
-        """The calls that began since this was last asked."""
+        """Return the calls that started since the last request."""
         begun, self._begun = self._begun, []
         return begun
 
     def settle(self) -> list[Delta]:
-        """No call gets more fragments: the free text of custom tools becomes JSON only when it is whole."""
+        """End all calls; the free text of custom tools becomes JSON only when it is complete."""
         pending, self._custom = self._custom, []
         return [ToolCallDelta(call.id, "", compact_json({"input": "".join(call.inputs)})) for call in pending]
 
     def execute(self, tool: ExecutedTool) -> list[Delta]:
-        """Take a call of the provider's own, announced or answered; both are sent more than once."""
+        """Add the announcement or result of a call of the provider's own; both can be repeated."""
         deltas: list[Delta] = []
         if self._started.get(tool.id) is None or (tool.arguments and not self._started[tool.id]):
             name = tool.name if tool.id not in self._started else ""
@@ -183,7 +183,7 @@ class Calls:
         return deltas
 
     def _find(self, piece: CallPiece) -> _Call | None:
-        """The call a fragment continues: by index, else by id, else the last one."""
+        """Return the call that a fragment continues: by index, else by ID, else the last one."""
         if piece.index is not None:
             known = self._by_index.get(piece.index)
         elif piece.id:
@@ -227,7 +227,7 @@ class Calls:
 
 
 def _is_another(known: _Call, piece: CallPiece) -> bool:
-    """Whether a piece that seems to continue a call begins another: gateways reuse indices and omit ids."""
+    """Return whether a fragment starts another call after all: gateways reuse indexes and omit IDs."""
     if piece.id and known.id:
         return piece.id != known.id
     if not (piece.name and known.name):

@@ -1,4 +1,4 @@
-"""The answer's string, which in some models carries the reasoning too, between tags."""
+"""Splits the answer's string, which may contain reasoning between tags."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ContentSplitter"]
 
 @dataclass(slots=True)
 class _Segment:
-    """A tagged stretch that is under way. The exact tags are kept: MiniMax wants its string back."""
+    """An open tagged stretch, with its exact tags, because MiniMax requires its string back."""
 
     key: str
     opening: str
@@ -52,12 +52,12 @@ class ContentSplitter:
         self._count = 0
 
     def feed(self, text: str, *, key: str | None = None, thought: bool = False) -> list[Delta]:
-        """Take the next part of the string.
+        """Split the next part of the string.
 
         Args:
             text: The part.
-            key: The unit of what is not reasoning; default is the answer.
-            thought: The provider marked it as reasoning.
+            key: The unit of the text; default is the answer.
+            thought: Whether the provider marked it as reasoning.
         """
         deltas = self._turn_to(key)
         if thought and self._splitter is None:
@@ -69,7 +69,7 @@ class ContentSplitter:
         return deltas + self._route(self._splitter.feed(text))
 
     def doubt(self) -> list[Delta]:
-        """Reasoning came in a field of its own: a tag in the content counts only if it is closed."""
+        """Note reasoning in a separate field: tags in the content then count only if they are closed."""
         if self._doubtful:
             return []
         self._doubtful = True
@@ -81,7 +81,7 @@ class ContentSplitter:
         return deltas
 
     def pause(self) -> list[Delta]:
-        """Something else begins: what was held back comes before it. More may follow."""
+        """Return what was held back before something else starts. More may follow."""
         if self._splitter is None or not self._fed:
             return []
         if self._held is None and self._splitter.in_reasoning:
@@ -90,7 +90,7 @@ class ContentSplitter:
         return self._route(pieces) + self._settle(thought=False)
 
     def end(self, *, cut: bool) -> list[Delta]:
-        """The response ended.
+        """End the response.
 
         Args:
             cut: Not where the model wanted: what was held is the reasoning whose closing tag did not come.
@@ -107,7 +107,7 @@ class ContentSplitter:
         return ThinkTagSplitter(anywhere=self._anywhere)
 
     def _turn_to(self, key: str | None) -> list[Delta]:
-        """What was held back belongs to the unit before."""
+        """Return what was held back as text of the previous unit."""
         deltas = self.pause() if key != self._key else []
         self._key = key
         return deltas
@@ -141,7 +141,7 @@ class ContentSplitter:
         return self._settle(thought=True) if piece.kind == "close" else []
 
     def _settle(self, *, thought: bool) -> list[Delta]:
-        """What was held is reasoning, or it is not."""
+        """Return what was held back as reasoning or as text."""
         held, self._held = self._held or [], None
         if not thought:
             text = "".join(piece.text for piece in held)
@@ -158,7 +158,7 @@ class ContentSplitter:
         return []
 
     def _running(self) -> _Segment:
-        """The segment under way; one without an opening tag begins with its first piece."""
+        """Return the open segment; one without an opening tag starts with its first piece."""
         if self._segment is None:
             self._open("")
         assert self._segment is not None

@@ -36,7 +36,7 @@ __all__ = ["OpenAIChatDecoder"]
 
 @dataclass(frozen=True, slots=True)
 class _Error:
-    """What the provider said instead of going on."""
+    """An error that the provider sent."""
 
     code: str | None
     type: str | None
@@ -53,7 +53,7 @@ class _Error:
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """A payload that was read and found good."""
+    """A valid payload."""
 
     id: str
     start: ResponseStart
@@ -64,7 +64,7 @@ class _Chunk:
 
 
 class OpenAIChatDecoder(Decoder):
-    """Decodes Chat Completions streams and responses of OpenAI and of everyone who speaks the shape."""
+    """Decodes streams and responses of OpenAI Chat Completions and compatible APIs."""
 
     api: ClassVar[str] = "openai-chat"
 
@@ -172,14 +172,14 @@ class OpenAIChatDecoder(Decoder):
         return [*deltas, chunk.start]
 
     def _count(self, usage: UsageDelta | None) -> list[Delta]:
-        """Counts may come with every chunk; they are handed on when they change."""
+        """Pass on token counts when they change; they may arrive with every chunk."""
         if usage is None or usage == self._usage:
             return []
         self._usage = usage
         return [usage]
 
     def _settle(self) -> list[Delta]:
-        """The response is over. It is held open until here, since much may follow the finish reason."""
+        """End the response, which stays open after its finish reason, because more may follow that."""
         response, self._response = self._response, None
         if response is None:
             return []

@@ -1,4 +1,4 @@
-"""Reasoning that a provider sends twice: in two fields, cumulatively, or once more at the end."""
+"""Detects reasoning sent twice: in two fields, cumulatively, or again at the end."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 __all__ = ["Deduplicator", "shares"]
 
 CLEARLY = 32
-"""From this length on, a delta that begins with everything said so far repeats it."""
+"""The minimum length at which a delta that starts with all previous text counts as a repetition."""
 
 VARIED = 8
-"""Different characters that text must have to be told from a ruler of dashes."""
+"""The minimum number of distinct characters in a repetition, to exclude lines of dashes."""
 
 
 class Deduplicator:
@@ -26,12 +26,12 @@ class Deduplicator:
         self._cumulative = False
 
     def fresh(self, text: str, *, cumulative: bool = False, mirror: bool = False) -> str:
-        """Give the part of ``text`` that is new, and remember it.
+        """Return the part of ``text`` that is new, and note it.
 
         Args:
-            text: What came.
-            cumulative: The provider is known to send all the text so far with every delta.
-            mirror: It comes from another field than the text so far.
+            text: The text that arrived.
+            cumulative: Whether the provider may send all previous text with every delta.
+            mirror: Whether it is from another field than the previous text.
         """
         new = text[self._length :] if self._repeats(text, cumulative, mirror) else text
         if new:
@@ -54,11 +54,11 @@ class Deduplicator:
 
 
 def shares(texts: Sequence[str], fresh: str | None) -> list[str]:
-    """Distribute what is to be said over the entries it came in.
+    """Distribute new text over its entries.
 
     Args:
         texts: The text of each entry.
-        fresh: What is new of all of them joined; ``None`` when another field says it.
+        fresh: The new part of all texts joined; ``None`` if another field provides it.
     """
     if fresh is None:
         return [""] * len(texts)

@@ -1,6 +1,6 @@
-"""``reasoning_details``: typed entries, streamed in fragments, to be given back as they came.
+"""``reasoning_details``: typed entries, streamed in fragments, to be returned unchanged.
 
-OpenRouter's shape, also spoken by Vercel's gateway, MiniMax, Novita, Snowflake and others.
+OpenRouter's format, also used by Vercel's gateway, MiniMax, Novita, Snowflake and others.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CONTENT = ("text", "summary", "data", "signature")
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """An entry, or a fragment of one."""
+    """An entry or a fragment of one."""
 
     type: str
     index: int | None
@@ -50,7 +50,7 @@ class Detail:
 
     @property
     def call_id(self) -> str:
-        """The call whose signature this is: Gemini's entries bear the id of their call."""
+        """The call of this signature: Gemini's entries have the ID of their call."""
         return self.id if self.type == _DATA and self.skeleton.get("format") == GEMINI else ""
 
 
@@ -113,7 +113,7 @@ class _Named:
     first: Counter[str] = field(default_factory=Counter)
 
     def free(self, detail: Detail) -> _Unit | None:
-        """The first unit that takes an entry. One that does not will not later, so it is asked once."""
+        """Return the first unit that accepts an entry. Units that do not are not asked again."""
         while self.first[detail.type] < len(self.units):
             unit = self.units[self.first[detail.type]]
             if unit.takes(detail):
@@ -136,7 +136,7 @@ class _Entry:
     announced: bool = False
 
     def update(self, detail: Detail) -> None:
-        """The last value that says something wins; a null that came first stays, as it came."""
+        """Update the fields: the last nonempty value wins, and an initial null is kept."""
         for key, value in detail.skeleton.items():
             if key not in self.skeleton or (value not in (None, "") and self.skeleton[key] != value):
                 self.skeleton[key] = value
@@ -166,14 +166,14 @@ class Details:
     def receive(
         self, details: Iterable[Detail], texts: Iterable[str], *, mirror: str | None, flat: bool, whole: bool
     ) -> list[Delta]:
-        """Take the entries of one payload.
+        """Add the entries of one payload.
 
         Args:
             details: The entries.
-            texts: What to say of each; ``""`` where another field says it.
-            mirror: The field that has the same text, which is noted so that it can be sent there again.
-            flat: There is reasoning in a plain string.
-            whole: These are not fragments: nothing is merged.
+            texts: The new text of each; ``""`` if another field provides it.
+            mirror: The field with the same text, noted so that requests can use it again.
+            flat: Whether there is reasoning in a plain string.
+            whole: Whether the entries are complete, so that nothing is merged.
         """
         deltas: list[Delta] = []
         for detail, text in zip(details, texts, strict=True):
@@ -191,8 +191,8 @@ class Details:
         """Hand out the values of calls that have begun by now.
 
         Args:
-            calls: Every call that has begun.
-            begun: Those that began since the last time.
+            calls: All calls that have started.
+            begun: The calls that have started since the last request.
         """
         asked, self._asked = self._asked, {}
         deltas: list[Delta] = []
@@ -205,7 +205,7 @@ class Details:
         return deltas
 
     def end(self) -> list[Delta]:
-        """Values whose call never came get a unit of their own; fields that were not told yet are."""
+        """Return values whose call never arrived as separate units, and fields not sent yet."""
         held, self._for_calls = self._for_calls, {}
         untold, self._unannounced = self._unannounced, {}
         deltas: list[Delta] = [ReasoningDelta(key=unit.key, ext=unit.ext()) for unit in untold.values()]

@@ -1,8 +1,8 @@
-"""A conversation as ``messages`` of Chat Completions, for everyone who speaks the shape.
+"""A conversation as ``messages`` of Chat Completions and compatible APIs.
 
-What a response's reasoning becomes is the policy's word: a string field, the entries of
-``reasoning_details``, blocks, the tags it came in, or nothing. Everything else is plain: one assistant
-message per response, and a tool message per call, in the order of the calls.
+The policy decides where reasoning is written: a string field, the entries of ``reasoning_details``, blocks,
+the original tags, or nowhere. Each response is one assistant message, followed by a tool message per call, in
+the order of the calls.
 """
 
 from __future__ import annotations
@@ -58,17 +58,17 @@ _TEXT_TYPE, _SUMMARY_TYPE, _DATA_TYPE = "reasoning.text", "reasoning.summary", "
 
 @dataclass(slots=True)
 class _Draft:
-    """An assistant message on its way.
+    """An assistant message under construction.
 
     Attributes:
         step: The response.
-        how: How to write it.
-        traits: What distinguishes who gets it.
-        sent: The entries of encrypted details that earlier messages hold.
-        fields: Reasoning fields of the message.
-        placed: Keys of the units that are in it.
-        tagged: Keys of the units that are in its content, between tags.
-        refused: Keys of the units that the upstream would refuse, in whatever field.
+        options: How to write the request.
+        traits: The receiver's traits.
+        sent: The entries of encrypted details in earlier messages.
+        fields: The reasoning fields of the message.
+        placed: The keys of the units in the message.
+        tagged: The keys of the units in its content, between tags.
+        refused: The keys of the units that the upstream would reject in any field.
     """
 
     step: ResponseStep
@@ -81,7 +81,7 @@ class _Draft:
     refused: set[tuple[int, int]] = field(default_factory=set)
 
     def place(self, unit: EchoUnit) -> None:
-        """A unit is in the message."""
+        """Note that a unit is in the message."""
         self.placed.add(unit.key)
 
 
@@ -95,7 +95,7 @@ def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSON
 def encode_for(
     conversation: PreparedConversation, options: EncodingOptions, traits: VendorTraits
 ) -> JSONObject:
-    """Write the same for an API that is like Chat Completions, with traits of its own."""
+    """Write a request for a compatible API with other traits."""
     messages: list[JSONObject] = [{"role": "system", "content": options.system}] if options.system else []
     sent: set[str] = set()
     for item in conversation:
@@ -115,7 +115,7 @@ def encode_for(
 
 
 def _assistant(draft: _Draft) -> JSONObject | None:
-    """Write the message of a response; one of nothing but reasoning is no message."""
+    """Write the message of a response; there is none for only reasoning."""
     if not draft.step.answers and not _answer(draft, tags=False):
         draft.options.report.drop_step(draft.step)
         return None
@@ -132,7 +132,7 @@ def _assistant(draft: _Draft) -> JSONObject | None:
 
 
 def _content(draft: _Draft, calls: bool) -> JSONObject:
-    """The content field; blocks that hold the text stand in its place."""
+    """Return the content field, unless blocks contain the text."""
     if "content_blocks" in draft.fields:
         return {"content": None} if calls else {}
     text = _answer(draft, tags=True)
@@ -143,7 +143,7 @@ def _content(draft: _Draft, calls: bool) -> JSONObject:
 
 
 def _answer(draft: _Draft, *, tags: bool) -> str:
-    """The text of the response, with the reasoning that stood in it."""
+    """Return the text of the response, with the reasoning that was in it."""
     pieces: list[str] = []
     for unit in draft.step.units:
         if isinstance(unit.part, TextPart):
@@ -183,7 +183,7 @@ def _write_reasoning(draft: _Draft) -> None:
 
 
 def _write_string(draft: _Draft, name: str) -> None:
-    """One string for the whole message. What has no text cannot be in it, but a value beside it may."""
+    """Write one string for the whole message, from the units with text; Copilot also has a value."""
     thoughts = (unit for unit in reasoning_units(draft.step) if unit.key not in draft.refused)
     units = [unit for unit in thoughts if _has_text(unit)]
     if units:
@@ -202,7 +202,7 @@ def _write_copilot(draft: _Draft) -> None:
 
 
 def _write_received(draft: _Draft, name: str) -> None:
-    """The field the text came in; the host's models differ in the one they read."""
+    """Return the field in which the text arrived, because a host's models read different fields."""
     noted = (_ext(unit).get("field") for unit in reasoning_units(draft.step))
     _write_string(draft, next((field for field in noted if field in STRINGS), STRINGS[0]))
 
@@ -215,7 +215,7 @@ def _write_tags(draft: _Draft, name: str) -> None:
 
 
 def _write_details(draft: _Draft, name: str) -> None:
-    """The entries as they came, in their order, but for those that the upstream would refuse."""
+    """Write the original entries in order, except those that the upstream would reject."""
     entries: list[JSONObject] = []
     empty = False
     for unit in draft.step.units:
@@ -239,7 +239,7 @@ def _write_details(draft: _Draft, name: str) -> None:
 
 
 def _entries(unit: EchoUnit) -> list[JSONObject]:
-    """The entries of a unit, from the skeletons that the decoder noted; values go where they came from."""
+    """Rebuild the entries of a unit from the decoder's skeletons, with values in their original places."""
     part = unit.part
     skeletons = (getattr(part, "ext", None) or {}).get("details")
     entries: list[JSONObject] = []
@@ -257,7 +257,7 @@ def _entries(unit: EchoUnit) -> list[JSONObject]:
 
 
 def _texts(part: Any) -> dict[tuple[str, int], list[str]]:
-    """The texts of a unit, by channel and number."""
+    """Return the texts of a unit, by channel and number."""
     found: dict[tuple[str, int], list[str]] = {}
     for segment in getattr(part, "segments", ()):
         found.setdefault((segment.channel, segment.index), []).append(segment.text)
@@ -273,7 +273,7 @@ def _entry_text(texts: Mapping[tuple[str, int], list[str]], kind: str, number: i
 
 
 def _fill(entries: list[JSONObject], unit: EchoUnit, kind: str, name: str, preferred: str) -> None:
-    """Put a value on the entry of its type, else on the first one."""
+    """Add a value to the entry of its type, else to the first one."""
     found = values(unit, kind)
     if found and entries:
         entry = next((entry for entry in entries if entry.get("type") == preferred), entries[0])
@@ -281,7 +281,7 @@ def _fill(entries: list[JSONObject], unit: EchoUnit, kind: str, name: str, prefe
 
 
 def _filtered(entries: list[JSONObject], draft: _Draft) -> tuple[list[JSONObject], str]:
-    """The entries that may go out, and why the last one of the others may not."""
+    """Return the entries that may be sent, and why the last of the others may not."""
     kept: list[JSONObject] = []
     reason = ""
     for entry in entries:
@@ -324,7 +324,7 @@ def _write_thinking_blocks(draft: _Draft, name: str) -> None:
 
 
 def _write_signed_blocks(draft: _Draft, name: str) -> None:
-    """Blocks of thinking for an upstream that does not get the redacted ones."""
+    """Write thinking blocks for an upstream that does not accept redacted ones."""
     blocks = []
     for unit in reasoning_units(draft.step):
         block = _thinking_block(unit)
@@ -338,7 +338,7 @@ def _write_signed_blocks(draft: _Draft, name: str) -> None:
 
 
 def _write_items(draft: _Draft, name: str) -> None:
-    """Items of the Responses API, which LiteLLM puts before the message."""
+    """Write items of the Responses API, which LiteLLM puts before the message."""
     items = []
     for unit in reasoning_units(draft.step):
         item = _item(unit)
@@ -359,7 +359,7 @@ def _item(unit: EchoUnit) -> JSONObject | None:
 
 
 def _write_content_blocks(draft: _Draft, name: str) -> None:
-    """Thinking and text in their order; only signed thinking makes blocks worth sending."""
+    """Write thinking and text as blocks, in order; they are needed only for signed thinking."""
     blocks: list[JSONObject] = []
     for unit in draft.step.units:
         block = _thinking_block(unit) if not unit.refused else None
@@ -411,7 +411,7 @@ _WRITERS: dict[str, Callable[[_Draft, str], None]] = {
 
 
 def _sign(target: JSONObject, draft: _Draft, unit: EchoUnit) -> None:
-    """Put a thought signature where it was found."""
+    """Write a thought signature where it was found."""
     found = values(unit, draft.traits.thought_signature_kind)
     if found:
         _put(target, *_signature_place(unit, draft.traits), found[0].value)
@@ -419,7 +419,7 @@ def _sign(target: JSONObject, draft: _Draft, unit: EchoUnit) -> None:
 
 
 def _signature_place(unit: EchoUnit, traits: VendorTraits) -> tuple[Sequence[str], bool]:
-    """The path to a signature, and whether a list of them stands there."""
+    """Return the path to a signature, and whether there is a list of them."""
     ext = _ext(unit) if traits.signature_as_received else {}
     place, namespace = ext.get("signature_field"), ext.get("extra_content")
     if isinstance(namespace, str):
@@ -441,7 +441,7 @@ def _put(target: JSONObject, path: Sequence[str], listed: bool, value: str) -> N
 
 
 def _write_placeholder(draft: _Draft, calls: list[JSONObject]) -> None:
-    """What stands in where the provider wants something and there is nothing."""
+    """Write a placeholder where the provider requires missing reasoning."""
     rule = draft.options.rule
     if rule.placeholder is None or not draft.step.within(rule.placeholder_scope or rule.scope):
         return
@@ -487,7 +487,7 @@ def _ext(unit: EchoUnit) -> Mapping[str, Any]:
 
 
 def _plain(unit: EchoUnit) -> str:
-    """The text as it came: stretches of one part follow each other, parts stand apart."""
+    """Return the original text: stretches of one part are joined, parts are separated."""
     return unit.part.text if isinstance(unit.part, ReasoningPart) else ""
 
 
@@ -496,7 +496,7 @@ def _tag(unit: EchoUnit) -> Mapping[str, Any] | None:
     return tag if isinstance(tag, Mapping) else None
 
 
-# -- what is not the model's
+# -- other messages
 
 
 def _result(answer: CallAnswer, options: EncodingOptions) -> JSONObject:

@@ -1,4 +1,4 @@
-"""Who said what in requests and answers of Chat Completions."""
+"""Reads requests and responses of Chat Completions for `transcript`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A conversation as ``messages`` of xAI's gRPC chat, for ``client.chat.create`` of xai-sdk.
 
-One message per output, as xai-sdk appends a response: reasoning with its ciphertext, then text, then calls.
-Results of the provider's own tools stand between them, as messages of a tool.
+There is one message per output, as when xai-sdk appends a response: reasoning with its ciphertext, then text,
+then calls. Results of the provider's own tools are tool messages between them.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSON
 
 
 def _message(role: str, content: list[JSONObject], **fields: Any) -> JSONObject:
-    """A message; every one has content."""
+    """Write a message, which always has content."""
     return {"role": role, "content": content or [_text("")], **fields}
 
 
@@ -73,10 +73,10 @@ def _text(text: str) -> JSONObject:
 
 @dataclass(slots=True)
 class _Draft:
-    """A message of the model on its way.
+    """A message of the model under construction.
 
     Attributes:
-        thought: The unit whose reasoning it holds.
+        thought: The unit of its reasoning.
         fields: Its reasoning.
         content: Its text.
         calls: Its calls.
@@ -89,7 +89,7 @@ class _Draft:
 
     @property
     def speaks(self) -> bool:
-        """There is more in it than reasoning."""
+        """Whether it contains more than reasoning."""
         return bool(self.content or self.calls)
 
     def write(self) -> JSONObject:
@@ -102,9 +102,9 @@ class _Outputs:
     """The messages of one response.
 
     Attributes:
-        how: How to write them.
-        server: The calls of the provider's own tools so far, by id.
-        written: What is finished, each with the draft it came from.
+        options: How to write the request.
+        server: The calls of the provider's own tools so far, by ID.
+        written: The finished messages, each with its draft.
     """
 
     options: EncodingOptions
@@ -113,7 +113,7 @@ class _Outputs:
     written: list[tuple[JSONObject, _Draft | None]] = field(default_factory=list)
 
     def close(self) -> None:
-        """The message under way is finished."""
+        """Finish the current message."""
         draft, self.draft = self.draft, _Draft()
         if draft.thought is not None or draft.speaks:
             self.written.append((draft.write(), draft))
@@ -187,7 +187,7 @@ class _Outputs:
 
 
 def _is_output(native: Any) -> bool:
-    """Whether it is the output of a tool; the client may have sent anything."""
+    """Return whether it is the output of a tool; clients may send anything."""
     return isinstance(native, dict) and native.get("role") == TOOL
 
 
@@ -201,7 +201,7 @@ _PARTS: dict[type[Part], Callable[[_Outputs, EchoUnit], None]] = {
 
 
 def _response(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]:
-    """The messages of a response; reasoning that nothing follows is none."""
+    """Write the messages of a response, without reasoning that nothing follows."""
     outputs = _Outputs(options)
     for unit in step.units:
         _PARTS[type(unit.part)](outputs, unit)
@@ -219,7 +219,7 @@ def _response(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]:
     return [message for message, _ in written]
 
 
-# -- what is not the model's
+# -- other messages
 
 
 def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:

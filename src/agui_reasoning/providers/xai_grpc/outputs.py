@@ -30,7 +30,7 @@ class OutputCall:
 
     @property
     def server(self) -> bool:
-        """The provider runs it."""
+        """Whether the provider runs it."""
         return self.type not in ("", CLIENT_CALL)
 
 
