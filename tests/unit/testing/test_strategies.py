@@ -19,6 +19,7 @@ from agui_reasoning.deltas import Delta, FinishDelta, ReasoningDelta, ResponseSt
 from agui_reasoning.parts import NativePart, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn
 from agui_reasoning.providers import API_IDS
 from agui_reasoning.testing import assert_round_trip, assert_valid, strategies
+from tests.support.effort import examples
 
 T = TypeVar("T")
 NEWER = ("bedrock-converse", "mistral-chat", "cohere-chat", "ollama")
@@ -56,6 +57,7 @@ def test_an_api_without_a_strategy_is_refused_with_those_that_have_one() -> None
 
 
 @pytest.mark.parametrize("api", strategies.API_IDS)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_a_turn_is_what_a_decoder_settles_on(api: str, data: st.DataObject) -> None:
     turn = data.draw(strategies.turns(api))
@@ -112,6 +114,7 @@ def test_any_deltas_are_nasty_enough_to_split_a_character() -> None:
 
 
 @pytest.mark.parametrize("api", strategies.API_IDS)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_a_run_passes_both_assertions(api: str, data: st.DataObject) -> None:
     run_input, events = data.draw(strategies.runs(api))
