@@ -12,10 +12,10 @@ from agui_reasoning.parts import Part
 from agui_reasoning.request import restore
 from tests.differential.judge import VERSIONS, Judge, Version
 from tests.differential.test_emitted import encoded, recorded_run, run_events, versions
-from tests.property.test_round_trip import told
+from tests.property.test_round_trip import has_envelope
 from tests.recordings.test_recordings import decode
+from tests.recordings.test_round_trip import has_envelope as recording_has_envelope
 from tests.recordings.test_round_trip import responses, same, wire
-from tests.recordings.test_round_trip import told as recorded_told
 from tests.support.effort import examples
 from tests.support.recordings import EXPECT, load, recordings
 from tests.support.strategies import turns, with_results
@@ -33,8 +33,10 @@ def test_every_recording_comes_back_in_the_clients_next_request(
     verdicts = judge.run_many(bodies, version=version, follow_up="Go on.")
     for file, verdict in zip(files, verdicts, strict=True):
         assert verdict.next_input is not None, (file, verdict.next_error)
-        expected = [parts for parts in responses(decode(load(file))) if recorded_told(parts)]
-        restored = [list(t.parts) for t in restore(verdict.next_input).turns if recorded_told(list(t.parts))]
+        expected = [parts for parts in responses(decode(load(file))) if recording_has_envelope(parts)]
+        restored = [
+            list(t.parts) for t in restore(verdict.next_input).turns if recording_has_envelope(list(t.parts))
+        ]
         assert [list(map(same, parts)) for parts in restored] == [
             list(map(wire, parts)) for parts in expected
         ]
@@ -51,7 +53,7 @@ def test_generated_turns_come_back_in_the_clients_next_request(
     verdict = judge.run(body, version=version, follow_up="Go on.")
     assert verdict.next_input is not None, verdict.next_error
     restored: list[Any] = [list(turn.parts) for turn in restore(verdict.next_input).turns]
-    if told(parts):
+    if has_envelope(parts):
         assert restored == [parts]
 
 

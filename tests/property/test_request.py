@@ -167,14 +167,14 @@ def misreported(target: str, items: list[Turn | Message]) -> list[str]:
     """Every unit that must go back is in the report once, and so is every call that was cut."""
     report = build(items, target).report
     units = [part for item in items if isinstance(item, Turn) for part in item.parts]
-    told = sum(_is_told(part) for part in units)
+    reported = sum(_is_reported(part) for part in units)
     # Whether such a call was cut depends on whether it was answered.
-    perhaps = sum(isinstance(part, ToolCallPart) and not _is_told(part) for part in units)
+    perhaps = sum(isinstance(part, ToolCallPart) and not _is_reported(part) for part in units)
     unexplained = [entry for entry in report if entry.outcome != "echoed" and not entry.reason]
-    return [*map(repr, unexplained), *([] if told <= len(report) <= told + perhaps else ["count"])]
+    return [*map(repr, unexplained), *([] if reported <= len(report) <= reported + perhaps else ["count"])]
 
 
-def _is_told(part: Part) -> bool:
+def _is_reported(part: Part) -> bool:
     cut = isinstance(part, ToolCallPart) and part.status == "incomplete"
     return cut or isinstance(part, ReasoningPart | NativePart) or bool(getattr(part, "opaque", ()))
 

@@ -36,7 +36,7 @@ def history(conversation: list[list[Part]]) -> list[dict[str, Any]]:
     return messages
 
 
-def told(parts: list[Part]) -> bool:
+def has_envelope(parts: list[Part]) -> bool:
     """Whether the response has an envelope at all: one of nothing but text and calls has none."""
     vital = any(
         isinstance(part, ReasoningPart | NativePart) or getattr(part, "native", None) is not None
@@ -76,7 +76,7 @@ def test_what_was_emitted_is_restored(conversation: list[list[Part]]) -> None:
     expected = [parts for parts in conversation if parts and _visible(parts)]
     assert len(restored) == len(expected)
     for turn, parts in zip(restored, expected, strict=True):
-        if told(parts):
+        if has_envelope(parts):
             assert list(turn.parts) == parts
             assert turn.origin == parts[0].origin
         else:
@@ -84,7 +84,7 @@ def test_what_was_emitted_is_restored(conversation: list[list[Part]]) -> None:
 
 
 def _visible(parts: list[Part]) -> bool:
-    return told(parts) or any(not isinstance(p, TextPart) or p.text.strip() for p in parts)
+    return has_envelope(parts) or any(not isinstance(p, TextPart) or p.text.strip() for p in parts)
 
 
 def essentials(parts: list[Part]) -> tuple[list[str], list[Opaque], list[Any], list[str]]:
@@ -105,7 +105,7 @@ def test_what_front_ends_do_loses_nothing_a_provider_requires(
     front_end: str, conversation: list[list[Part]]
 ) -> None:
     returned = FRONT_ENDS[front_end](history(conversation))
-    restored = [turn for turn in restore(returned).turns if told(list(turn.parts))]
+    restored = [turn for turn in restore(returned).turns if has_envelope(list(turn.parts))]
     expected = [parts for parts in conversation if any(isinstance(p, ReasoningPart) for p in parts)]
     kept = [turn for turn in restored if any(isinstance(p, ReasoningPart) for p in turn.parts)]
     assert [essentials(list(turn.parts)) for turn in kept] == [essentials(parts) for parts in expected]

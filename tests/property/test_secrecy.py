@@ -17,7 +17,7 @@ from agui_reasoning.deltas import unfold
 from agui_reasoning.emitter._disclosure import Visibility
 from agui_reasoning.parts import Part, ReasoningPart, ToolCallPart, ToolResultPart
 from agui_reasoning.request import restore
-from tests.property.test_round_trip import conversations, told
+from tests.property.test_round_trip import conversations, has_envelope
 from tests.support.effort import examples
 from tests.support.frontends import FRONT_ENDS
 from tests.support.verifier import plain, replay
@@ -64,8 +64,8 @@ def test_what_was_emitted_is_restored_in_every_visibility(
     restored = restore(
         history(streams(conversation, visibility)), keys=KEYS, thread_id="thread", tenant="tenant"
     )
-    turns = [list(turn.parts) for turn in restored.turns if told(list(turn.parts))]
-    assert turns == [parts for parts in conversation if told(parts)]
+    turns = [list(turn.parts) for turn in restored.turns if has_envelope(list(turn.parts))]
+    assert turns == [parts for parts in conversation if has_envelope(parts)]
     assert all(entry.outcome == "restored" for entry in restored.report)
 
 

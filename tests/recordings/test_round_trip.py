@@ -37,7 +37,7 @@ def history(deltas: list[Delta]) -> list[dict[str, Any]]:
     return replay([e for delta in deltas for e in emitter.receive(delta)] + emitter.close()).messages
 
 
-def told(parts: list[Part]) -> bool:
+def has_envelope(parts: list[Part]) -> bool:
     """Whether the response has an envelope: one of nothing but text and calls has none."""
     return any(
         isinstance(p, ReasoningPart | NativePart | ToolResultPart) or getattr(p, "opaque", ()) for p in parts
@@ -60,8 +60,8 @@ def same(part: Part) -> Part:
 @pytest.mark.parametrize(("api", "file"), ALL)
 def test_a_recording_comes_back_from_the_clients_history(api: str, file: Path) -> None:
     deltas = decode(load(file))
-    expected = [parts for parts in responses(deltas) if told(parts)]
-    restored = [turn for turn in restore(history(deltas)).turns if told(list(turn.parts))]
+    expected = [parts for parts in responses(deltas) if has_envelope(parts)]
+    restored = [turn for turn in restore(history(deltas)).turns if has_envelope(list(turn.parts))]
     assert [list(map(same, turn.parts)) for turn in restored] == [
         list(map(wire, parts)) for parts in expected
     ]

@@ -1,7 +1,7 @@
-"""What the shells share: model streams, the clock, and the course of a run.
+"""Shared by the shells: model streams, the clock, and the course of a run.
 
-`ModelStream` is what an agent yields for "ask this and show what comes"; `Reading` decodes its payloads;
-`Driver` takes the run from its first event to its last.
+Agents yield a `ModelStream` to show a model's answer, `Reading` decodes its payloads, and `Driver` takes the
+run from its first event to its last.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ __all__ = [
 ]
 
 FAILED: Final = "The agent could not finish its answer. Please try again."
-"""The sentence a user reads when a run fails and `on_error` chooses none."""
+"""The message that users see if a run fails and `on_error` returns none."""
 
 OnError: TypeAlias = Callable[[BaseException], str | None]
-"""Chooses the sentence a user reads; ``None`` is the default sentence."""
+"""Returns the message that users see; ``None`` for the default."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +66,7 @@ class ModelStream:
 
 
 Item: TypeAlias = ModelStream | Delta | Part | BaseEvent | Interrupt
-"""What an agent yields."""
+"""An item that an agent yields."""
 
 
 class PayloadReader(Protocol):
@@ -93,7 +93,7 @@ def reading(run: Run, stream: ModelStream) -> PayloadReader:
 
 
 class Reading:
-    """One model stream on its way into a run: payloads in, deltas for the run out."""
+    """Decodes the payloads of a model stream for a run."""
 
     def __init__(self, run: Run, stream: ModelStream) -> None:
         """Choose the decoder.
@@ -153,7 +153,7 @@ def _unwrapped(payload: Any) -> Any:
 
 
 class Driver:
-    """Takes a run from its first event to its last; the shells iterate around it."""
+    """Takes a run from its first event to its last; the shells add the iteration."""
 
     def __init__(self, run: Run, on_error: OnError | None = None, log: type[FailureLog] = FailureLog) -> None:
         self.run = run
@@ -163,9 +163,9 @@ class Driver:
         self._ended = False
 
     def show(self, item: Any) -> list[Event]:
-        """The events of an item that is no model stream; an interrupt is kept for the end.
+        """Return the events of an item other than a model stream; interrupts are kept for the end.
 
-        An agent may end the run itself: what `Run.cancel` and `Run.fail` gave it passes as it is.
+        Agents may end the run themselves: the events of `Run.cancel` and `Run.fail` pass unchanged.
         """
         if isinstance(item, Interrupt):
             self._interrupts.append(item)
@@ -176,27 +176,26 @@ class Driver:
         return self.run.receive(item)
 
     def last_events(self) -> list[Event]:
-        """The events that end a run whose agent is done, unless the last one went out already."""
+        """Return the events that end a run after its agent, unless the agent ended it."""
         if self.run.terminal is None:
             return self.run.finish(interrupts=self._interrupts)
         return [] if self._ended else [self.run.terminal]
 
     def report(self, error: Exception) -> None:
-        """Log what failed."""
+        """Log an error."""
         self._log.report(error)
 
     def left_over(self, error: BaseException) -> Sequence[Delta]:
-        """What an error still gave, for the run to take before it ends."""
+        """Return the deltas of an error, which the run receives before it ends."""
         if isinstance(error, DecodeError | ProviderError) and self.run.terminal is None:
             return error.deltas
         return ()
 
     def failure(self, error: BaseException) -> list[Event]:
-        """The events that end the run in an error: what is open closed, RUN_ERROR.
+        """Return the events that fail the run: those that end what is open, then RUN_ERROR.
 
-        The error's own text never reaches the client; its ``code`` does, when it is one of ours. Call it
-        where the error is not being handled any more: what is raised here would carry it along, words and
-        all.
+        The error's own text never reaches the client; its ``code`` does if the error is one of ours. Call
+        this after the error has been handled: otherwise an error raised here would have it as context.
         """
         if self.run.terminal is not None:
             return []
@@ -219,11 +218,11 @@ class Driver:
 
 
 def run_of(run_input: RunAgentInput | Mapping[str, Any] | Run, options: Mapping[str, Any]) -> Run:
-    """The run that a shell drives: the caller's own, or one made with these options and the clock.
+    """Return the run that a shell drives: the caller's, or a new one with these options and the clock.
 
     Raises:
-        ConfigurationError: There are options beside a run that is made already (``wrong_option``).
-        TypeError: There is no such option.
+        ConfigurationError: There are options in addition to an existing run (``wrong_option``).
+        TypeError: An option is unknown.
     """
     if not isinstance(run_input, Run):
         return Run(run_input, **{"now_ms": now_in_ms, **options})
@@ -237,12 +236,12 @@ def run_of(run_input: RunAgentInput | Mapping[str, Any] | Run, options: Mapping[
 
 
 def now_in_ms() -> int:
-    """Unix time in milliseconds."""
+    """Return the Unix time in milliseconds."""
     return time.time_ns() // 1_000_000
 
 
 def bad_agent(given: Any, wanted: str) -> ConfigurationError:
-    """The error for an agent that is not what a shell can iterate over."""
+    """Build the error for an agent that a shell cannot iterate over."""
     kind = type(given).__name__
     return ConfigurationError(
         f"The agent returned {'nothing' if given is None else f'a {kind}'}.",

@@ -1,4 +1,4 @@
-"""Agents and model streams as synchronous event streams: the same as `agui_reasoning.aio`, without async."""
+"""Agents and model streams as synchronous event streams, like `agui_reasoning.aio`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run_agent(
     on_error: OnError | None = None,
     **options: Unpack[RunOptions],
 ) -> Generator[Event, None, None]:
-    """Run a synchronous agent and give its events, from RUN_STARTED to the terminal event.
+    """Run a synchronous agent and yield its events, from RUN_STARTED to the terminal event.
 
     Arguments and errors are those of `agui_reasoning.aio.run_agent`; the agent is a generator and its model
     streams are synchronous.
