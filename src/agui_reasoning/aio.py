@@ -16,7 +16,7 @@ import anyio.to_thread
 from ag_ui.core import Event, Interrupt, RunAgentInput, Tool
 
 from agui_reasoning._options import RunOptions, StreamRunOptions
-from agui_reasoning._shells.driver import Driver, Item, ModelStream, OnError, bad_agent, reading, run_of
+from agui_reasoning._shells.driver import AgentItem, Driver, ModelStream, OnError, bad_agent, reading, run_of
 from agui_reasoning._shells.failures import FailureLog
 from agui_reasoning._shells.sources import WholeResponse, discard, open_source
 from agui_reasoning.deltas import CloseDelta
@@ -27,7 +27,7 @@ from agui_reasoning.run import Run
 
 __all__ = ["EventStream", "ModelStream", "request", "run_agent", "stream_run"]
 
-Agent: TypeAlias = Callable[[Run], AsyncIterator[Item]]
+Agent: TypeAlias = Callable[[Run], AsyncIterator[AgentItem]]
 """Takes the run, and yields the agent's items."""
 
 
@@ -151,7 +151,7 @@ def stream_run(
 class _AsyncDriver(Driver):
     """Drives a run in asynchronous code, and awaits its summaries."""
 
-    async def events(self, items: AsyncGenerator[Item, None]) -> AsyncGenerator[Event, None]:
+    async def events(self, items: AsyncGenerator[AgentItem, None]) -> AsyncGenerator[Event, None]:
         """Yield the events of a run, from first to last, for an agent's items."""
         for event in self.run.start():
             yield event
@@ -176,7 +176,7 @@ class _AsyncDriver(Driver):
         for event in last:
             yield event
 
-    async def items(self, agent: Agent) -> AsyncGenerator[Item, None]:
+    async def items(self, agent: Agent) -> AsyncGenerator[AgentItem, None]:
         """Yield the agent's items, and close the agent with this generator.
 
         The client's input is restored first, in a worker thread, so that a large one does not block other
@@ -214,7 +214,7 @@ class _AsyncDriver(Driver):
                 for event in await self._take(read):
                     yield event
 
-    async def _read(self, stream: ModelStream) -> AsyncGenerator[Item, None]:
+    async def _read(self, stream: ModelStream) -> AsyncGenerator[AgentItem, None]:
         """Open, read and close a model stream."""
         reader = reading(self.run, stream)
         async with open_source(stream.source) as payloads:
@@ -251,5 +251,5 @@ async def _settled(settling: Settling[list[Event]]) -> list[Event]:
         return events
 
 
-async def _one(item: Item) -> AsyncGenerator[Item, None]:
+async def _one(item: AgentItem) -> AsyncGenerator[AgentItem, None]:
     yield item

@@ -9,7 +9,7 @@ from agui_reasoning import aio
 from agui_reasoning._scripted._exchange import Exchange, payloads
 from agui_reasoning._scripted._sequence import choose
 from agui_reasoning._scripted._transcript import read_request
-from agui_reasoning._shells.driver import Item, ModelStream
+from agui_reasoning._shells.driver import AgentItem, ModelStream
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.gateway import Upstream
@@ -47,7 +47,7 @@ class ScriptedProvider(Upstream):
         self._parameters = parameters
         self._on_request = on_request
 
-    async def agent(self, run: Run) -> AsyncIterator[Item]:
+    async def agent(self, run: Run) -> AsyncIterator[AgentItem]:
         """Answer with the exchange that fits the request."""
         request = await aio.request(run, apply_flags=True)
         body = {"model": self._named, "stream": True, **request.body, **self._parameters}

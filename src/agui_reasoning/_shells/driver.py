@@ -22,8 +22,8 @@ from agui_reasoning.run import Run
 
 __all__ = [
     "FAILED",
+    "AgentItem",
     "Driver",
-    "Item",
     "ModelStream",
     "OnError",
     "PayloadReader",
@@ -65,20 +65,20 @@ class ModelStream:
         return f"ModelStream({type(self.source).__name__}, api={self.api!r})"
 
 
-Item: TypeAlias = ModelStream | Delta | Part | BaseEvent | Interrupt
+AgentItem: TypeAlias = ModelStream | Delta | Part | BaseEvent | Interrupt
 """An item that an agent yields."""
 
 
 class PayloadReader(Protocol):
     """Turns what a source yields into items for the run."""
 
-    def receive(self, payload: Any) -> Sequence[Item]:
+    def receive(self, payload: Any) -> Sequence[AgentItem]:
         """Read one payload of a stream."""
 
-    def whole(self, response: Any) -> Sequence[Item]:
+    def whole(self, response: Any) -> Sequence[AgentItem]:
         """Read a source that is not a stream."""
 
-    def close(self) -> Sequence[Item]:
+    def close(self) -> Sequence[AgentItem]:
         """End the stream."""
 
 

@@ -9,13 +9,13 @@ from typing import Any, TypeAlias, Unpack
 from ag_ui.core import Event, RunAgentInput
 
 from agui_reasoning._options import RunOptions, StreamRunOptions
-from agui_reasoning._shells.driver import Driver, Item, ModelStream, OnError, bad_agent, reading, run_of
+from agui_reasoning._shells.driver import AgentItem, Driver, ModelStream, OnError, bad_agent, reading, run_of
 from agui_reasoning._shells.sources import WholeResponse, discard, open_source_sync
 from agui_reasoning.run import Run
 
 __all__ = ["run_agent", "stream_run"]
 
-SyncAgent: TypeAlias = Callable[[Run], Iterator[Item]]
+SyncAgent: TypeAlias = Callable[[Run], Iterator[AgentItem]]
 """Called with the run, gives what the agent does, item by item."""
 
 
@@ -44,7 +44,7 @@ def stream_run(
     """Run a single model response; arguments and errors are those of `agui_reasoning.aio.stream_run`."""
     run = run_of(run_input, options)
 
-    def agent(run: Run) -> Iterator[Item]:
+    def agent(run: Run) -> Iterator[AgentItem]:
         yield ModelStream(source)
 
     return _SyncDriver(run, on_error).events(agent)
@@ -85,7 +85,7 @@ class _SyncDriver(Driver):
             for read in items:
                 yield from self.show(read)
 
-    def _read(self, stream: ModelStream) -> Generator[Item, None, None]:
+    def _read(self, stream: ModelStream) -> Generator[AgentItem, None, None]:
         """Open, read and close a model stream."""
         reader = reading(self.run, stream)
         with open_source_sync(stream.source) as payloads:
@@ -97,7 +97,7 @@ class _SyncDriver(Driver):
         yield from reader.close()
 
 
-def _items(agent: Any) -> Generator[Item, None, None]:
+def _items(agent: Any) -> Generator[AgentItem, None, None]:
     """The agent's items; the agent is closed with this generator, whatever kind of iterator it is."""
     if not hasattr(agent, "__iter__"):
         discard(agent)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import anyio.to_thread
 
 from agui_reasoning import aio
-from agui_reasoning._shells.driver import Item, ModelStream
+from agui_reasoning._shells.driver import AgentItem, ModelStream
 from agui_reasoning._strict_json import JSONObject, dump
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.gateway._framing import FRAMINGS
@@ -118,7 +118,7 @@ class HTTPUpstream(Upstream):
     def __repr__(self) -> str:
         return f"HTTPUpstream({self.api!r}, provider={self.provider!r}, model={self.model!r})"
 
-    async def agent(self, run: Run) -> AsyncIterator[Item]:
+    async def agent(self, run: Run) -> AsyncIterator[AgentItem]:
         """Send one request with the complete conversation."""
         request = await self._request(run)
         content = await anyio.to_thread.run_sync(self._content, request)

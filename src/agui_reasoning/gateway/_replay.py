@@ -11,7 +11,7 @@ import anyio
 
 from agui_reasoning._scripted._exchange import Exchange, is_whole, payloads
 from agui_reasoning._scripted._sequence import choose, sequence
-from agui_reasoning._shells.driver import Item, ModelStream
+from agui_reasoning._shells.driver import AgentItem, ModelStream
 from agui_reasoning.deltas import Delta, ReasoningDelta
 from agui_reasoning.errors import DecodeError, ProviderError
 from agui_reasoning.gateway._upstream import Upstream
@@ -55,7 +55,7 @@ class ReplayUpstream(Upstream):
         self._delay_s = delay_s
         self._is_script = isinstance(exchange, str)
 
-    async def agent(self, run: Run) -> AsyncIterator[Item]:
+    async def agent(self, run: Run) -> AsyncIterator[AgentItem]:
         """Replay the exchange that matches the input."""
         roles = (message.role for message in run.input.messages)
         exchange = choose(self._exchanges, [_SPEAKERS[role] for role in roles if role in _SPEAKERS])

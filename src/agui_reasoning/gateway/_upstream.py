@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Protocol
 
-from agui_reasoning._shells.driver import Item
+from agui_reasoning._shells.driver import AgentItem
 from agui_reasoning.run import Run
 
 __all__ = ["Upstream"]
@@ -33,7 +33,7 @@ class Upstream(Protocol):
     reasons: bool | None = None
     live: bool = False
 
-    def agent(self, run: Run) -> AsyncIterator[Item]:
+    def agent(self, run: Run) -> AsyncIterator[AgentItem]:
         """Answer one run, as `agui_reasoning.aio.run_agent` expects it."""
         ...
 

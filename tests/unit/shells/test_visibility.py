@@ -13,7 +13,7 @@ import agui_reasoning
 from agui_reasoning import ConfigurationError, ProviderError, Run
 from agui_reasoning._scripted import load_script
 from agui_reasoning._scripted._exchange import payloads
-from agui_reasoning._shells.driver import FAILED, Item
+from agui_reasoning._shells.driver import FAILED, AgentItem
 from agui_reasoning.aio import ModelStream, run_agent, stream_run
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import ReasoningDelta, TextDelta
@@ -36,7 +36,7 @@ def shown(events: list[dict[str, Any]]) -> list[str]:
     return [event["delta"] for event in events if event["type"] == "REASONING_MESSAGE_CONTENT"]
 
 
-async def think(run: Run) -> AsyncIterator[Item]:
+async def think(run: Run) -> AsyncIterator[AgentItem]:
     yield ReasoningDelta(SECRET)
     yield TextDelta("Yes.")
 
@@ -67,7 +67,7 @@ async def test_a_model_stream_is_summarized_too() -> None:
 
 
 async def test_reasoning_that_the_end_of_the_run_ends_is_summarized() -> None:
-    async def agent(run: Run) -> AsyncIterator[Item]:
+    async def agent(run: Run) -> AsyncIterator[AgentItem]:
         yield ReasoningDelta(SECRET)
 
     assert shown(await collected(run_agent(INPUT, agent, **SUMMARY))) == ["33 characters of thought."]
@@ -116,7 +116,7 @@ async def test_stages_see_the_summary() -> None:
 
 
 def test_synchronous_code_has_synchronous_summaries(caplog: pytest.LogCaptureFixture) -> None:
-    def agent(run: Run) -> Iterator[Item]:
+    def agent(run: Run) -> Iterator[AgentItem]:
         yield ReasoningDelta(SECRET)
         yield TextDelta("Yes.")
 
@@ -131,7 +131,7 @@ def test_synchronous_code_has_synchronous_summaries(caplog: pytest.LogCaptureFix
     assert events[-1]["code"] == "async_summarize"
 
 
-async def failing(run: Run) -> AsyncIterator[Item]:
+async def failing(run: Run) -> AsyncIterator[AgentItem]:
     yield ReasoningDelta(SECRET)
     raise ValueError(SECRET)
 
@@ -155,7 +155,7 @@ async def test_in_full_the_log_has_the_whole_traceback(caplog: pytest.LogCapture
 
 
 async def test_a_providers_words_are_not_logged_either(caplog: pytest.LogCaptureFixture) -> None:
-    async def refused(run: Run) -> AsyncIterator[Item]:
+    async def refused(run: Run) -> AsyncIterator[AgentItem]:
         yield ReasoningDelta("Hm.")
         raise ProviderError(provider_type="overloaded_error", provider_message=SECRET)
 
@@ -175,7 +175,7 @@ async def test_a_providers_words_are_not_logged_either(caplog: pytest.LogCapture
 async def test_a_run_that_would_lose_what_is_required_ends_before_it_shows_anything() -> None:
     source = ModelStream(list(payloads(load_script("anthropic-weather"))), api="anthropic-messages")
 
-    async def agent(run: Run) -> AsyncIterator[Item]:
+    async def agent(run: Run) -> AsyncIterator[AgentItem]:
         yield source
 
     events = await collected(run_agent(INPUT, agent, visibility="hidden"))

@@ -13,7 +13,7 @@ import pytest
 
 import agui_reasoning
 from agui_reasoning import ProviderError, Run
-from agui_reasoning._shells.driver import FAILED, Item
+from agui_reasoning._shells.driver import FAILED, AgentItem
 from agui_reasoning.aio import run_agent, stream_run
 from agui_reasoning.audit import AuditRecord
 from agui_reasoning.crypto import KeyRing
@@ -46,7 +46,7 @@ def auditor_is_down(record: AuditRecord) -> None:
     raise ConnectionError("no auditor")
 
 
-async def thinks_and_fails(run: Run) -> AsyncIterator[Item]:
+async def thinks_and_fails(run: Run) -> AsyncIterator[AgentItem]:
     yield ReasoningDelta(SECRET)
     raise ValueError(SECRET)
 
@@ -69,7 +69,7 @@ async def test_a_callback_that_fails_while_a_failure_is_told_lets_the_run_end(
 
 @pytest.mark.anyio
 async def test_a_callback_that_fails_at_the_very_end_of_a_run_ends_it_in_an_error() -> None:
-    async def agent(run: Run) -> AsyncIterator[Item]:
+    async def agent(run: Run) -> AsyncIterator[AgentItem]:
         yield ReasoningDelta(SECRET)
 
     events = await collected(run_agent(INPUT, agent, keys=KEYS, on_audit=auditor_is_down))
@@ -78,7 +78,7 @@ async def test_a_callback_that_fails_at_the_very_end_of_a_run_ends_it_in_an_erro
 
 
 def test_synchronous_runs_end_too(log: pytest.LogCaptureFixture) -> None:
-    def agent(run: Run) -> Iterator[Item]:
+    def agent(run: Run) -> Iterator[AgentItem]:
         yield ReasoningDelta(SECRET)
         raise ValueError(SECRET)
 
@@ -118,7 +118,7 @@ async def test_what_an_error_still_gives_is_summarized_like_the_rest() -> None:
         await anyio.lowlevel.checkpoint()
         return f"{len(part.text)} characters."
 
-    async def refused(run: Run) -> AsyncIterator[Item]:
+    async def refused(run: Run) -> AsyncIterator[AgentItem]:
         yield ReasoningDelta(SECRET)
         raise ProviderError(provider_type="overloaded_error", deltas=[TextDelta("Yes.")])
 
@@ -139,7 +139,7 @@ async def test_a_group_of_exceptions_is_told_by_places_alone(
     async def boom() -> None:
         raise ValueError(SECRET)
 
-    async def agent(run: Run) -> AsyncIterator[Item]:
+    async def agent(run: Run) -> AsyncIterator[AgentItem]:
         yield ReasoningDelta(SECRET)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(boom)
@@ -156,7 +156,7 @@ async def test_a_group_of_exceptions_is_told_by_places_alone(
 async def test_notes_and_causes_of_an_exception_are_not_told(
     visibility: Any, log: pytest.LogCaptureFixture
 ) -> None:
-    async def agent(run: Run) -> AsyncIterator[Item]:
+    async def agent(run: Run) -> AsyncIterator[AgentItem]:
         yield ReasoningDelta("Hm.")
         try:
             raise KeyError(SECRET)

@@ -22,7 +22,7 @@ from itertools import chain
 
 import libcst as cst
 
-from agui_reasoning.compat._codemod.edits import assignment, before, member_name, members
+from agui_reasoning.compat._codemod.edits import assignment, before, member_name, member_nodes
 from agui_reasoning.compat._codemod.facts import called
 from agui_reasoning.compat._codemod.imports import new_id
 from agui_reasoning.compat._codemod.names import EventStep, Family
@@ -244,6 +244,6 @@ def _ids_of_others(session: Session, made: Set[cst.CSTNode]) -> set[str]:
         for node in session.facts.nodes
         if isinstance(node, cst.Dict | cst.Call) and node not in made
         if isinstance(node, cst.Dict) or called(node).endswith("Event") or session.facts.core(node.func)
-        for item in members(node)
+        for item in member_nodes(node)
         if member_name(item) in IDS
     }

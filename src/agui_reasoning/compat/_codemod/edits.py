@@ -9,7 +9,7 @@ import libcst as cst
 
 from agui_reasoning.compat._codemod.facts import string_value
 
-__all__ = ["Edits", "assignment", "before", "drop_member", "insert_member", "member_name", "members"]
+__all__ = ["Edits", "assignment", "before", "drop_member", "insert_member", "member_name", "member_nodes"]
 
 Edit: TypeAlias = Callable[[Any], Any]
 _Space: TypeAlias = cst.BaseParenthesizableWhitespace
@@ -63,7 +63,7 @@ def before(statements: Sequence[cst.BaseSmallStatement]) -> Edit:
 # -- members: the arguments of a call, and the items of a dict display
 
 
-def members(node: cst.Call | cst.Dict) -> Sequence[Any]:
+def member_nodes(node: cst.Call | cst.Dict) -> Sequence[Any]:
     """Return the arguments or items."""
     return node.args if isinstance(node, cst.Call) else node.elements
 
@@ -97,8 +97,8 @@ def drop_member(name: str) -> Edit:
     """Remove an argument or item."""
 
     def edit(node: Any) -> Any:
-        kept = [member for member in members(node) if member_name(member) != name]
-        if kept and member_name(last := members(node)[-1]) == name:
+        kept = [member for member in member_nodes(node) if member_name(member) != name]
+        if kept and member_name(last := member_nodes(node)[-1]) == name:
             kept[-1] = kept[-1].with_changes(comma=last.comma)
             if isinstance(last, cst.Arg):
                 space = _without_comments(last.whitespace_after_arg)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import libcst as cst
 
 from agui_reasoning._hint import HINT_KEY
-from agui_reasoning.compat._codemod.edits import drop_member, insert_member, member_name, members
+from agui_reasoning.compat._codemod.edits import drop_member, insert_member, member_name, member_nodes
 from agui_reasoning.compat._codemod.facts import called, string_value
 from agui_reasoning.compat._codemod.names import EventNames
 from agui_reasoning.compat._codemod.session import Session
@@ -39,7 +39,7 @@ class Site:
 
     def value(self, *names: str) -> cst.BaseExpression | None:
         """Return the value of the first member with one of the names."""
-        return next((item.value for item in members(self.node) if member_name(item) in names), None)
+        return next((item.value for item in member_nodes(self.node) if member_name(item) in names), None)
 
     @property
     def explicit(self) -> cst.BaseExpression | None:
@@ -67,7 +67,7 @@ def _site(session: Session, node: cst.Call | cst.Dict) -> Site | None:
         return Site(node, kind, IDS[0], _quote(session, node))
     if isinstance(node, cst.Call) and facts.core(node.func) != "BaseEvent" and not _is_dict(session, node):
         return None
-    given = next((item.value for item in members(node) if member_name(item) == "type"), None)
+    given = next((item.value for item in member_nodes(node) if member_name(item) == "type"), None)
     kind = None if given is None else facts.type_kind(given)
     return None if kind is None else Site(node, kind, IDS[1], _quote(session, node))
 
@@ -80,7 +80,7 @@ def _is_dict(session: Session, node: cst.Call) -> bool:
 
 def _quote(session: Session, node: cst.Call | cst.Dict) -> str:
     """Return a quotation mark that fits. Before Python 3.12, an f-string cannot contain its own."""
-    for item in members(node):
+    for item in member_nodes(node):
         if isinstance(item, cst.DictElement) and isinstance(item.key, cst.SimpleString):
             return item.key.quote
     around = session.facts.above(node, cst.FormattedString)
@@ -95,7 +95,7 @@ def complete(session: Session, site: Site, identifier: str | None) -> None:
         site: The event.
         identifier: The source of its ID; ``None`` to keep the existing one.
     """
-    names = [member_name(item) for item in members(site.node)]
+    names = [member_name(item) for item in member_nodes(site.node)]
     # After the type and ID, or first if neither is given.
     index = max((at + 1 for at, name in enumerate(names) if name in ("type", *IDS)), default=0)
 

@@ -20,11 +20,11 @@ from agui_reasoning.providers.payload import (
     string,
 )
 
-__all__ = ["Answer", "Call", "Heard", "Meaning", "Said", "kind_of", "meaning_of"]
+__all__ = ["ActionCall", "Answer", "Heard", "Meaning", "Said", "event_kind", "meaning_of"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Call:
+class ActionCall:
     """A tool call.
 
     Attributes:
@@ -55,7 +55,7 @@ class Said:
     reasoning: str = ""
     blocks: tuple[JSONObject, ...] = ()
     item: JSONObject | None = None
-    call: Call | None = None
+    call: ActionCall | None = None
     response_id: str = ""
 
 
@@ -85,7 +85,7 @@ class Answer:
 Meaning: TypeAlias = Said | Heard | Answer
 
 
-def kind_of(event: JSONObject) -> str:
+def event_kind(event: JSONObject) -> str:
     """The kind of an event; ``"event"`` if it has none."""
     kinds = (event.get(name) for name in ("kind", "action", "observation"))
     return next((kind for kind in kinds if isinstance(kind, str) and kind), "event")
@@ -155,7 +155,7 @@ def _call(event: JSONObject) -> Said:
     if event["action"] == "think":
         # The thought is what the tool was called with.
         arguments, text = arguments | ({"thought": text} if "thought" in args else {}), ""
-    call = Call(
+    call = ActionCall(
         string(metadata, "tool_call_id", "/tool_call_metadata") or string(event, "tool_call_id"),
         string(metadata, "function_name", "/tool_call_metadata") or event["action"],
         compact_json(arguments),
@@ -204,7 +204,7 @@ def _action_event(event: JSONObject) -> Said:
     arguments = called.get("arguments")
     if not isinstance(arguments, str):
         arguments = compact_json(other_fields(obj(event, "action"), "kind"))
-    call = Call(
+    call = ActionCall(
         string(event, "tool_call_id") or string(called, "id", "/tool_call"),
         string(event, "tool_name") or string(called, "name", "/tool_call"),
         arguments,
@@ -221,7 +221,7 @@ def _message_event(event: JSONObject) -> Meaning | None:
     return Heard("user" if role == "user" else "system", text) if role in ("user", "system") else None
 
 
-def _said(source: JSONObject, text: str, call: Call | None, path: str) -> Said:
+def _said(source: JSONObject, text: str, call: ActionCall | None, path: str) -> Said:
     return Said(
         text,
         string(source, "reasoning_content", path),

@@ -18,7 +18,7 @@ from ag_ui.core import (
 from agui_reasoning._strict_json import MAX_NESTING, Malformed, load, well_formed
 from agui_reasoning.deltas import Delta, FinishDelta, ResponseStart
 from agui_reasoning.emitter._emitter import new_uuid
-from agui_reasoning.interop.openhands._meaning import Answer, Heard, Said, kind_of, meaning_of
+from agui_reasoning.interop.openhands._meaning import Answer, Heard, Said, event_kind, meaning_of
 from agui_reasoning.interop.openhands._record import SOURCE, record_event
 from agui_reasoning.parts import (
     Opaque,
@@ -36,7 +36,7 @@ from agui_reasoning.run import Run
 
 __all__ = ["EventReader", "Placed", "in_responses", "plain_event"]
 
-Item: TypeAlias = Delta | Part | BaseEvent
+RunItem: TypeAlias = Delta | Part | BaseEvent
 
 _PRIVATE: Final = frozenset(
     {
@@ -138,7 +138,7 @@ class EventReader:
         self._calls = _Calls()
         self._response: str | None = None
 
-    def receive(self, payload: Any) -> list[Item]:
+    def receive(self, payload: Any) -> list[RunItem]:
         """Read one event: a dict, or the SDK's object.
 
         Raises:
@@ -146,15 +146,15 @@ class EventReader:
         """
         return self.read(Placed(plain_event(payload)))
 
-    def whole(self, response: Any) -> list[Item]:
+    def whole(self, response: Any) -> list[RunItem]:
         """Read a source that is one event."""
         return [*self.receive(response), *self.close()]
 
-    def close(self) -> list[Item]:
+    def close(self) -> list[RunItem]:
         """End the stream."""
         return self._end_response()
 
-    def read(self, placed: Placed) -> list[Item]:
+    def read(self, placed: Placed) -> list[RunItem]:
         """Read one event of a stream that was put in order."""
         meaning = meaning_of(placed.event)
         call_id = self._calls.answered(meaning) if isinstance(meaning, Answer) else None
@@ -168,16 +168,16 @@ class EventReader:
 
     def _custom(self, event: JSONObject) -> BaseEvent:
         value = event if self._shows_all else _without_reasoning(event)
-        return CustomEvent(type=EventType.CUSTOM, name=f"{SOURCE}.{kind_of(event)}", value=value)
+        return CustomEvent(type=EventType.CUSTOM, name=f"{SOURCE}.{event_kind(event)}", value=value)
 
-    def _end_response(self) -> list[Item]:
+    def _end_response(self) -> list[RunItem]:
         ended, self._response = self._response is not None, None
         return [FinishDelta()] if ended else []
 
-    def _said(self, said: Said, placed: Placed) -> list[Item]:
+    def _said(self, said: Said, placed: Placed) -> list[RunItem]:
         parts = self._parts(said, placed.event)
         call = next((part for part in parts if isinstance(part, ToolCallPart)), None)
-        opening: list[Item] = []
+        opening: list[RunItem] = []
         if not said.response_id or said.response_id != self._response:
             opening = [ResponseStart(self._origin, id=said.response_id or None)]
         self._response = said.response_id
@@ -201,7 +201,7 @@ class EventReader:
         own = event.get("id")
         return f"{SOURCE}-{own}" if isinstance(own, str | int) else self._new_id()
 
-    def _heard(self, heard: Heard, placed: Placed) -> list[Item]:
+    def _heard(self, heard: Heard, placed: Placed) -> list[RunItem]:
         message_id, text = self._new_id(), well_formed(heard.text)
         content = [TextMessageContentEvent(message_id=message_id, delta=text)] if text else []
         return [
@@ -212,12 +212,12 @@ class EventReader:
             TextMessageEndEvent(message_id=message_id),
         ]
 
-    def _answered(self, answer: Answer, call_id: str, placed: Placed) -> list[Item]:
+    def _answered(self, answer: Answer, call_id: str, placed: Placed) -> list[RunItem]:
         self._response = None
         shown = [well_formed(answer.content)]
         return [*self._record(placed, shown), ToolResultPart(call_id, answer.content)]
 
-    def _record(self, placed: Placed, shown: list[str], arguments: int | None = None) -> list[Item]:
+    def _record(self, placed: Placed, shown: list[str], arguments: int | None = None) -> list[RunItem]:
         if not self._records:
             return []
         return [record_event(placed.event, shown, arguments, placed.place)]

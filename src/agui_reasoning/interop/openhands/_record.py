@@ -19,7 +19,7 @@ __all__ = ["SOURCE", "rebuilt", "record_event", "record_in"]
 SOURCE: Final = "openhands"
 """The source of the RAW events, and the first word in the names of CUSTOM events."""
 
-Path: TypeAlias = list[str | int]
+ValuePath: TypeAlias = list[str | int]
 
 
 def record_event(
@@ -56,7 +56,7 @@ def _left_of(args: JSONObject, loaded: Any) -> JSONObject:
     return {name: value for name, value in args.items() if name not in loaded or loaded[name] != value}
 
 
-def _without(value: Any, numbers: Mapping[str, int], path: Path, texts: list[list[Any]]) -> Any:
+def _without(value: Any, numbers: Mapping[str, int], path: ValuePath, texts: list[list[Any]]) -> Any:
     """Take out the strings that are shown, and note where they were."""
     if isinstance(value, str) and value in numbers:
         texts.append([path, numbers[value]])
@@ -83,7 +83,7 @@ def rebuilt(record: Mapping[str, Any], shown: Sequence[str]) -> JSONObject:
     return event
 
 
-def _put(event: Any, path: Path, text: str) -> None:
+def _put(event: Any, path: ValuePath, text: str) -> None:
     for step in path[:-1]:
         event = event[step]
     event[path[-1]] = text

@@ -13,7 +13,7 @@ from agui_reasoning.providers.payload import JSONObject, array, compact_json, re
 
 __all__ = ["PartialArg", "assemble", "fragments"]
 
-Path: TypeAlias = tuple[str | int, ...]
+ArgumentPath: TypeAlias = tuple[str | int, ...]
 
 _DEEPEST: Final = 100
 """How deep a path may lead."""
@@ -28,7 +28,7 @@ _EXACT: Final = 2**53
 class PartialArg:
     """A value at a path; strings at one path that follow each other are one string."""
 
-    path: Path
+    path: ArgumentPath
     value: Any
 
 
@@ -46,7 +46,7 @@ def fragments(call: JSONObject, path: str) -> tuple[PartialArg, ...]:
     )
 
 
-def _steps(text: str, path: str) -> Path:
+def _steps(text: str, path: str) -> ArgumentPath:
     """The steps of a path of RFC 9535 that names one place."""
     steps: list[str | int] = []
     at = 1
