@@ -6,7 +6,6 @@ event follow from the events before it.
 
 from __future__ import annotations
 
-import uuid
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, Literal, TypeAlias
@@ -15,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 from pydantic.alias_generators import to_camel
 
 from agui_reasoning._hint import hint
+from agui_reasoning._ids import new_uuid
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.errors import AGUIReasoningWarning, LocalProtocolError
 
@@ -130,7 +130,7 @@ class ThinkingUpgrader:
                 once about each kind of loss, generated ID or repair, and never quotes a title.
         """
         self._warn = on_warning or python_warning
-        self._new_id = new_id or _random_id
+        self._new_id = new_id or new_uuid
         self._keep_title = keep_title
         self._warned: set[str] | None = set() if tell == "losses" else None
         self._before = _REPAIRS if repair else {}
@@ -311,10 +311,6 @@ def _with_title(event: JSONObject, title: Any) -> JSONObject:
     metadata = event.get("metadata")
     kept = dict(metadata) if isinstance(metadata, Mapping) else {}
     return event | {"metadata": {**kept, **hint({"title": str(title)})}}
-
-
-def _random_id() -> str:
-    return str(uuid.uuid4())
 
 
 def python_warning(message: str) -> None:

@@ -10,6 +10,7 @@ from ag_ui.core import BaseEvent, Event, Interrupt, ResumeEntry, RunAgentInput, 
 from pydantic import ValidationError
 
 from agui_reasoning._envelope import OnUndecryptable
+from agui_reasoning._ids import new_uuid
 from agui_reasoning._limits import DEFAULT_LIMITS, Limits
 from agui_reasoning._options import RunOptions, check_options
 from agui_reasoning._run_frame import Ending, Frame, RunFrame, SubagentFrame
@@ -18,7 +19,6 @@ from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import Delta, UsageDelta
 from agui_reasoning.emitter import BaseEmitter
 from agui_reasoning.emitter._disclosure import Visibility
-from agui_reasoning.emitter._emitter import new_uuid
 from agui_reasoning.emitter._summaries import Settling, Summarize
 from agui_reasoning.emitter._values import Anchors
 from agui_reasoning.emitter.stages import Stage

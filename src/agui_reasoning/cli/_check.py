@@ -13,6 +13,7 @@ from rich.text import Text
 
 from agui_reasoning._demo.screen import stdout_console
 from agui_reasoning.cli._reading import STDIN
+from agui_reasoning.cli._report import counted
 from agui_reasoning.cli._stream import Stream, read_stream
 from agui_reasoning.consumer import Finding, check_events
 
@@ -91,7 +92,7 @@ def _show(stream: Stream, counts: Counter[str], findings: Sequence[Finding]) -> 
             _show_more(messages[finding.message] - 1)
         for remedy in dict.fromkeys(finding.remedy for finding in group):
             console.print(Text(f"         {remedy}", "dim"), soft_wrap=True)
-    console.print(Text(f"{_count(len(stream.events), 'event')}: {_verdict(counts)}"))
+    console.print(Text(f"{counted(len(stream.events), 'event')}: {_verdict(counts)}"))
 
 
 def _show_more(number: int) -> None:
@@ -133,9 +134,5 @@ def _first_per_message(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _verdict(counts: Counter[str]) -> str:
-    found = [_count(counts[severity], severity) for severity in ("error", "warning") if counts[severity]]
+    found = [counted(counts[severity], severity) for severity in ("error", "warning") if counts[severity]]
     return f"{', '.join(found)}." if found else "no problems found."
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, BinaryIO
 
 import typer
 from ag_ui.core import Event
 
+from agui_reasoning._ids import new_uuid
 from agui_reasoning.cli._report import warn
 from agui_reasoning.cli._source import read_file, read_source
 from agui_reasoning.deltas import Delta, UsageDelta
@@ -132,8 +132,8 @@ def _api(api: str | None) -> str:
 
 def _run_input(thread: str | None, run: str | None) -> dict[str, Any]:
     return {
-        "threadId": thread or str(uuid.uuid4()),
-        "runId": run or str(uuid.uuid4()),
+        "threadId": thread or new_uuid(),
+        "runId": run or new_uuid(),
         "state": {},
         "messages": [],
         "tools": [],

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from agui_reasoning._demo.screen import stdout_console
 from agui_reasoning.cli._reading import opened
-from agui_reasoning.cli._report import complain, line
+from agui_reasoning.cli._report import complain, counted, line
 from agui_reasoning.cli._rewrite import Rewrite
 from agui_reasoning.cli._source import read_file
 from agui_reasoning.cli._upgrade import KeepTitle
@@ -135,7 +135,7 @@ def _show(changed: Sequence[Migration], unwritten: Sequence[str], base: str, *, 
         if not write:
             _show_diff(_diff(migration, base))
         elif migration.path not in unwritten:
-            print(f"{migration.path}: {_count(migration.changes, 'change')}")
+            print(f"{migration.path}: {counted(migration.changes, 'change')}")
 
 
 def _base(changed: Sequence[Migration]) -> str:
@@ -175,7 +175,7 @@ def _sum_up(
     read: int, changed: Sequence[Migration], findings: Sequence[MigrationFinding], base: str, *, write: bool
 ) -> None:
     changes = sum(migration.changes for migration in changed)
-    where = f"{_count(changes, 'change')} in {_count(len(changed), 'file')} of {read}"
+    where = f"{counted(changes, 'change')} in {counted(len(changed), 'file')} of {read}"
     left = sum(finding.severity == "decide" for finding in findings)
     todo = f"{left} left to decide by hand" if left else "nothing left to decide"
     where_to = (
@@ -207,7 +207,3 @@ def _report(
         ],
         "findings": [asdict(finding) for finding in findings],
     }
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

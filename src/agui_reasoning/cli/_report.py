@@ -6,7 +6,7 @@ import sys
 
 from agui_reasoning.errors import AGUIReasoningError, LocalProtocolError, ProviderError, RemoteProtocolError
 
-__all__ = ["complain", "exit_status", "line", "warn"]
+__all__ = ["complain", "counted", "exit_status", "line", "warn"]
 
 # The default status is 2, for unreadable input and usage errors. These errors mean that the input is invalid.
 _BROKEN = (ProviderError, LocalProtocolError, RemoteProtocolError)
@@ -38,3 +38,8 @@ def line(kind: str, message: str) -> None:
     printable = "".join(char if char.isprintable() else "�" for char in words)
     if sys.stderr is not None:  # with None, print would write to stdout
         print(f"{kind}: {printable}", file=sys.stderr)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, such as ``2 events``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

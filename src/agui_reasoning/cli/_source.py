@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 from agui_reasoning._scripted._exchange import api_of, payloads
 from agui_reasoning.cli._reading import opened, pieces
 from agui_reasoning.errors import RemoteProtocolError
 from agui_reasoning.wire import iter_payloads
 
-__all__ = ["Source", "read_file", "read_source"]
+__all__ = ["JSON_STRING", "Source", "read_file", "read_source"]
+
+JSON_STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+"""A string in JSON, with its quotes."""
 
 # Members that identify a whole response if it is the only value in a file.
 _WHOLE = (("type", "message"), ("object", "response"), ("object", "chat.completion"))

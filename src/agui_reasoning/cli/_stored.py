@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agui_reasoning._strict_json import Malformed, dump, load
+from agui_reasoning.cli._source import JSON_STRING
 from agui_reasoning.crypto._binding import Subtype
 from agui_reasoning.errors import ConfigurationError, RemoteProtocolError
 
@@ -25,7 +26,6 @@ __all__ = [
     "stored_values",
 ]
 
-_STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _BOM: Final = b"\xef\xbb\xbf"
 # The wire name, and the Python name that models dumped without aliases have.
 _VALUE: Final = ("encryptedValue", "encrypted_value")
@@ -131,7 +131,7 @@ def stored_values(history: StoredHistory) -> Iterator[StoredValue]:
 
 def replace_strings(data: bytes, changes: Mapping[str, str]) -> bytes:
     """Replace strings anywhere in the record; nothing else changes."""
-    return _STRING.sub(
+    return JSON_STRING.sub(
         _replacement({_json_string(old): _json_string(new) for old, new in changes.items()}), data
     )
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from codecs import BOM_UTF8
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
-from agui_reasoning.cli._source import read_file
+from agui_reasoning.cli._source import JSON_STRING, read_file
 from agui_reasoning.errors import RemoteProtocolError
 from agui_reasoning.wire import SSEDecoder
 from agui_reasoning.wire._read import iter_numbered_events
 
 __all__ = ["Stream", "read_stream"]
-
-_STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +60,7 @@ def _is_cut(data: bytes) -> bool:
 
 def _ends_open(data: bytes) -> bool:
     """Return whether JSON ends inside a string, an object or an array."""
-    rest = _STRING.sub(b"", data)
+    rest = JSON_STRING.sub(b"", data)
     opened, closed = (sum(map(rest.count, brackets)) for brackets in ((b"{", b"["), (b"}", b"]")))
     return b'"' in rest or opened > closed
 

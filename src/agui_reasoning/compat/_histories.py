@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.compat._peers import Peer
+from agui_reasoning.consumer._legacy import MEDIA_KINDS
 
 __all__ = ["Histories"]
-
-_MEDIA: Final = frozenset({"image", "audio", "video", "document"})
 
 
 class Histories:
@@ -71,7 +70,7 @@ class Histories:
         kind = part.get("type") if isinstance(part, Mapping) else None
         if kind in ("text", "binary"):
             return part
-        if isinstance(kind, str) and kind in _MEDIA and (binary := _binary(part)) is not None:
+        if isinstance(kind, str) and kind in MEDIA_KINDS and (binary := _binary(part)) is not None:
             return part if self._peer.media else binary
         self._warn_once("parts", "Parts of messages are dropped: the peer does not support their type.")
         return None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ag_ui.core import Context, Event, Interrupt, Message, ResumeEntry, RunAgentInput, Tool, ToolCall
 from pydantic import BaseModel
 
+from agui_reasoning._ids import new_uuid
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer import _faults as faults
 from agui_reasoning.consumer._models import event_model, model_of, plain_json
@@ -78,7 +78,7 @@ class Conversation:
             LocalProtocolError: A message or the state is malformed (``bad_message``, ``bad_state``).
         """
         self._warn = notice_sink(on_warning)
-        self._new_id = new_id or _random_id
+        self._new_id = new_id or new_uuid
         self._thread_id = thread_id
         self._pipeline = Pipeline(self._warn, thread_id=thread_id, new_id=self._new_id)
         self._reducer = Reducer(self._warn, {} if state is None else clean_state(state))
@@ -309,7 +309,3 @@ def _parts(content: UserContent) -> Any:
     if isinstance(content, str):
         return content
     return [part if (members := plain_json(part)) is None else dict(members) for part in content]
-
-
-def _random_id() -> str:
-    return str(uuid.uuid4())

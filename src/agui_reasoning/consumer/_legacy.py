@@ -12,7 +12,7 @@ from agui_reasoning._strict_json import JSONObject
 from agui_reasoning._thinking import ThinkingUpgrader
 from agui_reasoning.consumer._notices import Notice, NoticeSink
 
-__all__ = ["Boundary", "upgrade_message"]
+__all__ = ["MEDIA_KINDS", "Boundary", "upgrade_message"]
 
 _MODERN = "Send the form of AG-UI 1.0; support for the old one will be removed."
 
@@ -23,7 +23,7 @@ _NULLS: Final[dict[str, tuple[str, ...]]] = {
     "TOOL_CALL_START": ("parentMessageId",),
     "TOOL_CALL_CHUNK": ("parentMessageId",),
 }
-_MEDIA: Final = frozenset({"image", "audio", "video", "document"})
+MEDIA_KINDS: Final = frozenset({"image", "audio", "video", "document"})
 
 
 class Boundary:
@@ -78,7 +78,7 @@ class Boundary:
 
     def _part(self, part: Any) -> Any:
         kind = part.get("type") if isinstance(part, Mapping) else None
-        if isinstance(kind, str) and kind in _MEDIA:
+        if isinstance(kind, str) and kind in MEDIA_KINDS:
             return self._without_nulls(part, "A media part", ("metadata",))
         return part
 
@@ -135,7 +135,7 @@ def _media_part(part: Any) -> JSONObject | None:
         return None
     family, slash, _ = mime.partition("/")
     media: JSONObject = {
-        "type": family if slash and family in _MEDIA else "document",
+        "type": family if slash and family in MEDIA_KINDS else "document",
         "source": {"type": where, "value": part[where], "mimeType": mime},
     }
     if part.get("filename"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast, get_args
@@ -20,6 +19,7 @@ from ag_ui.core import (
 from pydantic import TypeAdapter, ValidationError
 
 from agui_reasoning._envelope import EnvelopeWriter
+from agui_reasoning._ids import new_uuid
 from agui_reasoning.audit import OnAudit
 from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.deltas import Delta, ResponseStart, UsageDelta
@@ -48,11 +48,6 @@ __all__ = ["BaseEmitter"]
 
 _EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
 _MODELS = frozenset(get_args(get_args(Event)[0]))
-
-
-def new_uuid() -> str:
-    """Return a random id."""
-    return str(uuid.uuid4())
 
 
 class BaseEmitter:

@@ -13,10 +13,10 @@ from typing import Any, Unpack
 from ag_ui.core import Event, RunAgentInput
 from pydantic import BaseModel
 
+from agui_reasoning._ids import new_uuid
 from agui_reasoning._options import RunOptions
 from agui_reasoning._shells.driver import ModelStream
 from agui_reasoning.consumer import Conversation
-from agui_reasoning.emitter._emitter import new_uuid
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.interop.openhands._messages import message_fields
 from agui_reasoning.interop.openhands._read import EventReader, in_responses

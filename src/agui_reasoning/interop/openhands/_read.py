@@ -15,9 +15,9 @@ from ag_ui.core import (
     TextMessageStartEvent,
 )
 
+from agui_reasoning._ids import new_uuid
 from agui_reasoning._strict_json import MAX_NESTING, Malformed, load, well_formed
 from agui_reasoning.deltas import Delta, FinishDelta, ResponseStart
-from agui_reasoning.emitter._emitter import new_uuid
 from agui_reasoning.interop.openhands._meaning import Answer, Heard, Said, event_kind, meaning_of
 from agui_reasoning.interop.openhands._record import SOURCE, record_event
 from agui_reasoning.parts import (

@@ -1,0 +1,12 @@
+"""Random ids."""
+
+from __future__ import annotations
+
+import uuid
+
+__all__ = ["new_uuid"]
+
+
+def new_uuid() -> str:
+    """Return a random id."""
+    return str(uuid.uuid4())
