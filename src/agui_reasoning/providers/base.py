@@ -42,7 +42,7 @@ class Decoder(ABC):
         self._traits = vendor_traits(Origin(self.provider, self.api, model))
         self.warnings: list[str] = []
         """Warnings about omitted data, each once; the shells pass them to ``on_warning``."""
-        # An API without signs accepts all payloads.
+        # Without known signs of the API, all payloads are accepted.
         self._recognized = self.api not in SIGNS
         self._strange = False
 

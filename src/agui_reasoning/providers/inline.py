@@ -1,4 +1,4 @@
-"""Reasoning that a model writes into its answer, between tags, as the units of one response."""
+"""Decodes reasoning between tags in the answer as units of the response."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class InlineThought:
     """Splits one text unit into tagged reasoning and answer.
 
     Each tagged stretch is a separate unit, whose ``ext["tag"]`` contains the exact delimiters: open + text +
-    close + answer is what the provider sent. An empty ``close`` means that the tag never came.
+    close + answer is what the provider sent. An empty ``close`` means that the closing tag is missing.
     """
 
     def __init__(self, key: str | None = None, tags: Mapping[str, str] = DEFAULT_TAGS) -> None:
         """Start before the first piece of a text.
 
         Args:
-            key: The key of the text unit; None for the open one.
+            key: The key of the text unit; default is the open one.
             tags: Opening tag to closing tag.
         """
         self._key = key
@@ -36,14 +36,14 @@ class InlineThought:
         return f"{self._key or 'text'}:thought:{self._count}"
 
     def feed(self, text: str) -> list[Delta]:
-        """Take the next piece of the text."""
+        """Split the next part of the text."""
         return self._route(self._splitter.feed(text))
 
     def close(self, status: Status = "complete") -> list[Delta]:
         """End the text: return what was held back, and the end of a stretch without a closing tag.
 
         Args:
-            status: The status of that stretch: ``incomplete`` when the connection broke off.
+            status: The status of that stretch: ``incomplete`` if the connection was lost.
         """
         deltas = self._route(self._splitter.close())
         return deltas if self._opening is None else [*deltas, *self._end_stretch("", status)]

@@ -35,11 +35,11 @@ CLEAN = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
 """Text as decoders return it: not empty, without lone surrogates."""
 
 TOKENS = st.text("ABCDEFghijkl0123456789+/", min_size=4, max_size=16).map(lambda text: f"{text}==")
-"""Opaque values."""
+"""Base64 text for opaque values."""
 
 
 def json_values() -> Strategy[Any]:
-    """Small JSON values."""
+    """Generate small JSON values."""
     return st.recursive(
         st.none() | st.booleans() | st.integers(-9, 9) | st.text("ab\u2028", max_size=3),
         lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("xy"), inner, max_size=2),
@@ -48,13 +48,13 @@ def json_values() -> Strategy[Any]:
 
 
 def text(origin: Origin) -> Strategy[list[Part]]:
-    """A text part."""
+    """Generate a text part."""
     return CLEAN.map(lambda drawn: [TextPart(drawn, origin=origin)])
 
 
 @st.composite
 def call(draw: Draw, origin: Origin, prefix: str, *, signed: bool = False) -> list[Part]:
-    """A tool call; with ``signed``, it has a thought signature as in OpenAI-compatible endpoints."""
+    """Generate a tool call; with ``signed``, it has a thought signature of an OpenAI-compatible endpoint."""
     arguments = dump(draw(st.dictionaries(st.sampled_from("xy"), json_values(), max_size=2)))
     made = ToolCallPart(draw(ids(prefix)), "get", arguments, origin=origin)
     if not signed:
@@ -64,21 +64,21 @@ def call(draw: Draw, origin: Origin, prefix: str, *, signed: bool = False) -> li
 
 
 def ids(prefix: str) -> Strategy[str]:
-    """IDs with a prefix."""
+    """Generate IDs with a prefix."""
     return st.integers(0, 10**9).map(lambda number: f"{prefix}_{number:09d}")
 
 
 def alone(part: Part) -> list[Part]:
-    """A group of one part."""
+    """Return a group of one part."""
     return [part]
 
 
 def turn(draw: Draw, origin: Origin, groups: Strategy[list[list[Part]]]) -> Turn:
-    """A response consisting of groups of parts with distinct IDs."""
+    """Generate a response of groups of parts with distinct IDs."""
     parts: list[Part] = []
     named: set[str] = set()
     for group in draw(groups):
-        # Ids of one response are distinct.
+        # The IDs in a response are distinct.
         own = {name for part in group for name in part_ids(part)}
         if not own & named:
             named |= own

@@ -49,8 +49,8 @@ DEFAULT_TAGS: Final[Mapping[str, str]] = MappingProxyType(
 _SPACES: Final = " \t\n\r\f\v"
 _SPACE_RUN: Final = re.compile(f"[{_SPACES}]*")
 
-# Before the first tag, any space counts, and so does what is not seen at all: a byte order mark, zero-width
-# characters. Otherwise one of them would show the reasoning behind it.
+# Before the first tag, other spaces and invisible characters (a byte order mark, zero-width characters) are
+# also accepted; otherwise one of them would turn the reasoning after it into text.
 _BLANK: Final = r"[\s\u00ad\u180e\u200b-\u200f\u2060-\u2064\ufeff]"
 _BLANK_RUN: Final = re.compile(f"{_BLANK}*")
 
@@ -150,8 +150,8 @@ class ThinkTagSplitter:
         self._tagged: bool = False
         self._resuming: _Pattern | None = None
         self._state: _State = _State.PREFILLED if start_in_reasoning else _State.LEADING
-        # Held back: white space and whole tags, as a list because joining on every feed would make a long run
-        # of white space quadratic; behind them what may be the start of a tag, so shorter than a tag.
+        # Held back: white space and whole tags (a list, because joining on every feed would make a long run
+        # of white space quadratic), followed by a possible start of a tag.
         self._pending: list[str] = []
         self._partial: str = ""
         self._is_closed: bool = False
@@ -272,7 +272,7 @@ class ThinkTagSplitter:
         return position
 
     def _release_leading_space(self, pieces: list[Piece]) -> None:
-        """Emit the space that leads reasoning; what of it could stand before a closing tag is still held."""
+        """Emit the space before reasoning, except trailing space that may belong to a closing tag."""
         held = "".join(self._pending)
         self._pending.clear()
         self._hold_trailing_space(held, pieces)
@@ -374,9 +374,9 @@ class ThinkTagSplitter:
 # -- tags as patterns
 
 _Atoms: TypeAlias = "Sequence[str]"
-"""A tag as patterns, each of which takes one character, or a number of one class."""
+"""A tag as patterns, each for one character or for several of one class."""
 
-# What may stand around a name, and behind it. Bounded, because it is held back until the tag is whole.
+# The space allowed around a name. Bounded, because it is held back until the tag is complete.
 _INNER: Final = _BLANK + "{0,16}"
 _NAMED: Final = re.compile(r"<(/?)([A-Za-z][\w:.-]*)>")
 _BOUND: Final = re.compile(r"\{0,(\d+)\}$")
@@ -384,7 +384,7 @@ _BOUND: Final = re.compile(r"\{0,(\d+)\}$")
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """Tags: their whole form, every prefix of it, and their first characters."""
+    """Patterns of tags: the whole tags, all of their prefixes, and their first characters."""
 
     whole: re.Pattern[str]
     start: re.Pattern[str]
@@ -409,7 +409,7 @@ class _Grammar:
     Attributes:
         names: The opening tags, with the names of their groups in patterns.
         opening: One pattern for all opening tags.
-        closings: By name, the closing tag, and what may come between it and the answer.
+        closings: By name, the closing tag, and a header that may follow it before the answer.
         any_closing: All closing tags.
     """
 
@@ -419,7 +419,7 @@ class _Grammar:
     any_closing: _Pattern
 
     def only(self, tags: Collection[str]) -> _Pattern:
-        """Some of the opening tags."""
+        """Return the pattern of some of the opening tags."""
         return _pattern(*map(_opening, tags), names=[self.names[tag] for tag in tags])
 
 
@@ -448,7 +448,7 @@ def _pattern(*tags: Iterable[_Atoms], names: Sequence[str] = ()) -> _Pattern:
 
 
 def _start(form: _Atoms) -> str:
-    """Yield every prefix of a tag, including the empty one."""
+    """Return a pattern of every prefix of a tag, including the empty one."""
     pattern = ""
     for atom in reversed(form):
         pattern = f"(?:{atom}{pattern})?"
@@ -471,7 +471,7 @@ def _opening(tag: str) -> list[_Atoms]:
     if named is None or named[1]:
         return [_letters(tag)]
     name = ["<", _INNER, *_letters(named[2])]
-    # What ends in a slash has nothing in it.
+    # A tag that ends in a slash has no content.
     return [[*name, _INNER, ">"], [*name, _BLANK, "[^<>]{0,256}", "(?<!/)>"]]
 
 
@@ -483,7 +483,7 @@ def _closing(tag: str) -> list[_Atoms]:
 
 
 def _headed(channel: str) -> list[_Atoms]:
-    """The header of a harmony message; the prompt contains the role of the first one."""
+    """Return the forms of a harmony header; the prompt contains the role of the first one."""
     head = [*_letters(f"<|channel|>{channel}"), "[^<]{0,128}", *_letters("<|message|>")]
     return [head, [*_letters("<|start|>assistant"), *head]]
 
@@ -493,8 +493,8 @@ _HARMONY_ENDINGS: Final = [*map(_letters, ("<|end|>", "<|return|>", "<|call|>"))
 
 
 def _check_tags(tags: Mapping[str, str]) -> None:
-    # Where one tag hides another, what it means would depend on where the stream was cut; a closing tag that
-    # an opening tag hides could not be told at the start of a prefilled stream until more came.
+    # If one tag hid another, the result would depend on how the stream is split; a closing tag hidden by an
+    # opening tag could not be recognized at the start of a prefilled stream until more text arrived.
     opening = {tag.casefold() for tag in tags}
     closing = {tag.casefold() for tag in tags.values()}
     if (

@@ -1,4 +1,4 @@
-"""Responses of Anthropic Messages, generated (extra ``testing``)."""
+"""Hypothesis strategies for responses of Anthropic Messages (extra ``testing``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Responses of Bedrock Converse, generated (extra ``testing``)."""
+"""Hypothesis strategies for responses of Bedrock Converse (extra ``testing``)."""
 
 from __future__ import annotations
 

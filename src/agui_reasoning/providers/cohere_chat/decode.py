@@ -1,7 +1,7 @@
-"""Cohere's chat, version 2: numbered content blocks, calls and citations, each numbered on its own.
+"""Decodes Cohere's chat, version 2: content blocks, calls and citations, each with their own numbers.
 
-Every content block is a unit whose key is its index; a call's key is its id. Models that do not reason tell
-a plan before they call tools: a unit, too, named in ``ext["field"]``.
+Every content block is a unit whose key is its index; the key of a call is its ID. Models that do not reason
+write a plan before they call tools, which is a reasoning unit with ``ext["field"]``.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class CohereChatDecoder(Decoder):
         return self._grow(integer(data, "index") or 0, obj(_message(data), "content", _MESSAGE))
 
     def _grow(self, index: int, item: JSONObject) -> list[Delta]:
-        """Return the type of a delta, which only its field shows."""
+        """Add the text of a delta; only the name of its field tells its kind."""
         key = str(index)
         deltas: list[Delta] = []
         if thinking := string(item, "thinking", _CONTENT_PATH):
@@ -141,7 +141,7 @@ class CohereChatDecoder(Decoder):
         call_id = self._calls[index] = self._last = string(call, "id", "/tool_calls")
         ext = other_fields(call, "id", "type", "function") or None
         name = string(function, "name", _FUNCTION)
-        # The plan, or what is left open, ends before the calls.
+        # The plan ends before the calls.
         return [
             CloseDelta(key=PLAN),
             ToolCallDelta(call_id, name, string(function, "arguments", _FUNCTION), ext=ext),
@@ -167,7 +167,7 @@ class CohereChatDecoder(Decoder):
     # -- the end
 
     def _cite(self, citation: JSONObject) -> None:
-        """A citation belongs to a block, told with all others of it when the message ends."""
+        """Store a citation; the citations of each block are returned when the message ends."""
         kind = string(citation, "type", "/citations")
         index = integer(citation, "content_index", "/citations")
         texts = [number for number, held in self._kinds.items() if held == "text"]

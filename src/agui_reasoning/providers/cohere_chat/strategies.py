@@ -1,4 +1,4 @@
-"""Responses of Cohere's chat, generated (extra ``testing``)."""
+"""Hypothesis strategies for responses of Cohere's chat (extra ``testing``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["cohere_turns"]
 
 @st.composite
 def cohere_turns(draw: Draw, origin: Origin) -> Turn:
-    """In the order of a message: thinking and an answer, or thinking or a plan, and calls."""
+    """Generate responses in wire order: thinking and an answer, or thinking or a plan and calls."""
     calls = draw(st.lists(call(origin, "call"), max_size=3))
     thought = _plan(origin) | _thinking(origin) if calls else _thinking(origin)
     said = [] if calls else draw(st.lists(text(origin), min_size=1, max_size=1))

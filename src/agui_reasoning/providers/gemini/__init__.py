@@ -25,7 +25,7 @@ API = ProviderAPI(
     hosts_models=False,
     stores=False,
     http=HTTPEndpoint(path=f"/v1beta{_STREAM}", query="alt=sse", key_header="x-goog-api-key", key_prefix=""),
-    # The path of Vertex AI names project and location, which are the base URL's.
+    # On Vertex AI, the base URL contains the project and location.
     http_of={"google-vertex": HTTPEndpoint(path=_STREAM, query="alt=sse", signing="google")},
     http_body="rest:rest_body",
     scripts=("gemini-weather",),

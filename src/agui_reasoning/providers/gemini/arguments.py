@@ -1,4 +1,4 @@
-"""Arguments that Gemini streams as values at JSON paths, put together again."""
+"""Assembles the arguments that Gemini streams as values at JSON paths."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ __all__ = ["PartialArg", "assemble", "fragments"]
 ArgumentPath: TypeAlias = tuple[str | int, ...]
 
 _DEEPEST: Final = 100
-"""How deep a path may lead."""
+"""The maximum number of steps in a path."""
 _STEP: Final = re.compile(
     r"\.(?P<name>[^.\[\]]+)|\[(?P<index>\d{1,9})\]|\[(?P<quoted>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\]"
 )
 _EXACT: Final = 2**53
-"""Below it, every whole number is exactly a float."""
+"""Below this, a float represents every integer exactly."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartialArg:
-    """A value at a path; strings at one path that follow each other are one string."""
+    """A value at a path; consecutive strings at the same path are joined."""
 
     path: ArgumentPath
     value: Any
@@ -47,7 +47,7 @@ def fragments(call: JSONObject, path: str) -> tuple[PartialArg, ...]:
 
 
 def _steps(text: str, path: str) -> ArgumentPath:
-    """The steps of a path of RFC 9535 that names one place."""
+    """Return the steps of an RFC 9535 path to a single value."""
     steps: list[str | int] = []
     at = 1
     while at < len(text):
@@ -67,7 +67,7 @@ def _name(step: re.Match[str]) -> str | int:
     quoted = step["quoted"]
     if quoted is None:
         return step["name"]
-    # In single quotes, those are escaped and double ones are not: the other way round than in JSON.
+    # Within single quotes, single quotes are escaped and double quotes are not, the opposite of JSON.
     inner = quoted[1:-1]
     if quoted[0] == "'":
         inner = re.sub(r'\\(.)|(")', lambda m: "'" if m[1] == "'" else '\\"' if m[2] else m[0], inner)
@@ -91,12 +91,12 @@ def _value(one: JSONObject, path: str) -> Any:
 
 
 def assemble(start: JSONObject, parts: Iterable[PartialArg]) -> str:
-    """Put arguments together, as compact JSON.
+    """Assemble arguments as compact JSON.
 
     Args:
-        start: Arguments that came whole.
-        parts: Those that came in pieces. A value at a place that holds something else takes its place; array
-            indices that were left out are closed up.
+        start: The complete arguments.
+        parts: The fragments. A value replaces a value of another type at the same path; missing array indices
+            are skipped.
     """
     root: dict[str | int, Any] = {}
     for part in parts:
@@ -109,7 +109,7 @@ class _Text(list[str]):
 
 
 class _Array(dict[str | int, Any]):
-    """An array under way, by index."""
+    """The items of an array, by index."""
 
 
 def _put(root: dict[str | int, Any], part: PartialArg) -> None:

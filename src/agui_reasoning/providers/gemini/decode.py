@@ -1,7 +1,7 @@
-"""Gemini's ``generateContent``: every payload is a response, and a stream is their parts in a row.
+"""Decodes Gemini's ``generateContent``: every payload of a stream is a response with the next parts.
 
-Texts of one kind that follow each other are one unit, until a part of another kind comes, or a signature:
-signatures stay on the part they came on. A payload is read whole before anything of it counts.
+Consecutive texts of one kind are one unit, which ends before a part of another kind or after a signature:
+signatures stay on their part. The decoder changes only after the whole payload was read.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ CUT_REASONS: Final = frozenset(
     {"MAX_TOKENS", "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY"}
 )
 _NUMBERED: Final = {1: "STOP", 2: "MAX_TOKENS", 3: "SAFETY", 4: "RECITATION", 5: "OTHER"}
-"""The finish reasons that have the same number in both of Google's APIs."""
+"""The finish reasons with the same number in both of Google's APIs."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A stretch of text or thought that may go on."""
+    """A stretch of text or thought that may continue."""
 
     thought: bool
     key: str
@@ -46,7 +46,7 @@ class _Run:
 
 @dataclass(slots=True)
 class _OpenCall:
-    """A call whose arguments come in pieces."""
+    """A call whose arguments arrive in fragments."""
 
     id: str
     args: JSONObject
@@ -54,7 +54,7 @@ class _OpenCall:
 
 
 class GeminiDecoder(Decoder):
-    """Decodes streams and responses of Gemini's ``generateContent``, by AI Studio and Vertex AI."""
+    """Decodes streams and responses of Gemini's ``generateContent`` in AI Studio and Vertex AI."""
 
     api: ClassVar[str] = "gemini"
     vendor: ClassVar[str | None] = "google"
@@ -70,7 +70,7 @@ class GeminiDecoder(Decoder):
         self._call: _OpenCall | None = None
 
     def _plain(self, payload: Any) -> Any:
-        # An error that comes in place of a stream may stand in an array.
+        # An error in place of a stream may be in an array.
         alone = isinstance(payload, list) and len(payload) == 1
         return wire_json(payload[0] if alone else payload)
 
@@ -107,7 +107,7 @@ class GeminiDecoder(Decoder):
         return self._decode(data) + self._finish()
 
     def _finish(self) -> list[Delta]:
-        """End the response. What a limit cut is incomplete; calls that came whole are not."""
+        """End the response; if it was cut, its last unit is incomplete, unless that is a complete call."""
         reason, cut = self._reason, self._reason in CUT_REASONS
         if self._call is not None and cut:
             deltas: list[Delta] = [CloseDelta(key=self._call.id, status="incomplete")]
@@ -142,7 +142,7 @@ class GeminiDecoder(Decoder):
         deltas = self._end_call()
         thought = piece.thought or piece.bare
         run = self._run
-        # A signature signs the text it came with, or without any of its own the text before it.
+        # A signature signs the text of its part; if that is empty, it signs the previous text.
         joins = not piece.bare and not (piece.text and piece.signature)
         if run is None or run.thought != thought or not joins:
             deltas += self._end_run()
@@ -179,7 +179,7 @@ class GeminiDecoder(Decoder):
         return deltas if piece.goes_on else deltas + self._end_call()
 
     def _end_call(self) -> list[Delta]:
-        """The arguments of the call that is open are complete."""
+        """Close the open call, whose arguments are complete."""
         call, self._call = self._call, None
         if call is None:
             return []
@@ -194,7 +194,7 @@ class GeminiDecoder(Decoder):
     # -- beside the parts
 
     def _usage(self, usage: JSONObject, model: str | None) -> list[Delta]:
-        """Token counts; tools are part of the input, thoughts of the output."""
+        """Read the token counts; tools count as input, thoughts as output."""
         path = "/usageMetadata"
         prompt, tools = (
             integer(usage, name, path) for name in ("promptTokenCount", "toolUsePromptTokenCount")
@@ -231,7 +231,7 @@ class GeminiDecoder(Decoder):
 
 
 def _first_candidate(data: JSONObject) -> tuple[JSONObject, bool]:
-    """The candidate with the index 0, which may be missing, and whether there are others."""
+    """Return the first candidate, or ``{}`` if it is missing, and whether there are others."""
     chosen: JSONObject | None = None
     listed = array(data, "candidates")
     for number, candidate in enumerate(listed):
@@ -247,7 +247,7 @@ def _parts(candidate: JSONObject) -> list[tuple[str, JSONObject]]:
 
 
 def _reason(candidate: JSONObject) -> str | None:
-    """The finish reason by name; some clients have it sent as a number."""
+    """Return the name of the finish reason, which the API sends to some clients as a number."""
     reason = candidate.get("finishReason")
     if reason in (None, "", 0):
         return None
@@ -266,7 +266,7 @@ def _sum(*counts: int | None) -> int | None:
 def _opened(run: _Run, piece: Prose) -> list[Delta]:
     if piece.text:
         return _grown(run, piece)
-    # A signature alone is a part of its own; that of a thought makes the unit present by itself.
+    # A part with only a signature is a unit; for a thought, the signature itself creates it.
     return [] if run.thought else [TextDelta("", key=run.key, ext={**piece.ext, "explicit_empty": True})]
 
 

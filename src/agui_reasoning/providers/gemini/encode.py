@@ -1,7 +1,7 @@
-"""A conversation as Gemini's ``contents`` and ``config``, as google-genai's ``generate_content`` takes them.
+"""Encodes a conversation as ``contents`` and ``config`` for ``generate_content`` of google-genai.
 
-A signature goes back on the part it came on and on no other. Thoughts that can be read are not sent, roles
-alternate, and no part is empty but a text that is signed.
+Signatures are written only on their original parts. Thoughts are not sent, roles alternate, and only
+signed texts may be empty.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _RESULTS: Final = {"executableCode": "codeExecutionResult", "toolCall": "toolRes
 _SPELLED: Final = frozenset(
     {"text", "thought", "functionCall", "functionResponse", *_RESULTS, *_RESULTS.values()}
 )
-"""Fields of parts that are not native ones."""
+"""Fields that do not occur in native parts."""
 
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
-    """Write ``contents``, and ``config`` where there are instructions or tools."""
+    """Write ``contents``, and ``config`` if there are instructions or tools."""
     pairs = _server_pairs(conversation)
 
     def respond(step: ResponseStep) -> tuple[list[JSONObject], list[JSONObject]]:
@@ -82,7 +82,7 @@ def _model(step: ResponseStep, options: EncodingOptions, pairs: set[Key]) -> lis
     if not written:
         options.report.drop_step(step)
     for unit, part in written:
-        # A server tool's result has its signature in its block, and no entry in the report.
+        # A server tool's result contains its signature and has no entry in the report.
         if unit.key in options.report.verdicts and (
             "thoughtSignature" in part or isinstance(unit.part, NativePart)
         ):
@@ -94,7 +94,7 @@ def _model(step: ResponseStep, options: EncodingOptions, pairs: set[Key]) -> lis
 def _stand_in(
     step: ResponseStep, written: list[tuple[EchoUnit, JSONObject]], options: EncodingOptions
 ) -> None:
-    """Sign the first call of a response that has no signature, where the provider wants one."""
+    """Sign the first call with the placeholder, if it has no signature and the provider requires one."""
     placeholder = options.rule.placeholder
     first = next(((unit, part) for unit, part in written if "functionCall" in part), None)
     if first is None or placeholder is None or "thoughtSignature" in first[1]:
@@ -105,7 +105,7 @@ def _stand_in(
 
 
 def _signed(unit: EchoUnit, part: JSONObject) -> JSONObject:
-    """The part with the signature it came with."""
+    """Return the part with its original signature."""
     signature = values(unit, SIGNATURE)
     return {**part, "thoughtSignature": signature[0].value} if signature else part
 
@@ -132,7 +132,7 @@ def _call(unit: EchoUnit, step: ResponseStep, pairs: set[Key]) -> JSONObject | N
 
 
 def _has_id(unit: EchoUnit, part: ToolCallPart) -> bool:
-    """Gemini's own calls may have none; then their results have none either."""
+    """Return whether a call has an ID; Gemini's own calls and their results may have none."""
     native = (part.ext or {}).get("native_id")
     return not unit.at_home or bool(part.id if native is None else native)
 
@@ -177,7 +177,7 @@ _PARTS: Final[dict[type[Part], Callable[[EchoUnit, ResponseStep, set[Key]], JSON
 
 
 def _server_pairs(conversation: PreparedConversation) -> set[Key]:
-    """The calls of the provider's own that it answered, and their results."""
+    """Return the keys of answered server tool calls and of their results."""
     waiting: dict[str, tuple[Key, str]] = {}
     paired: set[Key] = set()
     for step in conversation:
@@ -194,7 +194,7 @@ def _server_pairs(conversation: PreparedConversation) -> set[Key]:
 
 
 def _is_result(part: ToolResultPart, kind: str) -> bool:
-    """Whether the part that came with it is the result of such a call; the client may have sent anything."""
+    """Return whether a result has the format for this type of call; clients may send anything."""
     native, field = part.native, _RESULTS.get(kind)
     return isinstance(native, dict) and set(native) - {"thoughtSignature"} == {field}
 

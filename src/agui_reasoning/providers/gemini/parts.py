@@ -1,4 +1,4 @@
-"""Reads the parts of a candidate as pieces, each by itself; the decoder tells what they belong to."""
+"""Reads the parts of a candidate one by one; the decoder assigns them to units."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ SIGNATURE: Final = "gemini.thought_signature"
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """Text or thought, or a signature in the place of it.
+    """Text or thought, or only a signature.
 
     Attributes:
-        thought: It is a thought.
-        text: The text; empty where there is only a signature.
-        signature: Its signature, or that of what came before it.
-        bare: The part has no text at all, and no text of its own that the signature could be of.
+        thought: Whether the part is a thought.
+        text: The text; empty if there is only a signature.
+        signature: The signature of this part, or of the previous one.
+        bare: Whether the part has neither a text field nor a thought mark.
         ext: The part's other fields.
     """
 
@@ -51,14 +51,14 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function call, or a piece of one.
+    """A function call, or a fragment of one.
 
     Attributes:
-        id: The call's id; empty when there is none.
-        name: The function; empty for a piece of the call that is open.
-        args: Arguments that come whole.
-        fragments: Arguments that come in pieces.
-        goes_on: Another piece follows.
+        id: The ID of the call, or an empty string.
+        name: The function; empty for a further fragment of the open call.
+        args: Complete arguments.
+        fragments: Arguments in fragments.
+        goes_on: Whether another fragment follows.
         signature: The signature of the part.
         ext: The part's other fields.
     """
@@ -74,7 +74,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A part that is a unit of its own, as deltas."""
+    """A part that is a separate unit, as deltas."""
 
     deltas: tuple[Delta, ...]
 
@@ -83,7 +83,7 @@ CandidatePart: TypeAlias = Prose | Call | Settled
 
 _PROSE: Final = ("text", "thought", "thoughtSignature")
 _ASIDE: Final = frozenset({*_PROSE, "videoMetadata", "mediaResolution", "partMetadata"})
-"""Fields of a part beside the one that tells what it is."""
+"""Fields of a part that do not tell its kind."""
 
 
 def read_part(part: JSONObject, path: str) -> CandidatePart:
@@ -107,7 +107,7 @@ def read_part(part: JSONObject, path: str) -> CandidatePart:
 
 
 def signed(signature: str, attach: str, key: str | None = None) -> list[Delta]:
-    """The value of a signature, if there is one."""
+    """Return the value of a signature, if there is one."""
     value = Opaque(SIGNATURE, signature, "base64", attach)
     return [OpaqueDelta(value, key=key)] if signature else []
 

@@ -1,4 +1,4 @@
-"""The body of a REST request from what google-genai's ``generate_content`` takes."""
+"""Converts arguments of google-genai's ``generate_content`` to the body of a REST request."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _BESIDE: Final = frozenset(
         *("serviceTier", "modelArmorConfig", "continuationToken", "outputConfig", "store"),
     }
 )
-"""Fields of ``config`` that stand at the top of a REST body, as google-genai writes them."""
+"""Fields of ``config`` that google-genai writes at the top level of a REST body."""
 
 
 def rest_body(body: JSONObject) -> JSONObject:
-    """Unpack ``config``: what configures the generation into ``generationConfig``, the rest to the top.
+    """Move the fields of ``config`` to ``generationConfig`` or to the top level of the body.
 
     Examples:
         >>> rest_body({"contents": [], "config": {"labels": {"team": "sky"}, "temperature": 0}})

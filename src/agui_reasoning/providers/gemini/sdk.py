@@ -1,6 +1,6 @@
-"""Objects of the google-genai SDK as wire JSON.
+"""Converts objects of the google-genai SDK to wire JSON.
 
-Its own JSON mode writes bytes as URL-safe base64, which is not what the API sent.
+The JSON mode of the SDK writes bytes as URL-safe base64, unlike the API.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["wire_json"]
 
 
 def wire_json(payload: Any) -> Any:
-    """Give the wire JSON of an SDK object, and anything else as `plain` does.
+    """Return the wire JSON of an SDK object; convert other values with `plain`.
 
     Examples:
         >>> wire_json({"thoughtSignature": "+/8="})

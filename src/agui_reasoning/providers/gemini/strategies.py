@@ -1,4 +1,4 @@
-"""Responses of Gemini's ``generateContent``, generated (extra ``testing``)."""
+"""Hypothesis strategies for responses of Gemini's ``generateContent`` (extra ``testing``)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["gemini_turns"]
 
 @st.composite
 def gemini_turns(draw: Draw, origin: Origin) -> Turn:
-    """Responses of thoughts, text with and without signatures, calls, code and images."""
+    """Generate responses of thoughts, text with and without signatures, calls, code and images."""
     choices = [_thought(origin), _text(origin), _calls(origin), _code(origin), _image(origin)]
     return turn(draw, origin, st.lists(st.one_of(choices), min_size=1, max_size=5))
 
@@ -40,7 +40,7 @@ def _thought(origin: Origin) -> Strategy[list[Part]]:
 
 
 def _text(origin: Origin) -> Strategy[list[Part]]:
-    """A text, signed or not, or a signature in the place of one."""
+    """Generate a text, signed or unsigned, or only a signature."""
     plain = CLEAN.map(lambda text: TextPart(text, origin=origin))
     signed = st.builds(
         lambda text, token: TextPart(text, _signed(token, "text"), origin=origin), CLEAN, TOKENS
@@ -52,7 +52,7 @@ def _text(origin: Origin) -> Strategy[list[Part]]:
 
 
 def _calls(origin: Origin) -> Strategy[list[Part]]:
-    """Parallel calls; the first one is signed."""
+    """Generate parallel calls; the first one is signed."""
 
     def sign(calls: list[list[Part]], token: str) -> list[Part]:
         first, *others = (part for one in calls for part in one)
@@ -68,7 +68,7 @@ def _id(part: Part) -> str:
 
 
 def _code(origin: Origin) -> Strategy[list[Part]]:
-    """Code that the provider runs itself, and its result."""
+    """Generate code that the provider runs, and its result."""
 
     def build(token: str) -> list[Part]:
         name = f"code_{token[:-2]}"

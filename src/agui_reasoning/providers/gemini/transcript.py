@@ -1,4 +1,4 @@
-"""Who said what in requests and answers of Gemini's ``generateContent``."""
+"""Reads requests and responses of Gemini's ``generateContent`` for `transcript`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["TRANSCRIPT"]
 _CALLS: Final = ("functionCall", "executableCode", "toolCall")
 _SPEAKERS: Final[Mapping[Any, Speaker]] = {"user": "user", "model": "model"}
 _STANDARD: Final = str.maketrans("-_", "+/")
-"""google-genai writes signatures in URL-safe base64, the API in standard base64; either is the same value."""
+"""google-genai writes signatures in URL-safe base64, the API in standard base64."""
 
 
 def _request(body: Mapping[str, Any]) -> Iterator[Entry]:
@@ -34,10 +34,10 @@ def _request(body: Mapping[str, Any]) -> Iterator[Entry]:
 
 
 def _entries(speaker: Speaker, part: JSONObject, path: str) -> Iterator[Entry]:
-    """A thought is for people: only signatures and calls are wanted back."""
+    """Yield the entries of a part; of thoughts, only signatures and calls must be sent back."""
     result = part.get("functionResponse")
     if isinstance(result, dict):
-        # Calls that have no id are answered by name.
+        # Calls without an ID are answered by name.
         yield Entry("tool", *_named(result, RESULT, f"{path}/functionResponse"))
         return
     calls = [(field, part[field]) for field in _CALLS if isinstance(part.get(field), dict)]
@@ -60,7 +60,7 @@ def _whole(response: JSONObject) -> JSONObject:
 
 
 def _streamed(payloads: Iterator[JSONObject]) -> JSONObject:
-    """The parts in a row; pieces of a call that is streamed have no name, and say nothing here."""
+    """Collect the parts of a stream; further fragments of a call have no name and yield nothing."""
     parts = [
         part
         for payload in payloads

@@ -1,7 +1,8 @@
-"""Gemini Interactions: steps and their deltas.
+"""Decodes Gemini Interactions: steps and their deltas.
 
-Every step is a unit whose key is its index; a call's key is its id. A signature comes whole, and an empty one
-is none yet. Steps that the provider runs itself are handed on when they stop, because they go back verbatim.
+Every step is a unit whose key is its index; the key of a call is its ID. Signatures arrive whole; empty ones
+are ignored. Steps that the provider runs itself are returned when they stop, because they are sent back
+verbatim.
 """
 
 from __future__ import annotations
@@ -46,16 +47,16 @@ CUT_STATUSES: Final = frozenset({"incomplete", "cancelled", "budget_exceeded"})
 
 @dataclass(slots=True)
 class _Step:
-    """A step that is open.
+    """An open step.
 
     Attributes:
         type: Its type on the wire.
         key: The key of its unit.
-        start: The step as it was opened, or as it grew since where it is handed on when it stops.
-        entries: How many entries its summary has.
-        filled: Something came for it.
-        runs: How many stretches of text are complete.
-        annotations: Those of the stretch that is open.
+        start: The step as it was opened; with its deltas, if it is returned when it stops.
+        entries: The number of entries in its summary.
+        filled: Whether it has content.
+        runs: The number of complete stretches of text.
+        annotations: The annotations of the open stretch.
     """
 
     type: str
@@ -68,12 +69,12 @@ class _Step:
 
     @property
     def text_key(self) -> str:
-        """The key of the stretch of text that is open."""
+        """The key of the open stretch of text."""
         return f"{self.key}.{self.runs}"
 
     @property
     def last_key(self) -> str:
-        """The key of what is cut when a limit strikes now."""
+        """The key of the unit that a limit would cut."""
         return self.text_key if self.type == "model_output" else self.key
 
 
@@ -175,7 +176,7 @@ class GeminiInteractionsDecoder(Decoder):
         )
 
     def _usage(self, usage: JSONObject) -> list[Delta]:
-        """Token counts; tools are part of the input, thoughts of the output."""
+        """Read the token counts; tools count as input, thoughts as output."""
 
         def count(name: str) -> int | None:
             return integer(usage, name, "/usage")
@@ -207,7 +208,7 @@ def _index(data: JSONObject) -> int:
 
 
 def _signed(signature: str, key: str, attach: str = "self") -> list[Delta]:
-    """The value of a signature; an empty one is none yet."""
+    """Return the value of a signature, unless it is empty."""
     value = Opaque(SIGNATURE, signature, "base64", attach)
     return [OpaqueDelta(value, key=key)] if signature else []
 
@@ -259,7 +260,7 @@ def _grow_summary(step: _Step, delta: JSONObject) -> list[Delta]:
 
 
 def _entry(step: _Step, entry: JSONObject, path: str) -> list[Delta]:
-    """One entry of a summary."""
+    """Add an entry of the summary."""
     text = string(entry, "text", path)
     step.entries += 1
     step.filled = step.filled or bool(text)
@@ -279,7 +280,7 @@ def _grow_output(step: _Step, delta: JSONObject) -> list[Delta]:
 
 
 def _say(step: _Step, content: JSONObject, path: str) -> list[Delta]:
-    """Text, in stretches; anything else between them is kept whole."""
+    """Add text; other content is kept whole and divides the text into stretches."""
     kind = string(content, "type", path)
     if kind == "text":
         more = _annotated(step, array(content, "annotations", path))
@@ -306,7 +307,7 @@ def _grow_call(step: _Step, delta: JSONObject) -> list[Delta]:
 
 
 def _grow_other(step: _Step, delta: JSONObject) -> list[Delta]:
-    """A step that is handed on when it stops takes over what its deltas say; empty signatures say nothing."""
+    """Merge a delta into a step that is returned when it stops; empty signatures are ignored."""
     string(delta, "signature", "/delta")
     compact_json(delta)
     fresh = {name: value for name, value in delta.items() if name != "type"}
@@ -350,7 +351,7 @@ def _stop_input(step: _Step) -> list[Delta]:
 
 
 def _stop_other(step: _Step) -> list[Delta]:
-    """What the provider ran itself, or a step of an unknown type."""
+    """Return a server tool call or result, or a step of an unknown type."""
     kind, start = step.type, step.start
     if kind.endswith("_call") and isinstance(start.get("id"), str):
         call_id = start["id"]
@@ -389,7 +390,7 @@ _GROW: Final[dict[str, Callable[[_Step, JSONObject], list[Delta]]]] = {
     "function_call": _grow_call,
     "user_input": _ignore,
 }
-"""Steps that decide what their deltas are."""
+"""Types of steps that read all of their deltas in the same way."""
 _CLOSERS: Final[dict[str, Callable[[_Step], list[Delta]]]] = {
     "thought": _stop_thought,
     "model_output": _stop_output,

@@ -1,7 +1,6 @@
-"""A conversation as ``input`` steps of the Interactions API.
+"""Encodes a conversation as ``input`` steps of the Interactions API.
 
-Every step of a response goes back in its order, each signature on the step it came on, and a thought only
-where something of the model's stands beside it.
+The steps of a response keep their order and their signatures; a response of only thoughts is left out.
 """
 
 from __future__ import annotations
@@ -41,12 +40,12 @@ INPUT: Final = "user_input"
 OUTPUT: Final = "model_output"
 
 _CONTENT_TYPES: Final = frozenset({"image", "audio", "video", "document"})
-"""Native parts that stand in the content of a step; all others are steps."""
+"""Types of native parts in the content of a step; all others are steps."""
 _SPELLED: Final = frozenset({INPUT, OUTPUT, "thought", "text", "function_call", "function_result"})
 
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
-    """Write ``input``, and ``system_instruction`` and ``tools`` where there are any."""
+    """Write ``input``, and ``system_instruction`` and ``tools`` if there are any."""
     pairs = _server_pairs(conversation)
 
     def respond(step: ResponseStep) -> tuple[list[JSONObject], list[JSONObject]]:
@@ -63,7 +62,7 @@ def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSON
 
 
 def _steps(message: JSONObject) -> list[JSONObject]:
-    """The steps of a message: one of the user's, or those of the model's."""
+    """Return the steps of a message; a user message is a single step."""
     content: list[JSONObject] = message["content"]
     return content if message["role"] == "model" else [{"type": INPUT, "content": content}]
 
@@ -85,7 +84,7 @@ def _response(step: ResponseStep, options: EncodingOptions, pairs: set[Key]) -> 
         options.report.drop_step(step)
         return []
     for unit, made in written:
-        # A server tool's result has its signature in its step, and no entry in the report.
+        # A server tool's result contains its signature and has no entry in the report.
         if unit.key in options.report.verdicts and (_carries(made) or isinstance(unit.part, NativePart)):
             options.report.echo(unit)
     return list(_joined(made for _, made in written))
@@ -96,7 +95,7 @@ def _carries(step: JSONObject) -> bool:
 
 
 def _joined(steps: Iterable[JSONObject]) -> list[JSONObject]:
-    """The steps, with what the model put out in a row in one of them."""
+    """Join consecutive output steps of the model."""
     joined: list[JSONObject] = []
     for step in steps:
         if step["type"] == OUTPUT and joined and joined[-1]["type"] == OUTPUT:
@@ -107,7 +106,7 @@ def _joined(steps: Iterable[JSONObject]) -> list[JSONObject]:
 
 
 def _signed(unit: EchoUnit, step: JSONObject) -> JSONObject:
-    """The step with the signature it came with."""
+    """Return the step with its original signature."""
     signature = values(unit, SIGNATURE)
     return {**step, "signature": signature[0].value} if signature else step
 
@@ -185,7 +184,7 @@ _PARTS: Final[dict[type[Part], Callable[[EchoUnit, EncodingOptions, set[Key]], J
 
 
 def _server_pairs(conversation: PreparedConversation) -> set[Key]:
-    """The calls of the provider's own that it answered, and their results: by id, else by their order."""
+    """Return the keys of answered server tool calls and their results, matched by ID, else by order."""
     waiting: dict[str, deque[EchoUnit]] = {}
     paired: set[Key] = set()
     for step in conversation:
@@ -200,7 +199,7 @@ def _server_pairs(conversation: PreparedConversation) -> set[Key]:
 
 
 def _called(part: ToolResultPart) -> str:
-    """The type of the call that a result is of; empty for anything else that a client may have sent."""
+    """Return the type of the call that a result answers, or ``""`` if it has another format."""
     kind = part.native.get("type") if isinstance(part.native, dict) else None
     known = isinstance(kind, str) and kind.endswith("_result") and kind not in _SPELLED
     return f"{str(kind).removesuffix('_result')}_call" if known else ""

@@ -1,4 +1,4 @@
-"""Responses of Gemini Interactions, generated (extra ``testing``)."""
+"""Hypothesis strategies for responses of Gemini Interactions (extra ``testing``)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = ["interactions_turns"]
 
 @st.composite
 def interactions_turns(draw: Draw, origin: Origin) -> Turn:
-    """Responses of thoughts, text, calls, searches and images."""
+    """Generate responses of thoughts, text, calls, searches and images."""
     choices = [_thought(origin), text(origin), call(origin, "fc"), _search(origin), _image(origin)]
     return turn(draw, origin, st.lists(st.one_of(choices), min_size=1, max_size=5))
 
 
 def _thought(origin: Origin) -> Strategy[list[Part]]:
-    """A thought of some summary entries, which may have none, with its signature."""
+    """Generate a signed thought with any number of summary entries."""
 
     def build(texts: list[str], token: str) -> Part:
         segments = tuple(Segment("summary", index, text) for index, text in enumerate(texts))
@@ -39,7 +39,7 @@ def _thought(origin: Origin) -> Strategy[list[Part]]:
 
 
 def _search(origin: Origin) -> Strategy[list[Part]]:
-    """A search of the provider's own, and its result."""
+    """Generate a search that the provider runs, and its result."""
 
     def build(token: str) -> list[Part]:
         name = f"search_{token[:-2]}"

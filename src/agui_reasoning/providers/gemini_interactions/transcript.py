@@ -1,4 +1,4 @@
-"""Who said what in requests and answers of Gemini Interactions."""
+"""Reads requests and responses of Gemini Interactions for `transcript`."""
 
 from __future__ import annotations
 

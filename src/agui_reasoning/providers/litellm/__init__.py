@@ -1,4 +1,4 @@
-"""LiteLLM's SDK: Chat Completions for every upstream, with fields of its own."""
+"""LiteLLM's SDK: Chat Completions for every upstream, with additional fields."""
 
 from agui_reasoning.providers.api import CallIds, ProviderAPI
 

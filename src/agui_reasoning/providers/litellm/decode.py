@@ -1,7 +1,7 @@
-"""LiteLLM's ``ModelResponse`` and its stream: Chat Completions with the upstream's values beside the text.
+"""Decodes LiteLLM's ``ModelResponse`` and its stream: Chat Completions with values of the upstream.
 
-The provider is the upstream. What LiteLLM adds of its own, gateways that have it inside add, too; the
-decoder of Chat Completions reads it: blocks before items before flat strings, and one text once.
+The provider is the upstream. The decoder of Chat Completions reads the fields that LiteLLM adds, because
+gateways based on LiteLLM add them too. It prefers blocks to items, and items to flat strings.
 """
 
 from __future__ import annotations

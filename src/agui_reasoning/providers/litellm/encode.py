@@ -1,4 +1,4 @@
-"""A conversation as ``messages`` for ``litellm.completion``: what LiteLLM reads for the upstream."""
+"""Encodes a conversation as ``messages`` for ``litellm.completion``, with the fields for the upstream."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["encode"]
 
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
-    """Write ``messages``, and ``tools`` where there are any."""
+    """Write ``messages``, and ``tools`` if there are any."""
     return encode_for(
         conversation, options, vendor_traits(Origin(options.provider, "litellm", options.model))
     )

@@ -1,4 +1,4 @@
-"""Responses of LiteLLM, generated (extra ``testing``)."""
+"""Hypothesis strategies for responses of LiteLLM (extra ``testing``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["litellm_turns"]
 
 @st.composite
 def litellm_turns(draw: Draw, origin: Origin) -> Turn:
-    """In the normal form of a flat API: blocks or one string of reasoning, text, calls."""
+    """Generate responses in the normal form of a flat API: blocks or a string of reasoning, text, calls."""
     blocks = st.lists(_signed(origin) | _redacted(origin), min_size=1, max_size=3)
     pieces = [
         draw(blocks | _field(origin).map(lambda part: [part])),
@@ -23,7 +23,7 @@ def litellm_turns(draw: Draw, origin: Origin) -> Turn:
 
 
 def _signed(origin: Origin) -> Strategy[list[Part]]:
-    """A block of thinking; its text may be withheld."""
+    """Generate a signed block of thinking, with or without text."""
 
     def build(said: str, token: str) -> list[Part]:
         segments = (Segment("text", 0, said),) if said else ()

@@ -42,7 +42,7 @@ def _request(body: Mapping[str, Any]) -> Iterator[Entry]:
         for name in ("thinking_blocks", "reasoning_items"):
             for place, block in members(message, name, path):
                 yield from entries(speaker, block, block.get("type"), place, _MESSAGES)
-        # Where there are blocks, the string repeats them.
+        # If there are blocks, the string repeats them.
         said = {**message, "reasoning_content": None} if message.get("thinking_blocks") else message
         yield from entries(speaker, said, message["role"], path, _MESSAGES)
         for place, call in members(message, "tool_calls", path):
@@ -67,7 +67,7 @@ def _streamed(payloads: Iterator[JSONObject]) -> JSONObject:
 
 
 def _joined(fragments: list[JSONObject]) -> list[JSONObject]:
-    """Fragments of thinking, put together: a signature ends a block."""
+    """Join fragments of thinking; a signature ends a block."""
     blocks: list[JSONObject] = []
     ended = True
     for fragment in fragments:

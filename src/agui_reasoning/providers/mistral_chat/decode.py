@@ -1,8 +1,7 @@
-"""Mistral's chat completions: thinking and text as chunks of one list, or text as plain strings.
+"""Decodes Mistral's chat completions: a list of thinking and text chunks, or text as plain strings.
 
-Chunks of one kind in a row are one unit: ``closed`` stands on nearly every fragment of a thought that goes
-on. A unit ends when something of another kind follows, and a thought also at its signature, so the units
-have no keys here.
+Consecutive chunks of one kind are one unit, because ``closed`` is set on nearly every fragment of a thought.
+A unit ends when content of another kind follows, and a thought also at its signature, so units need no keys.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ _NO_ID: Final = "null"
 
 
 class MistralChatDecoder(Decoder):
-    """Decodes Mistral's chat completions, streamed and whole; only choice 0."""
+    """Decodes choice 0 of streams and responses of Mistral's chat completions."""
 
     api: ClassVar[str] = "mistral-chat"
     vendor: ClassVar[str | None] = "mistral"
@@ -61,7 +60,7 @@ class MistralChatDecoder(Decoder):
         self._inline: InlineThought | None = None
 
     def receive(self, payload: Any) -> list[Delta]:
-        """Decode one payload; the SDK's events hold it in ``data``."""
+        """Decode one payload, or one event of the SDK, which contains it in ``data``."""
         inner = getattr(payload, "data", None)
         return super().receive(payload if inner is None else inner)
 
@@ -100,7 +99,7 @@ class MistralChatDecoder(Decoder):
         if self._running or "choices" not in data:
             return []
         self._running, self._reason, self._call, self._asides = True, None, None, []
-        # Magistral wrote its thinking between tags before the API had chunks for it.
+        # Before the API had thinking chunks, Magistral wrote its thinking between tags.
         self._inline = InlineThought()
         return [ResponseStart(self._origin(data), id=string(data, "id") or None)]
 
@@ -112,7 +111,7 @@ class MistralChatDecoder(Decoder):
         return error
 
     def _flush(self, status: Status = "complete") -> list[Delta]:
-        """Return the text held back as a possible tag; from here on, tags are text."""
+        """Return the text held back as a possible tag; further tags are text."""
         inline, self._inline = self._inline, None
         return inline.close(status) if inline else []
 
@@ -141,7 +140,7 @@ class MistralChatDecoder(Decoder):
         return [*self._flush(), NativeDelta(f"mistral.{kind or 'chunk'}", chunk)]
 
     def _think(self, chunk: JSONObject, path: str) -> list[Delta]:
-        """A fragment of a thought; what it refers to is noted beside its text."""
+        """Decode a fragment of a thought; its references are in ``ext``."""
         thinking = chunk.get("thinking")
         if isinstance(thinking, str):
             thinking = [{"type": "text", "text": thinking}]
@@ -171,7 +170,7 @@ class MistralChatDecoder(Decoder):
         return self._inline.feed(text) if self._inline else [TextDelta(text)]
 
     def _call_piece(self, call: JSONObject, path: str) -> list[Delta]:
-        """A call, which comes whole; a piece without a name, or of the same id, continues the last one."""
+        """Decode a call; one without a name, or with the same ID, continues the last one."""
         function = obj(call, "function", path)
         name = string(function, "name", f"{path}/function")
         given = string(call, "id", path)

@@ -1,4 +1,4 @@
-"""Responses of Mistral's chat, generated (extra ``testing``)."""
+"""Hypothesis strategies for responses of Mistral's chat (extra ``testing``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["mistral_turns"]
 
 @st.composite
 def mistral_turns(draw: Draw, origin: Origin) -> Turn:
-    """In the order of a message: thinking, signed or not, then text, then calls."""
+    """Generate responses in wire order: thinking, signed or unsigned, then text, then calls."""
     pieces = [
         draw(st.lists(one, min_size=low, max_size=high))
         for one, low, high in ((_thinking(origin), 1, 1), (text(origin), 0, 1), (call(origin, "call"), 0, 3))

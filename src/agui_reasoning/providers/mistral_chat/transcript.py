@@ -46,7 +46,7 @@ def _request(body: Mapping[str, Any]) -> Iterator[Entry]:
 
 
 def _chunk(speaker: Speaker, chunk: JSONObject, path: str) -> Iterator[Entry]:
-    """The text of a thought, which stands in a list of its own, and its signature."""
+    """Yield the text of a thought, which is in a nested list, and its signature."""
     said = [(place, part["text"]) for place, part in members(chunk, "thinking", path) if _speaks(part)]
     if said:
         yield Entry(speaker, THINKING, f"{said[0][0]}/text", "".join(text for _, text in said))

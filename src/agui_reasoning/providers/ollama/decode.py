@@ -1,7 +1,7 @@
-"""Ollama's ``/api/chat``, and ``/api/generate``: one string of thinking, one of text, and whole calls.
+"""Decodes Ollama's ``/api/chat`` and ``/api/generate``: a string of thinking, a string of text, whole calls.
 
-A stream is lines of JSON; each has a piece of the message. Thinking that resumes after text or a call is
-more of the same unit.
+Each line of a stream is JSON with a fragment of the message. Thinking that resumes after text or a call
+continues the same unit.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CUT_REASONS: Final = frozenset({"length"})
 
 
 class OllamaDecoder(Decoder):
-    """Decodes the chat and generate responses of Ollama, local or in its cloud."""
+    """Decodes the chat and generate responses of Ollama, local or in the cloud."""
 
     api: ClassVar[str] = "ollama"
     vendor: ClassVar[str | None] = "ollama"
@@ -54,7 +54,7 @@ class OllamaDecoder(Decoder):
     def _reset(self) -> None:
         self._open: str | None = None
         self._last: str | None = None
-        # Thinking of a model whose template Ollama does not know comes between tags.
+        # Models whose template Ollama does not know have their thinking between tags.
         self._inline: InlineThought | None = InlineThought(TEXT)
 
     def _decode(self, data: JSONObject) -> list[Delta]:
@@ -98,7 +98,7 @@ class OllamaDecoder(Decoder):
     def _think(self, text: str) -> list[Delta]:
         if not text:
             return []
-        # The field says what is thought: tags in the content are part of the answer.
+        # With thinking in its own field, tags in the content are part of the answer.
         held, self._inline = self._flush(), None
         return [*held, *self._turn_to(THINKING), ReasoningDelta(text, key=THINKING)]
 
@@ -108,7 +108,7 @@ class OllamaDecoder(Decoder):
         return self._answered(self._inline.feed(text) if self._inline else [TextDelta(text, key=TEXT)])
 
     def _answered(self, deltas: list[Delta]) -> list[Delta]:
-        """What came of the content, behind the end of what was open before it."""
+        """Return deltas of the content, after the close of another open unit."""
         named = [delta.key for delta in deltas if isinstance(delta, ReasoningDelta | TextDelta)]
         turned = self._turn_to(named[0]) if named else []
         if named:
@@ -131,7 +131,7 @@ class OllamaDecoder(Decoder):
         return [*turned, ToolCallDelta(call_id, name, text, ext=ext), CloseDelta(key=call_id)]
 
     def _turn_to(self, key: str | None) -> list[Delta]:
-        """Units end when something of another kind follows."""
+        """Close the open unit when content of another kind follows."""
         before, self._open = self._open, key
         if key is not None:
             self._last = key

@@ -1,7 +1,7 @@
-"""A conversation as ``messages`` of Ollama's chat.
+"""Encodes a conversation as ``messages`` of Ollama's chat.
 
 One message per response, with its thinking in one string, and a message per result: servers match results to
-calls by name and order, newer ones also by id.
+calls by name and order, newer ones also by ID.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PARAGRAPH = "\n\n"
 
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
-    """Write ``messages``, and ``tools`` where there are any."""
+    """Write ``messages``, and ``tools`` if there are any."""
     messages: list[JSONObject] = [{"role": "system", "content": options.system}] if options.system else []
     for item in conversation:
         if isinstance(item, ResponseStep):
@@ -48,7 +48,7 @@ def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSON
 
 
 def _assistant(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]:
-    """Write the message of a response; there is none for only thinking."""
+    """Write the message of a response, unless it consists only of thinking."""
     text = "".join(unit.part.text for unit in step.units if isinstance(unit.part, TextPart))
     if not (text or step.answers):
         options.report.drop_step(step)
@@ -88,7 +88,7 @@ def _said(message: PlainMessage, report: EchoReport) -> JSONObject:
 
 
 def _user(content: MessageContent, report: EchoReport) -> JSONObject:
-    """Text and images; an image is its data, which is all that servers take."""
+    """Write text and images; servers accept only the data of images."""
     if isinstance(content, str):
         return {"content": content}
     images = [source_of(part)[1] for part in content if _is_image(part)]

@@ -1,4 +1,4 @@
-"""Responses of Ollama, generated (extra ``testing``)."""
+"""Hypothesis strategies for responses of Ollama (extra ``testing``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["ollama_turns"]
 
 @st.composite
 def ollama_turns(draw: Draw, origin: Origin) -> Turn:
-    """In the normal form of a flat API: thinking, text, calls."""
+    """Generate responses in the normal form of a flat API: thinking, text, calls."""
     pieces = [
         draw(st.lists(one, min_size=low, max_size=high))
         for one, low, high in ((_thinking(origin), 1, 1), (text(origin), 0, 1), (call(origin, "call"), 0, 3))

@@ -15,7 +15,7 @@ __all__ = ["ContentSplitter"]
 
 @dataclass(slots=True)
 class _Segment:
-    """An open tagged stretch, with its exact tags, because MiniMax requires its string back."""
+    """An open tagged stretch, with its exact tags, because MiniMax requires the original string."""
 
     key: str
     opening: str
@@ -28,13 +28,13 @@ class _Segment:
 class ContentSplitter:
     """Splits the ``content`` strings of one response into text and tagged reasoning.
 
-    Each tagged stretch is a unit ``think:<n>`` whose ``ext["tag"]`` holds the delimiters, with the white
-    space taken along with them: open + text + close + answer is the provider's string. An empty ``close``
-    means that the tag never came.
+    Each tagged stretch is a unit ``think:<n>`` whose ``ext["tag"]`` contains the exact delimiters with
+    their white space: open + text + close + answer is the provider's string. An empty ``close`` means that
+    the closing tag is missing.
 
-    What may be either is held until a closing tag says that it was reasoning, or the end that it was not:
-    the beginning where the template opens the thought, and a tag behind reasoning that came in a field of its
-    own.
+    Ambiguous content is held until a closing tag shows that it was reasoning, or the end of the response that
+    it was text. This concerns the start of the content, if the prompt template opens the reasoning, and an
+    opening tag after reasoning in a separate field.
     """
 
     def __init__(self, units: UnitTracker, traits: VendorTraits) -> None:
@@ -56,7 +56,7 @@ class ContentSplitter:
 
         Args:
             text: The part.
-            key: The unit of the text; default is the answer.
+            key: The key of the text unit; default is that of the answer.
             thought: Whether the provider marked it as reasoning.
         """
         deltas = self._turn_to(key)
@@ -93,7 +93,7 @@ class ContentSplitter:
         """End the response.
 
         Args:
-            cut: Not where the model wanted: what was held is the reasoning whose closing tag did not come.
+            cut: Whether the response was cut off: held content is then reasoning without a closing tag.
         """
         if self._splitter is None:
             return []
@@ -133,7 +133,7 @@ class ContentSplitter:
 
     def _take(self, piece: Piece) -> list[Delta]:
         if piece.kind == "open" and not self._held:
-            # A tag that leads a prefilled thought leaves nothing to wait for.
+            # An opening tag at the start of prefilled reasoning makes waiting unnecessary.
             self._held = [] if self._doubtful and not self._marked else None
         if self._held is None:
             return _ROUTES[piece.kind](self, piece.text)
@@ -186,7 +186,7 @@ class ContentSplitter:
     def _say(self, text: str) -> list[Delta]:
         deltas = [] if self._segment is None else self._finish_segment(self._segment, "")
         if not self._anywhere:
-            # Once the answer has begun the splitter has nothing left to hold back.
+            # Once the answer has started, the splitter holds nothing back.
             self._splitter = None
         key = self._key or self._units.text_key
         return [*deltas, *self._units.text(key), TextDelta(text, key=key)]

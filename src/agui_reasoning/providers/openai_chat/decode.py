@@ -1,10 +1,10 @@
-"""OpenAI Chat Completions: deltas without structure, from dozens of servers.
+"""Decodes OpenAI Chat Completions and the many compatible APIs.
 
-A stream's ``delta`` and a response's ``message`` have the same fields and go the same way (`fields`), so
-that both give the same parts in the normal form: reasoning, text, calls, and reasoning that resumes joined.
-Reasoning may be in any of a dozen fields, often in two at once. The one to trust first says the text and
-keeps doing so as long as it delivers; values that must go back (signatures, encrypted data) are taken from
-every field.
+A stream's ``delta`` and a response's ``message`` have the same fields and are read by the same code
+(`fields`), so that both give the same parts in the normal form: reasoning, text, calls, with reasoning that
+resumes joined. Reasoning may be in any of a dozen fields, often in two at once. The text is taken from the
+preferred field as long as that has text; values that must be sent back (signatures, encrypted data) are
+taken from every field.
 
 Only the choice with index 0 is decoded. Audio, images and log probabilities are not.
 """
@@ -53,7 +53,7 @@ class _Error:
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """A valid payload."""
+    """A payload that was read without errors."""
 
     id: str
     start: ResponseStart
@@ -76,8 +76,8 @@ class OpenAIChatDecoder(Decoder):
     def receive(self, payload: Any) -> list[Delta]:
         """Decode one payload of the stream.
 
-        Beside chunks it takes the events of the openai SDK's ``chat.completions.stream()``: the chunk in a
-        ``chunk`` event counts, the other events repeat it and give nothing.
+        Also accepts the events of the openai SDK's ``chat.completions.stream()``: the chunk in a ``chunk``
+        event is decoded, and the other events, which repeat it, are ignored.
         """
         return super().receive(_unwrapped(payload))
 
@@ -102,7 +102,7 @@ class OpenAIChatDecoder(Decoder):
         self._response = None
         raise self._truncated([*response.flush(), CloseDelta(status="incomplete")])
 
-    # -- reading: nothing of the decoder changes before a payload is known to be good
+    # -- reading: the decoder changes only after the whole payload was read
 
     def _parse(self, data: JSONObject, field: str) -> _Chunk:
         choice = self._choice(array(data, "choices"), field)
@@ -119,7 +119,7 @@ class OpenAIChatDecoder(Decoder):
         )
 
     def _choice(self, choices: list[JSONObject], field: str) -> JSONObject | None:
-        """The first choice; LiteLLM's bridge to Responses writes the number of a summary as its index."""
+        """Return the first choice; LiteLLM's Responses bridge uses its index as the number of a summary."""
         first = next((choice for choice in choices if choice.get("index") in (0, None)), None)
         if first is None and self._traits.summary_in_choice_index and field == "delta" and len(choices) == 1:
             delta = obj(choices[0], field, "/choices/0")
@@ -129,7 +129,7 @@ class OpenAIChatDecoder(Decoder):
     def _read_piece(self, choice: JSONObject, field: str) -> MessagePiece:
         whole = field == "message"
         if not whole and choice.get(field) is None and self._response is None:
-            # Some gateways answer a streaming request with one chunk that holds a message.
+            # Some gateways answer a streaming request with one chunk that contains a message.
             field, whole = "message", choice.get("message") is not None
         piece = read_message(obj(choice, field, "/choices/0"), f"/choices/0/{field}", whole=whole)
         piece.part = integer(choice, "index", "/choices/0") or 0
@@ -155,10 +155,10 @@ class OpenAIChatDecoder(Decoder):
         return deltas
 
     def _open(self, chunk: _Chunk, piece: MessagePiece) -> list[Delta]:
-        """Begin a response, or another one.
+        """Start a response, if the chunk belongs to a new one.
 
-        Ids may change with every chunk of one response (Groq's agents), and what follows the finish reason
-        may repeat it: only new content under a new id is another response.
+        IDs may change with every chunk of one response (Groq's agents), and chunks after the finish reason
+        may repeat it: only content with a new ID after the finish reason starts another response.
         """
         response = self._response
         if response is not None:
@@ -166,7 +166,7 @@ class OpenAIChatDecoder(Decoder):
             if not another:
                 return []
         deltas = self._settle()
-        # The payload may name the model, and models have habits.
+        # Traits also depend on the model, which the payload may name.
         self._response = ChatResponse(chunk.id, vendor_traits(chunk.start.origin or Origin()))
         self._usage = None
         return [*deltas, chunk.start]
@@ -179,7 +179,7 @@ class OpenAIChatDecoder(Decoder):
         return [usage]
 
     def _settle(self) -> list[Delta]:
-        """End the response, which stays open after its finish reason, because more may follow that."""
+        """End the response, which stays open after its finish reason because more chunks may follow."""
         response, self._response = self._response, None
         if response is None:
             return []
@@ -187,7 +187,7 @@ class OpenAIChatDecoder(Decoder):
 
 
 def _unwrapped(payload: Any) -> Any:
-    """Take the chunk out of an SDK event without dumping the snapshots that these events hold."""
+    """Return the chunk of an SDK event, without serializing the snapshots in these events."""
     if isinstance(payload, str | Mapping) or not isinstance(getattr(payload, "type", None), str):
         return payload
     if payload.type == "chunk":
@@ -196,7 +196,7 @@ def _unwrapped(payload: Any) -> Any:
 
 
 def _read_error(data: JSONObject, choice: JSONObject) -> _Error | None:
-    """Find an error in a payload: OpenRouter puts one beside the choices or into one; vLLM sends it bare."""
+    """Find an error: OpenRouter puts it beside the choices or in a choice; vLLM's is the whole payload."""
     error = data.get("error") or choice.get("error")
     if error is None and data.get("object") == "error":
         error = data

@@ -14,10 +14,10 @@ VARIED = 8
 
 
 class Deduplicator:
-    """What was said so far, so that the repetition of it is not said again.
+    """Keeps the reasoning text so far, to filter out repetitions of it.
 
-    Small equal deltas ("ha", "ha") are text. A repetition is taken for one only when it contains the whole
-    text so far and that is long and varied, or when there is another reason to expect one.
+    Small equal deltas ("ha", "ha") are text. A delta counts as a repetition only if it contains the whole
+    text so far and that is long and varied, or if there is another reason to expect repetitions.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""``reasoning_details``: typed entries, streamed in fragments, to be returned unchanged.
+"""Decodes ``reasoning_details``: typed entries, streamed in fragments, which requests return unchanged.
 
 OpenRouter's format, also used by Vercel's gateway, MiniMax, Novita, Snowflake and others.
 """
@@ -26,13 +26,13 @@ _SUMMARY = "reasoning.summary"
 _DATA = "reasoning.encrypted"
 
 _CHANNELS: dict[str, tuple[str, Channel]] = {_TEXT: ("text", "text"), _SUMMARY: ("summary", "summary")}
-"""Type of an entry to the field its text is in, and what that text is."""
+"""Type of an entry to the field with its text, and the channel of that text."""
 
 PROMPT_CHANGES = 8
-"""So many changes of a unit's fields are told at once; later ones at every power of two, and at the end."""
+"""How many changes of a unit's fields are sent at once; later ones at every power of two, and at the end."""
 
 _CONTENT = ("text", "summary", "data", "signature")
-"""What the unit itself holds; all other fields are the skeleton that ``ext["details"]`` keeps."""
+"""Fields that become content of the unit; the others are the skeleton in ``ext["details"]``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Detail:
 
     @property
     def call_id(self) -> str:
-        """The call of this signature: Gemini's entries have the ID of their call."""
+        """The call that this entry signs: Gemini's entries have the ID of their call."""
         return self.id if self.type == _DATA and self.skeleton.get("format") == GEMINI else ""
 
 
@@ -84,7 +84,7 @@ class _Unit:
     changes: int = 0
 
     def takes(self, detail: Detail) -> bool:
-        """A unit holds one value of a kind; of summaries, which have none, it may hold several."""
+        """Return whether an entry fits: a unit holds one entry of each type, but any number of summaries."""
         if detail.id and self.item_id and detail.id != self.item_id:
             return False
         return detail.type == _SUMMARY or not self.numbers[detail.type]
@@ -97,9 +97,9 @@ class _Unit:
         return {**self.fields, "details": [dict(entry.skeleton) for entry in self.entries]}
 
     def is_due(self) -> bool:
-        """Whether to tell a change of the fields now: the more there were, the longer it waits.
+        """Return whether to send a change of the fields now: the more changes, the longer the interval.
 
-        All entries are told each time, so telling each change would take time square to their number.
+        Each change sends all entries, so sending every change would take quadratic time.
         """
         self.changes += 1
         return self.changes <= PROMPT_CHANGES or self.changes & (self.changes - 1) == 0
@@ -107,13 +107,13 @@ class _Unit:
 
 @dataclass(slots=True)
 class _Named:
-    """The units of one id, and per type of entry the first one that has none of it yet."""
+    """The units of one ID, and for each type of entry the first unit without one."""
 
     units: list[_Unit] = field(default_factory=list)
     first: Counter[str] = field(default_factory=Counter)
 
     def free(self, detail: Detail) -> _Unit | None:
-        """Return the first unit that accepts an entry. Units that do not are not asked again."""
+        """Return the first unit that accepts an entry; units that do not are skipped from then on."""
         while self.first[detail.type] < len(self.units):
             unit = self.units[self.first[detail.type]]
             if unit.takes(detail):
@@ -124,7 +124,7 @@ class _Named:
 
 @dataclass(slots=True, eq=False)
 class _Entry:
-    """An entry under way: fragments of one type and index."""
+    """An open entry: the fragments of one type and index."""
 
     unit: _Unit
     type: str
@@ -147,9 +147,9 @@ class _Entry:
 class Details:
     """Merges the entries of one response into units.
 
-    Fragments of one type and index are one entry. Entries make one unit when they have the same id, else when
-    they have the same index, as long as a unit holds one signature and one encrypted value. An entry without
-    text joins the flat reasoning, if the text came there.
+    Fragments of one type and index are one entry. Entries with the same ID, or else with the same index, are
+    one unit, as long as it has at most one signature and one encrypted value. An entry without text joins the
+    flat reasoning, if there is any.
     """
 
     def __init__(self, units: UnitTracker) -> None:
@@ -188,7 +188,7 @@ class Details:
         return deltas
 
     def release(self, calls: Set[str], begun: Iterable[str]) -> list[Delta]:
-        """Hand out the values of calls that have begun by now.
+        """Return the values of calls that have started.
 
         Args:
             calls: All calls that have started.
@@ -224,7 +224,7 @@ class Details:
 
     def _entry(self, detail: Detail, *, flat: bool, whole: bool) -> _Entry:
         slot = (detail.type, detail.index)
-        # Without an index only text is known to come in fragments (MiniMax).
+        # Without an index, only text is fragmented (MiniMax).
         separate = whole or (detail.index is None and detail.type == _DATA)
         known = None if separate else self._entries.get(slot)
         if known is not None and (not detail.id or not known.id or detail.id == known.id):

@@ -1,4 +1,4 @@
-"""A conversation as ``messages`` of Chat Completions and compatible APIs.
+"""Encodes a conversation as ``messages`` of Chat Completions and compatible APIs.
 
 The policy decides where reasoning is written: a string field, the entries of ``reasoning_details``, blocks,
 the original tags, or nowhere. Each response is one assistant message, followed by a tool message per call, in
@@ -86,7 +86,7 @@ class _Draft:
 
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
-    """Write ``messages``, and ``tools`` where there are any."""
+    """Write ``messages``, and ``tools`` if there are any."""
     return encode_for(
         conversation, options, vendor_traits(Origin(options.provider, "openai-chat", options.model))
     )
@@ -226,7 +226,7 @@ def _write_details(draft: _Draft, name: str) -> None:
         kept, reason = _filtered(found, draft)
         if found and not kept:
             draft.refused.add(unit.key)
-            # An upstream that gave no signature does not ask for one.
+            # An upstream that sent no signature does not require one.
             draft.options.report.drop(unit, reason, harmless=reason == "missing_signature")
         elif kept:
             draft.place(unit)
@@ -381,9 +381,9 @@ def _thinking_block(unit: EchoUnit) -> JSONObject | None:
 
 
 def _write_calls(draft: _Draft, name: str) -> None:
-    """Signatures of calls are written with the calls; that of a text goes where it was, on the message.
+    """Write the signature of a text on the message; those of calls are written with the calls.
 
-    Thoughts are text for people: who wants signatures does not read them.
+    Reasoning text is left out: upstreams that use signatures do not read it.
     """
     kind = draft.traits.thought_signature_kind
     for unit in reasoning_units(draft.step):
@@ -454,7 +454,7 @@ def _write_placeholder(draft: _Draft, calls: list[JSONObject]) -> None:
 
 
 def _stand_in_on_call(draft: _Draft, calls: list[JSONObject], placeholder: str) -> bool:
-    """Only the first call of a response bears a signature, and a response has its own or none at all."""
+    """Sign the first call with the placeholder, unless any call of the response has a signature."""
     if not calls or any(answer.unit.key in draft.placed for answer in draft.step.answers):
         return False
     _put(calls[0], (*draft.traits.signature_home.split("."), FIELD), False, placeholder)
@@ -507,7 +507,7 @@ def _result(answer: CallAnswer, options: EncodingOptions) -> JSONObject:
 def _said(message: PlainMessage, options: EncodingOptions) -> JSONObject:
     if isinstance(message, UserMessage):
         return {"role": "user", "content": text_or_parts(message.content, _CONTENT, options.report)}
-    # Most servers know no developer.
+    # Most servers do not know the role `developer`.
     role = message.role if options.rule.developer else "system"
     return {"role": role, "content": message.content}
 

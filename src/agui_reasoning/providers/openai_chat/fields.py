@@ -1,6 +1,6 @@
-"""The field zoo: where a Chat Completions message may keep its reasoning.
+"""The fields in which a Chat Completions message may hold its reasoning.
 
-`read_message` reads and checks one ``message`` or ``delta`` completely before anything is made of it.
+`read_message` reads and checks one ``message`` or ``delta`` completely before it is decoded.
 """
 
 from __future__ import annotations
@@ -35,31 +35,31 @@ PREFERENCE = (
     "extra_content.deepseek.reasoning_content",
     "content",
 )
-"""Fields that may hold the same text, the one to trust first. A dotted name is a path."""
+"""Fields that may hold the same text, in order of preference. A dotted name is a path."""
 
 RANK = {name: rank for rank, name in enumerate(PREFERENCE)}
 
 
 @dataclass(slots=True)
 class MessagePiece:
-    """A message, or one delta of it, as it was read.
+    """The fields of a message or of a delta.
 
     Attributes:
-        whole: It is a message.
-        flat: Reasoning that is a plain string, by field; ``""`` is kept.
+        whole: Whether this is a message, not a delta.
+        flat: Reasoning in plain strings, including empty ones, by field.
         details: The entries of ``reasoning_details``.
         blocks: Lists of blocks, by field.
-        content: The answer, where it is a string.
-        thought: The provider says that the string is reasoning.
-        refusal: Likewise.
-        annotations: Of the text.
+        content: The answer, if it is a string.
+        thought: Whether the provider marked ``content`` as reasoning.
+        refusal: The text of a refusal.
+        annotations: The annotations of the text.
         calls: Tool calls.
         executed: Calls that the provider ran itself.
-        opaque: Values of the flat reasoning.
-        signatures: Values of the message, with where they stood.
-        empty: Fields that are there and empty, which some providers mean.
+        opaque: Opaque values of the flat reasoning.
+        signatures: Thought signatures of the message, with their places in it.
+        empty: Fields that are present but empty, which is meaningful to some providers.
         spoken: The reasoning text, by field.
-        part: The number of the summary that the text belongs to.
+        part: The number of the summary part that contains the text.
     """
 
     whole: bool = False
@@ -80,7 +80,7 @@ class MessagePiece:
 
     @property
     def carries(self) -> bool:
-        """It has anything to say at all."""
+        """Whether the piece has any content."""
         return bool(
             self.spoken
             or self.content
@@ -93,11 +93,11 @@ class MessagePiece:
 
 
 _Reader: TypeAlias = Callable[[MessagePiece, JSONObject, str, str], None]
-"""Takes the piece, the message, the field's name, and the path of the message."""
+"""A function of the piece, the message, the name of the field, and the path of the message."""
 
 
 def read_message(message: JSONObject, path: str, *, whole: bool) -> MessagePiece:
-    """Read a whole message, or a delta.
+    """Read a message or a delta.
 
     Raises:
         DecodeError: A field has the wrong type.
@@ -124,7 +124,7 @@ def _hear(piece: MessagePiece, name: str, text: str) -> None:
 
 
 def _reasoning(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
-    """A string everywhere but in any-llm, where it is an object."""
+    """Read ``reasoning``: a string, or in any-llm an object."""
     if not isinstance(message[name], dict):
         _flat(piece, message, name, path)
     elif message[name].get("content") is not None:
@@ -141,7 +141,7 @@ def _details(piece: MessagePiece, message: JSONObject, name: str, path: str) -> 
 
 
 def _specific(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
-    """Where LiteLLM keeps the entries of a whole response; what else is in it stands elsewhere, too."""
+    """Read the entries that LiteLLM adds to a whole response; its other values are also in other fields."""
     fields = message[name]
     if isinstance(fields, dict) and fields.get(DETAILS) is not None and message.get(DETAILS) is None:
         _details(piece, fields, DETAILS, f"{path}/{name}")
@@ -191,7 +191,7 @@ def _calls(piece: MessagePiece, message: JSONObject, name: str, path: str) -> No
 
 
 def _function_call(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
-    """The spelling before ``tool_calls``: one call, no id."""
+    """Read the predecessor of ``tool_calls``: one call without an ID."""
     entry = {"type": name, "function": obj(message, name, path)}
     piece.calls += read_calls([entry], f"{path}/{name}", whole=False)
 
@@ -209,7 +209,7 @@ def _copilot(piece: MessagePiece, message: JSONObject, name: str, path: str) -> 
 
 
 def _extra_content(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
-    """What Gemini's endpoints say beside the message, and what any-llm keeps of its upstreams."""
+    """Read the additions of Gemini's endpoints, and the upstream's values that any-llm keeps."""
     piece.thought = any(_is_thought(message[name], vendor) for vendor in ("google", "vertex"))
     if signature := read_signature(message, (name, "anthropic", "signature")):
         piece.opaque.append(Opaque("anthropic.signature", signature))
@@ -218,7 +218,7 @@ def _extra_content(piece: MessagePiece, message: JSONObject, name: str, path: st
 
 
 def _is_thought(extra: Any, vendor: str) -> bool:
-    """Whether Gemini marked the string as a thought: beside a signature, the mark is about that."""
+    """Return whether Gemini marked the string as a thought; with a signature, the mark refers to that."""
     mark = extra.get(vendor) if isinstance(extra, dict) else None
     return isinstance(mark, dict) and mark.get("thought") is True and not mark.get("thought_signature")
 
@@ -243,4 +243,4 @@ _READERS: dict[str, _Reader] = {
     "function_call": _function_call,
     "executed_tools": _executed,
 }
-"""Field of the message to its reader; what is not here says nothing (``role``, ``audio``, ``channel``, …)."""
+"""Field of the message to its reader; other fields (``role``, ``audio``, ``channel``, …) are ignored."""

@@ -1,4 +1,4 @@
-"""One response under way: what its pieces mean, in order."""
+"""Turns the pieces of one response into deltas."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class ChatResponse:
     """Turns the pieces of one response into deltas.
 
     Attributes:
-        id: The provider's id of it.
-        reason: Its finish reason, once it came.
-        counted: Its counts came in a chunk without a choice, and nothing after them: that chunk is the last.
+        id: The provider's ID of the response.
+        reason: The finish reason, once received.
+        counted: Whether the newest chunk has token counts and no choice, so that it is the last one.
     """
 
     def __init__(self, response_id: str, traits: VendorTraits) -> None:
@@ -59,7 +59,7 @@ class ChatResponse:
         self._signed = 0
 
     def receive(self, piece: MessagePiece) -> list[Delta]:
-        """Take a whole message, or the next delta of it."""
+        """Decode a whole message, or the next delta."""
         self._empty += [name for name in piece.empty if name not in self._empty]
         speaker = self._choose(piece)
         fresh = self._fresh(piece, speaker)
@@ -76,14 +76,14 @@ class ChatResponse:
         return deltas + self._sign(piece.signatures)
 
     def flush(self, *, cut: bool = True) -> list[Delta]:
-        """What was held back; ``cut`` is whether the model did not end it."""
+        """Return what was held back; ``cut`` tells whether the response was cut off."""
         deltas = [*self._content.end(cut=cut), *self._calls.settle(), *self._details.end()]
         held, self._held = self._held, []
-        # The assembler keeps values that nothing came for.
+        # The assembler keeps values without a unit.
         return deltas + [self._signature(value, TEXT) for value, _ in held]
 
     def end(self) -> list[Delta]:
-        """The response ended properly."""
+        """End a response that was received completely."""
         cut = self.reason in self._traits.cut_reasons
         deltas = self.flush(cut=cut)
         if self._empty and not self._units.reasoned:
@@ -96,7 +96,7 @@ class ChatResponse:
     # -- reasoning
 
     def _choose(self, piece: MessagePiece) -> str | None:
-        """The field that says the text: the one that did, as long as it delivers."""
+        """Return the field to take the text from: the same one as before while it has text."""
         if self._source in piece.spoken:
             return self._source
         return min(piece.spoken, key=RANK.__getitem__, default=None)
@@ -128,7 +128,7 @@ class ChatResponse:
         return deltas
 
     def _flatly(self, text: str, field: str | None, part: int) -> list[Delta]:
-        # The parts of another item are numbered from 0 again, but all make one unit here.
+        # Each item numbers its parts from 0, but all of them are one unit here.
         self._number += part != self._part
         self._part = part
         # The field is noted so that the text can be sent back under the same name.
@@ -148,7 +148,7 @@ class ChatResponse:
     def _say(self, piece: MessagePiece) -> list[Delta]:
         deltas: list[Delta] = []
         blocks = piece.blocks.get("content_blocks", ())
-        # Portkey's blocks hold the text of `content` too, and where it stood.
+        # Portkey's blocks also contain the text of `content`, at its original place.
         if piece.content and not any(block.kind == "text" for block in blocks):
             deltas += self._content.feed(piece.content, thought=piece.thought)
         if piece.refusal:
@@ -162,7 +162,7 @@ class ChatResponse:
 
     def _call(self, piece: MessagePiece) -> list[Delta]:
         deltas = self._content.pause()
-        # LiteLLM repeats the values of calls in a list of the message.
+        # LiteLLM repeats the signatures of calls in a list on the message.
         repeated = {call.signature for call in piece.calls}
         self._signatures |= repeated
         self._held = [item for item in self._held if item[0] not in repeated]
@@ -173,7 +173,7 @@ class ChatResponse:
     # -- signatures of the message
 
     def _sign(self, signatures: list[tuple[str, Ext]]) -> list[Delta]:
-        """Attach the signatures of a message to its text, or to its first call; before either they wait."""
+        """Attach the signatures of a message to its text or first call; hold them until there is one."""
         self._held += [item for item in signatures if item[0] not in self._signatures]
         self._signatures.update(value for value, _ in signatures)
         if not self._held or not (self._units.spoke or self._calls.first is not None):
@@ -187,7 +187,7 @@ class ChatResponse:
     def _attach(self, value: str, ext: Ext) -> list[Delta]:
         self._signed += 1
         if self._signed > 1:
-            # A unit holds one signature: the others get a unit each.
+            # A unit holds one signature, so each further one gets its own unit.
             key = f"signature:{self._signed}"
             opened = self._units.reasoning(key)
             signature = replace(self._signature(value, "self"), key=key)

@@ -1,4 +1,4 @@
-"""Lists of blocks to units: in a stream their fragments follow each other, mostly without a number."""
+"""Turns lists of blocks into units; in streams, most fragments of blocks have no number."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ __all__ = ["Runs"]
 
 @dataclass(slots=True)
 class _Run:
-    """A run of reasoning fragments of one field; it ends with a signature or when text comes between."""
+    """A run of reasoning fragments in one field; a signature or text ends it."""
 
     number: int = 0
     open: bool = False
 
 
 class Runs:
-    """Makes units of the blocks of one response.
+    """Turns the blocks of one response into units.
 
-    A block that the provider numbers is a unit of that number. Others are a unit per run: a run ends with a
-    signature, with text in the same list, and in a whole response with every block.
+    Blocks with the same number are one unit. Blocks without a number are one unit per run: a run ends at a
+    signature, at text in the same list, and in a whole response after every block.
     """
 
     def __init__(self, units: UnitTracker, content: ContentSplitter) -> None:
@@ -36,14 +36,14 @@ class Runs:
         self._taken: set[str] = set()
 
     def receive(self, source: str, block: ChatBlock, text: str, *, flat: bool, whole: bool) -> list[Delta]:
-        """Take a block.
+        """Decode a block.
 
         Args:
-            source: The field it came in.
+            source: The field that contains the block.
             block: The block.
-            text: What of its reasoning is to be said.
-            flat: There is reasoning in a plain string.
-            whole: It is not a fragment.
+            text: The part of its reasoning that is new.
+            flat: Whether there is reasoning in a plain string.
+            whole: Whether the block is complete, not a fragment.
         """
         return _KINDS[block.kind](self, source, block, text, flat, whole)
 
@@ -78,7 +78,7 @@ class Runs:
         return deltas
 
     def _joins_flat(self, source: str, block: ChatBlock) -> bool:
-        """Whether a value belongs to the plain string, where the text of its block was said."""
+        """Return whether a value belongs to the plain string, which contained the text of its block."""
         run = self._runs.get(source)
         kinds = {value.kind for value in block.values}
         if REDACTED in kinds or kinds & self._taken or (run is not None and run.open):
@@ -97,7 +97,7 @@ class Runs:
 
 
 def _speak(block: ChatBlock, segments: tuple[Segment, ...], key: str) -> list[Delta]:
-    """The text of a block; its id and leftovers ride on the first delta."""
+    """Return the text of a block; the first delta has its ID and other fields."""
     spoken = segments or ((Segment("text", 0, ""),) if block.item_id or block.ext else ())
     return [
         ReasoningDelta(

@@ -1,4 +1,4 @@
-"""Gemini's thought signatures in the places that OpenAI-compatible endpoints and gateways have for them."""
+"""Reads Gemini's thought signatures from the places where compatible endpoints and gateways put them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ __all__ = ["FIELD", "read_call_signature", "read_signature", "read_signatures"]
 FIELD = "thought_signature"
 
 _PLACES: tuple[tuple[tuple[str, ...], Ext], ...] = (
-    # AI Studio and Vertex AI do not take each other's namespace back.
+    # AI Studio and Vertex AI do not accept each other's namespace.
     (("extra_content", "google", FIELD), {"extra_content": "google"}),
     (("extra_content", "vertex", FIELD), {"extra_content": "vertex"}),
     (("function", FIELD), {"signature_field": f"function.{FIELD}"}),
     (("provider_specific_fields", FIELD), {"signature_field": f"provider_specific_fields.{FIELD}"}),
     ((FIELD,), {"signature_field": FIELD}),
 )
-"""Paths within a call or a message, the one to trust first, and what the unit notes of it."""
+"""Paths within a call or a message, in order of preference, and the ``ext`` of the unit for each."""
 
 
 def read_signature(source: JSONObject, path: tuple[str, ...]) -> str:
-    """Follow a path to a string; ``""`` when it is not there: these are additions nobody specified."""
+    """Follow a path to a string; return ``""`` for anything else, as these fields are not standardized."""
     value: object = source
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
@@ -29,12 +29,12 @@ def read_signature(source: JSONObject, path: tuple[str, ...]) -> str:
 
 
 def read_call_signature(source: JSONObject) -> tuple[str, Ext] | None:
-    """The signature of a call; it may be there twice."""
+    """Return the signature of a call, which may be in several places."""
     return next(((value, ext) for path, ext in _PLACES if (value := read_signature(source, path))), None)
 
 
 def read_signatures(message: JSONObject) -> list[tuple[str, Ext]]:
-    """The signatures of a message as a whole; LiteLLM has a list of them."""
+    """Return the signatures of a message; LiteLLM has a list of them."""
     found = read_call_signature(message)
     signatures = [found] if found else []
     fields = message.get("provider_specific_fields")

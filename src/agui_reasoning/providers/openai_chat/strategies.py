@@ -1,4 +1,4 @@
-"""Responses of Chat Completions, generated (extra ``testing``)."""
+"""Hypothesis strategies for responses of Chat Completions (extra ``testing``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["chat_turns"]
 
 @st.composite
 def chat_turns(draw: Draw, origin: Origin) -> Turn:
-    """In the normal form of a flat API: reasoning, text, calls."""
+    """Generate responses in the normal form of a flat API: reasoning, text, calls."""
     reasoning = _field(origin) if origin.provider != "google" else call(origin, "call", signed=True)
     pieces = [
         draw(st.lists(one, min_size=low, max_size=high))

@@ -1,6 +1,6 @@
-"""Which units of a response are open, and which one got the last content.
+"""Tracks which units of a response are open, and which one received the last content.
 
-Chat Completions names no units and ends none: a unit ends when something of another kind follows.
+Chat Completions does not mark units: a unit ends when content of another kind follows.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from agui_reasoning.deltas import CloseDelta, Delta
 __all__ = ["FLAT", "TEXT", "UnitTracker"]
 
 FLAT = "reasoning"
-"""The key of the reasoning that comes as one plain string."""
+"""The key of reasoning in a plain string."""
 
 TEXT = "text"
 """The key of the answer."""
 
 
 class UnitTracker:
-    """Follows the units of one response; each method returns the ends that its call implies.
+    """Tracks the units of one response; each method returns the closes that it implies.
 
     Attributes:
-        last: The key of the unit that got the last content: a length limit cut that one.
-        reasoned: The response has reasoning.
-        spoke: The response has text.
-        text_key: The key of the answer, or of its next stretch.
+        last: The key of the unit that received the last content, which a length limit cuts.
+        reasoned: Whether the response has reasoning.
+        spoke: Whether the response has text.
+        text_key: The key of the current stretch of the answer.
     """
 
     def __init__(self) -> None:
@@ -39,18 +39,18 @@ class UnitTracker:
         self._known: set[str] = set()
 
     def reasoning(self, key: str, *, grows: bool = True) -> list[Delta]:
-        """A reasoning unit gets content; one that exists and does not grow stays as it is."""
+        """Add content to a reasoning unit; without ``grows``, a known unit is not reopened."""
         self.last, self.reasoned = key, True
         if key in self._open or (key in self._known and not grows):
             return []
-        # Other reasoning stays open: the entries of one list may come interleaved.
+        # Other reasoning stays open, because the entries of one list may be interleaved.
         closes = self._close(list(self._open_texts))
         self._known.add(key)
         self._open[key] = "reasoning"
         return closes
 
     def text(self, key: str) -> list[Delta]:
-        """A text unit gets content."""
+        """Add content to a text unit."""
         self.last, self.spoke = key, True
         if key in self._open and len(self._open) == 1:
             return []
@@ -61,18 +61,18 @@ class UnitTracker:
         return closes
 
     def break_text(self) -> None:
-        """Reasoning stands between two stretches of text in one list: they are two units."""
+        """Start another text unit, because reasoning in the same list divides the text."""
         if self.spoke and self.text_key in self._known:
             self._stretches += 1
             self.text_key = f"{TEXT}:{self._stretches}"
 
     def call(self, key: str) -> list[Delta]:
-        """A call gets content; calls end by themselves."""
+        """Add content to a call, which ends all open units; calls are closed elsewhere."""
         self.last = key
         return self._close(list(self._open)) if self._open else []
 
     def close(self, key: str) -> list[Delta]:
-        """The provider ended a unit."""
+        """Close a unit that the provider ended."""
         return self._close([key]) if key in self._open else []
 
     def _close(self, keys: list[str]) -> list[Delta]:

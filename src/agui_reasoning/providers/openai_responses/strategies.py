@@ -1,4 +1,4 @@
-"""Responses of OpenAI Responses, generated (extra ``testing``)."""
+"""Hypothesis strategies for responses of OpenAI Responses (extra ``testing``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""xAI's gRPC chat: outputs in a row, of the model and of the tools that the provider runs for it.
+"""Decodes xAI's gRPC chat: a sequence of outputs of the model and of the tools that the provider runs.
 
-Payloads are the JSON form of the protocol buffers, with the names of the fields as they are declared. A
-response ends with its stream: every output of the model has a finish reason of its own, and after a call of
-the provider's tools another output follows.
+Payloads are the JSON form of the protocol buffers, with the declared names of the fields. A response ends
+with its stream: every output of the model has a finish reason, and another output follows the result of a
+server tool.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["XAIDecoder"]
 
 
 class XAIDecoder(Decoder):
-    """Decodes streams and responses of xAI's gRPC chat, and the objects of xai-sdk."""
+    """Decodes streams and responses of xAI's gRPC chat, as JSON or as objects of xai-sdk."""
 
     api: ClassVar[str] = "xai-grpc"
     vendor: ClassVar[str | None] = "xai"
@@ -60,7 +60,7 @@ class XAIDecoder(Decoder):
         raise self._truncated([*response.flush(), *self._counted(), CloseDelta(status="incomplete")])
 
     def _open(self, response_id: str, start: ResponseStart) -> list[Delta]:
-        """Begin a response, or another one: its id differs."""
+        """Start a response, if the ID is not that of the open one."""
         running = self._response
         if running is not None and (not response_id or response_id == running.id):
             return []
@@ -85,7 +85,7 @@ class XAIDecoder(Decoder):
         return [usage] if usage else []
 
     def _count(self, data: JSONObject) -> UsageDelta | None:
-        """Reasoning tokens are counted beside those of the completion; what is 0 is left out."""
+        """Read the token counts: zeros are omitted, and completion tokens exclude reasoning."""
         usage, path = obj(data, "usage"), "/usage"
         if not usage:
             return None
@@ -101,7 +101,7 @@ class XAIDecoder(Decoder):
         )
 
     def _refused(self, error: Any) -> ProviderError:
-        """A gRPC status in JSON; the SDK raises it."""
+        """Build the error for a gRPC status in JSON form, which the SDK would raise."""
         response, self._response = self._response, None
         status = error if isinstance(error, dict) else {"message": error}
         code = status.get("code")

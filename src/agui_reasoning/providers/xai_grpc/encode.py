@@ -1,7 +1,7 @@
-"""A conversation as ``messages`` of xAI's gRPC chat, for ``client.chat.create`` of xai-sdk.
+"""Encodes a conversation as ``messages`` for ``client.chat.create`` of xai-sdk.
 
-There is one message per output, as when xai-sdk appends a response: reasoning with its ciphertext, then text,
-then calls. Results of the provider's own tools are tool messages between them.
+Each output is one message, as when xai-sdk appends a response: reasoning with its ciphertext, then text, then
+calls. The results of server tools are tool messages between them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ COMPLETED = "TOOL_CALL_STATUS_COMPLETED"
 
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
-    """Write ``messages``, and ``tools`` where there are any."""
+    """Write ``messages``, and ``tools`` if there are any."""
     messages = [_message("ROLE_SYSTEM", [_text(options.system)])] if options.system else []
     for item in conversation:
         if isinstance(item, ResponseStep):
@@ -158,7 +158,7 @@ class _Outputs:
         self.draft.calls.append(call)
 
     def answer(self, unit: EchoUnit) -> None:
-        """The result of a server call: only what the API itself put there, beside the calls as they stand."""
+        """Write the result of a server call that this API sent, with the calls as written in this request."""
         part = unit.part
         assert isinstance(part, ToolResultPart)
         call = self.server.get(part.tool_call_id)
@@ -187,7 +187,7 @@ class _Outputs:
 
 
 def _is_output(native: Any) -> bool:
-    """Return whether it is the output of a tool; clients may send anything."""
+    """Return whether this is the output of a tool; clients may send anything."""
     return isinstance(native, dict) and native.get("role") == TOOL
 
 

@@ -1,4 +1,4 @@
-"""The outputs of a payload, read and checked before anything is made of them."""
+"""Reads and checks the outputs of a payload."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ CLIENT_CALL: Final = "TOOL_CALL_TYPE_CLIENT_SIDE_TOOL"
 
 @dataclass(frozen=True, slots=True)
 class OutputCall:
-    """A tool call; a stream has it whole, too.
+    """A tool call, which is complete in streams as well.
 
     Attributes:
-        type: Whose tool it is; empty where the server does not say.
-        error: Why the provider's own tool failed.
+        type: The type of the tool, which tells who runs it; empty if unknown.
+        error: The error message of a server tool.
     """
 
     id: str
@@ -36,14 +36,14 @@ class OutputCall:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One output, or a piece of it. A response is a sequence of outputs: the model's, a tool's, the model's.
+    """One output, or a fragment of one. In a response, outputs of the model and of tools alternate.
 
     Attributes:
-        index: Its place in the response.
-        role: Whose it is; empty means the model's.
+        index: The position in the response.
+        role: The role of its author; empty for the model.
         encrypted: Encrypted reasoning, or the encrypted result of a tool.
-        reason: Why it ended, once it has.
-        message: It, as it came.
+        reason: The finish reason, once received.
+        message: The original JSON.
     """
 
     index: int
@@ -58,11 +58,11 @@ class Output:
 
 
 def read_outputs(data: JSONObject, field: str) -> list[Output]:
-    """Read the outputs of a payload, in their order.
+    """Read the outputs of a payload, in order.
 
     Args:
         data: The payload.
-        field: Where an output has its message: ``message``, or in a stream ``delta``.
+        field: The field with the message of an output: ``message``, or in a stream ``delta``.
 
     Raises:
         DecodeError: A field has the wrong type.
@@ -76,7 +76,7 @@ def _read(source: JSONObject, field: str, path: str) -> Output:
     message, place = obj(source, field, path), f"{path}/{field}"
     calls = array(message, "tool_calls", place)
     return Output(
-        # The JSON form leaves out what is 0 or empty.
+        # The JSON form omits zeros and empty values.
         integer(source, "index", path) or 0,
         string(message, "role", place),
         string(message, "reasoning_content", place),

@@ -1,4 +1,4 @@
-"""One response under way: what its outputs mean, in order."""
+"""Turns the outputs of one response into deltas."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ CUT_REASONS: Final = frozenset({"REASON_MAX_LEN", "REASON_MAX_CONTEXT", "REASON_
 class XAIResponse:
     """Turns the outputs of one response into deltas.
 
-    Every output of the model has a unit of reasoning and one of text, named by its index. The outputs of the
-    provider's own tools repeat the calls that they answer.
+    Every output of the model has a reasoning unit and a text unit, named after its index. The outputs of
+    server tools repeat the calls that they answer.
 
     Attributes:
-        id: The provider's id of it.
+        id: The provider's ID of the response.
     """
 
     def __init__(self, response_id: str) -> None:
@@ -51,11 +51,11 @@ class XAIResponse:
 
     @property
     def finished(self) -> bool:
-        """The model's newest output has ended."""
+        """Whether the newest output of the model has ended."""
         return self._finished
 
     def receive(self, output: Output) -> list[Delta]:
-        """Take an output, or the next piece of one."""
+        """Decode an output, or the next fragment of one."""
         if output.role == TOOL:
             return self._hold(output)
         deltas = self._answer()
@@ -66,12 +66,12 @@ class XAIResponse:
             deltas += self._call(call)
         if output.reason:
             self._reason, self._finished = output.reason, True
-            # What a limit cut stays open: only the end of the response tells that this was the end.
+            # A cut unit stays open, because more may follow until the response ends.
             deltas += [] if output.reason in CUT_REASONS else self._turn_to(None)
         return deltas
 
     def flush(self) -> list[Delta]:
-        """What was held back."""
+        """Return what was held back."""
         cited, self._citations = self._citations, {}
         sources: list[Delta] = [
             TextDelta("", key=key, ext={"citations": found}) for key, found in cited.items()
@@ -79,7 +79,7 @@ class XAIResponse:
         return [*self._answer(), *sources]
 
     def end(self) -> list[Delta]:
-        """The response ended properly."""
+        """End a response that was received completely."""
         deltas = self.flush()
         if self._reason in CUT_REASONS and self._last is not None:
             deltas.append(CloseDelta(key=self._last, status="incomplete"))
@@ -114,7 +114,7 @@ class XAIResponse:
         return [*ended, made, CloseDelta(key=call.id)]
 
     def _turn_to(self, key: str | None) -> list[Delta]:
-        """A unit ends when something else follows."""
+        """Close the open unit when another one follows."""
         before, self._open = self._open, key
         self._last = self._last if key is None else key
         return [] if before in (None, key) else [CloseDelta(key=before)]
@@ -122,7 +122,7 @@ class XAIResponse:
     # -- outputs of the provider's tools
 
     def _hold(self, output: Output) -> list[Delta]:
-        """Keep a result until the next output of the model: it may come in pieces."""
+        """Hold a result, which may be fragmented, until the next output of the model."""
         for call in output.calls:
             self._failures[call.id] = call.error
         deltas = [delta for call in output.calls for delta in self._call(call)]
@@ -133,7 +133,7 @@ class XAIResponse:
         return deltas
 
     def _answer(self) -> list[Delta]:
-        """The results that are complete. One that answers several calls is kept with the first of them."""
+        """Return the complete results; the first of several calls keeps the original of a shared result."""
         held, self._results = self._results, {}
         deltas: list[Delta] = self._turn_to(None) if held else []
         for _, message in sorted(held.items()):

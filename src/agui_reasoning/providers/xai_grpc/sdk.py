@@ -1,4 +1,4 @@
-"""Objects of xai-sdk as the JSON form of their protocol buffers."""
+"""Converts objects of xai-sdk to the JSON form of their protocol buffers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["wire_json"]
 
 
 def wire_json(payload: Any) -> Any:
-    """Give the JSON form of an SDK object, and anything else as `plain` does.
+    """Return the JSON form of an SDK object; convert other values with `plain`.
 
-    ``chat.stream()`` yields pairs of the response so far and the chunk that came: the chunk counts.
+    ``chat.stream()`` yields pairs of the response so far and the new chunk; only the chunk is converted.
 
     Examples:
         >>> wire_json({"outputs": []})
@@ -24,6 +24,6 @@ def wire_json(payload: Any) -> Any:
     message = getattr(payload, "proto", payload)
     if not hasattr(message, "DESCRIPTOR"):
         return plain(payload)
-    # Whoever has such a message has this library.
+    # The library is installed if there is such a message.
     json_format = import_module("google.protobuf.json_format")
     return json_format.MessageToDict(message, preserving_proto_field_name=True)

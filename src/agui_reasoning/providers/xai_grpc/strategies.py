@@ -1,4 +1,4 @@
-"""Responses of xAI's gRPC chat, generated (extra ``testing``)."""
+"""Hypothesis strategies for responses of xAI's gRPC chat (extra ``testing``)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _SEARCH = "TOOL_CALL_TYPE_WEB_SEARCH_TOOL"
 
 @st.composite
 def xai_turns(draw: Draw, origin: Origin) -> Turn:
-    """Responses of reasoning, text, calls and searches."""
+    """Generate responses of reasoning, text, calls and searches."""
     choices = [_thought(origin), text(origin), call(origin, "call"), _search(origin)]
     return turn(draw, origin, st.lists(st.one_of(choices), min_size=1, max_size=5))
 
 
 def _thought(origin: Origin) -> Strategy[list[Part]]:
-    """Reasoning with its text, its ciphertext, or both."""
+    """Generate reasoning with text, ciphertext, or both."""
 
     def build(said: str, token: str) -> list[Part]:
         segments = (Segment("text", 0, said),) if said else ()
@@ -41,7 +41,7 @@ def _thought(origin: Origin) -> Strategy[list[Part]]:
 
 
 def _search(origin: Origin) -> Strategy[list[Part]]:
-    """A search that the provider runs itself, and its encrypted result."""
+    """Generate a search that the provider runs, and its encrypted result."""
 
     def build(number: int, token: str) -> list[Part]:
         name, arguments, call_id = "web_search", '{"query":"x"}', f"call_search_{number:08d}"

@@ -1,4 +1,4 @@
-"""Who said what in requests and answers of xAI's gRPC chat."""
+"""Reads requests and responses of xAI's gRPC chat for `transcript`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _request(body: Mapping[str, Any]) -> Iterator[Entry]:
             continue  # instructions
         calls = list(members(message, "tool_calls", path))
         if speaker == "tool" and calls:
-            # The provider's own tool answered inside the response.
+            # The result of a server tool is part of the response.
             yield Entry("model", WORDS, path)
             continue
         yield from entries(speaker, message, speaker, path, _MESSAGES)
