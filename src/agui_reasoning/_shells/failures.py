@@ -40,7 +40,7 @@ class FailureLog:
             _log.error("%s\n%s", self._line(error), _places(error))
 
     def report_line(self, error: Exception) -> None:
-        """Log a failure in one line, whatever failed; its traceback is for the level DEBUG."""
+        """Log a failure in one line, and its traceback at the level DEBUG."""
         _log.error("%s", self._line(error))
         if self._run.visibility == "full":
             _log.debug("Where the run failed:", exc_info=error)

@@ -1,8 +1,8 @@
-"""Opening, reading and closing what a `ModelStream` names, asynchronously and synchronously.
+"""Opens, reads and closes the source of a `ModelStream`, asynchronously or synchronously.
 
-Vendor SDKs give streams in many forms: an object to iterate, an awaitable of one, a context manager around
-one, a mapping that holds one, each in a synchronous kind too. Whatever it is, it is closed exactly once, also
-when closing happens because the reader was cancelled or left.
+Vendor SDKs return streams in many forms: an iterable, an awaitable of one, a context manager around one, a
+mapping that contains one, each also in a synchronous form. Every source is closed exactly once, even if its
+reader was canceled or stopped early.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CLOSE_WITHIN_S: Final = 5.0
 _log = logging.getLogger("agui_reasoning")
 _END: Final = object()
 _NO_LOOP: Final = re.compile("event loop|async (context|library)")
-"""How asyncio, trio and sniffio say that there is no event loop in this thread."""
+"""The errors of asyncio, trio and sniffio in a thread without an event loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +40,22 @@ class WholeResponse:
 
 
 def discard(source: Any) -> None:
-    """Drop a source that was never opened; coroutines are closed, as they would otherwise warn."""
+    """Discard a source that was never opened; coroutines are closed, because they would otherwise warn."""
     if inspect.iscoroutine(source):
         source.close()
 
 
 @asynccontextmanager
 async def open_source(source: Any) -> AsyncIterator[AsyncIterator[Any] | WholeResponse]:
-    """Open a source; it is closed when the block is left, shielded from cancellation.
+    """Open a source, and close it at the end of the block, shielded from cancellation.
 
     Synchronous sources are called, read and closed in worker threads. A thread that waits for a payload
-    cannot be interrupted: cancellation takes effect when the payload is there. What is not read to its end
-    is also cancelled, where it has no ``aclose`` but a ``cancel``.
+    cannot be interrupted: cancellation takes effect when the payload arrives. A source that was not read to
+    its end is also canceled, if it has ``cancel`` but not ``aclose``.
 
     Raises:
-        ConfigurationError: It is nothing that can be read (``bad_source``), or a callable that needs the
-            event loop, which worker threads do not have (``needs_event_loop``).
+        ConfigurationError: The source cannot be read (``bad_source``), or is a callable that needs the event
+            loop, which worker threads do not have (``needs_event_loop``).
     """
     async with AsyncExitStack() as stack:
         opened = await _called(source) if _is_function(source) else source
@@ -65,7 +65,7 @@ async def open_source(source: Any) -> AsyncIterator[AsyncIterator[Any] | WholeRe
         entered = await _enter(opened, stack)
         payloads = _payloads(entered)
         if payloads is not entered and (close := getattr(payloads, "aclose", None)):
-            # Many SDK streams are iterated through a generator of theirs, which must be closed, too.
+            # Many SDK streams are iterated by an inner generator, which must be closed as well.
             stack.push_async_exit(_shielded(lambda *why: close()))
         if cancel := _cancel_of(opened):
             stack.push_async_exit(_shielded(lambda *why: _stop(opened, cancel, *why)))
@@ -73,7 +73,7 @@ async def open_source(source: Any) -> AsyncIterator[AsyncIterator[Any] | WholeRe
 
 
 async def _called(source: Callable[[], Any]) -> Any:
-    """What a callable gives; one that is not ``async`` may block, and is called in a thread."""
+    """Call a source; one that is not ``async`` may block, so it is called in a thread."""
     if inspect.iscoroutinefunction(source):
         return source()
     try:
@@ -89,7 +89,7 @@ async def _called(source: Callable[[], Any]) -> Any:
 
 
 async def _enter(opened: Any, stack: AsyncExitStack) -> Any:
-    """Enter a context manager, or see to it that the source is closed."""
+    """Enter a context manager, or register the closing of another source."""
     kind = type(opened)
     if hasattr(kind, "__aenter__"):
         entered = await opened.__aenter__()
@@ -106,7 +106,7 @@ async def _enter(opened: Any, stack: AsyncExitStack) -> Any:
 
 
 async def _leave(opened: Any, leave: Callable[[], Any]) -> None:
-    """Close a source where it runs: asynchronous ones on the event loop."""
+    """Close an asynchronous source on the event loop, and a synchronous one in a thread."""
     result = leave() if hasattr(type(opened), "__aiter__") else await _in_thread(leave)
     if inspect.isawaitable(result):
         await result
@@ -118,10 +118,10 @@ async def _stop(opened: Any, cancel: Callable[[], Any], why: type[BaseException]
 
 
 def _cancel_of(opened: Any) -> Callable[[], Any] | None:
-    """What stops a source that goes on by itself when its reader has left.
+    """Return the ``cancel`` of a source that would continue without its reader.
 
-    The run of an agent framework does, and a call of gRPC. What has ``aclose``, or is a context manager,
-    takes care of that itself.
+    Examples are the run of an agent framework and a gRPC call. Sources with ``aclose`` and context managers
+    stop when they are closed.
     """
     if _has(opened, "aclose", "__aenter__", "__enter__"):
         return None
@@ -130,14 +130,14 @@ def _cancel_of(opened: Any) -> Callable[[], Any] | None:
 
 
 def _shielded(leave: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[bool]]:
-    """Close whatever happens, for a limited time; a source that fails to close does not fail the run."""
+    """Wrap a closing function: limit its time, shield it from cancellation, and only log its failure."""
 
     async def exit_source(*why: Any) -> bool:
         with anyio.move_on_after(CLOSE_WITHIN_S, shield=True) as scope:
             try:
                 await leave(*why)
             except Exception as error:
-                # Its words may quote what was read, and what it was raised in the middle of may, too.
+                # The message and the context of the error may contain payloads.
                 _log.warning("The provider's stream could not be closed (%s).", type(error).__name__)
         if scope.cancelled_caught:
             _log.warning("The provider's stream did not close within %s seconds.", CLOSE_WITHIN_S)
@@ -148,10 +148,10 @@ def _shielded(leave: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[b
 
 @dataclass(frozen=True, slots=True, repr=False)
 class _Box:
-    """What a thread gives back.
+    """The result of a function in a thread.
 
-    Trio refuses a function that returns an awaitable, which is what many callables do; and asyncio's debug
-    mode logs the ``repr`` of what passes between threads.
+    Trio rejects functions that return an awaitable, as many callables do, and asyncio's debug mode logs the
+    ``repr`` of values passed between threads.
     """
 
     value: Any
@@ -162,7 +162,7 @@ async def _in_thread(function: Callable[[], Any]) -> Any:
 
 
 def _stream_of(opened: Any) -> Any:
-    """Take the stream out of the mapping that boto3 gives; a whole response holds none."""
+    """Return the stream in a mapping of boto3; a whole response does not contain one."""
     if not isinstance(opened, Mapping):
         return opened
     stream = opened.get("stream")
@@ -171,7 +171,7 @@ def _stream_of(opened: Any) -> Any:
 
 
 def _is_whole(opened: Any) -> bool:
-    """Whether this is a response: JSON, a model of an SDK, or what wraps a message of protocol buffers."""
+    """Return whether this is a response: JSON, a model of an SDK, or a wrapped protocol buffer."""
     return isinstance(opened, BaseModel | Mapping) or hasattr(opened, "proto")
 
 
@@ -186,11 +186,11 @@ def _payloads(opened: Any) -> AsyncIterator[Any] | WholeResponse:
     raise _bad_source(opened)
 
 
-# Classes and not generators: a generator that is not exhausted would have to be closed, too.
+# Classes, not generators: an unfinished generator would have to be closed as well.
 
 
 class _Listed:
-    """Payloads that are available already."""
+    """Iterates over payloads that are already available."""
 
     def __init__(self, payloads: Iterable[Any]) -> None:
         self._iterator = iter(payloads)
@@ -205,7 +205,7 @@ class _Listed:
 
 
 class InThreads:
-    """A synchronous iterable, read in worker threads."""
+    """Iterates over a synchronous iterable in worker threads."""
 
     def __init__(self, iterable: Iterable[Any]) -> None:
         self._iterator = iter(iterable)
@@ -220,7 +220,7 @@ class InThreads:
         return item
 
     async def aclose(self) -> None:
-        """Close the iterator, shielded from cancellation; a second closing does nothing."""
+        """Close the iterator, shielded from cancellation; further calls do nothing."""
         if close := getattr(self._iterator, "close", None):
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(close)
@@ -228,11 +228,10 @@ class InThreads:
 
 @contextmanager
 def open_source_sync(source: Any) -> Iterator[Iterator[Any] | WholeResponse]:
-    """Open a synchronous source; it is closed when the block is left.
+    """Open a synchronous source, and close it at the end of the block.
 
     Raises:
-        ConfigurationError: It is asynchronous (``async_source``), or nothing that can be read
-            (``bad_source``).
+        ConfigurationError: The source is asynchronous (``async_source``) or cannot be read (``bad_source``).
     """
     with ExitStack() as stack:
         opened = _stream_of(source() if _is_function(source) else source)
@@ -257,7 +256,7 @@ def _enter_sync(opened: Any, stack: ExitStack) -> Any:
 
 
 def _stop_sync(cancel: Callable[[], Any], why: type[BaseException] | None) -> None:
-    """Cancel what was not read to its end; what ``cancel`` returns must not swallow the exception."""
+    """Cancel a source that was not read to its end, ignoring the result, which could suppress exceptions."""
     if why is not None:
         cancel()
 
@@ -276,15 +275,15 @@ _ASYNC: Final = ("__aenter__", "__aiter__")
 
 
 def _is_function(source: Any) -> bool:
-    """Whether to call it: what can be opened or iterated is not called, even if it can be.
+    """Return whether to call a source; one that can be opened or iterated is not called.
 
-    The context managers that `contextlib` makes are callable, because they are decorators too.
+    The context managers of `contextlib` are callable, because they are also decorators.
     """
     return callable(source) and not (inspect.isawaitable(source) or _has(source, *_SYNC, *_ASYNC))
 
 
 def _is_async(source: Any) -> bool:
-    """Whether it can only be read asynchronously; LiteLLM's streams can be read either way."""
+    """Return whether a source can only be read asynchronously; LiteLLM's streams can be read either way."""
     return inspect.isawaitable(source) or (_has(source, *_ASYNC) and not _has(source, *_SYNC))
 
 

@@ -98,7 +98,7 @@ class _SyncDriver(Driver):
 
 
 def _items(agent: Any) -> Generator[AgentItem, None, None]:
-    """The agent's items; the agent is closed with this generator, whatever kind of iterator it is."""
+    """Yield the items of the agent; closing this generator closes the agent, if it can be closed."""
     if not hasattr(agent, "__iter__"):
         discard(agent)
         raise bad_agent(agent, "a generator: `def agent(run): … yield …`")

@@ -144,7 +144,7 @@ class BaseEmitter:
 
     @property
     def pending_calls(self) -> list[ToolCallPart]:
-        """The unanswered calls, except the provider's own, under the ids that the client knows."""
+        """The unanswered calls, except the provider's own, under the IDs that the client knows."""
         return self._writer.pending_calls()
 
     def receive(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> list[Event]:
@@ -276,7 +276,7 @@ def _event(item: Any) -> Event:
 
 
 def _ids_of(event: Any) -> list[Any]:
-    """Return the ids of the messages, calls and value entities that an event refers to."""
+    """Return the IDs of the messages, calls and value entities that an event refers to."""
     return [getattr(event, name, None) for name in ("message_id", "tool_call_id", "entity_id")]
 
 

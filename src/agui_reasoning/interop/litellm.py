@@ -1,6 +1,6 @@
-"""LiteLLM: its streams in a run, and the conversation of a run as messages for ``litellm.completion``.
+"""Reads LiteLLM's streams in a run, and writes conversations as messages for ``litellm.completion``.
 
-LiteLLM itself is not imported: it takes dicts.
+LiteLLM is not imported: its messages are dicts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def stream(source: Any) -> ModelStream:
     """Read what ``litellm.completion`` or ``litellm.acompletion`` returns.
 
     Args:
-        source: The stream or the whole response, or anything else that `ModelStream` takes.
+        source: The stream or the whole response, or anything else that `ModelStream` accepts.
 
     Returns:
         A model stream to yield from an agent. The provider is the upstream; it and the model are those of
@@ -44,12 +44,12 @@ def messages(
     vision: bool | None = None,
     function_calling: bool | None = None,
 ) -> list[dict[str, Any]]:
-    """Write the conversation of a run as ``messages``, with the reasoning that the upstream takes.
+    """Write the conversation of a run as ``messages``, with the reasoning that the upstream accepts.
 
-    Content is a string, which every upstream takes, unless a capability asks for a list of content parts.
+    Content is a string, which every upstream accepts, unless a capability asks for a list of content parts.
 
     Args:
-        run: The run. Its provider is the upstream, and its model the name that LiteLLM gets.
+        run: The run. Its provider is the upstream, and its model the name passed to LiteLLM.
         system: System instructions.
         cache: Mark the system message and the last message of the user or a tool for prompt caching. Content
             is a list.
@@ -58,7 +58,7 @@ def messages(
         function_calling: Whether the model calls functions natively. With ``True`` content is a list.
 
     Returns:
-        Plain dicts, which ``litellm.token_counter`` takes as well.
+        Plain dicts, which ``litellm.token_counter`` also accepts.
 
     Warns:
         ReasoningLostWarning: The upstream requires reasoning that cannot be sent.
@@ -99,7 +99,7 @@ def _named(made: Iterable[JSONObject]) -> Iterator[JSONObject]:
 
 
 def _without_images(message: JSONObject, run: Run) -> JSONObject:
-    """Leave out images; text that is left alone is a string."""
+    """Remove images; if only text remains, write it as a string."""
     content = message.get("content")
     if not isinstance(content, list) or all(part["type"] != "image_url" for part in content):
         return message
@@ -111,7 +111,7 @@ def _without_images(message: JSONObject, run: Run) -> JSONObject:
 
 
 def _as_list(message: JSONObject) -> JSONObject:
-    """Write text as a list of one part; empty content stays as the upstream wants it."""
+    """Write text as a list of one part; keep empty content in the form for the upstream."""
     content = message.get("content")
     if not isinstance(content, str) or not content:
         return message
@@ -119,7 +119,7 @@ def _as_list(message: JSONObject) -> JSONObject:
 
 
 def _cached(made: list[JSONObject]) -> list[JSONObject]:
-    """Mark where a cached prefix ends: after the system message, and after the last message to the model."""
+    """Mark the ends of cached prefixes: the system message and the last message to the model."""
     ends = {number for number, message in enumerate(made[:1]) if message["role"] == "system"}
     said = [number for number, message in enumerate(made) if message["role"] in ("user", "tool")]
     ends |= set(said[-1:])
@@ -127,7 +127,7 @@ def _cached(made: list[JSONObject]) -> list[JSONObject]:
 
 
 def _marked(message: JSONObject) -> JSONObject:
-    """Mark a message; LiteLLM reads the mark of a tool's result beside its content."""
+    """Mark a message; for a tool result, LiteLLM reads the mark beside the content."""
     content = message["content"]
     if message["role"] == "tool" or not isinstance(content, list) or not content:
         return {**message, "cache_control": dict(_CACHED)}

@@ -37,7 +37,7 @@ class Found:
     Attributes:
         index: The position of the message that carries the value, itself or in a call.
         number: The number of the value in the response. For a unit, the latest value counts.
-        sealed: Whether it was encrypted, so that it counts whatever the message shows.
+        sealed: Whether it was encrypted, so that it counts regardless of the content of the message.
     """
 
     index: int

@@ -1,7 +1,7 @@
 """Prepares a history for an encoder: results next to their calls, and a verdict on every unit.
 
-What all providers reject is resolved here: incomplete calls are left out with their results, unanswered calls
-get a result that says so, and results without a call are left out. If a request would then end with the
+Resolves everything that all providers reject: incomplete calls are left out with their results, unanswered
+calls get a result that says so, and results without a call are left out. If a request would then end with the
 model's turn, a user message is added.
 """
 

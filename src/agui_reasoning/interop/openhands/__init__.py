@@ -1,7 +1,7 @@
-"""OpenHands: its event dicts as AG-UI events, and back.
+"""Converts OpenHands event dicts to AG-UI events and back.
 
-Both generations of event dicts are read: those of the app, with ``action`` and ``observation``, and those of
-the SDK, with ``kind``. OpenHands is imported only by `messages`, which builds objects of its SDK.
+Reads both generations of event dicts: those of the app, with ``action`` and ``observation``, and those of the
+SDK, with ``kind``. Only `messages`, which builds objects of the SDK, imports OpenHands.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ __all__ = ["messages", "read_events", "stream", "write_events"]
 
 
 def stream(source: Any) -> ModelStream:
-    """Read the events of an OpenHands conversation inside a run, as they come.
+    """Read the events of an OpenHands conversation inside a run, as they arrive.
 
     An action is a tool call, an observation its result, a message is text. Everything else (state,
     condensation) becomes a CUSTOM event named ``openhands.<kind>`` with the event dict as its value.
 
     Args:
         source: An iterable of event dicts or of the SDK's event objects, synchronous or asynchronous, or
-            anything else that `ModelStream` takes.
+            anything else that `ModelStream` accepts.
 
     Returns:
         A model stream to yield from an agent. The API, provider and model are those of the run; without an
@@ -46,7 +46,7 @@ def stream(source: Any) -> ModelStream:
 def messages(run: Run, *, system: str | None = None) -> list[Any]:
     """Write the conversation of a run as messages of the OpenHands SDK.
 
-    The SDK decides itself which of their fields a model gets, and in which form.
+    The SDK decides which of their fields are sent to a model, and in which form.
 
     Args:
         run: The run. Its provider is the upstream of LiteLLM.
@@ -80,8 +80,8 @@ def read_events(
 ) -> list[Event]:
     """Turn a stored OpenHands event stream into the AG-UI events of one run.
 
-    With full visibility and without keys, a RAW event before each event's own holds what AG-UI has no place
-    for, and `write_events` gives the same dicts back.
+    With full visibility and without keys, a RAW event before the events of each dict contains the data that
+    AG-UI cannot represent, and `write_events` returns the same dicts.
 
     Args:
         events: Event dicts, or the SDK's event objects.
@@ -89,7 +89,7 @@ def read_events(
         **options: The options of `agui_reasoning.Run`.
 
     Raises:
-        DecodeError: An event does not have the shape of OpenHands events (``bad_payload``).
+        DecodeError: An event does not have the format of OpenHands events (``bad_payload``).
 
     Examples:
         >>> args = {"command": "ls", "thought": "Look.", "reasoning_content": "Where am I?"}
@@ -117,15 +117,15 @@ def _new_input(thread_id: str, run_id: str) -> dict[str, Any]:
 def write_events(events: Iterable[BaseModel | Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Write AG-UI events as OpenHands event dicts.
 
-    Events from `read_events` give the dicts they were read from. Those of any other run give dicts in the
-    app's form: ``args.thought`` is the text before a call, ``args.reasoning_content`` the reasoning.
+    Events from `read_events` give the original dicts. Those of other runs give dicts in the app's format:
+    ``args.thought`` is the text before a call, ``args.reasoning_content`` the reasoning.
 
     Args:
         events: The events of whole runs, as models or JSON.
 
     Raises:
-        RemoteProtocolError: The events break the protocol.
-        TruncatedRunError: They stop inside a run.
+        RemoteProtocolError: The events violate the protocol.
+        TruncatedRunError: The events end inside a run.
     """
     conversation, writer = Conversation(on_warning=lambda sentence: None), EventWriter()
     for event in events:

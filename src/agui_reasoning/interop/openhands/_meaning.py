@@ -1,6 +1,6 @@
-"""What an OpenHands event means: words of the model, words to it, the result of a call, or none of these.
+"""Reads OpenHands events as model output, input messages, or tool results.
 
-Two generations of event dicts are read. The app of 2025 wrote ``action`` or ``observation`` with ``args`` and
+Reads two generations of event dicts: the app of 2025 wrote ``action`` or ``observation`` with ``args`` and
 ``extras``; today's SDK writes a ``kind`` per class.
 """
 
@@ -28,7 +28,7 @@ class ActionCall:
     """A tool call.
 
     Attributes:
-        id: The provider's id; empty if the event has none.
+        id: The provider's ID, or an empty string.
         name: The tool, or the kind of action.
         arguments: JSON text.
     """
@@ -40,15 +40,15 @@ class ActionCall:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Said:
-    """What the model said in one event.
+    """The model output in one event.
 
     Attributes:
-        text: The words before a call, or the answer.
+        text: The text before a call, or the answer.
         reasoning: Reasoning as one string.
         blocks: Reasoning as Anthropic's blocks.
         item: Reasoning as an item of the Responses API.
         call: The call.
-        response_id: The model response; events of one response share it.
+        response_id: The ID of the model response, which its events share.
     """
 
     text: str = ""
@@ -61,7 +61,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Heard:
-    """What was said to the model."""
+    """A message to the model."""
 
     role: Literal["user", "system"]
     text: str
@@ -72,8 +72,8 @@ class Answer:
     """The result of an action.
 
     Attributes:
-        call_id: The id of the call; empty if the event does not tell it.
-        action_id: The event of the action.
+        call_id: The ID of the call, or an empty string.
+        action_id: The ID of the action event.
         content: The result.
     """
 
@@ -86,13 +86,13 @@ Meaning: TypeAlias = Said | Heard | Answer
 
 
 def event_kind(event: JSONObject) -> str:
-    """The kind of an event; ``"event"`` if it has none."""
+    """Return the kind of an event, or ``"event"``."""
     kinds = (event.get(name) for name in ("kind", "action", "observation"))
     return next((kind for kind in kinds if isinstance(kind, str) and kind), "event")
 
 
 def meaning_of(event: JSONObject) -> Meaning | None:
-    """Read an event dict; ``None`` for events about the agent itself: its state, condensation and so on.
+    """Read an event dict; return ``None`` for other events, such as state changes and condensation.
 
     Raises:
         DecodeError: A field has the wrong type (``bad_payload``).
@@ -129,7 +129,7 @@ CONTROL: Final = frozenset(
         "system",
     }
 )
-"""Actions that the model did not choose."""
+"""Actions that are not tool calls of the model."""
 
 
 def _action(event: JSONObject) -> Meaning | None:
@@ -153,7 +153,7 @@ def _call(event: JSONObject) -> Said:
     text, reasoning = _thought(args)
     arguments = {name: value for name, value in args.items() if name not in ("thought", "reasoning_content")}
     if event["action"] == "think":
-        # The thought is what the tool was called with.
+        # The thought is the argument of this tool.
         arguments, text = arguments | ({"thought": text} if "thought" in args else {}), ""
     call = ActionCall(
         string(metadata, "tool_call_id", "/tool_call_metadata") or string(event, "tool_call_id"),
@@ -164,7 +164,7 @@ def _call(event: JSONObject) -> Said:
 
 
 def _thought(args: JSONObject) -> tuple[str, str]:
-    """Text and reasoning of ``args``: the thought is a string or an object, the reasoning in it or beside."""
+    """Return the text and the reasoning of ``args``; the thought is the text, or an object with both."""
     thought = args.get("thought")
     beside = string(args, "reasoning_content", "/args")
     if isinstance(thought, dict):
@@ -182,7 +182,7 @@ def _response_id(event: JSONObject) -> str:
 
 
 def _blocks_of(metadata: JSONObject) -> tuple[JSONObject, ...]:
-    """The signed blocks in the copy of LiteLLM's response that comes with an action."""
+    """Return the signed blocks in the copy of LiteLLM's response in an action."""
     path = "/tool_call_metadata/model_response"
     for choice in array(obj(metadata, "model_response", "/tool_call_metadata"), "choices", path):
         message = obj(choice, "message", f"{path}/choices/0")
@@ -255,7 +255,7 @@ def _answer(event: JSONObject, content: str) -> Answer:
 
 
 def _texts(source: JSONObject, name: str, path: str) -> str:
-    """The text of content that is a string or a list of content parts."""
+    """Return the text of content that is a string or a list of content parts."""
     if isinstance(source.get(name), str):
         return string(source, name, path)
     parts = array(source, name, path)

@@ -1,4 +1,4 @@
-"""The conversation of a run as the fields of OpenHands messages."""
+"""Writes the conversation of a run as the fields of OpenHands messages."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from agui_reasoning.run import Run
 __all__ = ["message_fields"]
 
 _RESPONSES: Final = frozenset({"azure", "openai"})
-"""Upstreams that OpenHands may call over the Responses API. Where it does not, it leaves the items out."""
+"""Upstreams that OpenHands may call with the Responses API; for other calls it omits the items."""
 
 
 def message_fields(run: Run, system: str | None = None) -> list[JSONObject]:
-    """Write the messages of a run as the SDK stores them, one dict per message."""
+    """Write the messages of a run in the SDK's storage format, one dict per message."""
     model = run.model
     if run.provider in _RESPONSES and model is not None and "responses/" not in model:
         model = f"responses/{model}"
@@ -57,7 +57,7 @@ def _item(item: JSONObject) -> JSONObject:
 
 
 def _content(content: Any) -> list[JSONObject]:
-    """Text and images as the SDK's content parts."""
+    """Write text and images as content parts of the SDK."""
     parts: list[Any] = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
     written: list[JSONObject] = []
     for part in parts:

@@ -1,4 +1,4 @@
-"""OpenHands events to the items of a run."""
+"""Converts OpenHands events to the items of a run."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ _PRIVATE: Final = frozenset(
         "tool_call_metadata",
     }
 )
-"""Members that may hold reasoning, and are not shown where reasoning is not."""
+"""Members that may contain reasoning, and are hidden if reasoning is hidden."""
 
 
 def plain_event(event: Any) -> JSONObject:
-    """A copy of an event as JSON; the SDK's own objects are dumped whole, as the SDK stores them.
+    """Return a copy of an event as JSON; objects of the SDK are serialized as the SDK stores them.
 
     Raises:
-        DecodeError: It is neither, or nested too deeply to be sent (``bad_payload``).
+        DecodeError: The event is neither, or is nested too deeply to be sent (``bad_payload``).
     """
     dump = getattr(event, "model_dump", None)
     value = dump(mode="json", warnings=False) if callable(dump) else event
@@ -73,14 +73,14 @@ def plain_event(event: Any) -> JSONObject:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Placed:
-    """An event, with its number in the stream if it is read earlier than that."""
+    """An event, with its number in the stream if it was moved forward."""
 
     event: JSONObject
     place: int | None = None
 
 
 def in_responses(events: Iterable[Any]) -> list[Placed]:
-    """Put the actions of one model response side by side: results stand between them in older streams."""
+    """Put the actions of each model response next to each other; older streams have results between them."""
     plain = [plain_event(event) for event in events]
     first: dict[str, int] = {}
     keys: list[int] = []
@@ -97,21 +97,21 @@ class _Calls:
     """The calls so far.
 
     Attributes:
-        of_actions: The call of each action, by the id of its event.
-        waiting: The ids of the calls without a result.
+        of_actions: The ID of the call of each action, by the ID of its event.
+        waiting: The IDs of the calls without a result.
     """
 
     of_actions: dict[object, str] = field(default_factory=dict)
     waiting: set[str] = field(default_factory=set)
 
     def started(self, action_id: object, call_id: str) -> None:
-        """Note a call."""
+        """Add a call."""
         self.waiting.add(call_id)
         if isinstance(action_id, str | int):
             self.of_actions[action_id] = call_id
 
     def answered(self, answer: Answer) -> str | None:
-        """The call that a result belongs to; ``None`` if it is unknown or has its result."""
+        """Return the ID of the call that a result answers, or ``None`` for unknown and answered calls."""
         cause = answer.action_id if isinstance(answer.action_id, str | int) else None
         call_id = self.of_actions.get(cause, answer.call_id)
         if call_id not in self.waiting:
@@ -127,9 +127,9 @@ class EventReader:
         """Start before the first event.
 
         Args:
-            run: Its API, provider and model are the origin of what the model said.
-            records: Put a RAW event before what each event shows, so that it can be written again.
-            new_id: Makes the ids of messages to the model, and of calls whose event has no id.
+            run: The run whose API, provider and model are the origin of the model output.
+            records: Whether to put a RAW event before the events of each dict, so that it can be restored.
+            new_id: Creates the IDs of input messages, and of calls whose event has no ID.
         """
         self._origin = Origin(run.provider, run.api or "litellm", run.model)
         self._shows_all = run.visibility == "full"
@@ -139,15 +139,15 @@ class EventReader:
         self._response: str | None = None
 
     def receive(self, payload: Any) -> list[RunItem]:
-        """Read one event: a dict, or the SDK's object.
+        """Read one event: a dict or an object of the SDK.
 
         Raises:
-            DecodeError: It is no OpenHands event (``bad_payload``).
+            DecodeError: The payload is not an OpenHands event (``bad_payload``).
         """
         return self.read(Placed(plain_event(payload)))
 
     def whole(self, response: Any) -> list[RunItem]:
-        """Read a source that is one event."""
+        """Read a source that consists of one event."""
         return [*self.receive(response), *self.close()]
 
     def close(self) -> list[RunItem]:
@@ -155,7 +155,7 @@ class EventReader:
         return self._end_response()
 
     def read(self, placed: Placed) -> list[RunItem]:
-        """Read one event of a stream that was put in order."""
+        """Read one event of a reordered stream."""
         meaning = meaning_of(placed.event)
         call_id = self._calls.answered(meaning) if isinstance(meaning, Answer) else None
         if meaning is None or (isinstance(meaning, Answer) and call_id is None):
@@ -197,7 +197,7 @@ class EventReader:
         return parts
 
     def _minted(self, event: JSONObject) -> str:
-        """The id of a call without one: the same each time it is read, if the event has an id."""
+        """Return an ID for a call without one; it is stable if the event has an ID."""
         own = event.get("id")
         return f"{SOURCE}-{own}" if isinstance(own, str | int) else self._new_id()
 
@@ -224,7 +224,7 @@ class EventReader:
 
 
 def _decoded(said: Said) -> list[Part]:
-    """Reasoning and text, as LiteLLM's message would give them: blocks before the string, one text once."""
+    """Decode reasoning and text like a LiteLLM message, which prefers blocks to the string."""
     message: JSONObject = {"role": "assistant", "content": said.text or None}
     if said.blocks:
         message["thinking_blocks"] = list(said.blocks)
@@ -238,7 +238,7 @@ def _decoded(said: Said) -> list[Part]:
 
 
 def _item(item: JSONObject) -> ReasoningPart:
-    """A reasoning item of the Responses API; OpenHands keeps its texts as plain strings."""
+    """Decode an item of the Responses API, whose texts OpenHands stores as plain strings."""
     path = "/responses_reasoning_item"
     segments = [
         Segment(channel, number, text)  # type: ignore[arg-type]
@@ -261,7 +261,7 @@ def _strings(source: JSONObject, name: str, path: str) -> list[str]:
 
 
 def _shown(part: Part) -> Iterator[str]:
-    """The text that a part shows; blank reasoning and text is not shown."""
+    """Yield the text that a part shows; blank reasoning and text are not shown."""
     if isinstance(part, ToolCallPart):
         yield well_formed(part.arguments)
     elif isinstance(part, ReasoningPart | TextPart) and part.text.strip():

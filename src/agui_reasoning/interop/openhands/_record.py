@@ -1,7 +1,7 @@
-"""An event dict without what the client is shown of it, and back.
+"""Writes and restores records, which contain the data of an event dict that the client is not shown.
 
-The record of an event goes into a RAW event before the events that show it. Strings that are shown are not
-repeated in it: their place holds null, and ``texts`` tells which of the shown texts belongs there.
+The record of an event is in a RAW event before the events that show it. Strings that are shown are null in
+the record, and ``texts`` maps their paths to the shown texts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from agui_reasoning.providers.payload import JSONObject, compact_json
 __all__ = ["SOURCE", "rebuilt", "record_event", "record_in"]
 
 SOURCE: Final = "openhands"
-"""The source of the RAW events, and the first word in the names of CUSTOM events."""
+"""The source of the RAW events, and the prefix of the names of CUSTOM events."""
 
 ValuePath: TypeAlias = list[str | int]
 
@@ -30,8 +30,8 @@ def record_event(
     Args:
         event: The event dict.
         shown: The texts that the next events show, in order.
-        arguments: Which of them holds ``args`` as JSON.
-        place: The number of the event in its stream, if it is shown earlier than that.
+        arguments: The number of the text with ``args`` as JSON.
+        place: The number of the event in its stream, if it was moved forward.
     """
     whole = compact_json(event, sort_keys=True)
     record = _short(event, shown, arguments)
@@ -52,12 +52,12 @@ def _short(event: JSONObject, shown: Sequence[str], arguments: int | None) -> JS
 
 
 def _left_of(args: JSONObject, loaded: Any) -> JSONObject:
-    """What of the arguments the call does not show."""
+    """Return the arguments that the call does not show."""
     return {name: value for name, value in args.items() if name not in loaded or loaded[name] != value}
 
 
 def _without(value: Any, numbers: Mapping[str, int], path: ValuePath, texts: list[list[Any]]) -> Any:
-    """Take out the strings that are shown, and note where they were."""
+    """Replace the strings that are shown by ``None``, and add their paths to ``texts``."""
     if isinstance(value, str) and value in numbers:
         texts.append([path, numbers[value]])
         return None
@@ -69,11 +69,11 @@ def _without(value: Any, numbers: Mapping[str, int], path: ValuePath, texts: lis
 
 
 def rebuilt(record: Mapping[str, Any], shown: Sequence[str]) -> JSONObject:
-    """The event of a record.
+    """Restore an event from its record.
 
     Args:
         record: The record.
-        shown: What was shown of the event, in order.
+        shown: The shown texts of the event, in order.
     """
     event: JSONObject = load(dump(record["event"]))
     for path, number in record.get("texts", ()):
@@ -90,7 +90,7 @@ def _put(event: Any, path: ValuePath, text: str) -> None:
 
 
 def record_in(event: Any) -> Mapping[str, Any] | None:
-    """The record in a RAW event, if it is one of ours."""
+    """Return the record in a RAW event of this module, or ``None``."""
     if not isinstance(event, RawEvent) or event.source != SOURCE or not isinstance(event.event, dict):
         return None
     return event.event if isinstance(event.event.get("event"), dict) else None

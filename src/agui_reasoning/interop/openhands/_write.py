@@ -1,4 +1,4 @@
-"""AG-UI events to OpenHands event dicts, in the form of the app: ``action`` and ``observation``."""
+"""Writes AG-UI events as OpenHands event dicts in the app's format: ``action`` and ``observation``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["EventWriter"]
 
 @dataclass(slots=True, eq=False, repr=False)
 class _Shown:
-    """What events show under one id: reasoning, a text, a call, or a result."""
+    """The reasoning, text, call or result that events show under one ID."""
 
     kind: str
     id: str
@@ -41,7 +41,7 @@ class _Shown:
 
 @dataclass(slots=True, eq=False, repr=False)
 class _Recorded:
-    """An event whose record came, and what is shown of it."""
+    """The record of an event, and the shown entities that belong to it."""
 
     record: Mapping[str, Any]
     shown: list[_Shown] = field(default_factory=list)
@@ -53,7 +53,7 @@ class _Recorded:
 
 
 class EventWriter:
-    """Collects the events of runs, and writes them as event dicts."""
+    """Collects the events of runs and writes them as event dicts."""
 
     def __init__(self) -> None:
         self._entries: list[_Recorded | _Shown | JSONObject] = []
@@ -62,7 +62,7 @@ class EventWriter:
         self._recorded: _Recorded | None = None
 
     def receive(self, event: BaseEvent) -> None:
-        """Take one event that has passed the checks of a client."""
+        """Add an event that a client has checked."""
         if (record := record_in(event)) is not None:
             self._recorded = _Recorded(record)
             self._known.clear()
@@ -73,7 +73,7 @@ class EventWriter:
             handle(self, event)
 
     def close(self) -> list[JSONObject]:
-        """The event dicts, in order."""
+        """Return the event dicts, in order."""
         dicts = _Dicts()
         late: list[tuple[int, JSONObject]] = []
         for entry in self._entries:
@@ -136,7 +136,7 @@ _HANDLERS: Final[Mapping[type, Callable[[EventWriter, Any], None]]] = {
 
 
 def _put_back(written: list[JSONObject], late: list[tuple[int, JSONObject]]) -> list[JSONObject]:
-    """Put events that are shown early back to their places."""
+    """Move events that were shown early back to their places."""
     whole: list[JSONObject] = []
     taken = 0
     for place, event in late:
@@ -148,7 +148,7 @@ def _put_back(written: list[JSONObject], late: list[tuple[int, JSONObject]]) -> 
 
 
 def _restore(entry: _Recorded, dicts: _Dicts, late: list[tuple[int, JSONObject]]) -> None:
-    """Put an event together again; if what it showed is not all there, write what is."""
+    """Restore an event; if shown texts are missing, write the available entities instead."""
     texts = [one.text for one in entry.shown]
     try:
         event = rebuilt(entry.record, texts)
@@ -168,7 +168,7 @@ def _restore(entry: _Recorded, dicts: _Dicts, late: list[tuple[int, JSONObject]]
 
 
 class _Dicts:
-    """Event dicts on their way: reasoning and text wait for what follows them."""
+    """Builds event dicts; reasoning and text are held until the next entity."""
 
     def __init__(self) -> None:
         self._written: list[JSONObject] = []
@@ -178,25 +178,25 @@ class _Dicts:
         self._next = 0
 
     def show(self, one: _Shown) -> None:
-        """Write what has no record."""
+        """Write an entity without a record."""
         _WRITERS[one.kind](self, one)
 
     def add(self, event: JSONObject) -> None:
-        """Add an event that is complete."""
+        """Add a complete event."""
         self.flush()
         self._append(event)
 
     def close(self) -> list[JSONObject]:
-        """The event dicts."""
+        """Return the event dicts."""
         self.flush()
         return self._written
 
     def note_call(self, one: _Shown, event: JSONObject) -> None:
-        """Note which event is the action of a call."""
+        """Store the action event of a call."""
         self._actions[one.id] = event.get("id"), str(event.get("action") or one.name)
 
     def flush(self) -> None:
-        """Write reasoning and text that no call followed as a message."""
+        """Write held reasoning and text as a message."""
         text, self._text = self._text, None
         if text is None and not self._reasoning:
             return
