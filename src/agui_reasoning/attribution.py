@@ -217,7 +217,7 @@ def trace(
 
 
 def _responses(given: Any) -> Iterator[tuple[Part, ...]]:
-    """The parts of each response; loose parts that follow one another are one response."""
+    """Yield the parts of each response; consecutive parts outside responses are one response."""
     loose: list[Part] = []
     for item in getattr(given, "turns", [given] if isinstance(given, Turn) else given):
         if not isinstance(item, Turn):
@@ -232,7 +232,7 @@ def _responses(given: Any) -> Iterator[tuple[Part, ...]]:
 
 
 def _traced(parts: tuple[Part, ...], visibility: str) -> Iterator[TraceRecord]:
-    # Numbers instead of ids: some providers repeat the id of a call, or give none.
+    # Numbers instead of IDs: some providers repeat the ID of a call, or send none.
     found = attribute((_KINDS[type(part)], str(n)) for n, part in enumerate(parts) if type(part) in _KINDS)
     calls = {part.id: n for n, part in enumerate(parts) if isinstance(part, ToolCallPart)}
     for n, part in enumerate(parts):
@@ -273,7 +273,7 @@ def _visible_text(part: Part, visibility: str) -> str:
 
 
 def _caller(call: ToolCallPart) -> str | None:
-    """The call that made this one, where the provider tells: Anthropic's programmatic tool calling."""
+    """Return the ID of the call that made this one, in Anthropic's programmatic tool calling."""
     caller = (call.ext or {}).get("caller")
     tool_id = caller.get("tool_id") if isinstance(caller, dict) else None
     return tool_id if isinstance(tool_id, str) else None

@@ -96,7 +96,7 @@ class MissingExtraError(ConfigurationError, ImportError):
 
 
 def _requirements(extra: str) -> str:
-    """The packages of an extra as arguments of pip; the package itself may not be on an index."""
+    """Return the packages of an extra as arguments of pip, because this package may not be on an index."""
     from importlib.metadata import PackageNotFoundError, requires  # slow to import, rarely needed
 
     try:

@@ -52,12 +52,12 @@ class FailureLog:
         _log.error("%s", sentence)
 
     def _line(self, error: BaseException) -> str:
-        """What failed, in which run, and in ``full`` in what words."""
+        """Return the log line: the run, the failure and, with full visibility, its message."""
         names = ", ".join(f"{name} {value}" for name, value in self._names(error) if value)
         return f"The run failed: {type(error).__name__} ({names}).{self._words(error)}"
 
     def _names(self, error: BaseException) -> list[tuple[str, Any]]:
-        """What programs and people look for: names alone, for this goes where no words may."""
+        """Return the names that identify a failure, such as its code and run, without any message text."""
         run, status = self._run, getattr(error, "status_code", None)
         return [
             ("code", getattr(error, "code", None) if is_own_error(error) else None),

@@ -2,7 +2,7 @@
 
 Vendor SDKs return streams in many forms: an iterable, an awaitable of one, a context manager around one, a
 mapping that contains one, each also in a synchronous form. Every source is closed exactly once, even if its
-reader was canceled or stopped early.
+reader was cancelled or stopped early.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ async def open_source(source: Any) -> AsyncIterator[AsyncIterator[Any] | WholeRe
 
     Synchronous sources are called, read and closed in worker threads. A thread that waits for a payload
     cannot be interrupted: cancellation takes effect when the payload arrives. A source that was not read to
-    its end is also canceled, if it has ``cancel`` but not ``aclose``.
+    its end is also cancelled, if it has ``cancel`` but not ``aclose``.
 
     Raises:
         ConfigurationError: The source cannot be read (``bad_source``), or is a callable that needs the event

@@ -54,7 +54,7 @@ class _SyncDriver(Driver):
     """Drives a run in synchronous code."""
 
     def events(self, agent: SyncAgent) -> Generator[Event, None, None]:
-        """The events of an agent, from first to last."""
+        """Yield the events of a run of an agent, including the run frame."""
         yield from self.run.start()
         last: list[Event] = []
         failed: Exception | None = None

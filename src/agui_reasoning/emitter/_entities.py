@@ -70,7 +70,7 @@ class _Stretch:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Sent:
-    """The content of the last value of a message or call: its units, and the ids it named."""
+    """The content of the last value of a message or call: its units, and the IDs it named."""
 
     units: tuple[UnitRecord, ...]
     messages: tuple[str, ...] = ()
@@ -179,7 +179,7 @@ class AssistantMessage:
 
 @dataclass(slots=True, eq=False, repr=False)
 class EmittedCall:
-    """A tool call under the id that the client knows.
+    """A tool call under the ID that the client knows.
 
     Attributes:
         conceals: Whether the arguments of the provider's own calls are not shown.
@@ -229,7 +229,7 @@ class EmittedCall:
 
 @dataclass(slots=True, eq=False, repr=False)
 class ResponseState:
-    """Everything the client holds of one response; ``after`` is the id of the previous one.
+    """Everything the client holds of one response; ``after`` is the ID of the previous one.
 
     Attributes:
         carriers: The message or call whose value last contained a unit, by its seq and stretch.
@@ -299,7 +299,7 @@ class ResponseState:
         return unit_record(PlacedPart(unit.seq, part, "shown" if whole else "blank", part.text, spans=spans))
 
     def _ext_of(self, unit: TextUnit) -> dict[str, Any]:
-        """Return only ids and names unless everything is kept: citations quote the results of tools."""
+        """Return only IDs and names unless everything is kept: citations quote the results of tools."""
         if self.disclosure.keeps:
             return unit.ext
         return {name: value for name, value in unit.ext.items() if not isinstance(value, dict | list)}

@@ -39,7 +39,7 @@ class Audience:
 
     Attributes:
         has: Returns whether the client already has exactly this message.
-        concealed: Ids of the calls whose arguments and results it must not see.
+        concealed: The IDs of the calls whose arguments and results it must not see.
     """
 
     has: Callable[[Any], bool]
@@ -63,7 +63,7 @@ def _snapshot(event: MessagesSnapshotEvent, audience: Audience) -> list[Event]:
 
 
 def _veiled_reasoning(message: Any, audience: Audience) -> Any:
-    """Return a message reduced to its id, its subagent and an encrypted value."""
+    """Return a message reduced to its ID, its subagent and an encrypted value."""
     kept = {name: getattr(message, name) for name in ("subagent_run_id", "encrypted_value")}
     veiled = ReasoningMessage(
         id=message.id, role="reasoning", content="", **{k: v for k, v in kept.items() if v is not None}

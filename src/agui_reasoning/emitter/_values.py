@@ -50,7 +50,7 @@ Anchors: TypeAlias = Literal["auto", "required", "always", "never"]
 
 
 OpenAnchor: TypeAlias = Callable[[], tuple[str, list[Event]]]
-"""Opens and ends an empty reasoning message; returns its id and the events."""
+"""Opens and ends an empty reasoning message; returns its ID and the events."""
 
 UnitRecords: TypeAlias = tuple[UnitRecord, ...]
 

@@ -87,10 +87,10 @@ class Writer:
         """Whether text or a call came after it was opened."""
         self._used_call_ids = set(used_call_ids)
         self.listeners: tuple[set[str], ...] = ()
-        """Return the ids of the written messages and calls."""
+        """Return the IDs of the written messages and calls."""
         self._wire_ids: dict[str, str] = {}
         self.concealed: set[str | None] = set()
-        """The ids of calls with concealed arguments and results."""
+        """The IDs of calls with concealed arguments and results."""
         self._unanswered: dict[str, tuple[CallUnit, ResponseBuffer]] = {}
         self._state: ResponseState
         self._before: str | None = None
@@ -125,7 +125,7 @@ class Writer:
         return self._reasoned
 
     def pending_calls(self) -> list[ToolCallPart]:
-        """The calls that the client or the agent has to answer, under the client's ids."""
+        """Return the calls that the client or the agent has to answer, under the client's IDs."""
         return [
             replace(unit.part(response.origin), id=call_id)
             for call_id, (unit, response) in self._unanswered.items()
@@ -182,7 +182,7 @@ class Writer:
         ]
 
     def _note_turn(self, response: ResponseBuffer) -> None:
-        """Keep the turn as `restore` would return it, with its calls under the client's ids."""
+        """Keep the turn as `restore` would return it, with its calls under the client's IDs."""
         parts = tuple(self._as_seen(unit, unit.part(response.origin)) for unit in response.units)
         if parts:
             self.produced.append(Turn(parts, response.origin, response.id))
@@ -360,7 +360,7 @@ class Writer:
         return self._state.messages[-1]
 
     def _fresh_assistant(self) -> None:
-        """Choose the id of the next assistant message, unless it has one already.
+        """Choose the ID of the next assistant message, unless it has one already.
 
         This happens early so that the envelope of the preceding reasoning can name it.
         """
@@ -400,7 +400,7 @@ class Writer:
         self._out.append(make.call_start(call.id, name, call.parent.id, metadata, self._now()))
 
     def _owned(self, call: EmittedCall) -> dict[str, Any]:
-        """Return the id of the reasoning message that a call followed, for display."""
+        """Return the ID of the reasoning message that a call followed, for display."""
         if isinstance(call.owns, Shared):
             return {"sharesReasoningOf": call.owns.owner}
         ids = self._state.reasoning_ids(call.after)

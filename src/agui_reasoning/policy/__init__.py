@@ -226,7 +226,7 @@ class Vendor(_Row):
     checked: str
 
     def matches(self, origin: Origin) -> bool:
-        """Whether the row is about this origin."""
+        """Return whether the row applies to an origin."""
         return self.api == origin.api and matches_any(self.provider, [(origin.provider or "").lower()])
 
 
@@ -248,7 +248,7 @@ class ModelHabit(_Row):
     checked: str
 
     def matches(self, origin: Origin) -> bool:
-        """Whether the row is about this origin."""
+        """Return whether the row applies to an origin."""
         return self.api == origin.api and matches_any(self.model, _model_names(origin.model))
 
 

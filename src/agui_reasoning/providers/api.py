@@ -118,11 +118,11 @@ class ProviderAPI:
         redacted_kinds: The kinds of values that replace reasoning text.
         group_kinds: The kinds that members of a group share; they also spell calls, results and blocks alike.
         hosts_models: Whether hosts serve models of several vendors over it, named ``vendor/model``.
-        stores: Whether requests take ``store``, and the id of a response to go on from.
+        stores: Whether requests accept ``store``, and the ID of a response to continue from.
         http: How the API is called over HTTP; ``None`` if that is impossible.
-        http_of: How providers are called that serve it otherwise, by provider.
-        http_body: Writes a request as HTTP takes it, where that is not what the vendor's SDK takes.
-        previous_id: The field of that id.
+        http_of: How the API is called at providers with other endpoints, by provider.
+        http_body: Converts the arguments of the vendor's SDK to an HTTP body, if they differ.
+        previous_id: The request field with the ID of the response to continue from.
         model_vendor: Matches the vendor in the name of a hosted model, as its first group.
         scripts: The demo conversations in the folder ``scripts``, starting with the first to play.
     """
@@ -168,11 +168,11 @@ class ProviderAPI:
         return cast("Callable[..., Any]", self._load(cast("str", self.strategy)))
 
     def endpoint(self, provider: str | None) -> HTTPEndpoint | None:
-        """How a provider is called over HTTP."""
+        """Return how a provider is called over HTTP."""
         return self.http_of.get(provider or "", self.http)
 
     def load_http_body(self) -> Callable[[JSONObject], JSONObject]:
-        """Import the writer of HTTP bodies; where there is none, they are what the vendor's SDK takes."""
+        """Import the writer of HTTP bodies; the default writes the arguments of the SDK unchanged."""
         written = self._load(self.http_body) if self.http_body else dict
         return cast("Callable[[JSONObject], JSONObject]", written)
 

@@ -2,7 +2,7 @@
 
 Every row that matches an origin contributes the traits it sets, and the first row that sets a trait wins:
 rows of vendors, then rows of models, each in the order of the file, then the defaults of the format, then
-what holds for the format that it is ``like``.
+those of the format that it is ``like``.
 """
 
 from __future__ import annotations

@@ -213,7 +213,7 @@ def _spec(api: str, store: bool | None, previous_response_id: str | None) -> Pro
 
 
 def _call_ids(spec: ProviderAPI, target: Origin) -> CallIds:
-    """What the target accepts as a call id: gateways pass ids on to upstreams that are stricter."""
+    """Return the call IDs that the target accepts: gateways pass IDs on to upstreams that are stricter."""
     other = vendor_traits(target).call_ids_of
     return (provider_api(other) if other else spec).call_ids
 

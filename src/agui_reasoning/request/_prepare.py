@@ -50,7 +50,7 @@ class _Names:
     """Assigns unique call IDs in one request.
 
     Attributes:
-        ids: What the API accepts.
+        ids: The call IDs that the API accepts.
         taken: The assigned IDs.
         numbers: The last number that was appended to an ID.
     """
@@ -137,7 +137,7 @@ def prepare(
         target: The receiver of the request.
         rule: The target's echo rule.
         scope: The responses whose reasoning is sent.
-        ids: What the API accepts as the ID of a call.
+        ids: The call IDs that the API accepts.
         previous_response_id: The server has the turn with this ID, and everything before it.
         report: Collects the notes.
     """

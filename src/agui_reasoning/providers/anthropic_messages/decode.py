@@ -1,4 +1,4 @@
-"""Anthropic Messages: content blocks and their deltas.
+"""Decodes Anthropic Messages: content blocks and their deltas.
 
 Every block is a unit whose key is its index, or for a tool block its ID. Signatures arrive whole, in one
 delta at the end of the block, and are assigned, never appended. Unknown blocks are kept verbatim, because the
@@ -264,7 +264,7 @@ def _open_other(block: _Block, path: str) -> list[Delta]:
 
 
 def _grow_thinking(block: _Block, delta: JSONObject) -> list[Delta]:
-    """Treat every delta of a thinking block as thinking, whatever its type."""
+    """Treat every delta of a thinking block as thinking, regardless of its type."""
     deltas = _think(delta, block.key)
     block.filled = block.filled or bool(deltas)
     return deltas or [ReasoningDelta(key=block.key)]

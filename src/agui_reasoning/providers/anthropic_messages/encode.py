@@ -1,4 +1,4 @@
-"""A conversation as Anthropic's ``messages`` and ``system``.
+"""Encodes a conversation as Anthropic's ``messages`` and ``system``.
 
 The blocks of a response are returned in their order. For every history, thinking is never the last block,
 text is never blank, the results of a response are in one user message before the user's text, and roles
@@ -39,7 +39,7 @@ Key = tuple[int, int]
 
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
-    """Write ``messages``, and ``system`` and ``tools`` where there are any."""
+    """Write ``messages``, and ``system`` and ``tools`` if there are any."""
     pairs = _server_pairs(conversation)
 
     def respond(step: ResponseStep) -> tuple[list[JSONObject], list[JSONObject]]:
@@ -87,7 +87,7 @@ def _assistant(step: ResponseStep, options: EncodingOptions, pairs: set[Key]) ->
 def _with_placeholder(
     step: ResponseStep, blocks: list[JSONObject], options: EncodingOptions
 ) -> list[JSONObject]:
-    """An empty thinking block for servers that want one in every response."""
+    """Add an empty thinking block for servers that require one in every response."""
     placeholder = options.rule.placeholder
     wanted = placeholder is not None and step.within(options.rule.placeholder_scope or options.rule.scope)
     if not blocks or not wanted or any(block["type"] in THINKING for block in blocks):

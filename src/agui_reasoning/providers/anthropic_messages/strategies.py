@@ -21,13 +21,13 @@ __all__ = ["anthropic_turns"]
 
 @st.composite
 def anthropic_turns(draw: Draw, origin: Origin) -> Turn:
-    """Responses of thinking, redacted thinking, text, calls and searches."""
+    """Generate responses of thinking, redacted thinking, text, calls and searches."""
     choices = [_signed(origin), _redacted(origin), text(origin), call(origin, "toolu"), _search(origin)]
     return turn(draw, origin, st.lists(st.one_of(choices), min_size=1, max_size=5))
 
 
 def _signed(origin: Origin) -> Strategy[list[Part]]:
-    """A thinking block, possibly without text."""
+    """Generate a thinking block, possibly without text."""
     segments = (st.just("") | CLEAN).map(lambda text: (Segment("text", 0, text),) if text else ())
     signature = TOKENS.map(lambda token: (Opaque("anthropic.signature", token),))
     return st.builds(ReasoningPart, segments, signature, origin=st.just(origin)).map(alone)
@@ -40,7 +40,7 @@ def _redacted(origin: Origin) -> Strategy[list[Part]]:
 
 
 def _search(origin: Origin) -> Strategy[list[Part]]:
-    """A search that the provider runs itself, with its results."""
+    """Generate a search that the provider runs, with its results."""
 
     def build(token: str) -> list[Part]:
         call = ToolCallPart(f"srvtoolu_{token[:-2]}", "web_search", '{"query":"x"}', True, origin=origin)

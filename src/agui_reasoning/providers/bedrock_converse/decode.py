@@ -1,4 +1,4 @@
-"""Bedrock Converse: content blocks, and in a stream their deltas.
+"""Decodes Bedrock Converse: content blocks, and in streams their deltas.
 
 Every block is a unit whose key is its index, or for a tool block its ID. The first delta opens a block,
 because only tool blocks and images have a start event. Payloads are accepted as boto3 returns them, under the
@@ -152,7 +152,7 @@ class BedrockConverseDecoder(Decoder):
         return [*deltas, FinishDelta(reason)]
 
     def _metadata(self, data: JSONObject) -> list[Delta]:
-        """Cached tokens are part of AG-UI's input count."""
+        """Read the token counts; AG-UI's input count includes cached tokens."""
         usage = obj(data, "usage")
         if not usage:
             return []
@@ -173,7 +173,7 @@ class BedrockConverseDecoder(Decoder):
         return [delta]
 
     def _refused(self, name: str, payload: Any) -> ProviderError:
-        """An exception, which is an event like any other, or an error in place of one."""
+        """Build the error for an exception event, or for an error in place of an event."""
         held = self._stop_all("incomplete")
         self._running = False
         said = {"type": name} if name else {}
@@ -190,7 +190,7 @@ class BedrockConverseDecoder(Decoder):
         return self._blocks.setdefault(index, _Block(str(index)))
 
     def _note(self, deltas: list[Delta]) -> list[Delta]:
-        """Note which unit got the last content, which a limit cuts."""
+        """Note which unit received the last content, which a limit cuts."""
         for delta in deltas:
             if isinstance(delta, ReasoningDelta | TextDelta | OpaqueDelta):
                 self._last = delta.key
@@ -217,7 +217,7 @@ class BedrockConverseDecoder(Decoder):
         if block.inline is None and self._spoke:
             return [TextDelta(text, key=block.key)]
         if block.inline is None and text:
-            # Tags count only where they lead the response.
+            # Tags count only at the start of the response.
             block.inline, self._spoke = InlineThought(block.key, TAGS), True
         return block.inline.feed(text) if block.inline else []
 

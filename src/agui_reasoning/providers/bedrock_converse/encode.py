@@ -1,4 +1,4 @@
-"""A conversation as boto3 takes it for Converse: ``messages``, ``system`` and ``toolConfig``.
+"""Encodes a conversation as ``messages``, ``system`` and ``toolConfig`` for Converse in boto3.
 
 The blocks of a response are returned in their order, with blobs as bytes. Thinking is never the last block,
 text is never blank, the results of a response are in one user message before the user's text, roles
@@ -48,7 +48,7 @@ _NAME: Final = re.compile(r"[^A-Za-z0-9\s()\[\]-]+")
 
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
-    """Write ``messages``, and ``system`` and ``toolConfig`` where there are any."""
+    """Write ``messages``, and ``system`` and ``toolConfig`` if there are any."""
 
     def respond(step: ResponseStep) -> tuple[list[JSONObject], list[JSONObject]]:
         return _assistant(step, options), [_result(answer, options.report) for answer in step.answers]

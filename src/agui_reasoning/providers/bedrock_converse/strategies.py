@@ -14,13 +14,13 @@ __all__ = ["bedrock_turns"]
 
 @st.composite
 def bedrock_turns(draw: Draw, origin: Origin) -> Turn:
-    """Responses of signed and redacted thinking, text and calls."""
+    """Generate responses of signed and redacted thinking, text and calls."""
     choices = [_signed(origin), _redacted(origin), text(origin), call(origin, "tooluse")]
     return turn(draw, origin, st.lists(st.one_of(choices), min_size=1, max_size=5))
 
 
 def _signed(origin: Origin) -> Strategy[list[Part]]:
-    """A thinking block, possibly without text."""
+    """Generate a thinking block, possibly without text."""
     segments = (st.just("") | CLEAN).map(lambda text: (Segment("text", 0, text),) if text else ())
     signature = TOKENS.map(lambda token: (Opaque("anthropic.signature", token),))
     return st.builds(ReasoningPart, segments, signature, origin=st.just(origin)).map(alone)

@@ -1,4 +1,4 @@
-"""A conversation as ``messages`` of Cohere's chat, version 2.
+"""Encodes a conversation as ``messages`` of Cohere's chat, version 2.
 
 The API rejects text in messages with calls: these have the model's text in ``tool_plan``, and its thinking,
 if the policy sends any, in ``content``.
@@ -37,7 +37,7 @@ PARAGRAPH = "\n\n"
 
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
-    """Write ``messages``, and ``tools`` where there are any."""
+    """Write ``messages``, and ``tools`` if there are any."""
     messages: list[JSONObject] = [{"role": "system", "content": options.system}] if options.system else []
     for item in conversation:
         if isinstance(item, ResponseStep):
@@ -50,7 +50,7 @@ def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSON
 
 
 def _assistant(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]:
-    """Write the message of a response; there is none for only thinking."""
+    """Write the message of a response, unless it consists only of thinking."""
     texts = [unit.part.text for unit in step.units if isinstance(unit.part, TextPart) and unit.part.text]
     if not (texts or step.answers):
         options.report.drop_step(step)

@@ -1,4 +1,4 @@
-"""A conversation as ``messages`` of Mistral's chat.
+"""Encodes a conversation as ``messages`` of Mistral's chat.
 
 Thinking and text are returned as chunks of one list, in their order. The API rejects user messages directly
 after tool messages, and requests that end with the model's message.
@@ -43,7 +43,7 @@ BETWEEN: Final = "OK."
 
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
-    """Write ``messages``, and ``tools`` where there are any."""
+    """Write ``messages``, and ``tools`` if there are any."""
     messages: list[JSONObject] = [{"role": "system", "content": options.system}] if options.system else []
     for item in conversation:
         if isinstance(item, ResponseStep):
@@ -67,7 +67,7 @@ def _say(messages: list[JSONObject], message: JSONObject) -> None:
 
 
 def _assistant(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]:
-    """Write the message of a response; there is none for only thinking."""
+    """Write the message of a response, unless it consists only of thinking."""
     written = [
         (unit, chunk)
         for unit in step.units
@@ -115,7 +115,7 @@ def _text(unit: EchoUnit) -> JSONObject | None:
 
 
 def _native(unit: EchoUnit) -> JSONObject | None:
-    """A chunk as it came."""
+    """Return the original chunk."""
     part = unit.part
     assert isinstance(part, NativePart)
     payload = part.payload

@@ -115,7 +115,7 @@ def encode_for(
 
 
 def _assistant(draft: _Draft) -> JSONObject | None:
-    """Write the message of a response; there is none for only reasoning."""
+    """Write the message of a response, unless it consists only of reasoning."""
     if not draft.step.answers and not _answer(draft, tags=False):
         draft.options.report.drop_step(draft.step)
         return None

@@ -1,4 +1,4 @@
-"""OpenAI Responses: output items and their events.
+"""Decodes OpenAI Responses: output items and their events.
 
 Every output item is a unit identified by its output index, because proxies rotate item IDs between the events
 of one item. ``encrypted_content`` is read only from the item's final form: the announcement of the item has a

@@ -1,4 +1,4 @@
-"""A conversation as ``input`` items of the Responses API.
+"""Encodes a conversation as ``input`` items of the Responses API.
 
 A reasoning item is sent only directly before the item that followed it. If reasoning is missing, the items
 that require it lose their IDs, or the server would reject them.
@@ -72,7 +72,7 @@ class _Slot:
 
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
-    """Write ``input``, and ``instructions`` and ``tools`` where there are any."""
+    """Write ``input``, and ``instructions`` and ``tools`` if there are any."""
     items: list[JSONObject] = []
     used: set[str] = set()
     for entry in conversation:

@@ -14,14 +14,14 @@ __all__ = ["responses_turns"]
 
 @st.composite
 def responses_turns(draw: Draw, origin: Origin) -> Turn:
-    """Responses in which every reasoning unit has a follower, except at a truncated end."""
+    """Generate responses in which every reasoning unit has a follower, except at a truncated end."""
     choices = [_item(origin), _message(origin), _function_call(origin), _compaction(origin)]
     return turn(draw, origin, st.lists(st.one_of(choices), min_size=1, max_size=5))
 
 
 @st.composite
 def _item(draw: Draw, origin: Origin) -> list[Part]:
-    """A reasoning item with any number of summary parts."""
+    """Generate a reasoning item with any number of summary parts."""
     summary = draw(st.lists(CLEAN, max_size=3))
     segments = tuple(Segment("summary", index, text) for index, text in enumerate(summary))
     content = Opaque("openai.encrypted_content", draw(TOKENS))
