@@ -172,8 +172,8 @@ class ThinkingUpgrader:
             return upgraded
         if self._keep_title:
             return _with_title(upgraded, title)
-        shown = "" if self._warned is not None else f" {str(title)[:_TITLE_CHARS]!r}"
-        self._warn_once("title", f"THINKING_START.title{shown} is dropped: REASONING_START has no title.")
+        label = "" if self._warned is not None else f" {str(title)[:_TITLE_CHARS]!r}"
+        self._warn_once("title", f"THINKING_START.title{label} is dropped: REASONING_START has no title.")
         return upgraded
 
     def _text_start(self, event: JSONObject) -> JSONObject:

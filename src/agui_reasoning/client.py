@@ -72,7 +72,7 @@ class AgentClient:
         self._url = url
         self._headers = {**(headers or {}), "accept": MEDIA_TYPE, "content-type": "application/json"}
         self._timeout = httpx2.Timeout(timeout, connect=timeout or _CONNECT_S)
-        self._theirs = http
+        self._given_http = http
         self._http = http
 
     async def __aenter__(self) -> Self:
@@ -81,9 +81,9 @@ class AgentClient:
         return self
 
     async def __aexit__(self, *exception: object) -> None:
-        if self._http is not self._theirs and self._http is not None:
+        if self._http is not self._given_http and self._http is not None:
             await self._http.aclose()
-        self._http = self._theirs
+        self._http = self._given_http
 
     def run(
         self,
@@ -269,10 +269,10 @@ async def _frames(response: httpx2.Response) -> AsyncGenerator[dict[str, Any], N
     finally:
         await close_response(response, pieces)
     try:
-        rest = decoder.close()
+        last_frames = decoder.close()
     except RemoteProtocolError:
         return  # cut inside a frame
-    for raw in rest:
+    for raw in last_frames:
         yield raw
 
 

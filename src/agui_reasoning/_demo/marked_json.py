@@ -62,15 +62,15 @@ class _Writer:
     mark: int
 
     def value(self, value: Any, indent: str, key: str, path: str, end: str) -> Iterator[Line]:
-        shown = path if path in self.marked else ""
-        room = self.width - (self.mark if shown else 0)
+        marked_path = path if path in self.marked else ""
+        room = self.width - (self.mark if marked_path else 0)
         whole = f"{indent}{key}{_dump(value)}{end}"
         if isinstance(value, dict | list) and value and (self._holds_mark(path) or len(whole) > room):
             yield from self._container(value, indent, key, path, end)
         elif isinstance(value, str) and len(whole) > room:
-            yield _cut(value, f"{indent}{key}", end, room, shown)
+            yield _cut(value, f"{indent}{key}", end, room, marked_path)
         else:
-            yield Line(whole, path=shown)
+            yield Line(whole, path=marked_path)
 
     def _container(self, value: Any, indent: str, key: str, path: str, end: str) -> Iterator[Line]:
         named = isinstance(value, dict)
@@ -92,12 +92,12 @@ def _cut(value: str, before: str, end: str, room: int, path: str) -> Line:
     size = f"{len(value.encode(errors='replace'))} bytes"
     if " " in value:
         left = room - len(f'{before}""{_ELLIPSIS}{end}  {size}')
-        shown = f"{value[: max(_HEAD, left)].rstrip()}{_ELLIPSIS}"
-        while len(_dump(shown)) - 3 > max(_HEAD, left):  # escape sequences are longer than one character
-            shown = f"{shown[:-2]}{_ELLIPSIS}"
+        shortened = f"{value[: max(_HEAD, left)].rstrip()}{_ELLIPSIS}"
+        while len(_dump(shortened)) - 3 > max(_HEAD, left):  # escape sequences are longer than one character
+            shortened = f"{shortened[:-2]}{_ELLIPSIS}"
     else:
-        shown = f"{value[:_HEAD]}{_ELLIPSIS}{value[-_TAIL:]}"
-    return Line(f"{before}{_dump(shown)}{end}", size, path)
+        shortened = f"{value[:_HEAD]}{_ELLIPSIS}{value[-_TAIL:]}"
+    return Line(f"{before}{_dump(shortened)}{end}", size, path)
 
 
 def _dump(value: Any) -> str:

@@ -78,7 +78,7 @@ class Playback:
         api: Its API ID.
         provider: Its provider.
         model: Its model.
-        said: The front end's input before each run: the user's message, or the tool result.
+        inputs: The front end's input before each run: the user's message, or the tool result.
         runs: The events of each run, as delivered to the front end.
         requests: The requests that reached the provider, in order.
         checks: One check per artifact the provider sent before the last request.
@@ -89,7 +89,7 @@ class Playback:
     api: str
     provider: str
     model: str
-    said: tuple[tuple[str, str], ...]
+    inputs: tuple[tuple[str, str], ...]
     runs: tuple[tuple[Event, ...], ...]
     requests: tuple[JSONObject, ...]
     checks: tuple[Check, ...]
@@ -114,13 +114,13 @@ def play(name: str) -> Playback:
     """
     exchanges = sequence(name)
     first, *_, last = exchanges
-    said = (("you", first["question"]), ("result", TOOL_RESULT), ("you", last["question"]))
+    inputs = (("you", first["question"]), ("result", TOOL_RESULT), ("you", last["question"]))
     requests: list[JSONObject] = []
     failure = None
     with _gateway(exchanges, requests.append) as url:
         front_end = FrontEnd(url, f"demo-{name}", [_TOOL])
         try:
-            anyio.run(_converse, front_end, [words for _, words in said])
+            anyio.run(_converse, front_end, [words for _, words in inputs])
         except RunFailedError as error:
             failure = error.event.message
     return Playback(
@@ -128,7 +128,7 @@ def play(name: str) -> Playback:
         api=first["api"],
         provider=first["provider"],
         model=first["model"],
-        said=said,
+        inputs=inputs,
         runs=tuple(map(tuple, front_end.runs)),
         requests=tuple(requests),
         checks=tuple(_checks(exchanges, requests)),
@@ -173,8 +173,8 @@ def _upstream(exchanges: Sequence[Exchange], on_request: Callable[[JSONObject], 
         )
 
 
-async def _converse(front_end: FrontEnd, said: Sequence[str]) -> None:
-    question, result, follow_up = said
+async def _converse(front_end: FrontEnd, inputs: Sequence[str]) -> None:
+    question, result, follow_up = inputs
     await front_end.run(question)
     for call in front_end.conversation.pending_calls:
         front_end.conversation.add_tool_result(call.id, result)

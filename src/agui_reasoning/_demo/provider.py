@@ -52,10 +52,10 @@ class ScriptedProvider(Upstream):
         request = await aio.request(run, apply_flags=True)
         body = {"model": self._named, "stream": True, **request.body, **self._parameters}
         self._on_request(body)
-        said = read_request(str(self.api), body)
-        if fault := self._rules.broken_by(said):
+        entries = read_request(str(self.api), body)
+        if fault := self._rules.broken_by(entries):
             raise ProviderError(provider_type="invalid_request_error", provider_message=f"replay: {fault}")
-        exchange = choose(self._exchanges, (entry.speaker for entry in said))
+        exchange = choose(self._exchanges, (entry.speaker for entry in entries))
         yield ModelStream(_stream(exchange), api=self.api, provider=self.provider, model=self.model)
 
 

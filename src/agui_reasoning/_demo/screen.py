@@ -65,7 +65,7 @@ def blocks(events: Iterable[Any]) -> list[ScreenBlock]:
 def conversation(playback: Playback) -> list[ScreenBlock]:
     """Return the blocks of a conversation, including the front end's input before each run."""
     found: list[ScreenBlock] = []
-    for (kind, words), run in zip(playback.said, playback.runs, strict=False):
+    for (kind, words), run in zip(playback.inputs, playback.runs, strict=False):
         found += [ScreenBlock(kind, [words]), *blocks(run)]
     return found
 
@@ -147,7 +147,7 @@ _ABOUT: dict[str, Callable[[Sequence[Any]], str]] = {
 
 # -- formatting
 
-_TYPE_COLOURS = {"RUN": "blue", "REASONING": "magenta", "TEXT": "green", "TOOL": "yellow"}
+_TYPE_COLORS = {"RUN": "blue", "REASONING": "magenta", "TEXT": "green", "TOOL": "yellow"}
 _BLOCK_STYLES = {
     "you": ("bold", "bold"),
     "thinking": ("magenta", "dim italic"),
@@ -226,11 +226,11 @@ class Screen:
         if not self._streams:
             self._console.print(self._block(block.kind, "".join(block.pieces) or _NO_TEXT))
             return
-        shown = ""
+        text = ""
         with Live(console=self._console, auto_refresh=False) as live:
             for piece in block.pieces or [_NO_TEXT]:
-                shown += piece
-                live.update(self._block(block.kind, shown), refresh=True)
+                text += piece
+                live.update(self._block(block.kind, text), refresh=True)
                 self._pause()
 
     def _block(self, kind: str, text: str) -> Text:
@@ -255,8 +255,8 @@ class Screen:
     def _list_events(self, events: Sequence[Event]) -> None:
         for row in event_rows(events):
             kind = f"{'  ' * row.depth}{row.type}"
-            colour = _TYPE_COLOURS[row.type.partition("_")[0]]
-            self._line((f"  {kind:<32}", colour), (f"{row.id:<13}", ""), (row.what, "dim"))
+            color = _TYPE_COLORS[row.type.partition("_")[0]]
+            self._line((f"  {kind:<32}", color), (f"{row.id:<13}", ""), (row.what, "dim"))
 
     def _show_request(self, playback: Playback) -> None:
         """Print the last request with a verdict for each artifact, and the missing artifacts."""

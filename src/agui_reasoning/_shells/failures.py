@@ -72,8 +72,8 @@ class FailureLog:
     def _words(self, error: BaseException) -> str:
         if self._run.visibility != "full":
             return ""
-        said = error.provider_message if isinstance(error, ProviderError) else ""
-        words = f"The provider says: {said}" if said else str(error)
+        message = error.provider_message if isinstance(error, ProviderError) else ""
+        words = f"The provider says: {message}" if message else str(error)
         return " " + " ".join(words.split())[:_WORDS_CHARS] if words else ""
 
 

@@ -39,10 +39,10 @@ def demo(
     or lost on the way back.
     """
     playbacks = map(play, _chosen(api))
-    shown = list(playbacks) if as_json else _show(playbacks)
+    played = list(playbacks) if as_json else _show(playbacks)
     if as_json:
-        print(json.dumps(_report(shown), indent=2))
-    if not all(playback.ok for playback in shown):
+        print(json.dumps(_report(played), indent=2))
+    if not all(playback.ok for playback in played):
         raise typer.Exit(1)
 
 
@@ -56,15 +56,15 @@ def _chosen(api: str | None) -> list[str]:
 def _show(playbacks: Iterable[Playback]) -> list[Playback]:
     """Show each conversation as soon as it has been played."""
     screen = Screen(stdout_console(), lambda: time.sleep(_PAUSE_S))
-    shown: list[Playback] = []
+    played: list[Playback] = []
     for playback in playbacks:
-        if not shown:
+        if not played:
             screen.intro()
         # The event types are the same for every API, so they are listed once.
-        screen.play(playback, list_events=not shown)
-        shown.append(playback)
-    screen.outro(shown)
-    return shown
+        screen.play(playback, list_events=not played)
+        played.append(playback)
+    screen.outro(played)
+    return played
 
 
 def _report(playbacks: Sequence[Playback]) -> dict[str, Any]:

@@ -60,9 +60,9 @@ def _is_cut(data: bytes) -> bool:
 
 def _ends_open(data: bytes) -> bool:
     """Return whether JSON ends inside a string, an object or an array."""
-    rest = JSON_STRING.sub(b"", data)
-    opened, closed = (sum(map(rest.count, brackets)) for brackets in ((b"{", b"["), (b"}", b"]")))
-    return b'"' in rest or opened > closed
+    outside_strings = JSON_STRING.sub(b"", data)
+    opened, closed = (sum(map(outside_strings.count, brackets)) for brackets in ((b"{", b"["), (b"}", b"]")))
+    return b'"' in outside_strings or opened > closed
 
 
 def _ends_in_frame(data: bytes) -> bool:

@@ -234,7 +234,7 @@ class Conversation:
             AG-UI 1.1: C15, C56, V1.
         """
         self._require_no_open_run()
-        said = None if content is None else self._said(content)
+        user_message = None if content is None else self._user_message(content)
         held = [record.to_json() for record in self._reducer.history if record.role != "activity"]
         thread_id = self._thread_id or self._new_id()
         run_input: JSONObject = {
@@ -242,7 +242,7 @@ class Conversation:
             "runId": run_id or self._new_id(),
             "protocolVersion": PROTOCOL_VERSION,
             "state": self._reducer.state(),
-            "messages": held if said is None else [*held, said],
+            "messages": held if user_message is None else [*held, user_message],
             "tools": outgoing_members(tools),
             "context": outgoing_members(context),
             "forwardedProps": {} if forwarded_props is None else forwarded_props,
@@ -253,11 +253,11 @@ class Conversation:
         cleaned = clean_input(present, self._warn)
         check_interrupts(self._reducer.interrupts, cleaned.get("resume", ()), now)
         self._thread_id = thread_id
-        if said is not None:
-            self._reducer.add_message(said)
+        if user_message is not None:
+            self._reducer.add_message(user_message)
         return model_of(RunAgentInput, cleaned)
 
-    def _said(self, content: UserContent) -> JSONObject | None:
+    def _user_message(self, content: UserContent) -> JSONObject | None:
         return clean_message({"id": self._new_id(), "role": "user", "content": _parts(content)}, self._warn)
 
     def _require_unanswered(self, tool_call_id: str) -> None:

@@ -149,9 +149,9 @@ class Lints:
             return
         held = members.get("encryptedValue")
         if held not in (None, event["encryptedValue"]) and not _grows(held, event["encryptedValue"]):
-            shown = quoted(name)
+            quoted_id = quoted(name)
             message = (
-                f"A second value for {shown} replaces the first, because clients keep only the last one."
+                f"A second value for {quoted_id} replaces the first, because clients keep only the last one."
             )
             remedy = "Send a single value with all contents per message or tool call."
             self.report(index, Notice("replaced_value", message, remedy))
@@ -165,8 +165,8 @@ class Lints:
 
     def _homeless_value(self, subtype: str, name: str, index: int) -> None:
         if subtype == "message" and name in self._spans and self.reducer.history.get(name) is None:
-            shown = quoted(name)
-            message = f"The value names the span {shown}; spans are not stored, so the value is lost."
+            quoted_id = quoted(name)
+            message = f"The value names the span {quoted_id}; spans are not stored, so the value is lost."
             remedy = "Name the reasoning message in the span; open an empty one if there is no text."
             self.report(index, Notice("stored_on_span", message, remedy))
         else:

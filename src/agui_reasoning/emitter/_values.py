@@ -192,8 +192,8 @@ class Values:
             for unit in envelope.units
         )
         envelope = envelope.model_copy(update={"units": located})
-        said = {message.id: message.sent.units for message in state.reasoning[:-1] if message.sent}
-        offered = ((carrier, said.get(carrier.id, ())) for carrier in carriers)
+        sent_units = {message.id: message.sent.units for message in state.reasoning[:-1] if message.sent}
+        offered = ((carrier, sent_units.get(carrier.id, ())) for carrier in carriers)
         packed = pack(envelope, offered, self._sealer.room if self._sealer else _PLAIN_ROOM)
         events: list[Event] = []
         for carrier, one in packed:

@@ -190,22 +190,22 @@ class _Headers:
             **endpoint.headers,
             **key,
         }
-        self._theirs = {name.lower(): value for name, value in more.items()}
-        for name, value in (self._fixed | self._theirs).items():
+        self._given = {name.lower(): value for name, value in more.items()}
+        for name, value in (self._fixed | self._given).items():
             if not (_TOKEN.fullmatch(name) and _SENDABLE.fullmatch(value)):
                 raise _bad_header("The API key" if name in key else f"The value of {name!r}")
-        found = {value.split()[-1] for value in (key | self._theirs).values()}
+        found = {value.split()[-1] for value in (key | self._given).values()}
         self.secrets = sorted((value for value in found if len(value) >= _SECRET_CHARS), key=len)[::-1]
 
     def gives(self, name: str) -> bool:
         """Return whether the caller passed a header."""
-        return name in self._theirs
+        return name in self._given
 
     def of(self, request: ProviderRequest) -> dict[str, str]:
         """Return the headers of one request, including those that the policy recommends."""
         flags = {name.lower(): value for name, value in request.body.get("extra_headers", {}).items()}
-        headers = {**self._fixed, **flags, **self._theirs}
-        betas = [given[_BETA] for given in (flags, self._theirs) if _BETA in given]
+        headers = {**self._fixed, **flags, **self._given}
+        betas = [given[_BETA] for given in (flags, self._given) if _BETA in given]
         return headers | ({_BETA: ",".join(dict.fromkeys(betas))} if betas else {})
 
 
@@ -278,10 +278,10 @@ def _joined(recommended: Any, given: Any) -> Any:
 def _reasons(origin: Origin, parameters: JSONObject) -> bool | None:
     """Return whether responses contain reasoning by parameters and policy; ``None`` if unknown."""
     rule = rule_for(origin)
-    asked = {flag.name: flag.value for flag in rule.flags} | parameters
-    if _declined(asked):
+    settings = {flag.name: flag.value for flag in rule.flags} | parameters
+    if _declined(settings):
         return False
-    return True if (_asks(asked) if vendor_of(origin.api) else rule.echoes) else None
+    return True if (_asks(settings) if vendor_of(origin.api) else rule.echoes) else None
 
 
 _ASKING: Final = (
@@ -294,22 +294,22 @@ _ASKING: Final = (
 """The fields by which the vendors' models are asked to show their thinking."""
 
 
-def _asks(asked: Mapping[str, Any]) -> bool:
+def _asks(settings: Mapping[str, Any]) -> bool:
     """Return whether a request asks for visible thinking, which is off by default."""
-    return any(_field(asked, path) not in (None, False, "", "none") for path in _ASKING)
+    return any(_field(settings, path) not in (None, False, "", "none") for path in _ASKING)
 
 
-def _field(asked: Any, path: Sequence[str]) -> Any:
+def _field(settings: Any, path: Sequence[str]) -> Any:
     for name in path:
-        asked = asked.get(name) if isinstance(asked, Mapping) else None
-    return asked
+        settings = settings.get(name) if isinstance(settings, Mapping) else None
+    return settings
 
 
-def _declined(asked: Mapping[str, Any]) -> bool:
+def _declined(settings: Mapping[str, Any]) -> bool:
     """Return whether a request turns off thinking, in any of its forms."""
-    thinking, reasoning = asked.get("thinking"), asked.get("reasoning")
+    thinking, reasoning = settings.get("thinking"), settings.get("reasoning")
     return (
         (isinstance(thinking, Mapping) and thinking.get("type") == "disabled")
         or (isinstance(reasoning, Mapping) and reasoning.get("effort") == "none")
-        or asked.get("reasoning_effort") == "none"
+        or settings.get("reasoning_effort") == "none"
     )

@@ -84,18 +84,20 @@ class _Provider:
     on_request: Callable[[dict[str, Any]], None] | None
 
     async def answer(self, request: Request) -> Response:
-        asked = load((await request.body()).decode(errors="replace"))
-        if not isinstance(asked, dict):
+        body = load((await request.body()).decode(errors="replace"))
+        if not isinstance(body, dict):
             return _refusal("The body is not a JSON object.")
         if self.on_request is not None:
-            self.on_request(asked)
-        said = read_request(self.api.id, asked)
-        stored = self.api.stores and bool(asked.get(self.api.previous_id))
-        if fault := self.rules.broken_by(said, stored=stored):
+            self.on_request(body)
+        entries = read_request(self.api.id, body)
+        stored = self.api.stores and bool(body.get(self.api.previous_id))
+        if fault := self.rules.broken_by(entries, stored=stored):
             return _refusal(fault)
-        exchange = choose(self.exchanges, (*(_STORED if stored else ()), *(entry.speaker for entry in said)))
+        exchange = choose(
+            self.exchanges, (*(_STORED if stored else ()), *(entry.speaker for entry in entries))
+        )
         whole = is_whole(exchange)
-        streams = self.http.model_in_path or bool(asked.get("stream"))
+        streams = self.http.model_in_path or bool(body.get("stream"))
         if streams is whole:
             return _refusal(f"Only a {'whole response' if whole else 'stream'} is available.")
         if whole:

@@ -35,25 +35,25 @@ class Rules:
         self._bond, self._bound = transcript.bond, transcript.bound
         self._given = {value for exchange in exchanges for value in _given(exchange)}
 
-    def broken_by(self, said: Sequence[Entry], *, stored: bool = False) -> str | None:
+    def broken_by(self, entries: Sequence[Entry], *, stored: bool = False) -> str | None:
         """Return the violation in a request, or ``None``.
 
         Args:
-            said: The entries of the request.
+            entries: The entries of the request.
             stored: Whether the provider has stored the conversation before them.
         """
         calls: set[str] = set()
-        for entry in said:
+        for entry in entries:
             if entry.kind == RESULT and entry.value not in calls and not stored:
                 return f"{entry.path} is a result without a preceding call."
             if entry.kind in _SEALED and entry.value not in self._given:
                 return f"{entry.path} was not created here, or was changed."
             calls |= {entry.value} if entry.kind == CALL_ID else set()
-        return self._torn(said) if said and said[-1].speaker == "tool" else None
+        return self._torn(entries) if entries and entries[-1].speaker == "tool" else None
 
-    def _torn(self, said: Sequence[Entry]) -> str | None:
+    def _torn(self, entries: Sequence[Entry]) -> str | None:
         """Return the violation if a call lacks its reasoning while the model waits for a result."""
-        returned = {(entry.kind, entry.value) for entry in said}
+        returned = {(entry.kind, entry.value) for entry in entries}
         for answer in self._answers:
             if not any(one.kind == self._bond and (one.kind, one.value) in returned for one in answer):
                 continue

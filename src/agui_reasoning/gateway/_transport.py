@@ -75,7 +75,7 @@ class Transport:
         self._secrets = secrets
         self._timeout_s = timeout_s
         self._timeout = httpx2.Timeout(timeout_s, connect=min(timeout_s or _CONNECT_S, _CONNECT_S))
-        self._theirs = http
+        self._given_http = http
         self._http = http
         self._answering = 0
         self._answers = 0
@@ -83,8 +83,8 @@ class Transport:
 
     async def aclose(self) -> None:
         """Close the client, unless the caller passed it."""
-        opened, self._http = self._http, self._theirs
-        if opened is not None and opened is not self._theirs:
+        opened, self._http = self._http, self._given_http
+        if opened is not None and opened is not self._given_http:
             await opened.aclose()
 
     async def _close_idle(self) -> None:
@@ -128,7 +128,7 @@ class Transport:
         if self._http is None:
             # Each run uses a connection for its whole duration, so a limit would make runs wait.
             self._http = httpx2.AsyncClient(limits=httpx2.Limits(max_connections=None))
-        if not (self._theirs or self._watched):
+        if not (self._given_http or self._watched):
             self._watched = True
             _spawn(self._close_idle)
         return self._http

@@ -121,8 +121,8 @@ def _as_list(message: JSONObject) -> JSONObject:
 def _cached(made: list[JSONObject]) -> list[JSONObject]:
     """Mark the ends of cached prefixes: the system message and the last message to the model."""
     ends = {number for number, message in enumerate(made[:1]) if message["role"] == "system"}
-    said = [number for number, message in enumerate(made) if message["role"] in ("user", "tool")]
-    ends |= set(said[-1:])
+    input_numbers = [number for number, message in enumerate(made) if message["role"] in ("user", "tool")]
+    ends |= set(input_numbers[-1:])
     return [_marked(message) if number in ends else message for number, message in enumerate(made)]
 
 

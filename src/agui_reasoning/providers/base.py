@@ -155,9 +155,9 @@ class Decoder(ABC):
     def _refusal(self, data: JSONObject) -> ProviderError:
         """Build the error for a payload with an error in a common format."""
         error = data.get("error")
-        said = error if isinstance(error, dict) else data
-        words = error if isinstance(error, str) else said.get("message")
-        code, kind = said.get("code"), said.get("type")
+        fields = error if isinstance(error, dict) else data
+        words = error if isinstance(error, str) else fields.get("message")
+        code, kind = fields.get("code"), fields.get("type")
         return ProviderError(
             provider_code=None if code is None else str(code),
             provider_type=kind if isinstance(kind, str) else None,

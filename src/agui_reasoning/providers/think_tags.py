@@ -239,8 +239,8 @@ class ThinkTagSplitter:
             )
 
     def _flush(self, pieces: list[Piece]) -> None:
-        rest, self._partial = self._partial, ""
-        self._emit(_KIND_AT_END[self._state], rest, pieces)
+        text, self._partial = self._partial, ""
+        self._emit(_KIND_AT_END[self._state], text, pieces)
 
     def _step(self, text: str, position: int, pieces: list[Piece]) -> int:
         """Read one stretch of ``text`` from ``position``; return the start of the next."""

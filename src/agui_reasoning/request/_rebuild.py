@@ -184,8 +184,8 @@ def _call(work: _Work, unit: UnitRecord, part: CallRecord) -> Part | None:
     call = work.view.call(work.response, call_id)
     if call is None:
         return None
-    name, shown = _function(call)
-    arguments = shown if part.arguments is None else part.arguments
+    name, visible_arguments = _function(call)
+    arguments = visible_arguments if part.arguments is None else part.arguments
     intact = unit.sha256 is None or digest(arguments) == unit.sha256
     if not intact and part.opaque:
         work.report.append(ReportEntry(call_id, "dropped", "text_modified"))

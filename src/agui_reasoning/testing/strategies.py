@@ -140,8 +140,8 @@ def deltas(api: str | None = None, *, provider: str | None = None) -> Strategy[l
 
 def stream(turn: Turn) -> list[Delta]:
     """Return the deltas of one response, from its start to its end."""
-    rest = [delta for delta in unfold(list(turn.parts)) if not isinstance(delta, ResponseStart)]
-    return [ResponseStart(turn.origin, id=turn.id), *rest, FinishDelta("stop")]
+    deltas = [delta for delta in unfold(list(turn.parts)) if not isinstance(delta, ResponseStart)]
+    return [ResponseStart(turn.origin, id=turn.id), *deltas, FinishDelta("stop")]
 
 
 # -- turns

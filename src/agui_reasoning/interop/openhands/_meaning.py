@@ -20,7 +20,7 @@ from agui_reasoning.providers.payload import (
     string,
 )
 
-__all__ = ["ActionCall", "Answer", "Heard", "Meaning", "Said", "event_kind", "meaning_of"]
+__all__ = ["ActionCall", "ActionResult", "Meaning", "ModelInput", "ModelOutput", "event_kind", "meaning_of"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -39,7 +39,7 @@ class ActionCall:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Said:
+class ModelOutput:
     """The model output in one event.
 
     Attributes:
@@ -60,7 +60,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Heard:
+class ModelInput:
     """A message to the model."""
 
     role: Literal["user", "system"]
@@ -68,7 +68,7 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Answer:
+class ActionResult:
     """The result of an action.
 
     Attributes:
@@ -82,7 +82,7 @@ class Answer:
     content: str
 
 
-Meaning: TypeAlias = Said | Heard | Answer
+Meaning: TypeAlias = ModelOutput | ModelInput | ActionResult
 
 
 def event_kind(event: JSONObject) -> str:
@@ -143,12 +143,12 @@ def _message(event: JSONObject, source: str) -> Meaning:
     args = obj(event, "args")
     text = string(args, "content", "/args")
     if source != "agent":
-        return Heard("user" if source == "user" else "system", text)
+        return ModelInput("user" if source == "user" else "system", text)
     _, reasoning = _thought(args)
-    return Said(text, reasoning, response_id=_response_id(event))
+    return ModelOutput(text, reasoning, response_id=_response_id(event))
 
 
-def _call(event: JSONObject) -> Said:
+def _call(event: JSONObject) -> ModelOutput:
     args, metadata = obj(event, "args"), obj(event, "tool_call_metadata")
     text, reasoning = _thought(args)
     arguments = {name: value for name, value in args.items() if name not in ("thought", "reasoning_content")}
@@ -160,7 +160,7 @@ def _call(event: JSONObject) -> Said:
         string(metadata, "function_name", "/tool_call_metadata") or event["action"],
         compact_json(arguments),
     )
-    return Said(text, reasoning, _blocks_of(metadata), None, call, _response_id(event))
+    return ModelOutput(text, reasoning, _blocks_of(metadata), None, call, _response_id(event))
 
 
 def _thought(args: JSONObject) -> tuple[str, str]:
@@ -190,16 +190,16 @@ def _blocks_of(metadata: JSONObject) -> tuple[JSONObject, ...]:
     return ()
 
 
-def _observation(event: JSONObject) -> Answer:
+def _observation(event: JSONObject) -> ActionResult:
     metadata = obj(event, "tool_call_metadata")
     call_id = string(metadata, "tool_call_id", "/tool_call_metadata")
-    return Answer(call_id, event.get("cause"), string(event, "content"))
+    return ActionResult(call_id, event.get("cause"), string(event, "content"))
 
 
 # -- the SDK's events
 
 
-def _action_event(event: JSONObject) -> Said:
+def _action_event(event: JSONObject) -> ModelOutput:
     called = obj(event, "tool_call")
     arguments = called.get("arguments")
     if not isinstance(arguments, str):
@@ -209,7 +209,7 @@ def _action_event(event: JSONObject) -> Said:
         string(event, "tool_name") or string(called, "name", "/tool_call"),
         arguments,
     )
-    return _said(event, _texts(event, "thought", ""), call, "")
+    return _output(event, _texts(event, "thought", ""), call, "")
 
 
 def _message_event(event: JSONObject) -> Meaning | None:
@@ -217,12 +217,14 @@ def _message_event(event: JSONObject) -> Meaning | None:
     text = _texts(message, "content", "/llm_message")
     role = string(message, "role", "/llm_message")
     if role == "assistant":
-        return _said({**message, "llm_response_id": event.get("llm_response_id")}, text, None, "/llm_message")
-    return Heard("user" if role == "user" else "system", text) if role in ("user", "system") else None
+        return _output(
+            {**message, "llm_response_id": event.get("llm_response_id")}, text, None, "/llm_message"
+        )
+    return ModelInput("user" if role == "user" else "system", text) if role in ("user", "system") else None
 
 
-def _said(source: JSONObject, text: str, call: ActionCall | None, path: str) -> Said:
-    return Said(
+def _output(source: JSONObject, text: str, call: ActionCall | None, path: str) -> ModelOutput:
+    return ModelOutput(
         text,
         string(source, "reasoning_content", path),
         tuple(array(source, "thinking_blocks", path)),
@@ -232,26 +234,26 @@ def _said(source: JSONObject, text: str, call: ActionCall | None, path: str) -> 
     )
 
 
-def _observation_event(event: JSONObject) -> Answer:
+def _observation_event(event: JSONObject) -> ActionResult:
     observation = obj(event, "observation")
     if isinstance(observation.get("content"), str | list):
         pieces = [_texts(observation, "content", "/observation")]
     else:
         pieces = [compact_json(other_fields(observation, "kind"))]
     pieces += [_texts(event, "extended_content", "")] if event.get("extended_content") else []
-    return _answer(event, "\n".join(pieces))
+    return _result(event, "\n".join(pieces))
 
 
-def _error_event(event: JSONObject) -> Answer:
-    return _answer(event, string(event, "error"))
+def _error_event(event: JSONObject) -> ActionResult:
+    return _result(event, string(event, "error"))
 
 
-def _rejection(event: JSONObject) -> Answer:
-    return _answer(event, f"Action rejected: {string(event, 'rejection_reason')}")
+def _rejection(event: JSONObject) -> ActionResult:
+    return _result(event, f"Action rejected: {string(event, 'rejection_reason')}")
 
 
-def _answer(event: JSONObject, content: str) -> Answer:
-    return Answer(string(event, "tool_call_id"), event.get("action_id"), content)
+def _result(event: JSONObject, content: str) -> ActionResult:
+    return ActionResult(string(event, "tool_call_id"), event.get("action_id"), content)
 
 
 def _texts(source: JSONObject, name: str, path: str) -> str:

@@ -18,7 +18,13 @@ from ag_ui.core import (
 from agui_reasoning._ids import new_uuid
 from agui_reasoning._strict_json import MAX_NESTING, Malformed, load, well_formed
 from agui_reasoning.deltas import Delta, FinishDelta, ResponseStart
-from agui_reasoning.interop.openhands._meaning import Answer, Heard, Said, event_kind, meaning_of
+from agui_reasoning.interop.openhands._meaning import (
+    ActionResult,
+    ModelInput,
+    ModelOutput,
+    event_kind,
+    meaning_of,
+)
 from agui_reasoning.interop.openhands._record import SOURCE, record_event
 from agui_reasoning.parts import (
     Opaque,
@@ -86,7 +92,7 @@ def in_responses(events: Iterable[Any]) -> list[Placed]:
     keys: list[int] = []
     for number, event in enumerate(plain):
         meaning = meaning_of(event)
-        response = meaning.response_id if isinstance(meaning, Said) else ""
+        response = meaning.response_id if isinstance(meaning, ModelOutput) else ""
         keys.append(first.setdefault(response, number) if response else number)
     order = sorted(range(len(plain)), key=lambda number: (keys[number], number))
     return [Placed(plain[number], number if keys[number] != number else None) for number in order]
@@ -110,10 +116,10 @@ class _Calls:
         if isinstance(action_id, str | int):
             self.of_actions[action_id] = call_id
 
-    def answered(self, answer: Answer) -> str | None:
+    def take_result(self, result: ActionResult) -> str | None:
         """Return the ID of the call that a result answers, or ``None`` for unknown and answered calls."""
-        cause = answer.action_id if isinstance(answer.action_id, str | int) else None
-        call_id = self.of_actions.get(cause, answer.call_id)
+        cause = result.action_id if isinstance(result.action_id, str | int) else None
+        call_id = self.of_actions.get(cause, result.call_id)
         if call_id not in self.waiting:
             return None
         self.waiting.discard(call_id)
@@ -157,14 +163,14 @@ class EventReader:
     def read(self, placed: Placed) -> list[RunItem]:
         """Read one event of a reordered stream."""
         meaning = meaning_of(placed.event)
-        call_id = self._calls.answered(meaning) if isinstance(meaning, Answer) else None
-        if meaning is None or (isinstance(meaning, Answer) and call_id is None):
+        call_id = self._calls.take_result(meaning) if isinstance(meaning, ActionResult) else None
+        if meaning is None or (isinstance(meaning, ActionResult) and call_id is None):
             return [self._custom(placed.event)]
-        if isinstance(meaning, Said):
-            return self._said(meaning, placed)
-        if isinstance(meaning, Heard):
-            return self._heard(meaning, placed)
-        return self._answered(meaning, str(call_id), placed)
+        if isinstance(meaning, ModelOutput):
+            return self._read_output(meaning, placed)
+        if isinstance(meaning, ModelInput):
+            return self._read_input(meaning, placed)
+        return self._read_result(meaning, str(call_id), placed)
 
     def _custom(self, event: JSONObject) -> BaseEvent:
         value = event if self._shows_all else _without_reasoning(event)
@@ -174,26 +180,26 @@ class EventReader:
         ended, self._response = self._response is not None, None
         return [FinishDelta()] if ended else []
 
-    def _said(self, said: Said, placed: Placed) -> list[RunItem]:
-        parts = self._parts(said, placed.event)
+    def _read_output(self, output: ModelOutput, placed: Placed) -> list[RunItem]:
+        parts = self._parts(output, placed.event)
         call = next((part for part in parts if isinstance(part, ToolCallPart)), None)
         opening: list[RunItem] = []
-        if not said.response_id or said.response_id != self._response:
-            opening = [ResponseStart(self._origin, id=said.response_id or None)]
-        self._response = said.response_id
+        if not output.response_id or output.response_id != self._response:
+            opening = [ResponseStart(self._origin, id=output.response_id or None)]
+        self._response = output.response_id
         if call is not None:
             self._calls.started(placed.event.get("id"), call.id)
-        shown = [text for part in parts for text in _shown(part)]
+        texts = [text for part in parts for text in _visible_texts(part)]
         in_args = call is not None and isinstance(placed.event.get("args"), dict)
-        return [*opening, *self._record(placed, shown, len(shown) - 1 if in_args else None), *parts]
+        return [*opening, *self._record(placed, texts, len(texts) - 1 if in_args else None), *parts]
 
-    def _parts(self, said: Said, event: JSONObject) -> list[Part]:
-        parts = _decoded(said)
-        if said.item is not None:
-            parts.insert(0, _item(said.item))
-        if said.call is not None:
-            call_id = said.call.id or self._minted(event)
-            parts.append(ToolCallPart(call_id, said.call.name, said.call.arguments))
+    def _parts(self, output: ModelOutput, event: JSONObject) -> list[Part]:
+        parts = _decoded(output)
+        if output.item is not None:
+            parts.insert(0, _item(output.item))
+        if output.call is not None:
+            call_id = output.call.id or self._minted(event)
+            parts.append(ToolCallPart(call_id, output.call.name, output.call.arguments))
         return parts
 
     def _minted(self, event: JSONObject) -> str:
@@ -201,35 +207,35 @@ class EventReader:
         own = event.get("id")
         return f"{SOURCE}-{own}" if isinstance(own, str | int) else self._new_id()
 
-    def _heard(self, heard: Heard, placed: Placed) -> list[RunItem]:
-        message_id, text = self._new_id(), well_formed(heard.text)
+    def _read_input(self, model_input: ModelInput, placed: Placed) -> list[RunItem]:
+        message_id, text = self._new_id(), well_formed(model_input.text)
         content = [TextMessageContentEvent(message_id=message_id, delta=text)] if text else []
         return [
             *self._end_response(),
             *self._record(placed, [text] if text else []),
-            TextMessageStartEvent(message_id=message_id, role=heard.role),
+            TextMessageStartEvent(message_id=message_id, role=model_input.role),
             *content,
             TextMessageEndEvent(message_id=message_id),
         ]
 
-    def _answered(self, answer: Answer, call_id: str, placed: Placed) -> list[RunItem]:
+    def _read_result(self, result: ActionResult, call_id: str, placed: Placed) -> list[RunItem]:
         self._response = None
-        shown = [well_formed(answer.content)]
-        return [*self._record(placed, shown), ToolResultPart(call_id, answer.content)]
+        texts = [well_formed(result.content)]
+        return [*self._record(placed, texts), ToolResultPart(call_id, result.content)]
 
-    def _record(self, placed: Placed, shown: list[str], arguments: int | None = None) -> list[RunItem]:
+    def _record(self, placed: Placed, texts: list[str], arguments: int | None = None) -> list[RunItem]:
         if not self._records:
             return []
-        return [record_event(placed.event, shown, arguments, placed.place)]
+        return [record_event(placed.event, texts, arguments, placed.place)]
 
 
-def _decoded(said: Said) -> list[Part]:
+def _decoded(output: ModelOutput) -> list[Part]:
     """Decode reasoning and text like a LiteLLM message, which prefers blocks to the string."""
-    message: JSONObject = {"role": "assistant", "content": said.text or None}
-    if said.blocks:
-        message["thinking_blocks"] = list(said.blocks)
-    if said.reasoning and not (said.item and _item(said.item).segments):
-        message["reasoning_content"] = said.reasoning
+    message: JSONObject = {"role": "assistant", "content": output.text or None}
+    if output.blocks:
+        message["thinking_blocks"] = list(output.blocks)
+    if output.reasoning and not (output.item and _item(output.item).segments):
+        message["reasoning_content"] = output.reasoning
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     parts = decode_response("litellm", {"choices": [choice]})
     return [
@@ -260,7 +266,7 @@ def _strings(source: JSONObject, name: str, path: str) -> list[str]:
     return values
 
 
-def _shown(part: Part) -> Iterator[str]:
+def _visible_texts(part: Part) -> Iterator[str]:
     """Yield the text that a part shows; blank reasoning and text are not shown."""
     if isinstance(part, ToolCallPart):
         yield well_formed(part.arguments)

@@ -23,30 +23,33 @@ ValuePath: TypeAlias = list[str | int]
 
 
 def record_event(
-    event: JSONObject, shown: Sequence[str], arguments: int | None, place: int | None
+    event: JSONObject, visible_texts: Sequence[str], arguments: int | None, place: int | None
 ) -> RawEvent:
     """Write the record of an event.
 
     Args:
         event: The event dict.
-        shown: The texts that the next events show, in order.
+        visible_texts: The texts that the next events show, in order.
         arguments: The number of the text with ``args`` as JSON.
         place: The number of the event in its stream, if it was moved forward.
     """
     whole = compact_json(event, sort_keys=True)
-    record = _short(event, shown, arguments)
-    if compact_json(rebuilt(record, shown), sort_keys=True) != whole:
+    record = _short(event, visible_texts, arguments)
+    if compact_json(rebuilt(record, visible_texts), sort_keys=True) != whole:
         record = {"event": event}
-    record |= {"shows": len(shown)} | ({} if place is None else {"place": place})
+    record |= {"shows": len(visible_texts)} | ({} if place is None else {"place": place})
     return RawEvent(type=EventType.RAW, event=record, source=SOURCE)
 
 
-def _short(event: JSONObject, shown: Sequence[str], arguments: int | None) -> JSONObject:
+def _short(event: JSONObject, visible_texts: Sequence[str], arguments: int | None) -> JSONObject:
     record: JSONObject = {}
     if arguments is not None:
-        event = {**event, "args": _left_of(event["args"], load(shown[arguments], max_nesting=MAX_NESTING))}
+        event = {
+            **event,
+            "args": _left_of(event["args"], load(visible_texts[arguments], max_nesting=MAX_NESTING)),
+        }
         record["arguments"] = arguments
-    numbers = {text: number for number, text in enumerate(shown) if text}
+    numbers = {text: number for number, text in enumerate(visible_texts) if text}
     texts: list[list[Any]] = []
     return record | {"event": _without(event, numbers, [], texts), "texts": texts}
 
@@ -68,18 +71,18 @@ def _without(value: Any, numbers: Mapping[str, int], path: ValuePath, texts: lis
     return value
 
 
-def rebuilt(record: Mapping[str, Any], shown: Sequence[str]) -> JSONObject:
+def rebuilt(record: Mapping[str, Any], visible_texts: Sequence[str]) -> JSONObject:
     """Restore an event from its record.
 
     Args:
         record: The record.
-        shown: The shown texts of the event, in order.
+        visible_texts: The visible texts of the event, in order.
     """
     event: JSONObject = load(dump(record["event"]))
     for path, number in record.get("texts", ()):
-        _put(event, path, shown[number])
+        _put(event, path, visible_texts[number])
     if (number := record.get("arguments")) is not None:
-        event["args"] = {**load(shown[number], max_nesting=MAX_NESTING), **event["args"]}
+        event["args"] = {**load(visible_texts[number], max_nesting=MAX_NESTING), **event["args"]}
     return event
 
 

@@ -25,7 +25,7 @@ __all__ = ["EventWriter"]
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class _Shown:
+class _Entity:
     """The reasoning, text, call or result that events show under one ID."""
 
     kind: str
@@ -44,20 +44,20 @@ class _Recorded:
     """The record of an event, and the shown entities that belong to it."""
 
     record: Mapping[str, Any]
-    shown: list[_Shown] = field(default_factory=list)
+    entities: list[_Entity] = field(default_factory=list)
 
     @property
     def full(self) -> bool:
         shows = self.record.get("shows")
-        return not isinstance(shows, int) or len(self.shown) >= shows
+        return not isinstance(shows, int) or len(self.entities) >= shows
 
 
 class EventWriter:
     """Collects the events of runs and writes them as event dicts."""
 
     def __init__(self) -> None:
-        self._entries: list[_Recorded | _Shown | JSONObject] = []
-        self._known: dict[tuple[str, str], _Shown] = {}
+        self._entries: list[_Recorded | _Entity | JSONObject] = []
+        self._known: dict[tuple[str, str], _Entity] = {}
         self._starts: dict[str, Any] = {}
         self._recorded: _Recorded | None = None
 
@@ -77,7 +77,7 @@ class EventWriter:
         dicts = _Dicts()
         late: list[tuple[int, JSONObject]] = []
         for entry in self._entries:
-            if isinstance(entry, _Shown):
+            if isinstance(entry, _Entity):
                 dicts.show(entry)
             elif isinstance(entry, _Recorded):
                 _restore(entry, dicts, late)
@@ -108,21 +108,21 @@ class EventWriter:
     def _result(self, event: ToolCallResultEvent) -> None:
         self._entity("result", event.tool_call_id).pieces.append(as_text(event.content))
 
-    def _entity(self, kind: str, entity_id: str) -> _Shown:
+    def _entity(self, kind: str, entity_id: str) -> _Entity:
         known = self._known.get((kind, entity_id))
         if known is None:
             known = self._known[kind, entity_id] = self._opened(kind, entity_id)
             if self._recorded is None or self._recorded.full:
                 self._entries.append(known)
             else:
-                self._recorded.shown.append(known)
+                self._recorded.entities.append(known)
         return known
 
-    def _opened(self, kind: str, entity_id: str) -> _Shown:
+    def _opened(self, kind: str, entity_id: str) -> _Entity:
         start = self._starts.get(entity_id)
         if isinstance(start, ToolCallStartEvent):
-            return _Shown(kind, entity_id, start.tool_call_name, start.parent_message_id or "")
-        return _Shown(kind, entity_id, getattr(start, "role", None) or "assistant")
+            return _Entity(kind, entity_id, start.tool_call_name, start.parent_message_id or "")
+        return _Entity(kind, entity_id, getattr(start, "role", None) or "assistant")
 
 
 _HANDLERS: Final[Mapping[type, Callable[[EventWriter, Any], None]]] = {
@@ -149,15 +149,15 @@ def _put_back(written: list[JSONObject], late: list[tuple[int, JSONObject]]) -> 
 
 def _restore(entry: _Recorded, dicts: _Dicts, late: list[tuple[int, JSONObject]]) -> None:
     """Restore an event; if shown texts are missing, write the available entities instead."""
-    texts = [one.text for one in entry.shown]
+    texts = [one.text for one in entry.entities]
     try:
         event = rebuilt(entry.record, texts)
         place = entry.record.get("place")
     except (KeyError, IndexError, TypeError, ValueError):
-        for one in entry.shown:
+        for one in entry.entities:
             dicts.show(one)
         return
-    for one in entry.shown:
+    for one in entry.entities:
         if one.kind == "call":
             dicts.note_call(one, event)
     if isinstance(place, int):
@@ -173,11 +173,11 @@ class _Dicts:
     def __init__(self) -> None:
         self._written: list[JSONObject] = []
         self._reasoning: list[str] = []
-        self._text: _Shown | None = None
+        self._text: _Entity | None = None
         self._actions: dict[str, tuple[Any, str]] = {}
         self._next = 0
 
-    def show(self, one: _Shown) -> None:
+    def show(self, one: _Entity) -> None:
         """Write an entity without a record."""
         _WRITERS[one.kind](self, one)
 
@@ -191,7 +191,7 @@ class _Dicts:
         self.flush()
         return self._written
 
-    def note_call(self, one: _Shown, event: JSONObject) -> None:
+    def note_call(self, one: _Entity, event: JSONObject) -> None:
         """Store the action event of a call."""
         self._actions[one.id] = event.get("id"), str(event.get("action") or one.name)
 
@@ -219,19 +219,19 @@ class _Dicts:
         self._append(event)
         return event
 
-    def _reason(self, one: _Shown) -> None:
+    def _reason(self, one: _Entity) -> None:
         if self._text is not None:
             self.flush()
         self._reasoning.append(one.text)
 
-    def _say(self, one: _Shown) -> None:
+    def _say(self, one: _Entity) -> None:
         if self._text is not None or one.name != "assistant":
             self.flush()
         self._text = one
         if one.name != "assistant":
             self.flush()
 
-    def _call(self, one: _Shown) -> None:
+    def _call(self, one: _Entity) -> None:
         arguments = load(one.text or "{}", max_nesting=MAX_NESTING)
         args = arguments if isinstance(arguments, dict) else {"arguments": one.text}
         if "reasoning_content" in args or ("thought" in args and self._text is not None):
@@ -244,7 +244,7 @@ class _Dicts:
         )
         self.note_call(one, event)
 
-    def _answer(self, one: _Shown) -> None:
+    def _answer(self, one: _Entity) -> None:
         self.flush()
         cause, name = self._actions.get(one.id, (None, one.name or "null"))
         event = {"id": self._next, "source": "environment"}
@@ -254,7 +254,7 @@ class _Dicts:
 
 _SOURCES: Final = {"assistant": "agent", "user": "user"}
 
-_WRITERS: Final[Mapping[str, Callable[[_Dicts, _Shown], None]]] = {
+_WRITERS: Final[Mapping[str, Callable[[_Dicts, _Entity], None]]] = {
     "reasoning": _Dicts._reason,
     "text": _Dicts._say,
     "call": _Dicts._call,

@@ -176,8 +176,8 @@ class BedrockConverseDecoder(Decoder):
         """Build the error for an exception event, or for an error in place of an event."""
         held = self._stop_all("incomplete")
         self._running = False
-        said = {"type": name} if name else {}
-        error = self._refusal({**(payload if isinstance(payload, dict) else {}), **said})
+        type_field = {"type": name} if name else {}
+        error = self._refusal({**(payload if isinstance(payload, dict) else {}), **type_field})
         error.deltas = (*held, *error.deltas)
         return error
 
@@ -290,8 +290,8 @@ def _native(block: _Block) -> list[Delta]:
         return [NativeDelta(f"bedrock.{name}", payload)]
     content = array(payload[name], "content", "/toolResult")
     texts = [one["text"] for one in content if isinstance(one.get("text"), str)]
-    said = "\n".join(texts) if len(texts) == len(content) else as_text(content)
-    return [ToolResultDelta(string(payload[name], "toolUseId", "/toolResult"), said, native=payload)]
+    text = "\n".join(texts) if len(texts) == len(content) else as_text(content)
+    return [ToolResultDelta(string(payload[name], "toolUseId", "/toolResult"), text, native=payload)]
 
 
 def _plain(value: Any) -> Any:

@@ -15,8 +15,8 @@ def cohere_turns(draw: Draw, origin: Origin) -> Turn:
     """Generate responses in wire order: thinking and an answer, or thinking or a plan and calls."""
     calls = draw(st.lists(call(origin, "call"), max_size=3))
     thought = _plan(origin) | _thinking(origin) if calls else _thinking(origin)
-    said = [] if calls else draw(st.lists(text(origin), min_size=1, max_size=1))
-    return turn(draw, origin, st.just([draw(thought), *said, *calls]))
+    texts = [] if calls else draw(st.lists(text(origin), min_size=1, max_size=1))
+    return turn(draw, origin, st.just([draw(thought), *texts, *calls]))
 
 
 def _thinking(origin: Origin) -> Strategy[list[Part]]:

@@ -123,8 +123,8 @@ def _thought(unit: EchoUnit, options: EncodingOptions, pairs: set[Key]) -> JSONO
     for segment in part.segments:
         entries[segment.index] = entries.get(segment.index, "") + segment.text
     summary = [{"type": "text", "text": entries[index]} for index in sorted(entries)]
-    shown = {"summary": summary} if summary else {}
-    return _signed(unit, {**leftovers(unit, "phase", "id"), "type": "thought", **shown})
+    summary_field = {"summary": summary} if summary else {}
+    return _signed(unit, {**leftovers(unit, "phase", "id"), "type": "thought", **summary_field})
 
 
 def _text(unit: EchoUnit, options: EncodingOptions, pairs: set[Key]) -> JSONObject | None:

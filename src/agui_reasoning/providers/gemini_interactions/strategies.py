@@ -45,9 +45,11 @@ def _search(origin: Origin) -> Strategy[list[Part]]:
         name = f"search_{token[:-2]}"
         opaque = (Opaque(SIGNATURE, token, "base64", f"tool_call:{name}"),)
         ext = {"type": "google_search_call"}
-        asked = ToolCallPart(name, "google_search", '{"queries":["x"]}', True, opaque, origin=origin, ext=ext)
+        search = ToolCallPart(
+            name, "google_search", '{"queries":["x"]}', True, opaque, origin=origin, ext=ext
+        )
         step = {"type": "google_search_result", "call_id": name, "result": [], "signature": token}
-        return [asked, ToolResultPart(name, "[]", step, origin)]
+        return [search, ToolResultPart(name, "[]", step, origin)]
 
     return TOKENS.map(build)
 

@@ -25,8 +25,8 @@ def litellm_turns(draw: Draw, origin: Origin) -> Turn:
 def _signed(origin: Origin) -> Strategy[list[Part]]:
     """Generate a signed block of thinking, with or without text."""
 
-    def build(said: str, token: str) -> list[Part]:
-        segments = (Segment("text", 0, said),) if said else ()
+    def build(reasoning: str, token: str) -> list[Part]:
+        segments = (Segment("text", 0, reasoning),) if reasoning else ()
         return alone(ReasoningPart(segments, (Opaque("anthropic.signature", token),), origin=origin))
 
     return st.builds(build, st.just("") | CLEAN, TOKENS)
@@ -40,7 +40,7 @@ def _redacted(origin: Origin) -> Strategy[list[Part]]:
 
 def _field(origin: Origin) -> Strategy[list[Part]]:
     return CLEAN.map(
-        lambda said: [
-            ReasoningPart((Segment("text", 0, said),), origin=origin, ext={"field": "reasoning_content"})
+        lambda reasoning: [
+            ReasoningPart((Segment("text", 0, reasoning),), origin=origin, ext={"field": "reasoning_content"})
         ]
     )

@@ -43,8 +43,8 @@ def _request(body: Mapping[str, Any]) -> Iterator[Entry]:
             for place, block in members(message, name, path):
                 yield from entries(speaker, block, block.get("type"), place, _MESSAGES)
         # If there are blocks, the string repeats them.
-        said = {**message, "reasoning_content": None} if message.get("thinking_blocks") else message
-        yield from entries(speaker, said, message["role"], path, _MESSAGES)
+        fields = {**message, "reasoning_content": None} if message.get("thinking_blocks") else message
+        yield from entries(speaker, fields, message["role"], path, _MESSAGES)
         for place, call in members(message, "tool_calls", path):
             yield from entries(speaker, call, "function", place, _MESSAGES)
 
@@ -61,8 +61,8 @@ def _streamed(payloads: Iterator[JSONObject]) -> JSONObject:
     ]
     message["reasoning_items"] = [item for delta in deltas for item in delta.get("reasoning_items") or ()]
     message["thinking_blocks"] = _joined([b for delta in deltas for b in delta.get("thinking_blocks") or ()])
-    if said := "".join(delta.get("reasoning_content") or "" for delta in deltas):
-        message["reasoning_content"] = said
+    if reasoning := "".join(delta.get("reasoning_content") or "" for delta in deltas):
+        message["reasoning_content"] = reasoning
     return {"messages": [message]}
 
 

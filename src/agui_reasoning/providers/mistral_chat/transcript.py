@@ -47,11 +47,11 @@ def _request(body: Mapping[str, Any]) -> Iterator[Entry]:
 
 def _chunk(speaker: Speaker, chunk: JSONObject, path: str) -> Iterator[Entry]:
     """Yield the text of a thought, which is in a nested list, and its signature."""
-    said = [(place, part["text"]) for place, part in members(chunk, "thinking", path) if _speaks(part)]
-    if said:
-        yield Entry(speaker, THINKING, f"{said[0][0]}/text", "".join(text for _, text in said))
+    texts = [(place, part["text"]) for place, part in members(chunk, "thinking", path) if _speaks(part)]
+    if texts:
+        yield Entry(speaker, THINKING, f"{texts[0][0]}/text", "".join(text for _, text in texts))
     signed = isinstance(chunk.get("signature"), str)
-    if signed or not said:
+    if signed or not texts:
         yield from entries(speaker, chunk, chunk.get("type"), path, _FIELDS)
 
 

@@ -30,10 +30,10 @@ def _whole(response: JSONObject) -> JSONObject:
 
 
 def _streamed(payloads: Iterator[JSONObject]) -> JSONObject:
-    said = [payload.get("message") or {} for payload in payloads]
-    calls = [call for message in said for call in message.get("tool_calls") or ()]
+    messages = [payload.get("message") or {} for payload in payloads]
+    calls = [call for message in messages for call in message.get("tool_calls") or ()]
     whole: JSONObject = {"role": "assistant", "tool_calls": calls}
-    if thinking := "".join(message.get("thinking") or "" for message in said):
+    if thinking := "".join(message.get("thinking") or "" for message in messages):
         whole["thinking"] = thinking
     return {"messages": [whole]}
 

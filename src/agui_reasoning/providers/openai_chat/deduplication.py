@@ -21,7 +21,7 @@ class Deduplicator:
     """
 
     def __init__(self) -> None:
-        self._said: list[str] = []
+        self._previous: list[str] = []
         self._length = 0
         self._cumulative = False
 
@@ -35,7 +35,7 @@ class Deduplicator:
         """
         new = text[self._length :] if self._repeats(text, cumulative, mirror) else text
         if new:
-            self._said.append(new)
+            self._previous.append(new)
             self._length += len(new)
         return new
 
@@ -43,13 +43,13 @@ class Deduplicator:
         # Only a text at least as long as all before is compared, so that the sum of comparisons is linear.
         if not self._length or len(text) < self._length:
             return False
-        said = "".join(self._said)
-        self._said = [said]
-        if not text.startswith(said):
+        previous = "".join(self._previous)
+        self._previous = [previous]
+        if not text.startswith(previous):
             return False
-        if self._cumulative or mirror or (len(said) >= CLEARLY and len(set(said)) >= VARIED):
+        if self._cumulative or mirror or (len(previous) >= CLEARLY and len(set(previous)) >= VARIED):
             return True
-        self._cumulative = cumulative and len(text) > len(said) and any(map(str.isalnum, said))
+        self._cumulative = cumulative and len(text) > len(previous) and any(map(str.isalnum, previous))
         return self._cumulative
 
 

@@ -161,7 +161,7 @@ class Details:
         self._keys: Counter[str] = Counter()
         self._unannounced: dict[str, _Unit] = {}
         self._for_calls: dict[str, dict[int | None, tuple[Detail, list[str]]]] = {}
-        self._asked: dict[str, None] = {}
+        self._requested: dict[str, None] = {}
 
     def receive(
         self, details: Iterable[Detail], texts: Iterable[str], *, mirror: str | None, flat: bool, whole: bool
@@ -194,9 +194,9 @@ class Details:
             calls: All calls that have started.
             begun: The calls that have started since the last request.
         """
-        asked, self._asked = self._asked, {}
+        requested, self._requested = self._requested, {}
         deltas: list[Delta] = []
-        for call in dict.fromkeys((*asked, *begun)):
+        for call in dict.fromkeys((*requested, *begun)):
             held = self._for_calls.pop(call, {}) if call in calls else {}
             for detail, data in held.values():
                 value = Opaque(ENCRYPTED, "".join(data), attach=f"tool_call:{detail.id}")
@@ -218,7 +218,7 @@ class Details:
         return deltas
 
     def _hold(self, detail: Detail) -> None:
-        self._asked[detail.id] = None
+        self._requested[detail.id] = None
         by_index = self._for_calls.setdefault(detail.id, {})
         by_index.setdefault(detail.index, (detail, []))[1].append(detail.data)
 

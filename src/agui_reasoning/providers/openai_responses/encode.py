@@ -134,20 +134,20 @@ def _identity(slot: _Slot) -> str:
 
 
 def _slots(step: ResponseStep, options: EncodingOptions) -> Iterator[_Slot]:
-    said: list[EchoUnit] = []
+    text_units: list[EchoUnit] = []
     results = {unit.part.tool_call_id for unit in step.units if isinstance(unit.part, ToolResultPart)}
     for unit in step.units:
-        if said and not (isinstance(unit.part, TextPart) and _continues(said[-1], unit)):
-            yield _message(said, options)
-            said = []
+        if text_units and not (isinstance(unit.part, TextPart) and _continues(text_units[-1], unit)):
+            yield _message(text_units, options)
+            text_units = []
         if isinstance(unit.part, TextPart):
-            said.append(unit)
+            text_units.append(unit)
             continue
         slot = _PARTS[type(unit.part)](unit, options, results)
         if slot is not None:
             yield slot
-    if said:
-        yield _message(said, options)
+    if text_units:
+        yield _message(text_units, options)
 
 
 def _calls_together(slots: Sequence[_Slot]) -> list[_Slot]:
@@ -435,8 +435,8 @@ def _computer_output(text: str) -> JSONObject:
 
 def _shell_output(text: str) -> JSONObject:
     value = load(text, max_nesting=MAX_NESTING)
-    said = {"stdout": text, "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}
-    return {"output": value if isinstance(value, list) else [said]}
+    entry = {"stdout": text, "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}
+    return {"output": value if isinstance(value, list) else [entry]}
 
 
 def _patch_output(text: str) -> JSONObject:

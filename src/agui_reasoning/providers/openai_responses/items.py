@@ -271,17 +271,17 @@ def _settle_message(item: OutputItem, source: JSONObject, path: str) -> list[Del
     if string(source, "role", path) not in ("", "assistant"):
         return _settle_native(item, source, path)
     content = array(source, "content", path)
-    said = [_said(part, f"{path}/content/{number}") for number, part in enumerate(content)]
-    if content and not item.heard and all(text is None for text in said):
+    texts = [_spoken_text(part, f"{path}/content/{number}") for number, part in enumerate(content)]
+    if content and not item.heard and all(text is None for text in texts):
         return _settle_native(item, source, path)
-    parts = [(n, text, _part_ext(source, content[n])) for n, text in enumerate(said) if text]
+    parts = [(n, text, _part_ext(source, content[n])) for n, text in enumerate(texts) if text]
     if not parts:
         empty = {} if item.heard else {"explicit_empty": True}
         parts = [(0, "", _part_ext(source, {}) | empty)]
     return _end_message(item, parts, _status(source))
 
 
-def _said(part: JSONObject, path: str) -> str | None:
+def _spoken_text(part: JSONObject, path: str) -> str | None:
     """Return the text of a content part; ``None`` for parts of other kinds."""
     field = _SPOKEN.get(string(part, "type", path))
     return None if field is None else string(part, field, path)

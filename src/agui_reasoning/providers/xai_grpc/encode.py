@@ -182,8 +182,8 @@ class _Outputs:
     def _append(self, output: JSONObject, **fields: Any) -> None:
         content, encrypted = (output.get(name) for name in ("content", "encrypted_content"))
         opaque = {"encrypted_content": encrypted} if isinstance(encrypted, str) and encrypted else {}
-        said = [_text(content)] if isinstance(content, str) else []
-        self.written.append((_message(TOOL, said, **opaque, **fields), None))
+        texts = [_text(content)] if isinstance(content, str) else []
+        self.written.append((_message(TOOL, texts, **opaque, **fields), None))
 
 
 def _is_output(native: Any) -> bool:

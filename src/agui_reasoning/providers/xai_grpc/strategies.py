@@ -31,9 +31,9 @@ def xai_turns(draw: Draw, origin: Origin) -> Turn:
 def _thought(origin: Origin) -> Strategy[list[Part]]:
     """Generate reasoning with text, ciphertext, or both."""
 
-    def build(said: str, token: str) -> list[Part]:
-        segments = (Segment("text", 0, said),) if said else ()
-        opaque = (Opaque("xai.encrypted_content", token),) if token or not said else ()
+    def build(reasoning: str, token: str) -> list[Part]:
+        segments = (Segment("text", 0, reasoning),) if reasoning else ()
+        opaque = (Opaque("xai.encrypted_content", token),) if token or not reasoning else ()
         return alone(ReasoningPart(segments, opaque, origin=origin))
 
     pairs = st.tuples(CLEAN, st.just("") | TOKENS) | st.tuples(st.just(""), TOKENS)
