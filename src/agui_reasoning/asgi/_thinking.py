@@ -93,7 +93,7 @@ class ThinkingUpgradeMiddleware:
         await self._app(scope, receive, response.send)
 
     def _rewriter(self, scope: Scope) -> SSERewriter:
-        return SSERewriter(self._translator(scope), on_fault=self._tell)
+        return SSERewriter(self._translator(scope), on_fault=self._warn_of_fault)
 
     def _translator(self, scope: Scope) -> Translator:
         peer = self._peer(scope)
@@ -114,7 +114,7 @@ class ThinkingUpgradeMiddleware:
         named = Headers(scope=scope).get(self._header)
         return named if named is not None and _is_peer(named) else None
 
-    def _tell(self, fault: RemoteProtocolError) -> None:
+    def _warn_of_fault(self, fault: RemoteProtocolError) -> None:
         self._warn(f"A frame of an event stream was passed on unchanged: {fault.code}.")
 
 

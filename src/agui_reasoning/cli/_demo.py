@@ -19,7 +19,7 @@ __all__ = ["SCRIPTS", "demo"]
 SCRIPTS = tuple(api.scripts[0] for api in provider_apis() if api.scripts)
 """The scripted conversations to play, one per API."""
 
-_SHOWN = {"anthropic-messages", "openai-responses", "openai-chat", "gemini"}
+_DEFAULT_APIS = {"anthropic-messages", "openai-responses", "openai-chat", "gemini"}
 """The APIs whose conversations are shown by default."""
 
 _PAUSE_S = 0.04
@@ -50,7 +50,7 @@ def _chosen(api: str | None) -> list[str]:
     """Return the scripts of one API, or those shown by default."""
     if api is not None:
         return list(provider_api(api).scripts[:1])
-    return [known.scripts[0] for known in provider_apis() if known.scripts and known.id in _SHOWN]
+    return [known.scripts[0] for known in provider_apis() if known.scripts and known.id in _DEFAULT_APIS]
 
 
 def _show(playbacks: Iterable[Playback]) -> list[Playback]:

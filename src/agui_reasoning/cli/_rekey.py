@@ -31,9 +31,9 @@ from agui_reasoning.errors import ConfigurationError, DecryptionError
 
 __all__ = ["rekey"]
 
-_LISTED: Final = 1000
+_MAX_KEPT: Final = 1000
 """The most undecryptable tokens kept individually, so that memory use does not grow with the file."""
-_SHOWN: Final = 20
+_MAX_PRINTED: Final = 20
 _NAMED: Final = 5
 
 
@@ -174,7 +174,7 @@ class _Rekeyer:
 
     def _add_undecryptable(self, place: _Place) -> None:
         self.tally.undecryptable += 1
-        if len(self.tally.unopened) < _LISTED:
+        if len(self.tally.unopened) < _MAX_KEPT:
             self.tally.unopened.append(place)
 
 
@@ -195,10 +195,10 @@ def _sentence(report: dict[str, Any]) -> str:
 
 
 def _list(tally: _Tally) -> None:
-    for place in tally.unopened[:_SHOWN]:
+    for place in tally.unopened[:_MAX_PRINTED]:
         warn(
             f"line {place.line}, thread {place.thread_id}, message {place.message_id}: "
             f"the token{f' of key {place.kid}' if place.kid else ''} cannot be decrypted and was kept."
         )
-    if tally.undecryptable > _SHOWN:
-        warn(f"and {tally.undecryptable - _SHOWN} more.")
+    if tally.undecryptable > _MAX_PRINTED:
+        warn(f"and {tally.undecryptable - _MAX_PRINTED} more.")

@@ -11,12 +11,12 @@ from agui_reasoning.errors import AGUIReasoningWarning
 
 __all__ = ["Notice", "NoticeSink", "cut", "notice_sink", "quoted"]
 
-_SHOWN: Final = 120
+_MAX_NAME_CHARS: Final = 120
 
 
 def cut(name: str) -> str:
     """Shorten a path or type for messages."""
-    return name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
+    return name if len(name) <= _MAX_NAME_CHARS else f"{name[:_MAX_NAME_CHARS]}…"
 
 
 def quoted(name: str) -> str:

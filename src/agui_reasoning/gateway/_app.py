@@ -121,7 +121,7 @@ def create_app(
         routes=[
             Route(path, endpoint.answer, methods=["POST"], name="agent"),
             Route("/favicon.ico", endpoint.show_icon, methods=["GET"]),
-            Route(f"{path.rstrip('/')}/capabilities", endpoint.tell, methods=["GET"]),
+            Route(f"{path.rstrip('/')}/capabilities", endpoint.show_capabilities, methods=["GET"]),
             Route("/", endpoint.show_page, methods=["GET"]),
         ],
         exception_handlers={HTTPException: _refuse_request},
@@ -186,7 +186,7 @@ class _Endpoint:
     async def show_icon(self, request: Request) -> Response:
         return Response(ICON, media_type="image/svg+xml")
 
-    async def tell(self, request: Request) -> Response:
+    async def show_capabilities(self, request: Request) -> Response:
         try:
             await self._tenant(request)
         except RemoteProtocolError as error:

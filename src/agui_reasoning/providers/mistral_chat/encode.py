@@ -50,7 +50,7 @@ def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSON
             messages += _assistant(item, options)
             messages += [_result(answer, options.report) for answer in item.answers]
         else:
-            _say(messages, _said(item, options.report))
+            _say(messages, _plain_message(item, options.report))
     if messages and messages[-1]["role"] == "assistant":
         _say(messages, {"role": "user", "content": GO_ON})
     tools = tools_of(options.tools, function_tool)
@@ -141,7 +141,7 @@ def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
     return {"role": "tool", "tool_call_id": answer.call_id, "name": part.name, "content": text}
 
 
-def _said(message: PlainMessage, report: EchoReport) -> JSONObject:
+def _plain_message(message: PlainMessage, report: EchoReport) -> JSONObject:
     if isinstance(message, UserMessage):
         return {"role": "user", "content": text_or_parts(message.content, _CONTENT, report)}
     return {"role": "system", "content": message.content}

@@ -42,7 +42,7 @@ def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSON
             messages += _assistant(item, options)
             messages += [_result(answer, options.report) for answer in item.answers]
         else:
-            messages.append(_said(item, options.report))
+            messages.append(_plain_message(item, options.report))
     tools = tools_of(options.tools, function_tool)
     return {"messages": messages, **({"tools": tools} if tools else {})}
 
@@ -81,7 +81,7 @@ def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
     return {"role": "tool", "tool_name": part.name, "tool_call_id": answer.call_id, "content": text}
 
 
-def _said(message: PlainMessage, report: EchoReport) -> JSONObject:
+def _plain_message(message: PlainMessage, report: EchoReport) -> JSONObject:
     if isinstance(message, UserMessage):
         return {"role": "user", **_user(message.content, report)}
     return {"role": "system", "content": message.content}

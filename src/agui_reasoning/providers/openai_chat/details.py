@@ -207,8 +207,8 @@ class Details:
     def end(self) -> list[Delta]:
         """Return values whose call never arrived as separate units, and fields not sent yet."""
         held, self._for_calls = self._for_calls, {}
-        untold, self._unannounced = self._unannounced, {}
-        deltas: list[Delta] = [ReasoningDelta(key=unit.key, ext=unit.ext()) for unit in untold.values()]
+        unannounced, self._unannounced = self._unannounced, {}
+        deltas: list[Delta] = [ReasoningDelta(key=unit.key, ext=unit.ext()) for unit in unannounced.values()]
         for detail, data in chain.from_iterable(by_index.values() for by_index in held.values()):
             unit = self._new_unit(detail)
             value = Opaque(ENCRYPTED, "".join(data), attach=f"tool_call:{detail.id}")

@@ -104,7 +104,7 @@ def encode_for(
             messages += [] if message is None else [message]
             messages += [_result(answer, options) for answer in item.answers]
         else:
-            messages.append(_said(item, options))
+            messages.append(_plain_message(item, options))
     body: JSONObject = {"messages": messages}
     if tools := tools_of(options.tools, function_tool):
         body["tools"] = tools
@@ -504,7 +504,7 @@ def _result(answer: CallAnswer, options: EncodingOptions) -> JSONObject:
     return {"role": "tool", "tool_call_id": answer.call_id, "content": content}
 
 
-def _said(message: PlainMessage, options: EncodingOptions) -> JSONObject:
+def _plain_message(message: PlainMessage, options: EncodingOptions) -> JSONObject:
     if isinstance(message, UserMessage):
         return {"role": "user", "content": text_or_parts(message.content, _CONTENT, options.report)}
     # Most servers do not know the role `developer`.

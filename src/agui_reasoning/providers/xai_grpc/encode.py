@@ -54,7 +54,7 @@ def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSON
             messages += _response(item, options)
             messages += [_result(answer, options.report) for answer in item.answers]
         else:
-            messages.append(_said(item, options.report))
+            messages.append(_plain_message(item, options.report))
     tools = tools_of(options.tools, _tool)
     return {"messages": messages, **({"tools": tools} if tools else {})}
 
@@ -227,7 +227,7 @@ def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
     return _message(TOOL, content, tool_call_id=answer.call_id)
 
 
-def _said(message: PlainMessage, report: EchoReport) -> JSONObject:
+def _plain_message(message: PlainMessage, report: EchoReport) -> JSONObject:
     if isinstance(message, UserMessage):
         return _message("ROLE_USER", _user(message.content, report))
     return _message("ROLE_SYSTEM", [_text(message.content)])
