@@ -41,7 +41,7 @@ class Emitter(BaseEmitter):
 
         Args:
             thread_id: The thread; encrypted values are bound to it.
-            used_call_ids: The tool call ids in the thread; a call that repeats one gets a new id.
+            used_call_ids: The tool call IDs in the thread; a call that repeats one gets a new ID.
             known_messages: The messages that the client has already, which a snapshot may repeat.
             **options: The options of `Run` that concern what is emitted.
 

@@ -1,4 +1,4 @@
-"""Random ids."""
+"""Random IDs."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ __all__ = ["new_uuid"]
 
 
 def new_uuid() -> str:
-    """Return a random id."""
+    """Return a random ID."""
     return str(uuid.uuid4())

@@ -166,7 +166,7 @@ class TraceRecord(RedactedRepr):
     """The reasoning that led to a tool call, or to an answer.
 
     Attributes:
-        call_id: The id of the call; ``None`` in the record of an answer.
+        call_id: The ID of the call; ``None`` in the record of an answer.
         name: The name of the tool.
         arguments: The arguments as JSON text; reasoning is never put into them.
         reasoning: The text of the reasoning the call owns, units separated by a line break. ``[REDACTED]``

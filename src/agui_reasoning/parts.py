@@ -145,7 +145,7 @@ def join_segments(segments: tuple[Segment, ...]) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class _Part(RedactedRepr):
-    """What all parts have.
+    """The base class of parts.
 
     Attributes:
         seen: The message or call ID under which the client sees the unit; empty if it does not. Reports
@@ -157,7 +157,7 @@ class _Part(RedactedRepr):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ReasoningPart(_Part):
-    """One unit of reasoning. It may have text, opaque values, a native id, or be explicitly empty.
+    """One unit of reasoning. It may have text, opaque values, a native ID, or be explicitly empty.
 
     Attributes:
         segments: The visible text in order.

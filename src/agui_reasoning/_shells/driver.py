@@ -1,6 +1,6 @@
 """Shared by the shells: model streams, the clock, and the course of a run.
 
-Agents yield a `ModelStream` to show a model's answer, `Reading` decodes its payloads, and `Driver` takes the
+Agents yield a `ModelStream` to show a model's answer, `Reading` decodes its payloads, and `Driver` drives the
 run from its first event to its last.
 """
 
@@ -45,13 +45,13 @@ class ModelStream:
     """A model's answer for a run to open, read and close.
 
     Attributes:
-        source: The SDK's stream, an awaitable of it, a context manager that gives it, or a callable without
+        source: The SDK's stream, an awaitable of it, a context manager that returns it, or a callable without
             arguments that returns any of these; also an iterable of payloads, and a whole response. A
             callable that is not ``async`` is called in a worker thread by asynchronous runs.
-        api: The API id; default is the run's.
-        provider: Provider id; default is the run's.
+        api: The API ID; default is the run's.
+        provider: The provider; default is the run's.
         model: The model's name; default is the run's.
-        reader: Called with the run, returns what reads the payloads; default is the decoder of the API. The
+        reader: A function of the run that creates a payload reader; default is the decoder of the API. The
             modules of `agui_reasoning.interop` set it for the events of agent frameworks.
     """
 
@@ -153,7 +153,7 @@ def _unwrapped(payload: Any) -> Any:
 
 
 class Driver:
-    """Takes a run from its first event to its last; the shells add the iteration."""
+    """Drives a run from its first event to its last; the shells add the iteration."""
 
     def __init__(self, run: Run, on_error: OnError | None = None, log: type[FailureLog] = FailureLog) -> None:
         self.run = run

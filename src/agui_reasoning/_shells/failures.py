@@ -48,7 +48,7 @@ class FailureLog:
             _log.debug("Where the run failed:\n%s", _places(error))
 
     def note(self, sentence: str) -> None:
-        """Log a sentence that stands by itself."""
+        """Log a single sentence."""
         _log.error("%s", sentence)
 
     def _line(self, error: BaseException) -> str:

@@ -16,7 +16,7 @@ from agui_reasoning.run import Run
 __all__ = ["run_agent", "stream_run"]
 
 SyncAgent: TypeAlias = Callable[[Run], Iterator[AgentItem]]
-"""Called with the run, gives what the agent does, item by item."""
+"""A function of the run that yields the items of the agent."""
 
 
 def run_agent(

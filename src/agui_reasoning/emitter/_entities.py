@@ -195,7 +195,7 @@ class EmittedCall:
 
     @property
     def concealed(self) -> bool:
-        """Whether its arguments are not shown. A call may turn out to be the provider's own later."""
+        """Whether its arguments are hidden; a call may become a server call later."""
         return self.conceals and self.unit.server
 
     def record(self, *, sealed: bool) -> UnitRecord | None:
@@ -229,7 +229,7 @@ class EmittedCall:
 
 @dataclass(slots=True, eq=False, repr=False)
 class ResponseState:
-    """Everything the client holds of one response; ``after`` is the ID of the previous one.
+    """The client's data of one response; ``after`` is the ID of the previous one.
 
     Attributes:
         carriers: The message or call whose value last contained a unit, by its seq and stretch.
@@ -286,7 +286,7 @@ class ResponseState:
         return list(dict.fromkeys(message.id for message in messages if message))
 
     def seen_as(self, unit: UnitBuffer) -> str:
-        """Return the message or call id under which the client sees a unit; empty if it sees none."""
+        """Return the message or call ID under which the client sees a unit, or an empty string."""
         return _SEEN_AS.get(type(unit), _unseen)(self, unit)
 
     def text_record(self, unit: TextUnit) -> UnitRecord | None:

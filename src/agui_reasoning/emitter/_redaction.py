@@ -35,7 +35,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """What a client already has, and what it must not see.
+    """The messages that a client already has, and the calls whose details it must not see.
 
     Attributes:
         has: Returns whether the client already has exactly this message.

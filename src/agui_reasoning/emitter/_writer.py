@@ -78,16 +78,16 @@ class Writer:
         self._reasoned = False
         self._speaking: dict[ReasoningUnit, Stretch] = {}
         self._open: set[ReasoningMessage | Stretch] = set()
-        """What keeps the span open: messages, or the reasoning units themselves if none are shown."""
+        """The messages that keep the span open, or the reasoning units if no messages are shown."""
         self._empty: ReasoningMessage | None = None
         """The first message of the response, while it is open and has no text."""
         self._claimants: set[Stretch] = set()
-        """Units that may still give it text after text or a call, because they started before."""
+        """Units that may still add text to it after other text or a call, because they started before."""
         self._is_past = False
-        """Whether text or a call came after it was opened."""
+        """Whether text or a call followed its opening."""
         self._used_call_ids = set(used_call_ids)
         self.listeners: tuple[set[str], ...] = ()
-        """Return the IDs of the written messages and calls."""
+        """Sets that receive the IDs of the written messages and calls."""
         self._wire_ids: dict[str, str] = {}
         self.concealed: set[str | None] = set()
         """The IDs of calls with concealed arguments and results."""

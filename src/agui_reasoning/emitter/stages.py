@@ -54,12 +54,12 @@ def run_stages(stages: Sequence[Stage], events: Iterable[Event], *, close: bool 
 class Chunks:
     """Writes messages and calls in the ``*_CHUNK`` shorthand, without START and END.
 
-    Every chunk carries its id, so that interleaved entities stay apart. A chunk of a call that does not
+    Every chunk has its ID, so that interleaved entities stay apart. A chunk of a call that does not
     follow one of the same call repeats the tool name, because it reopens the call. Messages have an end event
     only if it has metadata.
 
     Source:
-        AG-UI 1.0, streaming patterns: chunks close on another id, on an explicit event, or with the run.
+        AG-UI 1.0, streaming patterns: chunks close on another ID, on an explicit event, or with the run.
     """
 
     def __init__(self) -> None:

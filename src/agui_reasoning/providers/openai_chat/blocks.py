@@ -97,7 +97,7 @@ def _thinking(source: JSONObject, path: str, key: str | None) -> list[ChatBlock]
         (Opaque(kind, signature),) if signature else (),
         key,
         ext=other_fields(source, "type", "index", "thinking", "signature") or None,
-        # A signature is the last thing of a block. Mistral's `closed` stands on every fragment.
+        # A signature ends a block; Mistral sets `closed` on every fragment.
         ends=bool(signature),
     )
     others = [chunk for chunk in chunks if not isinstance(chunk.get("text"), str)]

@@ -1,4 +1,4 @@
-"""Tool calls: fragments by index, with IDs that arrive once, twice or never."""
+"""Decodes tool calls: fragments by index, with IDs that arrive once, twice or never."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ class Calls:
     def _begin(self, piece: CallPiece) -> list[Delta]:
         deltas = self.units.call(piece.id)
         if piece.id in self.ids and piece.id:
-            # Two calls of one id: only an ended call makes room for another.
+            # A second call with the same ID starts only after the first was closed.
             deltas.append(CloseDelta(key=piece.id))
         call = _Call(piece.id, piece.name)
         self._remember(call, piece)

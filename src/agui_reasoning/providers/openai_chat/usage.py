@@ -1,4 +1,4 @@
-"""Token counts of Chat Completions, and where servers that differ have them."""
+"""Reads the token counts of Chat Completions, including the locations of nonstandard servers."""
 
 from __future__ import annotations
 
