@@ -147,10 +147,10 @@ class Verifier:
         declared = event.get("protocolVersion")
         if declared is None:
             return
-        theirs, ours = _VERSION.fullmatch(declared), _VERSION.fullmatch(PROTOCOL_VERSION)
-        if theirs is None or ours is None:
+        version, supported = _VERSION.fullmatch(declared), _VERSION.fullmatch(PROTOCOL_VERSION)
+        if version is None or supported is None:
             problem = f"a protocol version that this consumer cannot interpret, {declared[:40]!r}"
-        elif tuple(map(int, theirs.groups())) > tuple(map(int, ours.groups())):
+        elif tuple(map(int, version.groups())) > tuple(map(int, supported.groups())):
             problem = (
                 f"protocol version {quoted(declared)}, newer than the {PROTOCOL_VERSION!r} of this consumer"
             )

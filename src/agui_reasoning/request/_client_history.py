@@ -207,24 +207,24 @@ def index_history(
     """
     messages = messages_of(given, limits)
     own = [message for message in messages if message.get("subagentRunId") == subagent]
-    seen = ClientHistory(own, opener, subagent)
-    _read_values(seen, limits)
-    for index, message in enumerate(seen.messages):
-        seen.by_id.setdefault(str(message.get("id")), index)
-        _READERS.get(str(message.get("role")), _ignore)(seen, index, message)
-    _settle(seen, limits)
-    return seen
+    history = ClientHistory(own, opener, subagent)
+    _read_values(history, limits)
+    for index, message in enumerate(history.messages):
+        history.by_id.setdefault(str(message.get("id")), index)
+        _READERS.get(str(message.get("role")), _ignore)(history, index, message)
+    _settle(history, limits)
+    return history
 
 
-def _read_values(seen: ClientHistory, limits: Limits) -> None:
+def _read_values(history: ClientHistory, limits: Limits) -> None:
     """Read every value before using any."""
     spans = 0
-    for entity, value in _values(seen.messages):
-        limits.check("envelopes", len(seen.opened) + 1)
-        opened = seen.opened[id(entity)] = seen.opener.read(value)
+    for entity, value in _values(history.messages):
+        limits.check("envelopes", len(history.opened) + 1)
+        opened = history.opened[id(entity)] = history.opener.read(value)
         spans += 0 if opened.envelope is None else sum(map(_spans, opened.envelope.units))
         limits.check("spans", spans)
-    seen.sealed = {o.envelope.response.id for o in seen.opened.values() if o.sealed and o.envelope}
+    history.sealed = {o.envelope.response.id for o in history.opened.values() if o.sealed and o.envelope}
 
 
 def _values(messages: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], str]]:
@@ -241,69 +241,69 @@ def _spans(unit: UnitRecord) -> int:
     return len(unit.spans) + len(getattr(unit.part, "segments", ()))
 
 
-def _read_reasoning(seen: ClientHistory, index: int, message: dict[str, Any]) -> None:
-    opened = _open(seen, message)
+def _read_reasoning(history: ClientHistory, index: int, message: dict[str, Any]) -> None:
+    opened = _open(history, message)
     if opened.envelope is None:
-        seen.foreign.append(index)
+        history.foreign.append(index)
     else:
-        _learn(seen, index, opened, opened.envelope)
+        _learn(history, index, opened, opened.envelope)
 
 
-def _read_assistant(seen: ClientHistory, index: int, message: dict[str, Any]) -> None:
-    _learn_beside(seen, index, message)
+def _read_assistant(history: ClientHistory, index: int, message: dict[str, Any]) -> None:
+    _learn_beside(history, index, message)
     for position, call in enumerate(calls_of(message)):
-        seen.add_call((index, position), call)
-        _learn_beside(seen, index, call)
+        history.add_call((index, position), call)
+        _learn_beside(history, index, call)
 
 
-def _learn_beside(seen: ClientHistory, index: int, entity: Mapping[str, Any]) -> None:
+def _learn_beside(history: ClientHistory, index: int, entity: Mapping[str, Any]) -> None:
     """Add the value of an answer or a call, unless it is one of reasoning that was moved there."""
-    opened = _open(seen, entity)
+    opened = _open(history, entity)
     envelope = opened.envelope
     if envelope is not None and not any(isinstance(u.part, ReasoningRecord) for u in envelope.units):
-        _learn(seen, index, opened, envelope)
+        _learn(history, index, opened, envelope)
 
 
-def _learn(seen: ClientHistory, index: int, opened: Opened, envelope: Envelope) -> None:
+def _learn(history: ClientHistory, index: int, opened: Opened, envelope: Envelope) -> None:
     key = envelope.response.id
-    seen.responses.setdefault(key, RecordedResponse(key)).learn(index, envelope, sealed=opened.sealed)
+    history.responses.setdefault(key, RecordedResponse(key)).learn(index, envelope, sealed=opened.sealed)
 
 
-def _settle(seen: ClientHistory, limits: Limits) -> None:
+def _settle(history: ClientHistory, limits: Limits) -> None:
     spans = 0
-    for response in seen.responses.values():
+    for response in history.responses.values():
         response.settle()
         for found in response.units.values():
             unit = found.unit
             spans += _spans(unit)
             limits.check("spans", spans)
             if isinstance(unit.part, CallRecord) and unit.part.server and unit.id is not None:
-                seen.server_calls.add(unit.id)
+                history.server_calls.add(unit.id)
 
 
-def _open(seen: ClientHistory, entity: Mapping[str, Any]) -> Opened:
-    opened = seen.opened.get(id(entity), Opened())
-    refused = opened.refused or _misused(seen, opened)
+def _open(history: ClientHistory, entity: Mapping[str, Any]) -> Opened:
+    opened = history.opened.get(id(entity), Opened())
+    refused = opened.refused or _misused(history, opened)
     if refused:
-        seen.refused[str(entity.get("id"))] = refused
+        history.refused[str(entity.get("id"))] = refused
     return Opened(refused=refused) if refused else opened
 
 
-def _misused(seen: ClientHistory, opened: Opened) -> str:
+def _misused(history: ClientHistory, opened: Opened) -> str:
     """Return why a readable envelope may not be used here; empty if it may."""
     if opened.envelope is None:
         return ""
     place = opened.envelope.response
-    if place.subagent != seen.subagent:
+    if place.subagent != history.subagent:
         return "misplaced"
-    return "unauthenticated" if place.id in seen.sealed and not opened.sealed else ""
+    return "unauthenticated" if place.id in history.sealed and not opened.sealed else ""
 
 
-def _read_result(seen: ClientHistory, index: int, message: dict[str, Any]) -> None:
-    seen.answers.setdefault(str(message.get("toolCallId")), index)
+def _read_result(history: ClientHistory, index: int, message: dict[str, Any]) -> None:
+    history.answers.setdefault(str(message.get("toolCallId")), index)
 
 
-def _ignore(seen: ClientHistory, index: int, message: dict[str, Any]) -> None:
+def _ignore(history: ClientHistory, index: int, message: dict[str, Any]) -> None:
     """Skip other messages."""
 
 

@@ -18,8 +18,8 @@ __all__ = ["ClientView", "overlapping"]
 class ClientView:
     """Assigns messages and calls to the first response that names them."""
 
-    def __init__(self, seen: ClientHistory) -> None:
-        self._seen = seen
+    def __init__(self, history: ClientHistory) -> None:
+        self._history = history
         self._messages: dict[str, str] = {}
         self._calls: dict[str, str] = {}
         self._claimed: set[str] = set()
@@ -27,7 +27,7 @@ class ClientView:
         self._called: set[str] = set()
         self._answered: set[int] = set()
         self._thought: set[int] = set()
-        for response in seen.responses.values():
+        for response in history.responses.values():
             for message_id in _named_messages(response):
                 self._messages.setdefault(message_id, response.id)
             for call_id in _named_calls(response):
@@ -46,12 +46,12 @@ class ClientView:
     def thought(self, found: Found) -> tuple[int, str | None]:
         """Return the position of a unit's reasoning message, and its content at the first request."""
         named = found.unit.message
-        index = None if named is None else self._seen.position(named, "reasoning")
+        index = None if named is None else self._history.position(named, "reasoning")
         index = found.index if index is None else index
         if found.unit.sha256 is None or index in self._thought:
             return index, None
         self._thought.add(index)
-        return index, self._seen.text(index)
+        return index, self._history.text(index)
 
     def text(self, response: RecordedResponse, unit: UnitRecord, kept: str | None) -> tuple[str, bool] | None:
         """Return the text of a unit, and whether it is unchanged; ``None`` if the client shows none of it.
@@ -82,18 +82,18 @@ class ClientView:
         if self._calls.get(call_id) != response.id or call_id in self._called:
             return None
         self._called.add(call_id)
-        return self._seen.call(call_id)
+        return self._history.call(call_id)
 
     def result(self, unit: UnitRecord, part: ResultRecord) -> str:
         """Return the content of a result, at the first request for its message."""
         if part.content is not None:
             return part.content
-        index = self._seen.position(unit.message or "", "tool")
-        index = self._seen.answers.get(unit.id or "") if index is None else index
+        index = self._history.position(unit.message or "", "tool")
+        index = self._history.answers.get(unit.id or "") if index is None else index
         if index is None or index in self._answered:
             return ""
         self._answered.add(index)
-        return self._seen.text(index)
+        return self._history.text(index)
 
     def _joined(self, response: RecordedResponse, spans: Iterable[Span]) -> str | None:
         pieces: list[str] = []
@@ -114,10 +114,10 @@ class ClientView:
 
     def _content(self, response: RecordedResponse, message_id: str) -> str | None:
         # Clients may give any message any ID, but a user message is never the model's.
-        index = self._seen.position(message_id, "assistant")
+        index = self._history.position(message_id, "assistant")
         if index is None or self._messages.get(message_id) != response.id:
             return None
-        return self._seen.text(index)
+        return self._history.text(index)
 
 
 def overlapping(units: Iterable[UnitRecord]) -> set[int]:

@@ -23,21 +23,21 @@ _REDACTED_ID = "redacted_thinking"
 
 
 def fallback_turns(
-    seen: ClientHistory,
+    history: ClientHistory,
     claimed_messages: set[str],
     claimed_calls: set[str],
     assume_provider: str | None,
     report: list[ReportEntry],
 ) -> list[tuple[Position, Turn]]:
     """Build turns from the messages and calls that no envelope names."""
-    foreign = set(seen.foreign)
+    foreign = set(history.foreign)
     pending: list[Part] = []
     placed: list[tuple[Position, Turn]] = []
     first = 0
-    for index, message in enumerate(seen.messages):
+    for index, message in enumerate(history.messages):
         if index in foreign:
             first = first if pending else index
-            part = _reasoning(message, seen.refused, assume_provider, report)
+            part = _reasoning(message, history.refused, assume_provider, report)
             pending.append(replace(part, seen=str(message.get("id"))))
         elif message.get("role") == "assistant":
             parts = _unclaimed(message, claimed_messages, claimed_calls)
@@ -51,7 +51,7 @@ def fallback_turns(
             pending = []
     if pending:
         placed.append(((first, -1), _turn(pending, [])))
-    return _joined(seen, placed)
+    return _joined(history, placed)
 
 
 def _turn(reasoning: list[Part], parts: list[Part]) -> Turn:
@@ -81,12 +81,12 @@ def _position(message: dict[str, Any], messages: set[str], calls: set[str]) -> i
     return next((n for n, call in enumerate(calls_of(message)) if str(call.get("id")) not in calls), -1)
 
 
-def _joined(seen: ClientHistory, placed: list[tuple[Position, Turn]]) -> list[tuple[Position, Turn]]:
+def _joined(history: ClientHistory, placed: list[tuple[Position, Turn]]) -> list[tuple[Position, Turn]]:
     """Join neighboring turns that are one response according to the hint in their metadata."""
     groups: list[list[tuple[Position, Turn]]] = []
     before: str | None = None
     for place, turn in placed:
-        response = _hinted(seen.messages[place[0]])
+        response = _hinted(history.messages[place[0]])
         if groups and response is not None and response == before:
             groups[-1].append((place, turn))
         else:

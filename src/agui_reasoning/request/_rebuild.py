@@ -63,7 +63,7 @@ class _Work:
 
 
 def rebuild(
-    seen: ClientHistory, response: RecordedResponse, view: ClientView
+    history: ClientHistory, response: RecordedResponse, view: ClientView
 ) -> tuple[Turn, list[ReportEntry]]:
     """Return the turn of a response, and the outcomes for its reasoning."""
     units = [found.unit for found in response.units.values()]
@@ -74,13 +74,13 @@ def rebuild(
         founds = [found for _, found in stretches]
         thought = [found for found in founds if isinstance(found.unit.part, ReasoningRecord)]
         if thought:
-            part, entry = _reasoning(seen, work, thought)
+            part, entry = _reasoning(history, work, thought)
             parts[seq] = replace(part, seen=entry.unit)
             work.report.append(entry)
         else:
             others.append(founds[0].unit)
     work.report += (
-        ReportEntry(str(seen.messages[index].get("id")), "dropped", "part_missing")
+        ReportEntry(str(history.messages[index].get("id")), "dropped", "part_missing")
         for (seq, _), index in response.torn.items()
         if seq not in parts
     )
@@ -102,9 +102,11 @@ def _unrecorded(work: _Work) -> Iterator[Part]:
             yield ToolCallPart(call_id, *_function(call), origin=work.origin, seen=call_id)
 
 
-def _reasoning(seen: ClientHistory, work: _Work, stretches: list[Found]) -> tuple[ReasoningPart, ReportEntry]:
+def _reasoning(
+    history: ClientHistory, work: _Work, stretches: list[Found]
+) -> tuple[ReasoningPart, ReportEntry]:
     places = [work.view.thought(found) for found in stretches]
-    unit = str(seen.messages[places[0][0]].get("id"))
+    unit = str(history.messages[places[0][0]].get("id"))
     pieces = [_segments(found, content) for found, (_, content) in zip(stretches, places, strict=True)]
     texts = [content for _, content in places if content]
     if [found.unit.stretch for found in stretches] != list(range(len(stretches))):

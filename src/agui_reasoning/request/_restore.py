@@ -81,20 +81,20 @@ def restore(
     opener = EnvelopeReader(
         keys, _binding(given, keys, thread_id, tenant), bool(accept_plain), on_undecryptable
     )
-    seen = index_history(given, opener, subagent, limits)
+    history = index_history(given, opener, subagent, limits)
     report: list[ReportEntry] = []
     turns: dict[str, Turn] = {}
-    view = ClientView(seen)
-    for response in seen.responses.values():
-        turns[response.id], entries = rebuild(seen, response, view)
+    view = ClientView(history)
+    for response in history.responses.values():
+        turns[response.id], entries = rebuild(history, response, view)
         report += entries
-    placed = [(place, turns[name]) for name, place in _places(seen).items() if turns[name].parts]
-    placed += fallback_turns(seen, view.messages, view.calls, assume_provider, report)
-    report += _refused_elsewhere(seen)
+    placed = [(place, turns[name]) for name, place in _places(history).items() if turns[name].parts]
+    placed += fallback_turns(history, view.messages, view.calls, assume_provider, report)
+    report += _refused_elsewhere(history)
     if on_audit is not None:
         for entry, part in _audited(report, turns.values()):
-            on_audit(_audit_record(entry, opener, seen.value(entry.unit), part))
-    return History(tuple(_in_order(seen, placed)), tuple(report))
+            on_audit(_audit_record(entry, opener, history.value(entry.unit), part))
+    return History(tuple(_in_order(history, placed)), tuple(report))
 
 
 def _audited(
@@ -148,22 +148,22 @@ def _binding(given: HistoryInput, keys: KeyRing | None, thread_id: str | None, t
     return Binding(thread, tenant=tenant)
 
 
-def _refused_elsewhere(seen: ClientHistory) -> Iterator[ReportEntry]:
+def _refused_elsewhere(history: ClientHistory) -> Iterator[ReportEntry]:
     """Yield values on answers and calls that may not be used; the report already has those of reasoning."""
-    reasoning = {str(seen.messages[index].get("id")) for index in seen.foreign}
-    for unit, reason in seen.refused.items():
+    reasoning = {str(history.messages[index].get("id")) for index in history.foreign}
+    for unit, reason in history.refused.items():
         if unit not in reasoning:
             yield ReportEntry(unit, "dropped", reason)
 
 
-def _places(seen: ClientHistory) -> dict[str, Position]:
+def _places(history: ClientHistory) -> dict[str, Position]:
     """Return the position of each response.
 
     A response of which only reasoning is visible has the position of that, but follows the previous response
     of its run, wherever a front end moved its reasoning. Responses at the same position keep their order.
     """
-    responses = seen.responses
-    places = {r.id: place for r in responses.values() if (place := _visible_position(seen, r))}
+    responses = history.responses
+    places = {r.id: place for r in responses.values() if (place := _visible_position(history, r))}
     for response in responses.values():
         waiting: dict[str, RecordedResponse] = {}
         while response.id not in places and response.id not in waiting:  # a forged one may follow itself
@@ -175,26 +175,26 @@ def _places(seen: ClientHistory) -> dict[str, Position]:
     return places
 
 
-def _visible_position(seen: ClientHistory, response: RecordedResponse) -> Position | None:
+def _visible_position(history: ClientHistory, response: RecordedResponse) -> Position | None:
     """Return the position of the first message or call of a response."""
-    places = [seen.calls[call] for call in response.calls if call in seen.calls]
+    places = [history.calls[call] for call in response.calls if call in history.calls]
     for message_id in response.messages:
-        index = seen.by_id.get(message_id)
-        if index is not None and seen.messages[index].get("role") == "assistant":
+        index = history.by_id.get(message_id)
+        if index is not None and history.messages[index].get("role") == "assistant":
             places.append((index, -1))
     return min(places, default=None)
 
 
-def _in_order(seen: ClientHistory, placed: list[tuple[Position, Turn]]) -> Iterator[Turn | Message]:
+def _in_order(history: ClientHistory, placed: list[tuple[Position, Turn]]) -> Iterator[Turn | Message]:
     """Yield turns and messages by position, with results directly after the turn that called."""
-    results = _results(seen)
+    results = _results(history)
     entries: list[tuple[Position, Turn | None]] = [*placed]
-    entries += [((index, -2), None) for index, m in enumerate(seen.messages) if _stays(m)]
+    entries += [((index, -2), None) for index, m in enumerate(history.messages) if _stays(m)]
     for (index, _), turn in sorted(entries, key=lambda entry: entry[0]):
         if turn is None:
-            message = seen.messages[index]
+            message = history.messages[index]
             if message.get("role") != "tool" or str(message.get("toolCallId")) in results:
-                yield from _own(seen, message, results)
+                yield from _own(history, message, results)
             continue
         yield _with_cut_calls(turn, results)
         for part in turn.parts:
@@ -217,21 +217,21 @@ def _with_cut_calls(turn: Turn, results: Mapping[str, list[dict[str, Any]]]) -> 
 
 
 def _own(
-    seen: ClientHistory, message: dict[str, Any], results: dict[str, list[dict[str, Any]]]
+    history: ClientHistory, message: dict[str, Any], results: dict[str, list[dict[str, Any]]]
 ) -> Iterator[Message]:
     """Yield a message in its own position; a result with an unknown call stays there."""
     if message.get("role") != "tool":
         yield as_message(message)
-    elif str(message.get("toolCallId")) not in seen.calls:
+    elif str(message.get("toolCallId")) not in history.calls:
         yield from map(as_message, results.pop(str(message.get("toolCallId")), ()))
 
 
-def _results(seen: ClientHistory) -> dict[str, list[dict[str, Any]]]:
+def _results(history: ClientHistory) -> dict[str, list[dict[str, Any]]]:
     """Return the results of the client's and the agent's tools, by call; others are part of a turn."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for message in seen.messages:
+    for message in history.messages:
         call_id = str(message.get("toolCallId"))
-        if message.get("role") == "tool" and call_id not in seen.server_calls:
+        if message.get("role") == "tool" and call_id not in history.server_calls:
             found.setdefault(call_id, []).append(message)
     return {call_id: messages[:1] for call_id, messages in found.items()}
 

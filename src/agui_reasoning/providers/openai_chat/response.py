@@ -47,7 +47,7 @@ class ChatResponse:
         self._details = Details(self._units)
         self._runs = Runs(self._units, self._content)
         self._calls = Calls(self._units, traits.thought_signature_kind)
-        self._heard = Deduplicator()
+        self._deduplicator = Deduplicator()
         self._source: str | None = None
         self._flat = False
         self._field_noted = False
@@ -106,7 +106,7 @@ class ChatResponse:
             return ""
         mirror = self._source not in (None, speaker)
         cumulative = self._traits.cumulative
-        fresh = self._heard.fresh(piece.spoken[speaker], cumulative=cumulative, mirror=mirror)
+        fresh = self._deduplicator.fresh(piece.spoken[speaker], cumulative=cumulative, mirror=mirror)
         if fresh:
             self._source = speaker
         return fresh
