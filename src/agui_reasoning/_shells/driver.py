@@ -133,7 +133,7 @@ class Reading:
         """End the stream.
 
         Raises:
-            DecodeError: It ended inside a response (``truncated_stream``).
+            DecodeError: The stream ended inside a response (``truncated_stream``).
         """
         try:
             return self._decoder.close()
@@ -228,9 +228,9 @@ def run_of(run_input: RunAgentInput | Mapping[str, Any] | Run, options: Mapping[
         return Run(run_input, **{"now_ms": now_in_ms, **options})
     if options:
         raise ConfigurationError(
-            f"Options came with a run that is already made: {', '.join(sorted(options))}.",
+            f"Options were passed with an existing run: {', '.join(sorted(options))}.",
             code="wrong_option",
-            hint="Pass them to Run.",
+            hint="Pass them to `Run`.",
         )
     return run_input
 

@@ -82,7 +82,7 @@ async def _called(source: Callable[[], Any]) -> Any:
         if _NO_LOOP.search(str(error)) is None:
             raise
         raise ConfigurationError(
-            "The source needs the event loop, and a plain callable is called in a worker thread.",
+            "The source needs the event loop, but plain callables are called in worker threads.",
             code="needs_event_loop",
             hint="Write it as `async def source(): return …`, which is called in the event loop.",
         ) from error

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # heavy members are imported when they are first used
 __all__ = ["CallIds", "Framing", "HTTPEndpoint", "ProviderAPI", "Signing"]
 
 Framing: TypeAlias = Literal["sse", "json-lines", "json-array", "aws-event-stream"]
-"""How a streamed HTTP response is cut into payloads."""
+"""How a streamed HTTP response is divided into payloads."""
 
 Signing: TypeAlias = Literal["key", "aws-sigv4", "google"]
 """How a request is authorized: a key in a header, else AWS Signature Version 4 or a Google access token."""
@@ -64,7 +64,7 @@ class CallIds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HTTPEndpoint:
-    """How an API is called over HTTP.
+    """The HTTP endpoint of an API.
 
     Attributes:
         path: The path after the base URL of the vendor's SDK. If it contains ``{model}``, it names

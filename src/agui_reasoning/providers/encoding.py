@@ -207,7 +207,7 @@ class EchoReport:
 
 @dataclass(frozen=True, slots=True)
 class EncodingOptions:
-    """How to write a request.
+    """The options of an encoder.
 
     Attributes:
         rule: The target's echo rule.

@@ -41,7 +41,7 @@ def plain(payload: Any) -> Any:
 def reject(expected: str, value: Any, path: str) -> DecodeError:
     """Build the error for a field of the wrong type."""
     return DecodeError(
-        f"The payload has {type(value).__name__} at {path or 'its top'}, where {expected} was expected.",
+        f"The payload has {type(value).__name__} at {path or 'top level'}, where {expected} was expected.",
         code="bad_payload",
         hint="Check that the API ID matches the endpoint; everything before this payload was delivered.",
         path=path,

@@ -102,7 +102,7 @@ _IN_REASONING: Final = frozenset({_State.PREFILLED, _State.OPENED, _State.REASON
 
 
 class ThinkTagSplitter:
-    r"""Split a text stream into reasoning, answer and the delimiters between them.
+    r"""Splits a text stream into reasoning, answer and the delimiters between them.
 
     Only a leading tag opens reasoning: once the answer has started, tags are part of it, unless ``anywhere``
     contains them. The closing tag must match the opening tag, and reasoning does not nest. After a
@@ -513,5 +513,5 @@ def _bad_tags() -> ConfigurationError:
         "The reasoning tags are ambiguous.",
         code="bad_tags",
         hint="Give at least one pair; no tag may be empty, have white space at an end, or hide another. "
-        "Tags that count anywhere must be among them.",
+        "The tags in `anywhere` must be among them.",
     )
