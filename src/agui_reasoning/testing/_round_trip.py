@@ -119,7 +119,13 @@ class Lane:
         restored = [unit for turn in turns for unit in self._units(turn, remaining)]
         claimed = {name for unit in restored for name in unit.messages}
         self._unclaimed = [thought for thought in self._units_per_message if thought not in claimed]
-        self._order = [self._thoughts.index(name) for unit in restored for name in unit.messages[:1]]
+        # A unit without text may travel in the value of any message of its response.
+        self._order = [
+            self._thoughts.index(name)
+            for unit in restored
+            if getattr(unit.part, "segments", ())
+            for name in unit.messages[:1]
+        ]
         self.units = [unit for unit in restored if getattr(unit.part, "status", "complete") == "complete"]
 
     def faults(self) -> list[str]:

@@ -302,6 +302,19 @@ def test_reasoning_that_was_cut_is_not_taken_for_a_test() -> None:
         assert_round_trip(INPUT, events, **TARGET)
 
 
+def test_a_unit_without_text_may_travel_in_the_value_of_a_later_message() -> None:
+    grok = Origin("xai", "xai-grpc", "grok-4")
+    items = [
+        ResponseStart(grok),
+        *(ReasoningDelta("Hm.", key="1"), CloseDelta(key="1")),
+        *(OpaqueDelta(Opaque("xai.encrypted_content", "DATA"), key="2"), CloseDelta(key="2")),
+        *(ReasoningDelta("Hm.", key="3"), CloseDelta(key="3")),
+        *(ReasoningDelta("Hm.", key="4"), CloseDelta(key="4")),
+        TextDelta("Take a coat."),
+    ]
+    assert_round_trip(INPUT, emitted(items), api="xai-grpc", provider="xai", model="grok-4")
+
+
 def test_a_value_on_a_call_that_only_some_front_ends_keep_is_named() -> None:
     gemini = Origin("google", "openai-chat", "gemini-3-pro")
     value = Opaque("gemini.openai_compat_signature", "SIG-1", attach="tool_call:c1")
