@@ -47,6 +47,7 @@ Messages = list[Message]
 PROVIDERS = {
     "anthropic-messages": "anthropic",
     "gemini": "google",
+    "gemini-interactions": "google",
     "openai-chat": "openrouter",
     "openai-responses": "openai",
     "xai-grpc": "xai",
@@ -262,6 +263,7 @@ def test_building_a_request_grows_with_the_history(api: str, shape: Callable[[in
 TARGETS = {
     "anthropic-messages": Origin("anthropic", "anthropic-messages", "some-model"),
     "gemini": Origin("google", "gemini", "some-model"),
+    "gemini-interactions": Origin("google", "gemini-interactions", "some-model"),
     "openai-chat": Origin("openrouter", "openai-chat", "some-model"),
     "openai-responses": Origin("openai", "openai-responses", "some-model"),
     "xai-grpc": Origin("xai", "xai-grpc", "some-model"),

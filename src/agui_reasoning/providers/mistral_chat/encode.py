@@ -6,7 +6,8 @@ after tool messages, and requests that end with the model's message.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from ag_ui.core import UserMessage
@@ -44,23 +45,59 @@ BETWEEN: Final = "OK."
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
     """Write ``messages``, and ``tools`` if there are any."""
-    messages: list[JSONObject] = [{"role": "system", "content": options.system}] if options.system else []
+    messages = _Messages([{"role": "system", "content": options.system}] if options.system else [])
     for item in conversation:
         if isinstance(item, ResponseStep):
-            messages += _assistant(item, options)
-            messages += [_result(answer, options.report) for answer in item.answers]
+            results = (_result(answer, options.report) for answer in item.answers)
+            messages.respond([*_assistant(item, options), *results])
         else:
-            _say(messages, _plain_message(item, options.report))
-    if messages and messages[-1]["role"] == "assistant":
-        _say(messages, {"role": "user", "content": GO_ON})
+            messages.say(_plain_message(item, options.report))
+    messages.end()
     tools = tools_of(options.tools, function_tool)
-    return {"messages": messages, **({"tools": tools} if tools else {})}
+    return {"messages": messages.written, **({"tools": tools} if tools else {})}
 
 
-def _say(messages: list[JSONObject], message: JSONObject) -> None:
-    if messages and messages[-1]["role"] == "tool" and message["role"] != "tool":
-        messages.append({"role": "assistant", "content": BETWEEN})
-    messages.append(message)
+@dataclass(slots=True)
+class _Messages:
+    """Messages in the order of roles that the API demands.
+
+    Attributes:
+        written: The messages.
+        loop: The place of the first response of the tool loop at their end.
+    """
+
+    written: list[JSONObject]
+    loop: int = 0
+
+    def respond(self, messages: Sequence[JSONObject]) -> None:
+        """Append the message of a response, and the results of its calls."""
+        if not self._ends_with("tool"):
+            self.loop = len(self.written)
+        self.written += messages
+
+    def say(self, message: JSONObject) -> None:
+        """Append a message. After results, instructions go before the loop, and the user after the model."""
+        if not self._ends_with("tool"):
+            self.written.append(message)
+        elif message["role"] == "system":
+            self.written.insert(self.loop, message)
+            self.loop += 1
+        else:
+            self.written += [{"role": "assistant", "content": BETWEEN}, message]
+
+    def end(self) -> None:
+        """Let the user or a tool speak last; instructions at the end go before the user's message."""
+        start = len(self.written)
+        while start and self.written[start - 1]["role"] == "system":
+            start -= 1
+        instructions = self.written[start:]
+        if start and self.written[start - 1]["role"] == "assistant":
+            self.written.append({"role": "user", "content": GO_ON})
+        elif start and instructions:
+            self.written[start - 1 :] = [*instructions, self.written[start - 1]]
+
+    def _ends_with(self, role: str) -> bool:
+        return bool(self.written) and self.written[-1]["role"] == role
 
 
 # -- a response
