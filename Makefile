@@ -39,7 +39,7 @@ judges: $(VENV)/test.stamp
 
 # Every law, asked of a sample: the same recordings each time, and a quarter of the examples.
 test: judges
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 # Every law, asked of everything, with coverage.
 test-all: judges

@@ -368,10 +368,12 @@ def test_piped_output_is_plain_and_narrow(cli):
         assert name in result.stdout
 
 
+@pytest.mark.slow  # it starts a process
 def test_it_needs_no_unicode_terminal(process):
     assert process("demo", PYTHONIOENCODING="ascii").status == 0
 
 
+@pytest.mark.slow  # it starts a process
 def test_no_color_makes_a_terminal_plain():
     master, slave = pty.openpty()
     env = environment(NO_COLOR="1", TERM="xterm-256color")
