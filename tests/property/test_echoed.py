@@ -85,6 +85,7 @@ def missing(target: str, items: list[Turn | Message]) -> list[str]:
     api, provider, model = MODELS[target]
     history = History(tuple(items))
     request = build_request(api, history, provider=provider, model=model, on_warning=lambda text: None)
+    assert len(request.explain().splitlines()) <= len(request.report)
     body = json.dumps(request.body, ensure_ascii=False, default=readable)
     turns: list[Any] = [item for item in items if isinstance(item, Turn)]
     parts = {part.seen: part for turn in turns for part in turn.parts}

@@ -43,6 +43,7 @@ __all__ = [
     "is_readable",
     "leftovers",
     "media_type",
+    "native_id",
     "reasoning_units",
     "source_of",
     "spelled",
@@ -281,6 +282,12 @@ def is_readable(call: ToolCallPart) -> bool:
     except DecodeError:
         return False
     return True
+
+
+def native_id(call: ToolCallPart) -> str:
+    """Return the provider's own ID of a call, which can be empty; else the ID that the client knows."""
+    native = (call.ext or {}).get("native_id")
+    return native if isinstance(native, str) else call.id
 
 
 def as_object(call: ToolCallPart) -> JSONObject:

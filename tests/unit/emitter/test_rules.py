@@ -303,6 +303,10 @@ def test_without_reasoning_a_required_value_opens_an_anchor() -> None:
         (GEMINI, "auto", 1),
         (GEMINI_2_5, "required", 0),
         (GEMINI_2_5, "auto", 1),
+        (Origin("google", "openai-chat", "gemini-2.5-flash"), "auto", 1),
+        (Origin("google-vertex", "openai-chat", "google/gemini-2.5-pro"), "auto", 1),
+        (Origin("litellm", "openai-chat", "gemini/gemini-2.5-pro"), "auto", 1),
+        (Origin("gemini", "litellm", "gemini/gemini-2.5-pro"), "auto", 1),
     ],
 )
 def test_anchors_follow_the_policy_and_the_option(origin: Origin, anchors: Any, opened: int) -> None:

@@ -22,6 +22,7 @@ from agui_reasoning.providers.encoding import (
     as_object,
     leftovers,
     media_type,
+    native_id,
     source_of,
     text_of,
     tools_of,
@@ -138,18 +139,13 @@ def _has_id(unit: EchoUnit, part: ToolCallPart) -> bool:
 
 
 def _server_call(unit: EchoUnit, part: ToolCallPart) -> JSONObject:
-    named = {"id": _native_id(part)} if _native_id(part) else {}
+    named = {"id": native_id(part)} if native_id(part) else {}
     if leftovers(unit).get("type") == "executableCode":
         return _signed(unit, {"executableCode": {**named, **as_object(part)}})
     arguments = as_object(part)
     args = {"args": arguments} if arguments else {}
     call = {**named, "toolType": part.name.upper(), **args, **leftovers(unit, "type")}
     return _signed(unit, {"toolCall": call})
-
-
-def _native_id(part: ToolCallPart) -> str:
-    native = (part.ext or {}).get("native_id")
-    return native if isinstance(native, str) else part.id
 
 
 def _server_result(unit: EchoUnit, step: ResponseStep, pairs: set[Key]) -> JSONObject | None:

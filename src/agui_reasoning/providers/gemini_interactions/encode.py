@@ -23,6 +23,7 @@ from agui_reasoning.providers.encoding import (
     as_object,
     leftovers,
     media_type,
+    native_id,
     source_of,
     spelled,
     tools_of,
@@ -149,13 +150,8 @@ def _call(unit: EchoUnit, options: EncodingOptions, pairs: set[Key]) -> JSONObje
 
 
 def _server_call(unit: EchoUnit, part: ToolCallPart) -> JSONObject:
-    call = {"id": _native_id(part), "arguments": as_object(part)}
+    call = {"id": native_id(part), "arguments": as_object(part)}
     return _signed(unit, {**leftovers(unit, "phase"), **call})
-
-
-def _native_id(part: ToolCallPart) -> str:
-    native = (part.ext or {}).get("native_id")
-    return native if isinstance(native, str) else part.id
 
 
 def _server_result(unit: EchoUnit, options: EncodingOptions, pairs: set[Key]) -> JSONObject | None:
