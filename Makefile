@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Tests start processes: what one compiles, the next reads.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo judges test test-all lint docs clean
+.PHONY: demo judges test test-all test-frameworks lint docs clean
 
 $(VENV)/pip.stamp:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.12")'
@@ -45,6 +45,11 @@ test: judges
 test-all: judges
 	$(BIN)/python scripts/install_peers.py --all
 	$(BIN)/python -m pytest -n 2 --dist worksteal --all --cov --cov-report=term
+
+# The adapters of agent frameworks against the real ones, each in its own environment; FRAMEWORKS="langchain …"
+# tests only those.
+test-frameworks: $(VENV)/test.stamp
+	$(BIN)/python scripts/test_frameworks.py $(FRAMEWORKS)
 
 lint: $(VENV)/lint.stamp
 	$(BIN)/ruff check

@@ -1,33 +1,24 @@
 """Environments with old versions of `ag-ui-protocol`, or LiteLLM, for tests and `scripts/install_peers.py`.
 
-They stand beside the packages of the environment that runs this, and go with it. Standard library only: the
-script runs before anything is installed.
+Standard library only: the script runs before anything is installed.
 """
 
 import json
-import os
 import subprocess
-import sys
-import venv
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.support.environments import UnavailableError, environment, needed_by_us
+
+__all__ = ["VERSIONS", "Peer", "UnavailableError", "python_of", "python_of_litellm"]
+
 VERSIONS = ("0.1.10", "0.1.13", "0.1.22")
 
-_FOLDER = Path(sys.prefix) / "peers"
-_DONE = "installed"
 _MODELS = Path(__file__).with_name("peer_models.py")
 _SECONDS = 900
 
-_ROOT = Path(__file__).parents[2]
-_LITELLM = ("litellm>=1.100", "pytest", "pytest-timeout", "hypothesis", f"{_ROOT}[server]")
+_LITELLM = ("litellm>=1.100", "pytest", "pytest-timeout", "hypothesis", *needed_by_us("server"))
 """It holds openai back, and so cannot be installed beside the other SDKs."""
-
-
-class UnavailableError(Exception):
-    """pip could not get the packages."""
 
 
 def python_of(version: str) -> Path:
@@ -36,7 +27,7 @@ def python_of(version: str) -> Path:
     Raises:
         UnavailableError: pip could not install the version; the message is pip's.
     """
-    return _environment(version, f"ag-ui-protocol=={version}")
+    return environment(version, f"ag-ui-protocol=={version}")
 
 
 def python_of_litellm() -> Path:
@@ -45,48 +36,7 @@ def python_of_litellm() -> Path:
     Raises:
         UnavailableError: pip could not install them; the message is pip's.
     """
-    return _environment("litellm", *_LITELLM)
-
-
-def _environment(name: str, *requirements: str) -> Path:
-    """Find an environment, or make it."""
-    home = _FOLDER / name
-    if not (home / _DONE).exists():
-        _FOLDER.mkdir(exist_ok=True)
-        with _locked(_FOLDER / f"{name}.lock"):
-            if not (home / _DONE).exists():
-                _make(home, requirements)
-    return _python(home)
-
-
-def _make(home: Path, requirements: Sequence[str]) -> None:
-    venv.create(home, clear=True, with_pip=False, symlinks=os.name != "nt")
-    install = ["--python", str(_python(home)), "install", "--quiet", *requirements]
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", *install]
-    try:
-        done = subprocess.run(pip, capture_output=True, text=True, timeout=_SECONDS)
-    except subprocess.TimeoutExpired:
-        raise UnavailableError(f"pip did not end within {_SECONDS} s") from None
-    if done.returncode != 0:
-        raise UnavailableError(done.stderr.strip()[-500:])
-    (home / _DONE).touch()
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """One process at a time: several workers may want the same environment."""
-    try:
-        import fcntl
-    except ImportError:  # no such thing on Windows
-        yield
-        return
-    with path.open("w") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
-
-
-def _python(folder: Path) -> Path:
-    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    return environment("litellm", *_LITELLM)
 
 
 class Peer:

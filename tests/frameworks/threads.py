@@ -1,0 +1,100 @@
+"""Plays a thread of two questions through a framework and back, and compares what its provider was asked.
+
+The framework runs the tool of the scripts itself, so its provider is asked three times: with the question,
+with the tool's result, and with the second question. The provider refuses what real ones refuse.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+import anyio
+
+from agui_reasoning import Conversation, Run, check_events
+from agui_reasoning._demo.playback import Check, compare
+from agui_reasoning._scripted._sequence import sequence
+from agui_reasoning._scripted._transcript import read_answer, read_request
+from agui_reasoning.aio import run_agent
+from agui_reasoning.gateway import local_server, provider_app
+
+__all__ = ["FORECAST", "QUESTIONS", "Thread", "played", "replayed"]
+
+Agent = Callable[[Run], AsyncIterator[Any]]
+
+FORECAST = '{"place": "Bergen", "from": "14:00", "temperature_c": 9, "rain_mm": 4.2, "gusts_ms": 14}'
+"""What a framework's tool ``get_forecast(place, hours)`` returns."""
+
+QUESTIONS = ("Do I need an umbrella in Bergen this afternoon?", "And a wind jacket?")
+
+
+@dataclass
+class Thread:
+    """What happened.
+
+    Attributes:
+        script: The name of the first exchange.
+        requests: What the provider was asked, in order.
+        runs: The events of each run.
+        conversation: What the client holds.
+    """
+
+    script: str
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    runs: list[list[Any]] = field(default_factory=list)
+    conversation: Conversation = field(default_factory=lambda: Conversation("thread-1"))
+
+    @property
+    def findings(self) -> list[str]:
+        """What `check` says about the streams."""
+        return [finding.code for run in self.runs for finding in check_events(run)]
+
+    def artifacts(self, request: int) -> list[Check]:
+        """Whether each artifact came back in a request, by its number from 1, unchanged and in order."""
+        exchanges = sequence(self.script)
+        given = chain.from_iterable(read_answer(exchange) for exchange in exchanges[: request - 1])
+        return list(compare(given, read_request(exchanges[0]["api"], self.requests[request - 1])))
+
+    def missing(self, request: int) -> list[str]:
+        """The kinds of what did not come back, or not as it was."""
+        return [check.kind for check in self.artifacts(request) if not check.unchanged]
+
+
+@contextmanager
+def replayed(script: str) -> Iterator[tuple[str, Thread]]:
+    """A provider that plays a script: its URL, and what it is asked."""
+    thread = Thread(script)
+    with local_server(provider_app(script, on_request=thread.requests.append)) as url:
+        yield url, thread
+
+
+def played(script: str, agent_at: Callable[[str], Agent], **options: Any) -> Thread:
+    """Play the whole thread.
+
+    Args:
+        script: The name of the first exchange.
+        agent_at: Makes the agent from the URL of the provider.
+        **options: Those of `Run`, besides API, provider and model, which are the script's.
+    """
+    first = sequence(script)[0]
+    asked = {name: first[name] for name in ("api", "provider", "model")} | options
+    with replayed(script) as (url, thread):
+        agent = agent_at(url)
+        for question in QUESTIONS:
+            thread.runs.append(anyio.run(_run, thread.conversation, question, agent, asked))
+    return thread
+
+
+async def _run(conversation: Conversation, question: str, agent: Agent, options: dict[str, Any]) -> list[Any]:
+    run_input = conversation.run_input(question)
+    # What a client keeps is what it sends: JSON.
+    sent = json.loads(run_input.model_dump_json(by_alias=True, exclude_none=True))
+    events = [event async for event in run_agent(sent, agent, **options)]
+    for event in events:
+        conversation.receive(event)
+    conversation.end_of_stream()
+    return events
