@@ -72,7 +72,12 @@ class RedactedRepr:
         value = getattr(self, name)
         if name not in self._private:
             return repr(value)
-        return f"<{len(value)}>" if hasattr(value, "__len__") else "<…>"
+        return size_of(value)
+
+
+def size_of(value: Any) -> str:
+    """Describe a private value by its length."""
+    return f"<{len(value)}>" if hasattr(value, "__len__") else "<…>"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

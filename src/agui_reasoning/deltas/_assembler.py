@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
 from itertools import chain
 from typing import Any
+
+from msgspec.structs import asdict, replace
 
 from agui_reasoning.deltas._operations import (
     CloseDelta,
@@ -140,7 +141,7 @@ class Assembler:
         if not self._usage_open:
             self.usages.append(UsageDelta())
             self._usage_open = True
-        newer = {f.name: value for f in fields(delta) if (value := getattr(delta, f.name)) is not None}
+        newer = {name: value for name, value in asdict(delta).items() if value is not None}
         self.usages[-1] = replace(self.usages[-1], **newer)
 
     # -- units

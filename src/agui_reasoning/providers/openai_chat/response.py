@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from agui_reasoning.deltas import (
     CloseDelta,
     Delta,
@@ -190,12 +188,12 @@ class ChatResponse:
             # A unit holds one signature, so each further one gets its own unit.
             key = f"signature:{self._signed}"
             opened = self._units.reasoning(key)
-            signature = replace(self._signature(value, "self"), key=key)
+            signature = self._signature(value, "self", key)
             return [*opened, ReasoningDelta(key=key, ext=ext), signature, *self._units.close(key)]
         if self._units.spoke:
             return [TextDelta("", key=self._units.text_key, ext=ext), self._signature(value, TEXT)]
         call = self._calls.first or ""
         return [ToolCallDelta(call, ext=ext), self._signature(value, f"tool_call:{call}")]
 
-    def _signature(self, value: str, attach: str) -> OpaqueDelta:
-        return OpaqueDelta(Opaque(self._traits.thought_signature_kind, value, attach=attach))
+    def _signature(self, value: str, attach: str, key: str | None = None) -> OpaqueDelta:
+        return OpaqueDelta(Opaque(self._traits.thought_signature_kind, value, attach=attach), key=key)
