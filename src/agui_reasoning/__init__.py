@@ -130,6 +130,7 @@ _SUBMODULES: Final = (
     "gateway",
     "interop",
     "parts",
+    "policy",
     "protocol",
     "providers",
     "request",

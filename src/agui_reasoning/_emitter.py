@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Unpack
 
 from ag_ui.core import Message
@@ -10,6 +11,7 @@ from ag_ui.core import Message
 from agui_reasoning._options import EmitterOptions
 from agui_reasoning.emitter import BaseEmitter
 from agui_reasoning.providers.echo import rule_for
+from agui_reasoning.providers.own_rules import OwnRules, own_rules
 
 __all__ = ["Emitter"]
 
@@ -35,6 +37,7 @@ class Emitter(BaseEmitter):
         thread_id: str | None = None,
         used_call_ids: Iterable[str] = (),
         known_messages: Iterable[Message] = (),
+        policy: OwnRules = (),
         **options: Unpack[EmitterOptions],
     ) -> None:
         """Start before the first response.
@@ -43,14 +46,15 @@ class Emitter(BaseEmitter):
             thread_id: The thread; encrypted values are bound to it.
             used_call_ids: The tool call IDs in the thread; a call that repeats one gets a new ID.
             known_messages: The messages that the client has already, which a snapshot may repeat.
+            policy: Rows of the echo policy that are tried before those of this package; see `Run`.
             **options: The options of `Run` that concern what is emitted.
 
         Raises:
-            ConfigurationError: There are keys but no thread (``keys_without_thread``), or the visibility is
-                unknown (``unknown_visibility``).
+            ConfigurationError: There are keys but no thread (``keys_without_thread``), a row of the policy is
+                invalid (``bad_policy``), or the visibility is unknown (``unknown_visibility``).
         """
         super().__init__(
-            rule_of=rule_for,
+            rule_of=partial(rule_for, own=own_rules(policy)),
             thread_id=thread_id,
             used_call_ids=used_call_ids,
             known_messages=known_messages,

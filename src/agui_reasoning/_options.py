@@ -19,6 +19,7 @@ from agui_reasoning.emitter._values import Anchors
 from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.providers import provider_api
+from agui_reasoning.providers.own_rules import OwnRules, own_rules
 
 __all__ = ["ApplicationOptions", "EmitterOptions", "RunOptions", "StreamRunOptions", "check_options"]
 
@@ -47,6 +48,7 @@ class ApplicationOptions(_Emission, total=False):
     """Options that an application sets once for all its runs; see `agui_reasoning.Run`."""
 
     summarise: Summarize | None
+    policy: OwnRules
     accept_plain: bool | None
     on_undecryptable: OnUndecryptable
     limits: Limits
@@ -83,6 +85,7 @@ def check_options(
     pad_to: int = 0,
     summarize: Summarize | None = None,
     summarise: Summarize | None = None,
+    policy: OwnRules = (),
     on_undecryptable: OnUndecryptable = "drop",
     limits: Limits | None = None,
     **others: Any,
@@ -94,14 +97,16 @@ def check_options(
 
     Raises:
         ConfigurationError: The API is unknown (``unknown_api``), the visibility is unknown
-            (``unknown_visibility``), the keys or their options are invalid (``bad_keys``, ``bad_ttl``,
-            ``bad_padding``), or another option is invalid (``wrong_option``).
+            (``unknown_visibility``), a row of the policy is invalid (``bad_policy``), the keys or their
+            options are invalid (``bad_keys``, ``bad_ttl``, ``bad_padding``), or another option is invalid
+            (``wrong_option``).
         TypeError: An option is unknown.
     """
     if unknown := sorted(set(others) - RunOptions.__optional_keys__):
         raise TypeError(f"Unknown option {unknown[0]!r}.")
     if api is not None:
         provider_api(api)
+    own_rules(policy)
     Disclosure(visibility, keys is not None)
     EnvelopeReader(on_undecryptable=on_undecryptable)
     if keys is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 from ag_ui.core import BaseEvent, Event, Interrupt, ResumeEntry, RunAgentInput, TokenUsage, Tool
@@ -25,6 +26,7 @@ from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.errors import ConfigurationError, LocalProtocolError, RemoteProtocolError
 from agui_reasoning.parts import Part, ToolCallPart
 from agui_reasoning.providers.echo import rule_for
+from agui_reasoning.providers.own_rules import OwnRules, own_rules
 from agui_reasoning.request import History, ProviderRequest, build_request, restore
 
 __all__ = ["Run"]
@@ -40,6 +42,9 @@ _COUNTS = (
 
 _RESTORING = frozenset({"accept_plain", "on_undecryptable", "limits"})
 """The options that apply only to restoring the client's input."""
+
+_NOT_EMITTING = _RESTORING | {"policy"}
+"""The options that the emitter does not know; it gets a look-up of rows instead of the policy."""
 
 _READING = (*_RESTORING, "keys", "thread_id", "tenant", "on_audit")
 
@@ -72,6 +77,7 @@ class Run:
         on_undecryptable: OnUndecryptable = "drop",
         limits: Limits = DEFAULT_LIMITS,
         anchors: Anchors = "auto",
+        policy: OwnRules = (),
         stages: Sequence[Stage] = (),
         new_id: Callable[[], str] | None = None,
         now_ms: Callable[[], int] | None = None,
@@ -100,6 +106,8 @@ class Run:
             anchors: When a response without reasoning gets an empty reasoning message to carry its values:
                 ``"auto"`` where the echo policy says so, ``"required"`` where the provider requires them
                 back, ``"always"`` or ``"never"``.
+            policy: Rows of the echo policy that are tried before those of this package: a list of `EchoRule`,
+                or the path of a TOML file.
             stages: Change the events after the emitter, in order.
             new_id: Generates IDs; by default, random UUIDs.
             now_ms: Returns the Unix time in milliseconds; without it, events have no timestamps.
@@ -110,9 +118,10 @@ class Run:
             RemoteProtocolError: The input is malformed (``bad_input``) or exceeds the limits
                 (``too_large``): respond with an HTTP error instead of a stream.
             ConfigurationError: The API (``unknown_api``) or the visibility (``unknown_visibility``) is
-                unknown.
+                unknown, or a row of the policy is invalid (``bad_policy``).
         """
         options = {name: value for name, value in locals().items() if name in RunOptions.__optional_keys__}
+        options["policy"] = self._policy = own_rules(policy)
         check_options(**options)
         options["summarize"] = options.pop("summarise") or summarize
         self.input = _parse(run_input, limits)
@@ -134,8 +143,8 @@ class Run:
         self._state: Literal["new", "running", "ended"] = "new"
         self._terminal: Event | None = None
         self._emitter = BaseEmitter(
-            rule_of=rule_for,
-            **{name: value for name, value in audited.items() if name not in _RESTORING},
+            rule_of=partial(rule_for, own=self._policy),
+            **{name: value for name, value in audited.items() if name not in _NOT_EMITTING},
             used_call_ids=_call_ids(self.input),
             known_messages=self.input.messages,
         )
@@ -223,6 +232,7 @@ class Run:
             system=system,
             tools=(self.input.tools or ()) if tools is None else tools,
             store=store,
+            policy=self._policy,
             apply_flags=apply_flags,
             on_warning=self._on_warning,
         )

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated
 
 import typer
 
 from agui_reasoning._demo.screen import stdout_console
+from agui_reasoning.cli._policy import PolicyFile
 from agui_reasoning.errors import ConfigurationError, did_you_mean
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import EchoRule
 from agui_reasoning.providers import API_IDS, provider_api
 from agui_reasoning.providers.echo import rule_for, rules
+from agui_reasoning.providers.own_rules import own_rules
 from agui_reasoning.providers.vendors import known_providers
 
 __all__ = ["providers"]
@@ -24,6 +26,7 @@ def providers(
     provider: Annotated[str | None, typer.Argument(metavar="P", help="Show only this provider.")] = None,
     api: Annotated[str | None, typer.Option(help="Show only this API.")] = None,
     model: Annotated[str | None, typer.Option(help="Show only the row that applies to this model.")] = None,
+    policy: PolicyFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array with every column.")] = False,
 ) -> None:
     """Show the echo policy: what each provider does with reasoning that is sent back.
@@ -33,10 +36,11 @@ def providers(
     """
     if api is not None:
         provider_api(api)  # raises if unknown
-    found = list(_matching(provider, api, model))
+    own = own_rules(policy or ())
+    found = list(_matching(own, provider, api, model))
     # A row for any provider does not make the name a known one.
     if all(provider is not None and rule.provider == ("*",) for rule in found):
-        raise _unknown(provider, api)
+        raise _unknown(own, provider, api)
     if as_json:
         print(json.dumps([rule.model_dump(mode="json") for rule in found], indent=2))
     else:
@@ -44,10 +48,12 @@ def providers(
             _show(rule)
 
 
-def _matching(provider: str | None, api: str | None, model: str | None) -> Iterator[EchoRule]:
+def _matching(
+    own: Sequence[EchoRule], provider: str | None, api: str | None, model: str | None
+) -> Iterator[EchoRule]:
     """Yield the matching rows in order of precedence."""
-    for rule in rules():
-        if api in (None, rule.api) and _covers(rule, provider) and _applies(rule, provider, model):
+    for rule in (*own, *rules()):
+        if api in (None, rule.api) and _covers(rule, provider) and _applies(rule, own, provider, model):
             yield rule
 
 
@@ -55,12 +61,12 @@ def _covers(rule: EchoRule, provider: str | None) -> bool:
     return provider is None or any(fnmatchcase(provider.lower(), pattern) for pattern in rule.provider)
 
 
-def _applies(rule: EchoRule, provider: str | None, model: str | None) -> bool:
+def _applies(rule: EchoRule, own: Sequence[EchoRule], provider: str | None, model: str | None) -> bool:
     """Return whether this is the first row that matches the model, for one of its providers."""
     if model is None:
         return True
     names = (provider,) if provider else rule.provider
-    return any(rule_for(Origin(name, rule.api, model)) is rule for name in names)
+    return any(rule_for(Origin(name, rule.api, model), own) is rule for name in names)
 
 
 def _show(rule: EchoRule) -> None:
@@ -72,15 +78,17 @@ def _show(rule: EchoRule) -> None:
         ("models", "" if rule.model == ("*",) else ", ".join(rule.model)),
         ("goes to", where),
         ("flags", ", ".join(flag.name for flag in rule.flags)),
-        ("evidence", f"{rule.evidence} (checked {rule.checked})"),
+        ("evidence", f"{rule.evidence} (checked {rule.checked})" if rule.checked else rule.evidence),
     ]
     for name, text in lines:
         if text:
             console.print(f"  {name:<10}  {text}", soft_wrap=True)
 
 
-def _unknown(provider: str | None, api: str | None) -> ConfigurationError:
-    known = sorted({name for one in ([api] if api else API_IDS) for name in known_providers(one)})
+def _unknown(own: Sequence[EchoRule], provider: str | None, api: str | None) -> ConfigurationError:
+    names = {name for one in ([api] if api else API_IDS) for name in known_providers(one)}
+    names |= {name for rule in own if api in (None, rule.api) for name in rule.provider}
+    known = sorted(names)
     if provider is None or provider.lower() in known:
         return ConfigurationError(
             "The echo policy has no row for this model.",

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from agui_reasoning._strict_json import Malformed, load
+from agui_reasoning.cli._policy import PolicyFile
 from agui_reasoning.cli._report import warn
 from agui_reasoning.cli._ring import KeysEnv, KeysFile, TenantOption, key_ring_if_any, not_empty
 from agui_reasoning.cli._source import read_file
@@ -35,6 +36,7 @@ def request(
         ),
     ] = None,
     tenant: TenantOption = "",
+    policy: PolicyFile = None,
     keys_env: KeysEnv = DEFAULT_VARIABLE,
     keys_file: KeysFile = None,
     accept_plain: Annotated[
@@ -58,6 +60,7 @@ def request(
         provider=provider,
         model=model,
         system=system,
+        policy=policy or (),
         keys=key_ring_if_any(keys_env, keys_file),
         thread_id=thread,
         tenant=tenant,

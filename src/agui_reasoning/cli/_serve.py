@@ -12,6 +12,7 @@ import typer
 
 from agui_reasoning._scripted import names
 from agui_reasoning._strict_json import load
+from agui_reasoning.cli._policy import PolicyFile
 from agui_reasoning.cli._report import warn
 from agui_reasoning.cli._ring import KeysFile, key_ring_if_any
 from agui_reasoning.cli._source import read_file
@@ -91,6 +92,7 @@ def serve(
             rich_help_panel=_REASONING,
         ),
     ] = DEFAULT_VARIABLE,
+    policy: PolicyFile = None,
     steps: Annotated[
         bool, typer.Option("--steps", help="Emit STEP events around reasoning.", rich_help_panel=_REASONING)
     ] = False,
@@ -145,6 +147,7 @@ def serve(
         allow_file_ids=allow_file_ids,
         visibility=visibility.value,
         keys=_keys(keys_env, keys_file, visibility),
+        policy=policy or (),
         allowed_hosts=[host, *(allow_host or ())],
         allowed_origins=allow_origin or (),
     )

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from inspect import isawaitable
 from typing import Any, Final, TypeAlias, Unpack
 
@@ -37,8 +38,9 @@ from agui_reasoning.gateway._page import ICON, render, render_hint
 from agui_reasoning.gateway._replay import ReplayUpstream
 from agui_reasoning.gateway._upstream import Upstream
 from agui_reasoning.parts import Origin
-from agui_reasoning.policy import NO_RULE
+from agui_reasoning.policy import NO_RULE, EchoRule
 from agui_reasoning.providers.echo import explain_no_rule, rule_for
+from agui_reasoning.providers.own_rules import own_rules
 from agui_reasoning.run import Run
 
 __all__ = ["MAX_BODY_BYTES", "create_app"]
@@ -99,9 +101,10 @@ def create_app(
         ConfigurationError: An origin is invalid (``bad_origin``), the visibility is unknown
             (``unknown_visibility``) or would lose reasoning that the provider requires
             (``visibility_without_keys``), or another option is invalid (``bad_keys``, ``bad_ttl``,
-            ``bad_padding``, ``wrong_option``).
+            ``bad_padding``, ``bad_policy``, ``wrong_option``).
     """
     chosen = upstream or ReplayUpstream()
+    options["policy"] = own_rules(options.get("policy", ()))  # a file is read once
     _check_options(chosen, tenant, options)
     visibility, keys = options.get("visibility", "full"), options.get("keys")
     declared = capabilities(chosen, visibility=visibility, encrypted=keys is not None)
@@ -222,11 +225,12 @@ class _Endpoint:
 def _check_options(upstream: Upstream, tenant: TenantOf | None, options: ApplicationOptions) -> None:
     """Reject invalid options when the application is created, instead of in every run."""
     check_options(api=upstream.api, **options)
+    own = own_rules(options.get("policy", ()))
     if upstream.live:
-        _check_provider(upstream)
+        _check_provider(upstream, own)
     if upstream.api is not None:
         disclosure = Disclosure(options.get("visibility", "full"), options.get("keys") is not None)
-        disclosure.check(Origin(upstream.provider, upstream.api, upstream.model), rule_for)
+        disclosure.check(Origin(upstream.provider, upstream.api, upstream.model), partial(rule_for, own=own))
     if tenant is not None and not callable(tenant):
         raise ConfigurationError(
             f"The tenant is {type(tenant).__name__}, not a function of the request.",
@@ -235,10 +239,10 @@ def _check_options(upstream: Upstream, tenant: TenantOf | None, options: Applica
         )
 
 
-def _check_provider(upstream: Upstream) -> None:
+def _check_provider(upstream: Upstream, own: Sequence[EchoRule]) -> None:
     """Warn at startup, instead of in the second turn, if reasoning will not be sent back."""
     target = Origin(upstream.provider, upstream.api, upstream.model)
-    if upstream.api is not None and rule_for(target) is NO_RULE:
+    if upstream.api is not None and rule_for(target, own) is NO_RULE:
         _log.warning("%s `agui-reasoning providers` lists all rows.", explain_no_rule(target))
 
 

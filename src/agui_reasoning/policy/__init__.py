@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
 from agui_reasoning.parts import Origin
 
@@ -91,7 +91,7 @@ class EchoFlag(_Row):
 
 
 class EchoRule(_Row):
-    """One row of the table. Patterns are shell-style and compared in lower case.
+    """One row of the table. Patterns are shell-style; case does not matter.
 
     Attributes:
         api: The API ID.
@@ -118,8 +118,8 @@ class EchoRule(_Row):
         anchor: Give a response that has values but no reasoning an empty reasoning message to carry them; by
             default, where the status is ``required`` or ``recommended``.
         flags: The recommended request fields.
-        evidence: Where this is known from.
-        checked: When it was last checked, ISO date.
+        evidence: Where this is known from; empty for rows of your own.
+        checked: When it was last checked, ISO date; empty for rows of your own.
     """
 
     api: str
@@ -145,8 +145,21 @@ class EchoRule(_Row):
     developer: bool = False
     anchor: bool | None = None
     flags: tuple[EchoFlag, ...] = ()
-    evidence: str
-    checked: str
+    evidence: str = ""
+    checked: str = ""
+
+    @field_validator("provider", "model")
+    @classmethod
+    def _in_lower_case(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(pattern.lower() for pattern in patterns)
+
+    @model_validator(mode="after")
+    def _check_destination(self) -> Self:
+        if self.echoes and not (self.field and self.scope != "none"):
+            raise ValueError(f"the status {self.status!r} needs `field` and `scope`")
+        if not self.echoes and (self.field or self.scope != "none"):
+            raise ValueError(f"nothing is sent with the status {self.status!r}: omit `field` and `scope`")
+        return self
 
     def matches(self, origin: Origin) -> bool:
         """Return whether the row applies to an origin; unknown names match only ``*``."""

@@ -113,6 +113,7 @@ class ProviderAPI:
         example: The provider and model of generated responses.
         call_ids: The tool call IDs that the API accepts.
         conversation_fields: The fields of a request that contain the conversation, which the library writes.
+        echo_fields: The fields in which the encoder can write reasoning, as in echo rules.
         native_kinds: The prefixes of native parts that can be returned to the API.
         signature_kinds: The kind of each provider's bare values in histories of other producers.
         redacted_kinds: The kinds of values that replace reasoning text.
@@ -138,6 +139,7 @@ class ProviderAPI:
     example: tuple[str, str]
     call_ids: CallIds
     conversation_fields: frozenset[str]
+    echo_fields: tuple[str, ...]
     native_kinds: tuple[str, ...]
     signature_kinds: Mapping[str, str]
     redacted_kinds: frozenset[str]

@@ -6,7 +6,7 @@ one another's opaque values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 
@@ -40,13 +40,19 @@ def _formats() -> tuple[Format, ...]:
     return tuple(Format.model_validate(row) for api in provider_apis() for row in rows(api.id, "format"))
 
 
-@lru_cache(maxsize=1024)
-def rule_for(origin: Origin) -> EchoRule:
+def rule_for(origin: Origin, own: Sequence[EchoRule] = ()) -> EchoRule:
     """Return the row for an origin; an unknown one gets the safe default, ``unknown``.
 
-    The provider of a single-vendor API need not be named.
+    Args:
+        origin: The origin. The provider of a single-vendor API need not be named.
+        own: The user's own rows, which are tried first.
     """
     named = replace(origin, provider=origin.provider or vendor_of(origin.api))
+    return next((rule for rule in own if rule.matches(named)), None) or _packaged_rule(named)
+
+
+@lru_cache(maxsize=1024)
+def _packaged_rule(named: Origin) -> EchoRule:
     return next((rule for rule in rules() if rule.matches(named)), NO_RULE)
 
 

@@ -31,6 +31,7 @@ from agui_reasoning.providers.encoding import (
     PlainMessage,
     ResponseStep,
 )
+from agui_reasoning.providers.own_rules import OwnRules, own_rules
 from agui_reasoning.providers.vendors import vendor_traits
 from agui_reasoning.request._explain import explain
 from agui_reasoning.request._history import History, ReportEntry
@@ -101,6 +102,7 @@ def build_request(
     keys: KeyRing | None = None,
     thread_id: str | None = None,
     tenant: str = "",
+    policy: OwnRules = (),
     accept_plain: bool | None = None,
     on_undecryptable: OnUndecryptable = "drop",
     limits: Limits = DEFAULT_LIMITS,
@@ -127,6 +129,8 @@ def build_request(
             which is to store.
         previous_response_id: For these APIs. The server has the turn with this ID and everything before it,
             so only later items are sent.
+        policy: Rows of the echo policy that are tried before those of this package: a list of `EchoRule`, or
+            the path of a TOML file.
         keys: Decrypts values. This and the next five arguments apply to messages; see `restore`.
         thread_id: The thread of the messages.
         tenant: The tenant that owns the conversation.
@@ -139,8 +143,9 @@ def build_request(
 
     Raises:
         ConfigurationError: The API ID is unknown (``unknown_api``), an option belongs to another API
-            (``wrong_option``), no turn has ``previous_response_id`` (``unknown_response``), there are keys
-            but no thread (``keys_without_thread``), or encrypted values but no keys (``keys_missing``).
+            (``wrong_option``), a row of the policy is invalid (``bad_policy``), no turn has
+            ``previous_response_id`` (``unknown_response``), there are keys but no thread
+            (``keys_without_thread``), or encrypted values but no keys (``keys_missing``).
         RemoteProtocolError: The messages are malformed (``bad_input``) or exceed the limits (``too_large``).
         DecryptionError: A value is not authentic, and ``on_undecryptable`` is ``"raise"``.
 
@@ -163,7 +168,7 @@ def build_request(
     if previous_response_id is not None:
         _check_response(items, previous_response_id)
     target = Origin(provider or spec.vendor, api, model)
-    rule, report = rule_for(target), EchoReport()
+    rule, report = rule_for(target, own_rules(policy)), EchoReport()
     scope = rule.scope_with_flags if apply_flags and rule.scope_with_flags else rule.scope
     conversation = prepare(
         items,

@@ -16,8 +16,9 @@ from agui_reasoning.consumer import check_events
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.errors import did_you_mean
 from agui_reasoning.parts import Origin
-from agui_reasoning.policy import matches_any
+from agui_reasoning.policy import EchoRule, matches_any
 from agui_reasoning.providers.echo import explain_no_rule, rules
+from agui_reasoning.providers.own_rules import OwnRules, own_rules
 from agui_reasoning.testing._held import Client
 from agui_reasoning.testing._round_trip import Lane
 
@@ -60,6 +61,7 @@ def assert_round_trip(
     model: str | None,
     keys: KeyRing | None = None,
     tenant: str = "",
+    policy: OwnRules = (),
 ) -> None:
     """Assert that reasoning comes back from the client and is included in the next request.
 
@@ -76,6 +78,7 @@ def assert_round_trip(
         model: The model of the next request.
         keys: The key ring that the run encrypted with.
         tenant: The tenant that the run encrypted for.
+        policy: Rows of the echo policy that are tried before those of this package; see `Run`.
 
     Raises:
         AssertionError: A message is lost; the error names it, the front end and the reason. Also raised if
@@ -83,12 +86,14 @@ def assert_round_trip(
             misspelled.
         RemoteProtocolError: The run input is malformed (``bad_input``).
         LocalProtocolError: An item is not an event (``not_an_event``).
-        ConfigurationError: The stream has encrypted values, but no keys are given (``keys_missing``).
+        ConfigurationError: The stream has encrypted values, but no keys are given (``keys_missing``), or a
+            row of the policy is invalid (``bad_policy``).
     """
     __tracebackhide__ = True
-    _raise("Nothing would be sent back:", _misspelled(Origin(provider, api, model)))
+    own = own_rules(policy)
+    _raise("Nothing would be sent back:", _misspelled(Origin(provider, api, model), own))
     client = Client(run_input, events, keys=keys, tenant=tenant)
-    lanes = [Lane(client, name, api=api, provider=provider, model=model) for name in client.lanes]
+    lanes = [Lane(client, name, api=api, provider=provider, model=model, own=own) for name in client.lanes]
     faults = [fault for lane in lanes for fault in lane.faults()]
     _raise("Not everything comes back:", faults)
     if not any(lane.units for lane in lanes):
@@ -98,9 +103,9 @@ def assert_round_trip(
         _raise("Nothing was tested:", cut or ["the stream has no reasoning"])
 
 
-def _misspelled(target: Origin) -> list[str]:
+def _misspelled(target: Origin, own: Sequence[EchoRule]) -> list[str]:
     """Report a provider that is not in the echo policy and resembles one that is."""
-    known = {name for rule in rules() if rule.api == target.api for name in rule.provider}
+    known = {name for rule in (*own, *rules()) if rule.api == target.api for name in rule.provider}
     if target.provider is None or matches_any(known, [target.provider.lower()]):
         return []
     return [explain_no_rule(target)] if did_you_mean(target.provider, known) else []

@@ -23,6 +23,7 @@ from agui_reasoning.parts import (
     ToolResultPart,
     Turn,
 )
+from agui_reasoning.policy import EchoRule
 from agui_reasoning.providers.echo import groups, rule_for
 from agui_reasoning.providers.encoding import is_readable
 from agui_reasoning.providers.registry import vendor_of
@@ -96,11 +97,19 @@ class Lane:
     """
 
     def __init__(
-        self, client: Client, name: str | None, *, api: str, provider: str | None, model: str | None
+        self,
+        client: Client,
+        name: str | None,
+        *,
+        api: str,
+        provider: str | None,
+        model: str | None,
+        own: Sequence[EchoRule] = (),
     ) -> None:
         self._client, self._name = client, name
         self._target = Origin(provider or vendor_of(api), api, model)
-        self._rule = rule_for(self._target)
+        self._own = own
+        self._rule = rule_for(self._target, own)
         self._thoughts = [thought for thought, owner in client.thoughts.items() if owner == name]
         held = {message["id"]: message for message in client.after}
         self._alone = {
@@ -201,7 +210,12 @@ class Lane:
         """Return faults of units that are missing from the next request, or out of order."""
         origin = self._target
         request = build_request(
-            origin.api or "", history, provider=origin.provider, model=origin.model, on_warning=ignore
+            origin.api or "",
+            history,
+            provider=origin.provider,
+            model=origin.model,
+            policy=self._own,
+            on_warning=ignore,
         )
         answered = {m.tool_call_id for m in history.messages if isinstance(m, ToolMessage)}
         reported = [

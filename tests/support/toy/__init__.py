@@ -19,6 +19,7 @@ API = ProviderAPI(
     example=("toymaker", "toy-1"),
     call_ids=CallIds(longest=12),
     conversation_fields=frozenset({"turns"}),
+    echo_fields=("blocks",),
     native_kinds=("toy.",),
     signature_kinds={"toymaker": "toy.seal"},
     redacted_kinds=frozenset(),

@@ -18,6 +18,7 @@ API = ProviderAPI(
     example=("anthropic", "claude-sonnet-5"),
     call_ids=CallIds(re.compile(r"[a-zA-Z0-9_-]"), 128),
     conversation_fields=frozenset({"messages", "system"}),
+    echo_fields=("blocks",),
     native_kinds=("anthropic.",),
     signature_kinds={"anthropic": "anthropic.signature"},
     redacted_kinds=frozenset({"anthropic.redacted_thinking"}),

@@ -20,6 +20,7 @@ API = ProviderAPI(
     example=("bedrock", "us.anthropic.claude-sonnet-4-6"),
     call_ids=CallIds(re.compile(r"[a-zA-Z0-9_.:-]"), 64),
     conversation_fields=frozenset({"messages", "system", "toolConfig"}),
+    echo_fields=("blocks", "content_tags"),
     native_kinds=("bedrock.",),
     signature_kinds={"bedrock": "anthropic.signature"},
     redacted_kinds=frozenset({"bedrock.redacted_content"}),

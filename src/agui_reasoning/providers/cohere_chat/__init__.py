@@ -16,6 +16,7 @@ API = ProviderAPI(
     example=("cohere", "command-a-reasoning-08-2025"),
     call_ids=CallIds(),
     conversation_fields=frozenset({"messages"}),
+    echo_fields=("blocks", "tool_plan"),
     native_kinds=("cohere.",),
     signature_kinds={},
     redacted_kinds=frozenset(),

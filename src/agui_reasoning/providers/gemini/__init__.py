@@ -18,6 +18,7 @@ API = ProviderAPI(
     example=("google", "gemini-3-flash-preview"),
     call_ids=CallIds(),
     conversation_fields=frozenset({"contents", "config", "systemInstruction"}),
+    echo_fields=("blocks",),
     native_kinds=("gemini.",),
     signature_kinds={"google": "gemini.thought_signature"},
     redacted_kinds=frozenset(),

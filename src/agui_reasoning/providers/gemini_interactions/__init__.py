@@ -16,6 +16,7 @@ API = ProviderAPI(
     example=("google", "gemini-3-flash-preview"),
     call_ids=CallIds(),
     conversation_fields=frozenset({"input", "system_instruction", "previous_interaction_id"}),
+    echo_fields=("blocks",),
     native_kinds=("gemini.",),
     signature_kinds={},
     redacted_kinds=frozenset(),

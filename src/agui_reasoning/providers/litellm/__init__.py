@@ -1,6 +1,7 @@
 """LiteLLM's SDK: Chat Completions for every upstream, with additional fields."""
 
 from agui_reasoning.providers.api import CallIds, ProviderAPI
+from agui_reasoning.providers.openai_chat import API as OPENAI_CHAT
 
 __all__ = ["API"]
 
@@ -16,6 +17,7 @@ API = ProviderAPI(
     example=("anthropic", "anthropic/claude-sonnet-4-6"),
     call_ids=CallIds(),
     conversation_fields=frozenset({"messages"}),
+    echo_fields=OPENAI_CHAT.echo_fields,
     native_kinds=("openrouter.",),
     signature_kinds={},
     redacted_kinds=frozenset({"openrouter.encrypted"}),

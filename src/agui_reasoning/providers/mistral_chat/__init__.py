@@ -18,6 +18,7 @@ API = ProviderAPI(
     example=("mistral", "mistral-small-latest"),
     call_ids=CallIds(re.compile(r"[a-zA-Z0-9]"), 9, exact=True),
     conversation_fields=frozenset({"messages"}),
+    echo_fields=("blocks",),
     native_kinds=("mistral.",),
     signature_kinds={"mistral": "mistral.signature"},
     redacted_kinds=frozenset(),

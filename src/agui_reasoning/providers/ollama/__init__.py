@@ -16,6 +16,7 @@ API = ProviderAPI(
     example=("ollama", "qwen3:4b"),
     call_ids=CallIds(),
     conversation_fields=frozenset({"messages"}),
+    echo_fields=("thinking",),
     native_kinds=(),
     signature_kinds={},
     redacted_kinds=frozenset(),

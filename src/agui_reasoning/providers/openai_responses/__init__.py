@@ -16,6 +16,7 @@ API = ProviderAPI(
     example=("openai", "gpt-5.6"),
     call_ids=CallIds(longest=64),
     conversation_fields=frozenset({"input", "instructions", "previous_response_id", "conversation"}),
+    echo_fields=("items",),
     native_kinds=("openai.",),
     signature_kinds={
         "openai": "openai.encrypted_content",

@@ -16,6 +16,7 @@ API = ProviderAPI(
     example=("xai", "grok-4-fast-reasoning"),
     call_ids=CallIds(),
     conversation_fields=frozenset({"messages"}),
+    echo_fields=("messages",),
     native_kinds=("xai.",),
     signature_kinds={},
     redacted_kinds=frozenset(),
