@@ -7,7 +7,7 @@ from tests.support.environments import environment, needed_by_us
 
 __all__ = ["FRAMEWORKS", "IN_CI", "Framework"]
 
-_TESTING = ("pytest", "pytest-timeout", "hypothesis", *needed_by_us("server"))
+_TESTING = ("pytest", "pytest-timeout", "hypothesis", "fastapi>=0.115", *needed_by_us("server"))
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,8 @@ def _interpreter(minor: int) -> str:
     if sys.version_info >= (3, minor):
         return sys.executable
     pyenv = sorted(Path.home().glob(".pyenv/versions/3.*/bin"))
-    path = os.pathsep.join([os.environ.get("PATH", ""), *map(str, pyenv)])
+    # Before PATH, where pyenv has commands that refuse to run.
+    path = os.pathsep.join([*map(str, pyenv), os.environ.get("PATH", "")])
     found = (shutil.which(f"python3.{number}", path=path) for number in _MINORS if number >= minor)
     if interpreter := next(filter(None, found), None):
         return interpreter

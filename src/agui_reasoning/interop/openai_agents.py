@@ -1,0 +1,137 @@
+"""Shows runs of the OpenAI Agents SDK, and writes conversations as its input items.
+
+The SDK is not imported: its events are told apart by their ``type``, and its input items are dicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Final
+
+from ag_ui.core import StepFinishedEvent, StepStartedEvent
+
+from agui_reasoning._shells.driver import AgentItem, ModelStream, PayloadReader, Reading
+from agui_reasoning.parts import ToolResultPart
+from agui_reasoning.providers.payload import JSONObject, compact_json
+from agui_reasoning.run import Run
+
+__all__ = ["input_items", "stream"]
+
+_API: Final = "openai-responses"
+
+
+def stream(result: Any) -> ModelStream:
+    """Read a streamed run of the SDK inside a run, and cancel it if the reader leaves.
+
+    The SDK streams the events of the Responses API for every model. Tool outputs become tool results, and a
+    handoff becomes a step with the name of the new agent.
+
+    Args:
+        result: What ``Runner.run_streamed`` returns.
+
+    Returns:
+        A model stream to yield from an agent. The API is ``openai-responses`` unless the run names another;
+        provider and model are those of the run.
+
+    Source:
+        openai-agents 0.24: closing ``stream_events()`` does not stop the run, ``cancel()`` does.
+    """
+    return ModelStream(_Events(result), reader=_Reader)
+
+
+def input_items(run: Run, *, store: bool | None = None) -> list[JSONObject]:
+    """Write the conversation of a run as the input of ``Runner.run_streamed``.
+
+    Instructions and tools are those of the SDK's agent.
+
+    Args:
+        run: The run.
+        store: Whether the provider stores responses, as in ``ModelSettings.store``.
+
+    Returns:
+        Input items of the Responses API, with the reasoning that the provider accepts.
+
+    Raises:
+        ConfigurationError: The run does not name its API and provider.
+
+    Warns:
+        ReasoningLostWarning: The provider requires reasoning that cannot be sent.
+    """
+    items: list[JSONObject] = run.request(tools=(), store=store).body["input"]
+    return items
+
+
+class _Events:
+    """The events of a streamed run. Unlike those of ``stream_events``, they stop the run when closed."""
+
+    def __init__(self, result: Any) -> None:
+        self._result = result
+        self._events = result.stream_events()
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        return await anext(self._events)
+
+    async def aclose(self) -> None:
+        if not self._result.is_complete:
+            self._result.cancel()
+        await self._events.aclose()
+
+
+class _Reader:
+    """Reads the events of one streamed run."""
+
+    def __init__(self, run: Run) -> None:
+        model = ModelStream(None, run.api or _API, run.provider, run.model)
+        self._model: PayloadReader = Reading(run, model)
+        self._started = False
+        self._step: str | None = None
+
+    def receive(self, payload: Any) -> Sequence[AgentItem]:
+        """Read an event; those that repeat what the model streamed give nothing."""
+        if payload.type == "raw_response_event":
+            return self._model.receive(payload.data)
+        if payload.type == "agent_updated_stream_event":
+            return self._next_agent(payload.new_agent.name)
+        output = payload.item.raw_item
+        call_id = _member(output, "call_id")
+        if payload.name in ("tool_output", "handoff_occured") and isinstance(call_id, str):
+            return [ToolResultPart(call_id, _text(_member(output, "output")))]
+        return []
+
+    def _next_agent(self, name: str) -> Sequence[AgentItem]:
+        """The first agent is not announced: it is the run's."""
+        if not self._started:
+            self._started = True
+            return []
+        ended = self._end_step()
+        self._step = name
+        return [*ended, StepStartedEvent(step_name=name)]
+
+    def _end_step(self) -> Sequence[AgentItem]:
+        if self._step is None:
+            return []
+        return [StepFinishedEvent(step_name=self._step)]
+
+    def whole(self, response: Any) -> Sequence[AgentItem]:
+        """Read a source that is not a stream, as `stream` never gives one."""
+        return self._model.whole(response)
+
+    def close(self) -> Sequence[AgentItem]:
+        """End the run."""
+        return [*self._model.close(), *self._end_step()]
+
+
+def _member(item: Any, name: str) -> Any:
+    return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
+
+
+def _text(output: Any) -> str:
+    """Return the text of a tool's output, and what is not only text as JSON."""
+    if isinstance(output, str):
+        return output
+    parts = output if isinstance(output, list) else []
+    texts = [_member(part, "text") for part in parts if _member(part, "type") == "input_text"]
+    return "".join(texts) if parts and len(texts) == len(parts) else compact_json(output)

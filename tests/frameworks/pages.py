@@ -1,0 +1,93 @@
+"""The example and the page of a framework: the page shows the example, which serves without a key."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from agui_reasoning import Conversation, check_events
+from agui_reasoning._demo.front_end import post
+from tests.docs.markdown import ROOT, blocks
+from tests.frameworks.threads import QUESTIONS
+
+__all__ = ["check_example", "check_page"]
+
+_SECONDS = 120
+_RUNNING = re.compile(r"Uvicorn running on (http://\S+)")
+_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "DEEPSEEK_API_KEY", "GOOGLE_API_KEY")
+_MAX_LINES = 20
+
+
+def check_example(name: str, calls: int = 1) -> None:
+    """Ask the example both questions over HTTP; the replayed provider refuses what a real one would.
+
+    Args:
+        name: The framework.
+        calls: How many tool calls the first answer has.
+    """
+    assert _length(name) <= _MAX_LINES
+    conversation = Conversation("thread-1")
+    with _serving(name) as url:
+        for question in QUESTIONS:
+            asked = conversation.run_input(question)
+            run_input = asked.model_dump(mode="json", by_alias=True, exclude_none=True)
+            events = list(post(f"{url}/agent", run_input))
+            for event in events:
+                conversation.receive(event)
+            conversation.end_of_stream()
+            assert (conversation.status, check_events(events)) == ("finished", [])
+    roles = [message.role for message in conversation.messages]
+    assert roles.count("tool") == calls
+    assert (roles[-2:], roles.count("user")) == (["reasoning", "assistant"], 2)
+
+
+def check_page(name: str) -> None:
+    """Check that the page shows what runs: its Python is the example's."""
+    page = ROOT / "docs" / "how-to" / "frameworks" / f"{name.replace('_', '-')}.md"
+    shown = [block.body for block in blocks(page) if block.language == "python"]
+    example = _file(name).read_text(encoding="utf-8")
+    assert shown
+    assert [body for body in shown if body.strip() not in example] == []
+
+
+def _file(name: str) -> Path:
+    return ROOT / "examples" / "frameworks" / f"{name}.py"
+
+
+def _length(name: str) -> int:
+    """The lines of the agent and its endpoint, from the first function of the model's loop on."""
+    source = _file(name).read_text(encoding="utf-8")
+    body = [node for node in ast.parse(source).body if isinstance(node, ast.AsyncFunctionDef)]
+    first = [min([node.lineno, *(made.lineno for made in node.decorator_list)]) for node in body]
+    return sum((node.end_lineno or 0) - line + 1 for node, line in zip(body, first, strict=True))
+
+
+@contextmanager
+def _serving(name: str) -> Iterator[str]:
+    """Run the example without a key."""
+    env = {key: value for key, value in os.environ.items() if key not in _KEYS} | {"PORT": "0"}
+    command = [sys.executable, str(_file(name))]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, env=env, text=True) as server:
+        watchdog = threading.Timer(_SECONDS, server.kill)
+        watchdog.start()
+        try:
+            lines = []
+            for line in server.stderr or ():
+                lines.append(line)
+                if found := _RUNNING.search(line):
+                    drain = threading.Thread(target=lambda: lines.extend(server.stderr or ()))
+                    drain.start()
+                    yield found[1]
+                    break
+            else:
+                raise AssertionError(f"it did not start: {''.join(lines)}")
+        finally:
+            watchdog.cancel()
+            server.terminate()

@@ -1,0 +1,145 @@
+"""The OpenAI Agents SDK runs its loop inside a run, and its provider gets everything back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+import pytest
+
+agents: Any = pytest.importorskip("agents", reason="the OpenAI Agents SDK has its own environment")
+openai: Any = pytest.importorskip("openai")
+
+from agui_reasoning import Conversation, Run, reduce_events  # noqa: E402
+from agui_reasoning.aio import run_agent  # noqa: E402
+from agui_reasoning.crypto import KeyRing  # noqa: E402
+from agui_reasoning.interop import openai_agents  # noqa: E402
+from tests.frameworks import pages  # noqa: E402
+from tests.frameworks.threads import FORECAST, Agent, played, replayed  # noqa: E402
+
+agents.set_tracing_disabled(True)
+
+RESPONSES, CHAT = "openai-weather", "chat-weather"
+
+
+@agents.function_tool
+def get_forecast(place: str, hours: int) -> str:
+    """Weather forecast of a place for the next hours."""
+    return FORECAST
+
+
+def sdk_agent(client: Any, script: str = RESPONSES, **more: Any) -> Any:
+    if script == CHAT:
+        model = agents.OpenAIChatCompletionsModel("deepseek-v4-flash", client)
+        settings = agents.ModelSettings()
+    else:
+        model = agents.OpenAIResponsesModel("gpt-5.6-sol", client)
+        settings = agents.ModelSettings(store=False, response_include=["reasoning.encrypted_content"])
+    more = {"tools": [get_forecast], **more}
+    return agents.Agent(name="Weather", model=model, model_settings=settings, **more)
+
+
+def agent_at(url: str, script: str = RESPONSES) -> Agent:
+    async def agent(run: Run) -> AsyncIterator[Any]:
+        items = openai_agents.input_items(run)
+        async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
+            yield openai_agents.stream(agents.Runner.run_streamed(sdk_agent(client, script), items))
+
+    return agent
+
+
+@pytest.mark.parametrize("options", [{}, {"keys": True}, {"keys": True, "visibility": "hidden"}], ids=str)
+def test_responses_come_back_whole(options: dict[str, Any]) -> None:
+    keys = KeyRing.generate() if options.get("keys") else None
+    thread = played(RESPONSES, agent_at, **{**options, "keys": keys})
+    assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == [0, 7, 10]
+    assert (thread.missing(3), thread.findings) == ([], [])
+    # Inside a run the SDK sends the items of `response.completed`, whose encrypted content has other bytes.
+    assert set(thread.missing(2)) == {"encrypted content"}
+
+
+def test_chat_models_get_their_reasoning_back() -> None:
+    thread = played(CHAT, lambda url: agent_at(url, CHAT), api="openai-responses")
+    assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == [0, 2, 3]
+    assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
+
+
+def test_tool_outputs_stand_between_the_responses() -> None:
+    thread = played(RESPONSES, agent_at)
+    roles = [message.role for message in reduce_events(thread.runs[0])]
+    assert roles == ["reasoning", "assistant", "tool", "reasoning", "assistant"]
+    (result,) = [message for message in reduce_events(thread.runs[0]) if message.role == "tool"]
+    assert result.content == FORECAST
+
+
+def test_a_reader_that_leaves_stops_the_run_of_the_sdk() -> None:
+    async def leave(url: str) -> Any:
+        async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
+            result = agents.Runner.run_streamed(sdk_agent(client), "Do I need an umbrella?")
+
+            async def agent(run: Run) -> AsyncIterator[Any]:
+                yield openai_agents.stream(result)
+
+            run_input = thread.conversation.run_input("Do I need an umbrella?")
+            events = run_agent(run_input, agent, provider="openai", model="gpt-5.6-sol")
+            async for event in events:
+                if event.type == "REASONING_MESSAGE_CONTENT":
+                    break
+            await events.aclose()
+            await anyio.sleep(0.2)  # a run that went on would ask again
+            return result
+
+    with replayed(RESPONSES) as (url, thread):
+        result = anyio.run(leave, url)
+    assert result.is_complete
+    assert len(thread.requests) == 1
+
+
+def test_a_handoff_is_a_result_and_a_step() -> None:
+    first, second = agents.Agent("Weather"), agents.Agent("Storms")
+    output = {"type": "function_call_output", "call_id": "call_1", "output": '{"assistant": "Storms"}'}
+    handed = agents.HandoffOutputItem(first, output, source_agent=first, target_agent=second)
+    item = {"type": "function_call", "call_id": "call_1", "name": "transfer_to_storms", "arguments": "{}"}
+    call = {"type": "response.output_item.done", "output_index": 0, "item": item}
+    events = [
+        agents.AgentUpdatedStreamEvent(first),
+        agents.RawResponsesStreamEvent(call),
+        agents.RawResponsesStreamEvent({"type": "response.completed", "response": {"id": "resp_1"}}),
+        agents.RunItemStreamEvent("handoff_occured", handed),
+        agents.AgentUpdatedStreamEvent(second),
+    ]
+
+    class Result:
+        is_complete = True
+
+        async def stream_events(self) -> AsyncIterator[Any]:
+            for event in events:
+                yield event
+
+    async def run() -> list[Any]:
+        async def agent(run: Run) -> AsyncIterator[Any]:
+            yield openai_agents.stream(Result())
+
+        run_input = Conversation("t").run_input("Storms?")
+        shown = run_agent(
+            run_input, agent, provider="openai", model="gpt-5.6-sol", new_id=iter("abcdef").__next__
+        )
+        return [event async for event in shown]
+
+    made = [event.model_dump(exclude_none=True, mode="json") for event in anyio.run(run)]
+    types = ["TOOL_CALL_RESULT", "STEP_STARTED", "STEP_FINISHED"]
+    found = [{**event, "timestamp": 0} for event in made if event["type"] in types]
+    assert [(event["type"], event.get("step_name"), event.get("content")) for event in found] == [
+        ("TOOL_CALL_RESULT", None, '{"assistant": "Storms"}'),
+        ("STEP_STARTED", "Storms", None),
+        ("STEP_FINISHED", "Storms", None),
+    ]
+
+
+def test_the_example_serves_without_a_key() -> None:
+    pages.check_example("openai_agents")
+
+
+def test_the_page_shows_the_example() -> None:
+    pages.check_page("openai_agents")
