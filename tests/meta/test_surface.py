@@ -33,8 +33,9 @@ CONTRACT = {
     ".emitter.stages": "Chunks Coalesce Steps",
     ".errors": """AGUIReasoningError ConfigurationError DecodeError DecryptionError LocalProtocolError
         ProtocolError ProviderError RemoteProtocolError RunFailedError TransportError TruncatedRunError""",
-    ".interop": "litellm openhands",
+    ".interop": "litellm openai_agents openhands",
     ".interop.litellm": "messages stream",
+    ".interop.openai_agents": "input_items stream",
     ".interop.openhands": "messages read_events stream write_events",
     ".parts": """NativePart Opaque Origin ReasoningPart Segment TextPart ToolCallPart ToolResultPart Turn""",
     ".protocol": "PROTOCOL_VERSION",

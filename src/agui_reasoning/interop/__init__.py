@@ -12,9 +12,10 @@ from agui_reasoning._lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from agui_reasoning.interop import litellm as litellm
+    from agui_reasoning.interop import openai_agents as openai_agents
     from agui_reasoning.interop import openhands as openhands
 
-__all__ = ["litellm", "openhands"]
+__all__ = ["litellm", "openai_agents", "openhands"]
 
 if not TYPE_CHECKING:  # a type checker would accept any attribute
     __getattr__, __dir__ = lazy_attributes(__name__, {}, __all__)
