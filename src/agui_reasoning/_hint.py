@@ -1,7 +1,8 @@
 """The hint in ``metadata``: details of a run, message or call that clients read without opening an envelope.
 
-It contains the response and the position in it, the reasoning that preceded a call, durations, the finish
-reason of the last response, and the title of a THINKING_* phase. Two of three front ends drop it.
+It contains the response and the position in it, the reasoning that preceded a call, the error of a tool,
+durations, the finish reason of the last response, and the title of a THINKING_* phase. Two of three front
+ends drop it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, Final
 
 from agui_reasoning._strict_json import JSONObject
 
-__all__ = ["HINT_KEY", "hint", "hint_of", "without_hint"]
+__all__ = ["HINT_KEY", "error_hint", "hint", "hint_of", "hinted_error", "without_hint"]
 
 HINT_KEY: Final = "agui-reasoning"
 """The member of ``metadata`` that holds the hint."""
@@ -27,6 +28,17 @@ def hint_of(entity: Mapping[str, Any]) -> Mapping[str, Any]:
     metadata = entity.get("metadata")
     found = metadata.get(HINT_KEY) if isinstance(metadata, Mapping) else None
     return found if isinstance(found, Mapping) else {}
+
+
+def error_hint(error: str | None) -> JSONObject | None:
+    """Return the metadata of a result; TOOL_CALL_RESULT, unlike the message it becomes, has no error."""
+    return None if error is None else hint({"error": error})
+
+
+def hinted_error(metadata: object) -> str | None:
+    """Return the error in the metadata of a result."""
+    error = hint_of({"metadata": metadata}).get("error")
+    return error if isinstance(error, str) and error.strip() else None
 
 
 def without_hint(metadata: Mapping[str, Any]) -> JSONObject | None:

@@ -259,15 +259,22 @@ class ToolCallPart(_Part):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ToolResultPart(_Part):
-    """The result of a tool. ``native`` is the verbatim block of a server tool."""
+    """The result of a tool.
+
+    Attributes:
+        content: What the tool returned; with ``error``, what it returned before it failed.
+        error: The sentence that tells the model why the tool failed; ``None`` if it did not.
+        native: The verbatim block of a server tool.
+    """
 
     tool_call_id: str
     content: str
+    error: str | None = None
     native: Any = None
     origin: Origin | None = None
     ext: Ext | None = None
 
-    _private: ClassVar[frozenset[str]] = frozenset({"content", "native", "ext"})
+    _private: ClassVar[frozenset[str]] = frozenset({"content", "error", "native", "ext"})
 
 
 @dataclass(frozen=True, slots=True, repr=False)

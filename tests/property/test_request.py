@@ -51,6 +51,8 @@ from tests.support.validators_outputs import check_litellm, check_xai
 
 Check = Callable[[dict[str, Any]], list[str]]
 
+RESULTS = st.sampled_from([("found", None), ("", "It failed."), ("half", "Timeout.")])
+
 TARGETS: dict[str, tuple[str, str, str, Check]] = {
     "anthropic": ("anthropic-messages", "anthropic", "claude-opus-5", check_anthropic),
     "bedrock": ("anthropic-messages", "bedrock", "anthropic.claude-opus-5-5", check_anthropic),
@@ -99,7 +101,8 @@ def conversations(draw: st.DrawFn) -> list[Turn | Message]:
         late = []
         for part in cut:
             if isinstance(part, ToolCallPart) and not part.server:
-                result = ToolMessage(id=f"r{number}", tool_call_id=part.id, content="found")
+                content, error = draw(RESULTS)
+                result = ToolMessage(id=f"r{number}", tool_call_id=part.id, content=content, error=error)
                 where = draw(st.sampled_from(["now", "late", "twice", "never"]))
                 items += {"now": [result], "twice": [result, result]}.get(where, [])
                 late += [result] if where == "late" else []
@@ -146,7 +149,7 @@ def _found(call: ToolCallPart) -> ToolResultPart:
         native = {"type": "google_search_result", "call_id": call.id, "result": []}
     if api == "gemini":
         native = {"codeExecutionResult": {"id": call.id, "output": "found"}}
-    return ToolResultPart(call.id, "found", native, call.origin)
+    return ToolResultPart(call.id, "found", native=native, origin=call.origin)
 
 
 def build(items: list[Turn | Message], target: str, **options: Any) -> ProviderRequest:

@@ -80,8 +80,9 @@ def _call(draw: st.DrawFn, number: int, origin: Origin | None) -> Part:
 def with_results(parts: list[Part]) -> list[Part]:
     """Answer every server call right behind it."""
     answered: list[Part] = []
-    for part in parts:
+    for number, part in enumerate(parts):
         answered.append(part)
         if isinstance(part, ToolCallPart) and part.server:
-            answered.append(ToolResultPart(part.id, "found", {"native": part.id}, part.origin))
+            error = ("It failed.", None, "")[number % 3]
+            answered.append(ToolResultPart(part.id, "found", error, {"native": part.id}, part.origin))
     return answered

@@ -33,7 +33,7 @@ PARTS: list[Part] = [
     ReasoningPart((Segment("raw", 7, "CANARY-text"),), VALUES, "CANARY-item", ext=EXT),
     TextPart("CANARY-text", VALUES, ext=EXT),
     ToolCallPart("call", "CANARY-name", "CANARY-arguments", True, VALUES, ext=EXT),
-    ToolResultPart("call", "CANARY-content", {"x": "CANARY-native"}, ext=EXT),
+    ToolResultPart("call", "CANARY-content", "CANARY-error", {"x": "CANARY-native"}, ext=EXT),
     NativePart("a.block", {"x": "CANARY-payload"}),
 ]
 EXPOSURES: tuple[Exposure, ...] = ("encrypted", "shown", "blank", "concealed")
@@ -46,13 +46,14 @@ EXPECTED: dict[tuple[str, Exposure], set[str]] = {
     ("ToolCallPart", "encrypted"): {"arguments", "opaque", "ext"},
     ("ToolCallPart", "shown"): {"hash", "opaque", "ext"},
     ("ToolCallPart", "concealed"): set(),
-    ("ToolResultPart", "encrypted"): {"content", "native", "ext"},
+    ("ToolResultPart", "encrypted"): {"content", "error", "native", "ext"},
     ("ToolResultPart", "shown"): {"native", "ext"},
+    ("ToolResultPart", "blank"): {"content", "error", "native", "ext"},
     ("ToolResultPart", "concealed"): set(),
     ("NativePart", "encrypted"): {"payload"},
     ("NativePart", "shown"): {"payload"},
 }
-CANARIES = ("text", "opaque", "item", "name", "arguments", "content", "native", "ext", "payload")
+CANARIES = ("text", "opaque", "item", "name", "arguments", "content", "error", "native", "ext", "payload")
 
 
 def written(part: Part, exposure: Exposure) -> set[str] | None:

@@ -29,7 +29,7 @@ class _Piece:
         size: Its size as JSON with separators, in bytes.
     """
 
-    field: Literal["messages", "calls", "units", "fragments"]
+    field: Literal["messages", "calls", "failed", "units", "fragments"]
     values: tuple[Any, ...]
     size: int
 
@@ -49,7 +49,7 @@ def pack(
         An envelope for each carrier that got content.
     """
     waiting = deque(_pieces(envelope))
-    place = envelope.response.model_copy(update={"messages": (), "calls": ()})
+    place = envelope.response.model_copy(update={"messages": (), "calls": (), "failed": ()})
     empty = _size(Envelope(origin=envelope.origin, response=place)) + 64
     packed: list[tuple[_Carrier, Envelope]] = []
     for carrier, own in carriers:
@@ -84,7 +84,7 @@ def _envelope(
     def values(field: str) -> tuple[Any, ...]:
         return tuple(value for piece in taken if piece.field == field for value in piece.values)
 
-    place = place.model_copy(update={"messages": values("messages"), "calls": values("calls")})
+    place = place.model_copy(update={name: values(name) for name in ("messages", "calls", "failed")})
     units = (*own, *values("units"))
     return envelope.model_copy(update={"response": place, "units": units, "fragments": values("fragments")})
 
@@ -98,6 +98,7 @@ def _pieces(envelope: Envelope) -> Iterator[_Piece]:
             yield from _slices(unit, text)
     yield from _names("messages", envelope.response.messages)
     yield from _names("calls", envelope.response.calls)
+    yield from _names("failed", envelope.response.failed)
 
 
 def _slices(unit: UnitRecord, text: bytes) -> Iterator[_Piece]:
@@ -114,7 +115,7 @@ def _slices(unit: UnitRecord, text: bytes) -> Iterator[_Piece]:
         yield _Piece("fragments", (fragment,), _size(fragment) + 1)
 
 
-def _names(field: Literal["messages", "calls"], names: Sequence[str]) -> Iterator[_Piece]:
+def _names(field: Literal["messages", "calls", "failed"], names: Sequence[str]) -> Iterator[_Piece]:
     taken: list[str] = []
     size = 0
     for name in names:

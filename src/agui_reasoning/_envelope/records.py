@@ -117,6 +117,7 @@ class ResponsePlace(WireRecord):
         messages: The assistant messages that no earlier value named; in the last value, all of them. The last
             one may be named before it exists.
         calls: The tool calls, likewise.
+        failed: The calls before this response whose result is an error; in the first value and the last.
         subagent: The run of the subagent, which shares the thread but has its own conversation.
     """
 
@@ -126,6 +127,7 @@ class ResponsePlace(WireRecord):
     after: str | None = None
     messages: tuple[str, ...] = Field(default=(), strict=False)
     calls: tuple[str, ...] = Field(default=(), strict=False)
+    failed: tuple[str, ...] = Field(default=(), strict=False)
     subagent: str | None = None
 
 
@@ -160,11 +162,12 @@ class CallRecord(_PartRecord):
 
 
 class ResultRecord(_PartRecord):
-    """The result of a server tool, with its content unless a tool message shows it."""
+    """The result of a server tool, with its content unless a tool message shows just that."""
 
     kind: Literal["result"]
     native: Any = None
     content: str | None = None
+    error: str | None = None
 
 
 class NativeRecord(_PartRecord):

@@ -28,8 +28,8 @@ __all__ = ["WRITTEN", "Exposure", "PlacedPart", "WrittenFields", "unit_record"]
 
 Exposure: TypeAlias = Literal["encrypted", "shown", "blank", "concealed"]
 """``encrypted``: the record is encrypted, and authoritative. ``shown``: the client sees the text. ``blank``:
-the client sees nothing, because there is only white space. ``concealed``: the client must not see the text,
-and there are no keys."""
+the client does not see just the text, because it is only white space, or followed by an error. ``concealed``:
+the client must not see the text, and there are no keys."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -75,8 +75,9 @@ WRITTEN: Final[dict[tuple[type, Exposure], WrittenFields]] = {
     (ToolCallPart, "encrypted"): WrittenFields("seq id after shares", f"{_CALL} arguments"),
     (ToolCallPart, "shown"): WrittenFields("seq id after shares sha256", _CALL),
     (ToolCallPart, "concealed"): WrittenFields("seq id", "server status"),
-    (ToolResultPart, "encrypted"): WrittenFields("seq id message", "native ext content"),
+    (ToolResultPart, "encrypted"): WrittenFields("seq id message", "native ext content error"),
     (ToolResultPart, "shown"): WrittenFields("seq id message", "native ext"),
+    (ToolResultPart, "blank"): WrittenFields("seq id message", "native ext content error"),
     (ToolResultPart, "concealed"): WrittenFields("seq id message"),
     (NativePart, "encrypted"): WrittenFields("seq", "name payload"),
     (NativePart, "shown"): WrittenFields("seq", "name payload"),

@@ -234,9 +234,9 @@ class Assembler:
         return unit
 
     def _receive_result(self, delta: ToolResultDelta, changes: list[Change]) -> None:
-        unit = ResultUnit(
-            None, call_id=delta.tool_call_id, content=_clean(delta.content), native=delta.native
-        )
+        error = None if delta.error is None else _clean(delta.error)
+        content = _clean(delta.content)
+        unit = ResultUnit(None, call_id=delta.tool_call_id, content=content, error=error, native=delta.native)
         unit.ext.update(delta.ext or {})
         if not self._is_server_result(delta):
             self._end_response(changes)

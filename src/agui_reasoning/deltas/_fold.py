@@ -94,7 +94,7 @@ def _call(part: ToolCallPart, key: str) -> Iterator[Delta]:
 
 
 def _result(part: ToolResultPart, key: str) -> Iterator[Delta]:
-    yield ToolResultDelta(part.tool_call_id, part.content, native=part.native, ext=part.ext)
+    yield ToolResultDelta(part.tool_call_id, part.content, error=part.error, native=part.native, ext=part.ext)
 
 
 def _native(part: NativePart, key: str) -> Iterator[Delta]:

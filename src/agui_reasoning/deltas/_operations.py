@@ -138,12 +138,16 @@ class _ToolResultDelta(_Redacted, frozen=True):
 
 
 class ToolResultDelta(_ToolResultDelta, frozen=True, kw_only=True):
-    """The result of a tool; for server tools, ``native`` is the provider's verbatim block."""
+    """The result of a tool; for server tools, ``native`` is the provider's verbatim block.
 
+    ``error`` is the sentence that tells the model why the tool failed.
+    """
+
+    error: str | None = None
     native: Any = None
     ext: Ext | None = None
 
-    _private: ClassVar[frozenset[str]] = frozenset({"content", "native", "ext"})
+    _private: ClassVar[frozenset[str]] = frozenset({"content", "error", "native", "ext"})
 
 
 class CloseDelta(Struct, frozen=True, kw_only=True):

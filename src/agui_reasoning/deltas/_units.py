@@ -170,11 +170,12 @@ class ResultUnit(UnitBuffer):
 
     call_id: str = ""
     content: str = ""
+    error: str | None = None
     native: Any = None
 
     def part(self, origin: Origin | None) -> ToolResultPart:
         """Return the unit as a part."""
-        return ToolResultPart(self.call_id, self.content, self.native, origin, self.ext or None)
+        return ToolResultPart(self.call_id, self.content, self.error, self.native, origin, self.ext or None)
 
 
 @dataclass(slots=True, eq=False, repr=False)

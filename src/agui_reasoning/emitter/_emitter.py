@@ -202,7 +202,7 @@ class BaseEmitter:
         if isinstance(event, ToolCallResultEvent) and event.subagent_run_id in (None, self._values.subagent):
             # The result of the agent's tool ends the response, as its delta would.
             before = self._writer.write(self._assembler.close())
-            self._writer.note_result(event.message_id, event.tool_call_id, event.content)
+            self._writer.note_result(event.message_id, event.tool_call_id, event.content, event.metadata)
         if isinstance(event, MessagesSnapshotEvent) and self._writer.has_reasoned:
             self.warn(
                 "A MESSAGES_SNAPSHOT follows streamed reasoning: some front ends show the reasoning twice, "

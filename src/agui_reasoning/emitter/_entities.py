@@ -232,6 +232,7 @@ class ResponseState:
     """The client's data of one response; ``after`` is the ID of the previous one.
 
     Attributes:
+        failed: The calls whose result was an error, since the previous response.
         carriers: The message or call whose value last contained a unit, by its seq and stretch.
         text_carriers: The message whose value contains a text unit.
         values: The number of values sent.
@@ -243,6 +244,7 @@ class ResponseState:
     id: str
     after: str | None = None
     disclosure: Disclosure = field(default_factory=Disclosure)
+    failed: tuple[str, ...] = ()
     attributor: Attributor = field(default_factory=Attributor)
     reasoning: list[ReasoningMessage] = field(default_factory=list)
     stretches: dict[ReasoningUnit, list[Stretch]] = field(default_factory=dict)
@@ -316,6 +318,8 @@ def other_record(state: ResponseState, unit: UnitBuffer) -> UnitRecord | None:
 def _result(state: ResponseState, unit: ResultUnit) -> UnitRecord | None:
     message_id, call_id = state.results[unit]
     exposure = _exposure(state.disclosure)
+    if exposure == "shown" and unit.error is not None:
+        exposure = "blank"
     return unit_record(PlacedPart(unit.seq, unit.part(None), exposure, id=call_id, message=message_id))
 
 

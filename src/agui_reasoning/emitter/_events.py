@@ -113,8 +113,15 @@ def call_end(call_id: str, now: int | None) -> Event:
     return ToolCallEndEvent(tool_call_id=call_id, timestamp=now)
 
 
-def call_result(message_id: str, call_id: str, content: str, now: int | None) -> Event:
+def call_result(
+    message_id: str, call_id: str, content: str, metadata: Metadata | None, now: int | None
+) -> Event:
     """TOOL_CALL_RESULT."""
     return ToolCallResultEvent(
-        message_id=message_id, tool_call_id=call_id, content=content, role="tool", timestamp=now
+        message_id=message_id,
+        tool_call_id=call_id,
+        content=content,
+        role="tool",
+        metadata=metadata,
+        timestamp=now,
     )

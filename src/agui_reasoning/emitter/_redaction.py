@@ -138,7 +138,7 @@ def _call_chunk(event: ToolCallChunkEvent, audience: Audience) -> list[Event]:
 
 
 def _result(event: ToolCallResultEvent, audience: Audience) -> list[Event]:
-    return [_bare(event, content="") if event.tool_call_id in audience.concealed else event]
+    return [_bare(event, content="", metadata=None) if event.tool_call_id in audience.concealed else event]
 
 
 def _drop(event: Any, audience: Audience) -> list[Event]:

@@ -146,7 +146,7 @@ class Values:
         units = (*self._final_reasoning(state), *others)
         if first is None or (state.reasoning and not units) or _is_said(state, units):
             return []
-        envelope = self._envelope(state, units, _names(state, (0, 0)))
+        envelope = self._envelope(state, units, _names(state, (0, 0)), last=True)
         value = self._write(envelope)
         if value is not None:
             return [*first.opening, self._note(state, first, envelope, value)]
@@ -241,7 +241,12 @@ class Values:
         return [self._note(state, carrier, envelope, value)], Sent(units, *names)
 
     def _envelope(
-        self, state: ResponseState, units: UnitRecords, names: tuple[tuple[str, ...], tuple[str, ...]]
+        self,
+        state: ResponseState,
+        units: UnitRecords,
+        names: tuple[tuple[str, ...], tuple[str, ...]],
+        *,
+        last: bool = False,
     ) -> Envelope:
         origin = state.response.origin
         place = ResponsePlace(
@@ -251,6 +256,7 @@ class Values:
             after=state.after,
             messages=names[0],
             calls=names[1],
+            failed=state.failed if last or not state.values else (),
             subagent=self.subagent,
         )
         return Envelope(origin=OriginRecord.of(origin) if origin else None, response=place, units=units)

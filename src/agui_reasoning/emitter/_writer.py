@@ -10,13 +10,14 @@ unit opens a message when it has text to show; until then the previous message c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from ag_ui.core import Event, Message, ToolMessage
 
-from agui_reasoning._hint import hint
+from agui_reasoning._failed_tools import error_sentence, told
+from agui_reasoning._hint import error_hint, hint, hinted_error
 from agui_reasoning.attribution import Shared
 from agui_reasoning.deltas._units import (
     Answered,
@@ -47,7 +48,13 @@ from agui_reasoning.emitter._entities import (
 )
 from agui_reasoning.emitter._summaries import SummaryDue
 from agui_reasoning.emitter._values import Values
-from agui_reasoning.parts import CUT_CALL_RESULT, Part, ToolCallPart, ToolResultPart, Turn
+from agui_reasoning.parts import (
+    CUT_CALL_RESULT,
+    Part,
+    ToolCallPart,
+    ToolResultPart,
+    Turn,
+)
 
 __all__ = ["Writer"]
 
@@ -94,6 +101,8 @@ class Writer:
         self._unanswered: dict[str, tuple[CallUnit, ResponseBuffer]] = {}
         self._state: ResponseState
         self._before: str | None = None
+        self._failed: list[str] = []
+        """The calls whose result was an error, since the last response began."""
         self.produced: list[Turn | Message] = []
         """The turns and tool results so far, in order."""
 
@@ -115,7 +124,7 @@ class Writer:
     def _answer(self, call_id: str, content: str) -> None:
         unit, _ = self._unanswered.pop(call_id)
         message_id = self._new_id()
-        self._out.append(make.call_result(message_id, call_id, content, self._now()))
+        self._out.append(make.call_result(message_id, call_id, content, None, self._now()))
         if not unit.server:
             self.note_result(message_id, call_id, content)
 
@@ -153,7 +162,8 @@ class Writer:
     # -- responses
 
     def _response_opened(self, change: ResponseOpened) -> None:
-        self._state = ResponseState(change.response, self._new_id(), self._before, self._disclosure)
+        failed, self._failed = tuple(self._failed), []
+        self._state = ResponseState(change.response, self._new_id(), self._before, self._disclosure, failed)
         self._before = self._state.id
         self._empty, self._is_past = None, False
         self._claimants.clear()
@@ -199,13 +209,28 @@ class Writer:
         return part
 
     def _answered(self, change: Answered) -> None:
-        message_id, call_id = self._result(change.unit, change.unit.content)
-        self.note_result(message_id, call_id, change.unit.content)
+        content, metadata = _told(change.unit)
+        message_id, call_id = self._result(change.unit, content, metadata)
+        self.note_result(message_id, call_id, content, metadata)
 
-    def note_result(self, message_id: str, call_id: str, content: Any) -> None:
-        """Keep the result of a client's or the agent's tool."""
+    def note_result(
+        self, message_id: str, call_id: str, content: Any, metadata: Mapping[str, Any] | None = None
+    ) -> None:
+        """Keep the result of a client's or the agent's tool, with the metadata of its event."""
         self._unanswered.pop(call_id, None)
-        self.produced.append(ToolMessage(id=message_id, role="tool", content=content, tool_call_id=call_id))
+        error = hinted_error(metadata)
+        if error is not None:
+            self._failed.append(call_id)
+        self.produced.append(
+            ToolMessage(
+                id=message_id,
+                role="tool",
+                content=content,
+                tool_call_id=call_id,
+                error=error,
+                metadata=dict(metadata) if metadata else None,
+            )
+        )
 
     # -- reasoning
 
@@ -430,17 +455,22 @@ class Writer:
         self._end_text()
         self._leave_span()
         self._state.attributor.result()
-        message_id, call_id = self._result(unit, unit.content if self._disclosure.full else "")
+        message_id, call_id = self._result(unit, *(_told(unit) if self._disclosure.full else ("", None)))
         self._state.results[unit] = (message_id, call_id)
         # Later text needs another message, or the client would put it before the result.
         self._fresh_assistant()
 
-    def _result(self, unit: ResultUnit, content: str) -> tuple[str, str]:
+    def _result(self, unit: ResultUnit, content: str, metadata: dict[str, Any] | None) -> tuple[str, str]:
         call_id = self._wire_ids.get(unit.call_id, unit.call_id)
         message_id = self._new_id()
         self._unanswered.pop(call_id, None)
-        self._out.append(make.call_result(message_id, call_id, content, self._now()))
+        self._out.append(make.call_result(message_id, call_id, content, metadata, self._now()))
         return message_id, call_id
+
+
+def _told(unit: ResultUnit) -> tuple[str, dict[str, Any] | None]:
+    """Return the content and the metadata of a result."""
+    return told(unit.content, unit.error), error_hint(error_sentence(unit.error))
 
 
 def _appeared(writer: Writer, change: Appeared) -> None:

@@ -127,6 +127,7 @@ class ClientHistory:
     Attributes:
         by_id: The first message with each ID.
         calls: The position of the first call with each ID.
+        failed: The calls whose result is an error, according to a later response.
         answers: The position of the first result of each call.
         foreign: The positions of reasoning messages without an envelope of ours.
         server_calls: The calls that the provider answers itself.
@@ -140,6 +141,7 @@ class ClientHistory:
     by_id: dict[str, int] = field(default_factory=dict)
     calls: dict[str, Position] = field(default_factory=dict)
     answers: dict[str, int] = field(default_factory=dict)
+    failed: set[str] = field(default_factory=set)
     responses: dict[str, RecordedResponse] = field(default_factory=dict)
     foreign: list[int] = field(default_factory=list)
     server_calls: set[str] = field(default_factory=set)
@@ -266,6 +268,7 @@ def _learn_beside(history: ClientHistory, index: int, entity: Mapping[str, Any])
 
 def _learn(history: ClientHistory, index: int, opened: Opened, envelope: Envelope) -> None:
     key = envelope.response.id
+    history.failed.update(envelope.response.failed)
     history.responses.setdefault(key, RecordedResponse(key)).learn(index, envelope, sealed=opened.sealed)
 
 

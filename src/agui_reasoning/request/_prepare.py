@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from ag_ui.core import DeveloperMessage, Message, SystemMessage, ToolMessage, UserMessage
+from ag_ui.core import DeveloperMessage, Message, SystemMessage, TextPart, ToolMessage, UserMessage
 
+from agui_reasoning._failed_tools import told
 from agui_reasoning.parts import (
     CUT_CALL_RESULT,
     Origin,
@@ -210,7 +211,7 @@ def _drafts(items: Sequence[Turn | Message]) -> list[_Draft]:
         for part in item.parts:
             # The turn may contain the result of an agent's tool.
             if isinstance(part, ToolResultPart):
-                draft.take(part.tool_call_id, part.content, False)
+                draft.take(part.tool_call_id, told(part.content, part.error), part.error is not None)
         drafts.append(draft)
     return drafts
 
@@ -247,7 +248,14 @@ def _answer_latest(drafts: list[_Draft], message: ToolMessage) -> bool:
 
 
 def _result(message: ToolMessage) -> tuple[MessageContent, bool]:
-    return message.content or message.error or "", bool(message.error)
+    """Return what the model is told, and whether the tool failed."""
+    content, error = message.content, message.error or None
+    if isinstance(content, str):
+        return told(content, error), error is not None
+    said = [part.text for part in content if isinstance(part, TextPart)]
+    if error is None or said[-1:] == [error]:
+        return content, error is not None
+    return [*content, TextPart(text=error)], True
 
 
 def _warn_of_waiting(draft: _Draft, report: EchoReport) -> None:

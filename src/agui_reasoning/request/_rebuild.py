@@ -211,7 +211,8 @@ def _function(call: dict[str, Any]) -> tuple[str, str]:
 
 
 def _result(work: _Work, unit: UnitRecord, part: ResultRecord) -> Part:
-    return ToolResultPart(unit.id or "", work.view.result(unit, part), part.native, work.origin, part.ext)
+    content = work.view.result(unit, part)
+    return ToolResultPart(unit.id or "", content, part.error, part.native, work.origin, part.ext)
 
 
 def _native(work: _Work, unit: UnitRecord, part: NativeRecord) -> Part | None:

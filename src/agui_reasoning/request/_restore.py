@@ -8,13 +8,15 @@ responses, change IDs and drop metadata, so the order of messages decides only i
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from ag_ui.core import Message
 
 from agui_reasoning._envelope import EnvelopeReader, OnUndecryptable
+from agui_reasoning._failed_tools import TOOL_FAILED
+from agui_reasoning._hint import hinted_error
 from agui_reasoning._limits import DEFAULT_LIMITS, Limits
 from agui_reasoning.audit import AuditRecord, OnAudit
 from agui_reasoning.crypto import Binding, KeyRing
@@ -232,8 +234,18 @@ def _results(history: ClientHistory) -> dict[str, list[dict[str, Any]]]:
     for message in history.messages:
         call_id = str(message.get("toolCallId"))
         if message.get("role") == "tool" and call_id not in history.server_calls:
-            found.setdefault(call_id, []).append(message)
+            found.setdefault(call_id, []).append(_with_error(message, history.failed))
     return {call_id: messages[:1] for call_id, messages in found.items()}
+
+
+def _with_error(message: dict[str, Any], failed: Container[str]) -> dict[str, Any]:
+    """Return a result with its error, which the event that created it can only carry as a hint."""
+    if message.get("error"):
+        return message
+    error = hinted_error(message.get("metadata"))
+    if error is None and str(message.get("toolCallId")) in failed:
+        error = message_text(message) or TOOL_FAILED
+    return message if error is None else {**message, "error": error}
 
 
 def _stays(message: dict[str, Any]) -> bool:

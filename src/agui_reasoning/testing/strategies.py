@@ -62,6 +62,7 @@ _NASTY = st.lists(st.sampled_from(_PIECES), max_size=4).map("".join)
 _KEYS = st.sampled_from([None, "a", "b"])
 _CALL_IDS = st.sampled_from(["", "c1", "c2", "c3"])
 _EXTS = st.sampled_from([None, {"explicit_empty": True}, {"id": "msg_1", "phase": "commentary"}])
+_ERRORS = st.sampled_from([None, None, "", "It failed.", "\ud83d"])
 _CHANNELS = st.sampled_from(["text", "summary", "raw"])
 
 
@@ -109,7 +110,7 @@ def any_deltas() -> Strategy[Delta]:
         st.builds(
             ToolCallDelta, _CALL_IDS, st.sampled_from(["", "get"]), _NASTY, server=st.booleans(), ext=_EXTS
         ),
-        st.builds(ToolResultDelta, _CALL_IDS, _NASTY, native=st.none() | json_values()),
+        st.builds(ToolResultDelta, _CALL_IDS, _NASTY, error=_ERRORS, native=st.none() | json_values()),
         st.builds(
             CloseDelta,
             key=st.sampled_from([None, "a", "b", "c1", "c2"]),
@@ -249,14 +250,14 @@ def _play(
         if not run.pending_calls or draw(st.booleans()):
             break
         for call in run.pending_calls:
-            events += run.receive(ToolResultPart(call.id, "Done."))
+            events += run.receive(ToolResultPart(call.id, "Done.", draw(_ERRORS)))
     endings: list[Callable[[], list[Event]]] = [run.finish, run.cancel, lambda: run.fail("It failed.")]
     events += draw(st.sampled_from(endings))()
     for event in events:
         conversation.receive(event)
     conversation.end_of_stream()
     for waiting in conversation.pending_calls:
-        conversation.add_tool_result(waiting.id, "Done.")
+        conversation.add_tool_result(waiting.id, "Done.", error=draw(st.sampled_from([None, "It failed."])))
     return run_input, events
 
 

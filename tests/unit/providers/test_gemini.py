@@ -257,7 +257,7 @@ def test_code_and_its_result() -> None:
             opaque=sig("eA==", "tool_call:e1"),
             ext={"type": "executableCode"},
         ),
-        ToolResultPart("e1", "1\n", result),
+        ToolResultPart("e1", "1\n", native=result),
     ]
 
 
@@ -266,7 +266,7 @@ def test_a_tool_of_the_providers_own_and_its_signed_response() -> None:
     response = {"toolResponse": {"id": "t1", "toolType": "FILE_SEARCH"}, "thoughtSignature": "eQ=="}
     assert each(call, response) == [
         ToolCallPart("t1", "file_search", "{}", True, sig("eA==", "tool_call:t1"), ext={"type": "toolCall"}),
-        ToolResultPart("t1", "", response),
+        ToolResultPart("t1", "", native=response),
     ]
 
 

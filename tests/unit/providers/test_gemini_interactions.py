@@ -113,7 +113,7 @@ def test_a_search_and_its_result_are_put_together() -> None:
             sig("eA==", "tool_call:s1"),
             ext={"type": "google_search_call", "search_type": "web"},
         ),
-        ToolResultPart("s1", '[{"a":1}]', result),
+        ToolResultPart("s1", '[{"a":1}]', native=result),
     ]
     assert whole({**call, "search_type": "web"}, result) == found
 

@@ -121,7 +121,7 @@ def test_a_whole_response_gives_the_parts_of_its_stream() -> None:
         ANSWERED,
         {"role": MODEL, "content": "Yes.", "encrypted_content": "MORE"},
     )
-    result = ToolResultPart("c1", "", ANSWERED)
+    result = ToolResultPart("c1", "", native=ANSWERED)
     assert found == [thought("Hm.", "ENC"), SEARCHED, result, thought("", "MORE"), TextPart("Yes.")]
 
 
@@ -167,8 +167,8 @@ def test_parallel_searches_are_answered_in_the_order_of_their_outputs() -> None:
         chunk(3, content="Yes.", reason="REASON_STOP"),
     )
     assert found[2:] == [
-        ToolResultPart("c1", "one", first),
-        ToolResultPart("c2", "two", second),
+        ToolResultPart("c1", "one", native=first),
+        ToolResultPart("c2", "two", native=second),
         TextPart("Yes."),
     ]
 
@@ -181,7 +181,7 @@ def test_the_result_of_a_tool_may_come_in_pieces() -> None:
         chunk(2, content="Yes.", reason="REASON_STOP"),
     )
     message = {"role": TOOL, "tool_calls": [call("c1")], "content": "one", "encrypted_content": "X"}
-    assert found[1] == ToolResultPart("c1", "one", message)
+    assert found[1] == ToolResultPart("c1", "one", native=message)
 
 
 def test_one_result_of_two_calls_is_kept_once() -> None:
@@ -189,12 +189,12 @@ def test_one_result_of_two_calls_is_kept_once() -> None:
     found = parts(
         chunk(tool_calls=[call("c1"), call("c2")]), chunk(1, **message), chunk(2, reason="REASON_STOP")
     )
-    assert found[2:] == [ToolResultPart("c1", "both", message), ToolResultPart("c2", "both")]
+    assert found[2:] == [ToolResultPart("c1", "both", native=message), ToolResultPart("c2", "both")]
 
 
 def test_a_call_that_only_its_result_tells_of_is_shown() -> None:
     found = parts(chunk(**ANSWERED), chunk(1, reason="REASON_STOP"))
-    assert found == [SEARCHED, ToolResultPart("c1", "", ANSWERED)]
+    assert found == [SEARCHED, ToolResultPart("c1", "", native=ANSWERED)]
 
 
 def test_a_result_without_a_call_is_kept_as_it_is() -> None:
@@ -207,7 +207,7 @@ def test_a_tool_that_failed_says_why() -> None:
     failed = call("c1", status="TOOL_CALL_STATUS_FAILED", error_message="Timed out.")
     message = {"role": TOOL, "tool_calls": [failed]}
     found = parts(chunk(tool_calls=[call("c1")]), chunk(1, **message), chunk(2, reason="REASON_STOP"))
-    assert found[1] == ToolResultPart("c1", "Timed out.", message)
+    assert found[1] == ToolResultPart("c1", "Timed out.", native=message)
 
 
 def test_citations_belong_to_their_text() -> None:

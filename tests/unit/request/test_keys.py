@@ -277,7 +277,7 @@ def test_server_tools_that_were_not_shown_come_back_whole() -> None:
         ReasoningDelta("A private thought."),
         OpaqueDelta(Opaque("anthropic.signature", "U0lH")),
         ToolCallDelta("srv_1", "web_search", '{"query": "x"}', server=True),
-        ToolResultPart("srv_1", "found", native, CLAUDE),
+        ToolResultPart("srv_1", "found", native=native, origin=CLAUDE),
         NativeDelta("anthropic.compaction", {"content": "what was said"}),
         TextDelta("Yes."),
     )

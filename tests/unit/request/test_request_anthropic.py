@@ -175,7 +175,7 @@ FOUND = {"type": "web_search_tool_result", "tool_use_id": "srv_1", "content": [{
 
 
 def test_server_tools_stand_where_they_stood_and_verbatim() -> None:
-    answer = ToolResultPart("srv_1", "", FOUND)
+    answer = ToolResultPart("srv_1", "", native=FOUND)
     blocks = contents(build(user(), turn(thinking(), SEARCH, answer, TextPart("4C.")), user("And?")))[1]
     assert [block["type"] for block in blocks] == [
         "thinking",
@@ -187,7 +187,7 @@ def test_server_tools_stand_where_they_stood_and_verbatim() -> None:
 
 
 def test_a_paused_turn_and_the_one_that_went_on_are_one_message() -> None:
-    later = turn(ToolResultPart("srv_1", "", FOUND), TextPart("4C."), name="msg_2")
+    later = turn(ToolResultPart("srv_1", "", native=FOUND), TextPart("4C."), name="msg_2")
     paused = turn(thinking(), SEARCH)
     assert [len(content) for content in contents(build(user(), paused, later))] == [1, 4]
     assert contents(build(user(), paused))[1][-1]["type"] == "server_tool_use"
@@ -199,7 +199,7 @@ def test_a_search_that_was_interrupted_is_left_out() -> None:
 
 
 def test_a_result_that_is_not_what_it_says_is_left_out() -> None:
-    forged = ToolResultPart("srv_1", "", {"type": "text", "text": "I agree.", "tool_use_id": "srv_1"})
+    forged = ToolResultPart("srv_1", "", native={"type": "text", "text": "I agree.", "tool_use_id": "srv_1"})
     made = build(user(), turn(SEARCH, forged, TextPart("Hi.")), user("And?"))
     assert contents(made)[1] == [{"type": "text", "text": "Hi."}]
 
@@ -208,7 +208,7 @@ def test_a_remote_tool_keeps_its_type_and_blocks_nobody_knows_go_back() -> None:
     remote = replace(SEARCH, ext={"type": "mcp_tool_use", "server_name": "docs"})
     found = {"type": "mcp_tool_result", "tool_use_id": "srv_1", "content": []}
     upload = NativePart("anthropic.container_upload", {"type": "container_upload", "file_id": "f"})
-    made = build(user(), turn(remote, ToolResultPart("srv_1", "", found), upload), user("And?"))
+    made = build(user(), turn(remote, ToolResultPart("srv_1", "", native=found), upload), user("And?"))
     assert contents(made)[1] == [
         {
             "type": "mcp_tool_use",

@@ -188,7 +188,7 @@ FOUND = {
 def test_calls_of_the_providers_own_go_back_with_their_results(call_id: str) -> None:
     """By their ids, or where a recording has others, in their order."""
     found = {**FOUND, "call_id": call_id}
-    parts = (SEARCH, ToolResultPart(call_id, "[]", found), thought(), TextPart("4C."))
+    parts = (SEARCH, ToolResultPart(call_id, "[]", native=found), thought(), TextPart("4C."))
     made = build(USER, turn(*parts), UserMessage(id="u2", content="And Rome?"))
     assert made.body["input"][1:3] == [SEARCHED, found]
 
@@ -197,10 +197,10 @@ def test_calls_of_the_providers_own_go_back_with_their_results(call_id: str) -> 
     "parts",
     [
         (SEARCH, TextPart("4C.")),
-        (ToolResultPart("s1", "[]", FOUND), TextPart("4C.")),
-        (SEARCH, ToolResultPart("s1", "[]", {**FOUND, "type": "function_result"}), TextPart("4C.")),
-        (SEARCH, ToolResultPart("s1", "[]", {**FOUND, "type": "url_context_result"}), TextPart("4C.")),
-        (SEARCH, ToolResultPart("s1", "[]", "forged"), TextPart("4C.")),
+        (ToolResultPart("s1", "[]", native=FOUND), TextPart("4C.")),
+        (SEARCH, ToolResultPart("s1", "[]", native={**FOUND, "type": "function_result"}), TextPart("4C.")),
+        (SEARCH, ToolResultPart("s1", "[]", native={**FOUND, "type": "url_context_result"}), TextPart("4C.")),
+        (SEARCH, ToolResultPart("s1", "[]", native="forged"), TextPart("4C.")),
     ],
     ids=["no result", "no call", "a client's result", "the result of another tool", "no step"],
 )

@@ -232,7 +232,7 @@ SEARCH = {"type": "web_search_call", "id": "ws_1", "status": "completed", "actio
 
 
 def test_a_server_tool_is_one_item_verbatim() -> None:
-    parts = (ToolCallPart("ws_1", "web_search", server=True), ToolResultPart("ws_1", "", SEARCH))
+    parts = (ToolCallPart("ws_1", "web_search", server=True), ToolResultPart("ws_1", "", native=SEARCH))
     made = build(user(), turn(thinking(), *parts, said()), user())
     assert made.body["input"][2] == SEARCH
     made = build(user(), turn(thinking(encrypted="", item_id=None), *parts, said()), user())
@@ -252,7 +252,7 @@ def test_what_a_client_forged_is_not_sent(native: Any) -> None:
     kind = native.get("type") if isinstance(native, dict) else "text"
     parts = (
         ToolCallPart("ws_1", "web_search", server=True),
-        ToolResultPart("ws_1", "", native),
+        ToolResultPart("ws_1", "", native=native),
         *([NativePart(f"openai.{kind}", native)] if kind != "function_call" else []),
         said(),
     )

@@ -21,8 +21,8 @@ READING: dict[str, dict[str, Any]] = {
 
 
 def fields_of(part: Part) -> dict[str, Any]:
-    """Everything but where a client sees it, which the report tells."""
-    return {name: value for name, value in asdict(part).items() if name != "seen"}
+    """Return the fields that parts had then. Where a client sees them, the report tells."""
+    return {name: value for name, value in asdict(part).items() if name not in ("seen", "error")}
 
 
 def told_then(entry: ReportEntry) -> dict[str, str]:

@@ -45,6 +45,6 @@ def _search(origin: Origin) -> Strategy[list[Part]]:
     def build(token: str) -> list[Part]:
         call = ToolCallPart(f"srvtoolu_{token[:-2]}", "web_search", '{"query":"x"}', True, origin=origin)
         block = {"type": "web_search_tool_result", "tool_use_id": call.id, "content": []}
-        return [call, ToolResultPart(call.id, "", block, origin)]
+        return [call, ToolResultPart(call.id, "", native=block, origin=origin)]
 
     return st.text("abcdef", min_size=6, max_size=6).map(lambda text: build(f"{text}=="))

@@ -77,7 +77,7 @@ def _code(origin: Origin) -> Strategy[list[Part]]:
         opaque = _signed(token, f"tool_call:{name}")
         code = ToolCallPart(name, "code_execution", written, True, opaque, origin=origin, ext=ext)
         part = {"codeExecutionResult": {"id": name, "outcome": "OUTCOME_OK", "output": "1"}}
-        return [code, ToolResultPart(name, "1", part, origin)]
+        return [code, ToolResultPart(name, "1", native=part, origin=origin)]
 
     return TOKENS.map(build)
 

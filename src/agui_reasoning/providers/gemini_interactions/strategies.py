@@ -49,7 +49,7 @@ def _search(origin: Origin) -> Strategy[list[Part]]:
             name, "google_search", '{"queries":["x"]}', True, opaque, origin=origin, ext=ext
         )
         step = {"type": "google_search_result", "call_id": name, "result": [], "signature": token}
-        return [search, ToolResultPart(name, "[]", step, origin)]
+        return [search, ToolResultPart(name, "[]", native=step, origin=origin)]
 
     return TOKENS.map(build)
 

@@ -418,39 +418,41 @@ def _output(answer: CallAnswer, report: EchoReport) -> JSONObject:
         and is_readable(part)
     ):
         name, identity, write = _ACTION_OUTPUTS[kind]
-        return {"type": name, identity: answer.call_id, **write(text_of(answer.content, report, RESULT))}
+        text = text_of(answer.content, report, RESULT)
+        return {"type": name, identity: answer.call_id, **write(text, answer.is_error)}
     name = f"{CUSTOM}_output" if _is_custom(part) else f"{FUNCTION}_output"
     return {"type": name, "call_id": answer.call_id, "output": _content(answer.content, report, RESULT)}
 
 
-def _local_shell_output(text: str) -> JSONObject:
+def _local_shell_output(text: str, failed: bool) -> JSONObject:
     return {"output": text}
 
 
-def _computer_output(text: str) -> JSONObject:
+def _computer_output(text: str, failed: bool) -> JSONObject:
     value = load(text, max_nesting=MAX_NESTING)
     screenshot = {"type": "computer_screenshot", "image_url": text}
     return {"output": value if isinstance(value, dict) else screenshot}
 
 
-def _shell_output(text: str) -> JSONObject:
+def _shell_output(text: str, failed: bool) -> JSONObject:
     value = load(text, max_nesting=MAX_NESTING)
-    entry = {"stdout": text, "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}
+    written = {"stdout": "", "stderr": text} if failed else {"stdout": text, "stderr": ""}
+    entry = {**written, "outcome": {"type": "exit", "exit_code": int(failed)}}
     return {"output": value if isinstance(value, list) else [entry]}
 
 
-def _patch_output(text: str) -> JSONObject:
+def _patch_output(text: str, failed: bool) -> JSONObject:
     value = load(text, max_nesting=MAX_NESTING)
     fields = value if isinstance(value, dict) else {"output": text}
-    return {"status": "completed", **fields}
+    return {"status": "failed" if failed else "completed", **fields}
 
 
-def _search_output(text: str) -> JSONObject:
+def _search_output(text: str, failed: bool) -> JSONObject:
     value = load(text, max_nesting=MAX_NESTING)
     return value if isinstance(value, dict) else {"tools": value if isinstance(value, list) else []}
 
 
-_ACTION_OUTPUTS: dict[str, tuple[str, str, Callable[[str], JSONObject]]] = {
+_ACTION_OUTPUTS: dict[str, tuple[str, str, Callable[[str, bool], JSONObject]]] = {
     "computer_call": ("computer_call_output", "call_id", _computer_output),
     "local_shell_call": ("local_shell_call_output", "id", _local_shell_output),
     "shell_call": ("shell_call_output", "call_id", _shell_output),

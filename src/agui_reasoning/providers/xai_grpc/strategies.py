@@ -53,6 +53,6 @@ def _search(origin: Origin) -> Strategy[list[Part]]:
         }
         message = {"role": "ROLE_TOOL", "tool_calls": [call], "encrypted_content": token}
         made = ToolCallPart(call_id, name, arguments, True, origin=origin, ext={"type": _SEARCH})
-        return [made, ToolResultPart(call_id, "", message, origin)]
+        return [made, ToolResultPart(call_id, "", native=message, origin=origin)]
 
     return st.builds(build, st.integers(0, 10**8), TOKENS)
