@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Tests start processes: what one compiles, the next reads.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo judges test test-all test-frameworks lint docs clean
+.PHONY: demo judges test test-all test-frameworks lint docs bench clean
 
 $(VENV)/pip.stamp:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.12")'
@@ -56,6 +56,15 @@ lint: $(VENV)/lint.stamp
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+$(VENV)/bench.stamp: pyproject.toml $(VENV)/demo.stamp
+	$(BIN)/python -m pip install --quiet --editable ".[cli,server,client]" --group bench
+	@touch $@
+
+# Prints the table, and writes docs/performance.md. One path: .venv/bin/python -m benchmarks emit --quick
+bench: $(VENV)/bench.stamp
+	$(BIN)/python scripts/install_node.py
+	$(BIN)/python -m benchmarks --write
 
 docs: $(VENV)/docs.stamp
 	$(BIN)/mkdocs build --strict

@@ -1,0 +1,74 @@
+"""Memory of runs that are open at once."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from agui_reasoning import Run
+from agui_reasoning.providers import decoder
+from benchmarks.harness import Effort, Figure, Path, at_most
+from benchmarks.produce import frames_of, run_input
+from benchmarks.streams import STREAMS, Payload
+from benchmarks.texts import pieces
+
+__all__ = ["PATH"]
+
+_API = "anthropic-messages"
+_STREAM = STREAMS[_API]
+
+
+def _open() -> tuple[Any, Any]:
+    """Start a run and its decoder, and let both read the beginning of a stream."""
+    run = Run(run_input(), api=_API, model=_STREAM.model)
+    run.start()
+    decode = decoder(_API, model=_STREAM.model)
+    _feed(run, decode, _STREAM.opening)
+    _feed(run, decode, _reasoning(3))
+    return run, decode
+
+
+def _feed(run: Any, decode: Any, payloads: Iterable[Payload]) -> None:
+    frames = frames_of(run)
+    for payload in payloads:
+        for delta in decode.receive(payload):
+            frames(delta)
+
+
+def _reasoning(count: int) -> Iterator[Payload]:
+    return (_STREAM.reasoning(text, 0) for text in pieces(count))
+
+
+def _held(make: Callable[[], object]) -> tuple[int, object]:
+    """Return the bytes that an object holds, and the object."""
+    gc.collect()
+    tracemalloc.start()
+    made = make()
+    gc.collect()
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return held, made
+
+
+def _per_run(count: int) -> float:
+    return _held(lambda: [_open() for _ in range(count)])[0] / count
+
+
+def _per_delta(count: int) -> float:
+    run, decode = _open()
+    held, _ = _held(lambda: _feed(run, decode, _reasoning(count)))
+    return (held - sum(map(len, pieces(count)))) / count
+
+
+def _measure(effort: Effort) -> Iterator[Figure]:
+    runs, deltas = effort.size(1_000), effort.size(50_000)
+    _open()
+    idle = tuple(_per_run(runs) / 1024 for _ in range(min(effort.rounds, 3)))
+    yield Figure("decoder and run, idle inside a message", "KiB", idle, at_most(12))
+    grown = tuple(_per_delta(deltas) for _ in range(min(effort.rounds, 3)))
+    yield Figure("each further delta, besides its text", "bytes", grown, at_most(24))
+
+
+PATH = Path("Memory", _measure)

@@ -1,0 +1,62 @@
+"""Many runs that are open in one process."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from statistics import median
+from typing import Any, Final
+
+from agui_reasoning.aio import stream_run
+from benchmarks.harness import Effort, Figure, Path, at_most, cpu_seconds
+from benchmarks.produce import run_input
+from benchmarks.streams import STREAMS, Payload
+from benchmarks.texts import pieces
+
+__all__ = ["PATH"]
+
+_API: Final = "anthropic-messages"
+_STREAM: Final = STREAMS[_API]
+_DELTAS: Final = 30
+_FEW: Final = 1_000
+_MANY: Final = 10_000
+
+
+async def _source(payloads: list[Payload]) -> AsyncIterator[Payload]:
+    for payload in payloads:
+        await asyncio.sleep(0)
+        yield payload
+
+
+async def _run(payloads: list[Payload], began: float) -> float:
+    """Serve one run, and return the seconds until its end."""
+    stream: Any = stream_run(run_input(), _source(payloads), api=_API, model=_STREAM.model)
+    async for _ in getattr(stream, "frames", stream.__aiter__)():
+        pass
+    return time.perf_counter() - began
+
+
+async def _runs(count: int) -> list[float]:
+    payloads = _STREAM.payloads(pieces(_DELTAS))
+    began = time.perf_counter()
+    return await asyncio.gather(*(_run(payloads, began) for _ in range(count)))
+
+
+def _measure(effort: Effort) -> Iterator[Figure]:
+    few, many = effort.size(_FEW), effort.size(_MANY)
+    rounds = min(effort.rounds, 5)
+    asyncio.run(_runs(few))
+    spreads = []
+    for _ in range(rounds):
+        times = asyncio.run(_runs(many))
+        spreads.append(max(times) / median(times))
+    yield Figure(f"slowest ÷ median of {many:,}", "×", tuple(spreads), at_most(1.2))
+    growth = []
+    for _ in range(rounds):
+        repeated = sum(cpu_seconds(lambda: asyncio.run(_runs(few))) for _ in range(many // few))
+        growth.append(cpu_seconds(lambda: asyncio.run(_runs(many))) / repeated)
+    yield Figure(f"CPU per run, {many:,} at once ÷ {few:,} at once", "×", tuple(growth), at_most(1.2))
+
+
+PATH = Path("Open runs in one process, without sockets", _measure)

@@ -1,0 +1,27 @@
+"""Provider payloads to AG-UI bytes, for every API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from benchmarks.harness import Effort, Figure, Path, at_least, faster
+from benchmarks.produce import adapt, serve_payloads
+from benchmarks.streams import STREAMS
+from benchmarks.texts import pieces
+
+__all__ = ["PATH"]
+
+
+def _measure(effort: Effort) -> Iterator[Figure]:
+    texts = pieces(effort.size(10_000))
+    theirs = adapt(texts)
+    for api, stream in STREAMS.items():
+        ours = partial(serve_payloads, api, stream, stream.payloads(texts))
+        yield faster(api, ours, theirs, effort, at_least(10))
+
+
+PATH = Path(
+    "Payload dicts → AG-UI bytes, a whole run: times as fast as pydantic-ai's adapter alone",
+    _measure,
+)

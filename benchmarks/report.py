@@ -1,0 +1,92 @@
+"""The table, on the terminal and in the documentation."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path as FilePath
+from typing import Final
+
+from benchmarks.harness import Figure, Path
+
+__all__ = ["markdown", "row", "write_page"]
+
+_PAGE: Final = FilePath(__file__).parents[1] / "docs" / "performance.md"
+_MARKED: Final = re.compile(r"(<!-- measured -->\n).*?(<!-- /measured -->)", re.DOTALL)
+_PACKAGES: Final = (
+    "ag-ui-protocol",
+    "pydantic",
+    "pydantic-core",
+    "msgspec",
+    "pydantic-ai-slim",
+    "cryptography",
+    "joserfc",
+    "starlette",
+    "uvicorn",
+)
+
+
+def row(figure: Figure) -> tuple[str, str, str, str, str]:
+    """Return the cells of a row: what, median, spread, target, whether it is met."""
+    target = f"{figure.target}" if figure.target else ""
+    if not figure.samples:
+        return figure.name, "–", figure.note, target, ""
+    spread = f"{_short(min(figure.samples))}–{_short(max(figure.samples))}"
+    verdict = {True: "yes", False: "**no**", None: ""}[figure.is_met]
+    return figure.name, f"{_short(figure.median)} {figure.unit}", spread, target, verdict
+
+
+def markdown(results: Mapping[str, tuple[Path, Sequence[Figure]]], command: str) -> str:
+    """Return the measured part of the page."""
+    lines = [*_machine(command), ""]
+    for name, (path, figures) in results.items():
+        lines += [f"### `{name}`", "", f"{path.title}.", ""]
+        lines += ["| what | median | spread | target | met |", "|---|---:|---|---|---|"]
+        lines += [f"| {' | '.join(row(figure))} |" for figure in figures]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def write_page(results: Mapping[str, tuple[Path, Sequence[Figure]]], command: str) -> FilePath:
+    """Replace the measured part of the page, and return its path."""
+    measured = markdown(results, command)
+    page = _PAGE.read_text(encoding="utf-8")
+    _PAGE.write_text(
+        _MARKED.sub(lambda found: found[1] + "\n" + measured + "\n" + found[2], page), encoding="utf-8"
+    )
+    return _PAGE
+
+
+def _machine(command: str) -> list[str]:
+    packages = ", ".join(f"{name} {found}" for name in _PACKAGES if (found := _version(name)))
+    node = _node()
+    return [
+        f"Measured with `{command}`: {platform.python_implementation()} {platform.python_version()} on "
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores; {packages}"
+        f"{f'; Node {node}, @ag-ui/client 1.0.0' if node else ''}."
+    ]
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _node() -> str | None:
+    from tests.differential.node import find_node
+
+    node = find_node()
+    if node is None:
+        return None
+    shown = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
+    return shown.strip().removeprefix("v")
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"

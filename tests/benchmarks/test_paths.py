@@ -1,0 +1,66 @@
+"""Every benchmark runs; how fast is for `make bench` to say."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from agui_reasoning.deltas import ReasoningDelta, TextDelta
+from agui_reasoning.providers import decoder, provider_apis
+from benchmarks.__main__ import main
+from benchmarks.harness import TINY, Figure, Path, at_least, at_most
+from benchmarks.paths import PATHS, load, measured
+from benchmarks.report import markdown, row
+from benchmarks.streams import STREAMS
+from benchmarks.texts import MIXED, pieces
+
+SLOW = {"imports", "official_client", "open_runs", "server"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in PATHS]
+)
+def test_a_path_yields_rows_with_samples_or_says_what_is_missing(name: str) -> None:
+    figures = measured(load(name), TINY)
+    assert figures
+    assert len({figure.name for figure in figures}) == len(figures)
+    for figure in figures:
+        assert figure.note or all(map(math.isfinite, figure.samples))
+
+
+def test_every_api_has_a_stream() -> None:
+    assert set(STREAMS) == {api.id for api in provider_apis()}
+
+
+@pytest.mark.parametrize("api", STREAMS)
+def test_a_stream_holds_exactly_its_texts(api: str) -> None:
+    texts = pieces(12, MIXED)
+    stream = STREAMS[api]
+    machine = decoder(api, provider=stream.provider, model=stream.model)
+    deltas = [delta for payload in stream.payloads(texts) for delta in machine.receive(payload)]
+    deltas += machine.close()
+    assert "".join(delta.text for delta in deltas if isinstance(delta, ReasoningDelta)) == "".join(texts[:6])
+    assert "".join(delta.text for delta in deltas if isinstance(delta, TextDelta)) == "".join(texts[6:])
+    assert machine.warnings == []
+
+
+def test_the_table_says_which_targets_are_met() -> None:
+    figures = [
+        Figure("a", "×", (3.0, 4.0, 5.0), at_least(4)),
+        Figure("b", "×", (120.0,), at_most(1.5)),
+        Figure("c", "", (), at_least(1), note="it is not installed"),
+    ]
+    assert [row(figure) for figure in figures] == [
+        ("a", "4.00 ×", "3.00–5.00", "≥ 4", "yes"),
+        ("b", "120 ×", "120–120", "≤ 1.5", "**no**"),
+        ("c", "–", "it is not installed", "≥ 1", ""),
+    ]
+    table = markdown({"emit": (Path("A against B", load("emit").measure), figures)}, "make bench")
+    assert "| b | 120 × | 120–120 | ≤ 1.5 | **no** |" in table
+
+
+def test_an_unknown_path_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["emitt"])
+    assert "unknown path emitt; use emit, frames" in capsys.readouterr().err
