@@ -95,6 +95,9 @@ async def request(
     apply_flags: bool = False,
     history: History | None = None,
     keep_turns: int | None = None,
+    api: str | None = None,
+    provider: str | None = None,
+    model: str | None = None,
 ) -> ProviderRequest:
     """Build the provider's next request in a worker thread, so that long histories do not block other runs.
 
@@ -106,6 +109,9 @@ async def request(
         apply_flags: Add the fields that the policy recommends to the body.
         history: The conversation to send; default is `history` of the run.
         keep_turns: Send only the newest part of it: see `History.trim`.
+        api: The API of the request, if it is not that of the run.
+        provider: The provider that receives it, if it is not that of the run.
+        model: The model that receives it, if it is not that of the run.
     """
     build = partial(
         run.request,
@@ -115,6 +121,9 @@ async def request(
         apply_flags=apply_flags,
         history=history,
         keep_turns=keep_turns,
+        api=api,
+        provider=provider,
+        model=model,
     )
     return await anyio.to_thread.run_sync(build)
 

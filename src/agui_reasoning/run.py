@@ -202,6 +202,9 @@ class Run:
         apply_flags: bool = False,
         history: History | None = None,
         keep_turns: int | None = None,
+        api: str | None = None,
+        provider: str | None = None,
+        model: str | None = None,
     ) -> ProviderRequest:
         """Build the provider's next request from the conversation so far.
 
@@ -212,12 +215,16 @@ class Run:
             apply_flags: Add the fields that the policy recommends to the body.
             history: The conversation to send; default is `history` of the run.
             keep_turns: Send only the newest part of it: see `History.trim`.
+            api: The API of the request, if it is not that of the run.
+            provider: The provider that receives it, if it is not that of the run.
+            model: The model that receives it, if it is not that of the run.
 
         Raises:
-            ConfigurationError: The run names no API (``no_api``), or ``keep_turns`` is negative
-                (``bad_limit``).
+            ConfigurationError: Neither the call nor the run names an API (``no_api``), or ``keep_turns`` is
+                negative (``bad_limit``).
         """
-        if self.api is None:
+        target = api or self.api
+        if target is None:
             raise ConfigurationError(
                 "The run names no API to build a request for.",
                 code="no_api",
@@ -225,10 +232,10 @@ class Run:
             )
         sent = self.history if history is None else history
         return build_request(
-            self.api,
+            target,
             sent if keep_turns is None else sent.trim(keep_turns=keep_turns),
-            provider=self.provider,
-            model=self.model,
+            provider=provider or self.provider,
+            model=model or self.model,
             system=system,
             tools=(self.input.tools or ()) if tools is None else tools,
             store=store,

@@ -39,6 +39,31 @@ def test_the_first_row_that_matches_wins_and_no_row_is_unknown(origin: Origin, s
 
 
 @pytest.mark.parametrize(
+    ("provider", "api", "model"),
+    [
+        ("openai", "openai-responses", "gpt-4.1"),
+        ("azure", "openai-responses", "gpt-4o"),
+        ("github-copilot", "openai-responses", "gpt-4.1"),
+        ("litellm", "openai-responses", "openai/gpt-4o"),
+        ("openai", "openai-chat", "gpt-4o"),
+        ("openrouter", "openai-chat", "openai/gpt-4o"),
+        ("vercel-gateway", "openai-chat", "openai/gpt-4o"),
+        ("groq", "openai-chat", "llama-3.3-70b-versatile"),
+        ("cerebras", "openai-chat", "llama-3.3-70b"),
+        ("moonshot", "openai-chat", "kimi-k2-instruct"),
+        ("mistral", "mistral-chat", "codestral-latest"),
+        ("google", "gemini", "gemini-2.0-flash"),
+        ("bedrock", "bedrock-converse", "amazon.titan-text-express-v1"),
+        ("bedrock", "bedrock-converse", "anthropic.claude-3-5-sonnet-20241022-v2:0"),
+    ],
+)
+def test_a_model_that_does_not_reason_gets_no_reasoning_of_one_that_does(
+    provider: str, api: str, model: str
+) -> None:
+    assert not rule_for(Origin(provider, api, model)).echoes
+
+
+@pytest.mark.parametrize(
     ("origin", "field", "scope"),
     [
         (Origin("deepseek", "anthropic-messages", "deepseek-v4"), ("blocks",), "all"),

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from agui_reasoning._shells.driver import ModelStream, PayloadReader, Reading
 from agui_reasoning.providers.payload import JSONObject
-from agui_reasoning.request import build_request
 from agui_reasoning.run import Run
 
 __all__ = ["messages", "stream"]
@@ -72,14 +71,7 @@ def messages(
         >>> messages(run, function_calling=True)
         [{'role': 'user', 'content': [{'type': 'text', 'text': 'Hi.'}]}]
     """
-    request = build_request(
-        _API,
-        run.history,
-        provider=run.provider,
-        model=run.model,
-        system=system,
-        on_warning=run._on_warning,
-    )
+    request = run.request(api=_API, system=system, tools=())
     as_list = cache or bool(vision) or bool(function_calling)
     made = list(_named(request.body["messages"]))
     if vision is False:

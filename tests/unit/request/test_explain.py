@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ag_ui.core import UserMessage
@@ -88,6 +89,10 @@ async def test_a_run_sends_another_history_and_the_newest_turns_only() -> None:
     assert shorter.body == expected.body
     assert shorter.body == (await aio.request(run, history=MIXED, keep_turns=1)).body
     assert len(shorter.body["messages"]) == 3
+    other: dict[str, Any] = {"api": "openai-chat", "provider": "deepseek", "model": "deepseek-v4-pro"}
+    fallback = run.request(history=MIXED, **other)
+    assert fallback.target == Origin("deepseek", "openai-chat", "deepseek-v4-pro")
+    assert fallback.body == (await aio.request(run, history=MIXED, **other)).body
     assert len(run.request(keep_turns=0).body["messages"]) == 1
     with pytest.raises(ConfigurationError) as caught:
         run.request(keep_turns=-1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from agui_reasoning.providers.payload import JSONObject
-from agui_reasoning.request import build_request
 from agui_reasoning.run import Run
 
 __all__ = ["message_fields"]
@@ -19,9 +18,7 @@ def message_fields(run: Run, system: str | None = None) -> list[JSONObject]:
     model = run.model
     if run.provider in _RESPONSES and model is not None and "responses/" not in model:
         model = f"responses/{model}"
-    request = build_request(
-        "litellm", run.history, provider=run.provider, model=model, system=system, on_warning=run._on_warning
-    )
+    request = run.request(api="litellm", model=model, system=system, tools=())
     names: dict[str, str] = {}
     written = []
     for message in request.body["messages"]:

@@ -83,6 +83,8 @@ def _thinking(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]:
 
 
 def _plans(step: ResponseStep, options: EncodingOptions) -> list[str]:
+    if PLAN not in options.rule.field:
+        return []
     plans = [unit for unit in _thoughts(step) if _is_plan(unit)]
     for unit in plans:
         options.report.echo(unit)
