@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from ag_ui.core import DeveloperMessage, Message, SystemMessage, UserMessage
 
@@ -86,10 +86,17 @@ class History:
         """Return the conversation without data that only a provider can read.
 
         This removes signatures, encrypted and redacted content, native blocks, the results of server tools,
-        and reasoning without text. Text and calls stay. Providers that require the removed data may reject
-        the next request, or answer it worse.
+        the IDs of items that the provider stored, and reasoning without text. Text and calls stay. Providers
+        that require the removed data may reject the next request, or answer it worse.
         """
-        return replace(self, items=tuple(_stripped_item(item) for item in self.items))
+        return replace(self, items=tuple(_without(_stripped, item) for item in self.items))
+
+    def strip_reasoning(self) -> History:
+        """Return the conversation without reasoning, and without data that only a provider can read.
+
+        Use it for providers that accept no reasoning; see also `strip_opaque`.
+        """
+        return replace(self, items=tuple(_without(_said, item) for item in self.items))
 
     def with_items(self, items: Iterable[Turn | Message]) -> History:
         """Return the history with more items at its end."""
@@ -109,10 +116,15 @@ def _start_of_kept(items: Sequence[Turn | Message], keep_turns: int) -> int:
     return 0
 
 
-def _stripped_item(item: Turn | Message) -> Turn | Message:
+def _without(change: Callable[[Part], Part | None], item: Turn | Message) -> Turn | Message:
+    """Change the parts of a turn; parts that become ``None`` are left out."""
     if not isinstance(item, Turn):
         return item
-    return replace(item, parts=tuple(part for whole in item.parts if (part := _stripped(whole)) is not None))
+    return replace(item, parts=tuple(part for whole in item.parts if (part := change(whole)) is not None))
+
+
+def _said(part: Part) -> Part | None:
+    return None if isinstance(part, ReasoningPart) else _stripped(part)
 
 
 def _stripped(part: Part) -> Part | None:
@@ -120,6 +132,10 @@ def _stripped(part: Part) -> Part | None:
         return None
     if isinstance(part, ToolResultPart):
         return replace(part, native=None)
-    if isinstance(part, ReasoningPart) and not part.segments:
-        return None
-    return replace(part, opaque=())
+    if isinstance(part, ReasoningPart):
+        return replace(part, opaque=(), item_id=None) if part.segments else None
+    return replace(part, opaque=(), ext=_without_id(part.ext))
+
+
+def _without_id(ext: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    return {name: value for name, value in ext.items() if name != "id"} if ext else ext

@@ -1,0 +1,154 @@
+"""The known errors by which providers refuse reasoning, and what to change in a second request.
+
+The rows are in ``refusals.toml``, with dated evidence. The first row that matches wins.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+
+from agui_reasoning.parts import Origin
+from agui_reasoning.policy import EchoFlag, matches_any
+from agui_reasoning.providers.registry import vendor_of
+
+__all__ = [
+    "Refusal",
+    "Remedy",
+    "ThinkingOff",
+    "find_refusal",
+    "refusals",
+    "thinking_off",
+    "thinking_off_rows",
+]
+
+Remedy: TypeAlias = Literal["strip_values", "strip_reasoning", "thinking_off"]
+"""How the second request differs: no opaque values, no reasoning at all, or no thinking."""
+
+_QUOTES: Final = str.maketrans("", "", "`'\"\\*")
+_ERROR_CHARS: Final = 20_000
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    api: tuple[str, ...] = ("*",)
+    provider: tuple[str, ...] = ("*",)
+    model: tuple[str, ...] = ("*",)
+    evidence: str
+    checked: str
+
+    def concerns(self, target: Origin) -> bool:
+        """Return whether the row applies to a target; unknown names match only ``*``."""
+        pairs = ((self.api, target.api), (self.provider, target.provider), (self.model, target.model))
+        return all(matches_any(patterns, [(name or "").lower()]) for patterns, name in pairs)
+
+
+class Refusal(_Row):
+    """One known error.
+
+    Attributes:
+        id: Its stable name.
+        api: The APIs, as shell-style patterns.
+        provider: The providers.
+        model: The models.
+        status: The HTTP statuses; errors inside a stream have none.
+        code: An error code or type that suffices.
+        message: A regular expression over the words of the error.
+        means: What it means, for users; never the provider's own words.
+        remedy: How the second request differs.
+        evidence: Where this is known from.
+        checked: When it was last checked, ISO date.
+    """
+
+    id: str
+    status: tuple[int, ...] = (400,)
+    code: str | None = None
+    message: str | None = None
+    means: str
+    remedy: Remedy
+
+    def matches(self, status: int | None, names: Iterable[str], words: str) -> bool:
+        """Return whether this is the error; ``words`` without quotes, in lower case."""
+        if status is not None and status not in self.status:
+            return False
+        named = self.code is not None and self.code in names
+        return named or (self.message is not None and re.search(self.message, words) is not None)
+
+
+class ThinkingOff(_Row):
+    """The request field that turns thinking off.
+
+    Attributes:
+        api: The APIs, as shell-style patterns.
+        provider: The providers.
+        model: The models.
+        name: The argument, or with ``extra_body`` the field in the body.
+        value: Its value.
+        extra_body: Whether the vendor's SDK has no such argument.
+        evidence: Where this is known from.
+        checked: When it was last checked, ISO date.
+    """
+
+    name: str
+    value: Any
+    extra_body: bool = False
+
+
+@cache
+def _tables() -> dict[str, list[dict[str, Any]]]:
+    text = files("agui_reasoning.providers").joinpath("refusals.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+@cache
+def refusals() -> tuple[Refusal, ...]:
+    """Return all known errors, in order of precedence."""
+    return tuple(map(Refusal.model_validate, _tables()["refusal"]))
+
+
+@cache
+def thinking_off_rows() -> tuple[ThinkingOff, ...]:
+    """Return the fields that turn thinking off, in order of precedence."""
+    return tuple(map(ThinkingOff.model_validate, _tables()["thinking_off"]))
+
+
+def find_refusal(target: Origin, *, status: int | None, names: Iterable[str], message: str) -> Refusal | None:
+    """Return the row of an error; ``None`` for an unknown one.
+
+    Args:
+        target: The API, provider and model that returned it.
+        status: Its HTTP status; ``None`` for an error inside a stream.
+        names: Its codes and types.
+        message: Its words, or its whole body.
+
+    Examples:
+        >>> claude = Origin("anthropic", "anthropic-messages", "claude-sonnet-4-6")
+        >>> words = "messages.1.content.0: Invalid `signature` in `thinking` block"
+        >>> find_refusal(claude, status=400, names=["invalid_request_error"], message=words).id
+        'invalid_signature'
+    """
+    given, words = list(names), " ".join(message[:_ERROR_CHARS].translate(_QUOTES).lower().split())
+    named = _named(target)
+    rows = (row for row in refusals() if row.concerns(named))
+    return next((row for row in rows if row.matches(status, given, words)), None)
+
+
+def thinking_off(target: Origin) -> EchoFlag | None:
+    """Return the field that turns thinking off for one request; ``None`` if none is documented."""
+    named = _named(target)
+    row = next((row for row in thinking_off_rows() if row.concerns(named)), None)
+    if row is None:
+        return None
+    reason = "the provider refused the request with thinking on"
+    return EchoFlag(name=row.name, value=row.value, reason=reason, extra_body=row.extra_body)
+
+
+def _named(target: Origin) -> Origin:
+    return Origin(target.provider or vendor_of(target.api), target.api, target.model)

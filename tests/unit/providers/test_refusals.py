@@ -1,0 +1,247 @@
+"""Test that known refusals are recognized, in the words in which providers say them."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from agui_reasoning.parts import Origin
+from agui_reasoning.providers import API_IDS
+from agui_reasoning.providers._refusals import (
+    Refusal,
+    find_refusal,
+    refusals,
+    thinking_off,
+    thinking_off_rows,
+)
+from tests.support.recordings import SHARED
+
+CLAUDE = Origin("anthropic", "anthropic-messages", "claude-sonnet-4-6")
+BEDROCK = Origin("bedrock", "bedrock-converse", "eu.anthropic.claude-sonnet-4-6")
+GPT = Origin("openai", "openai-responses", "gpt-5.6")
+GEMINI = Origin("google", "gemini", "gemini-3-pro")
+STEPS = Origin("google", "gemini-interactions", "gemini-3.6-flash")
+DEEPSEEK = Origin("deepseek", "openai-chat", "deepseek-v4-flash")
+DEEPSEEK_BLOCKS = Origin("deepseek", "anthropic-messages", "deepseek-v4-pro")
+KIMI = Origin("moonshot", "openai-chat", "kimi-k2.6")
+GROQ = Origin("groq", "openai-chat", "llama-4")
+CEREBRAS = Origin("cerebras", "openai-chat", "gpt-oss-120b")
+AZURE = Origin("azure", "openai-chat", "mistral-large")
+MISTRAL = Origin("mistral", "mistral-chat", "magistral-medium")
+OPENROUTER = Origin("openrouter", "openai-chat", "anthropic/claude-sonnet-4.6")
+OLLAMA = Origin("ollama", "ollama", "llama3")
+COHERE = Origin("cohere", "cohere-chat", "command-a-reasoning")
+UNKNOWN = Origin(None, "openai-chat", "some-model")
+
+# Words of providers, as outbound.md and pains.md quote them.
+KNOWN = [
+    ("invalid_signature", CLAUDE, 400, "messages.1.content.0: Invalid `signature` in `thinking` block"),
+    ("invalid_signature", BEDROCK, 400, "messages.1.content.0: Invalid `signature` in `thinking` block"),
+    ("invalid_signature", OPENROUTER, 400, "Invalid signature in thinking block"),
+    ("invalid_signature", CLAUDE, 400, "messages.1.content.0.thinking.signature: Field required"),
+    (
+        "other_conversation",
+        CLAUDE,
+        400,
+        "Invalid `signature` in `thinking` block. The block is bound to a different conversation.",
+    ),
+    (
+        "thinking_changed",
+        CLAUDE,
+        400,
+        "messages.3.content.1: `thinking` or `redacted_thinking` blocks in the latest assistant message "
+        "cannot be modified",
+    ),
+    (
+        "thinking_missing",
+        CLAUDE,
+        400,
+        "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`",
+    ),
+    (
+        "thinking_missing",
+        CLAUDE,
+        400,
+        "Expected `thinking` or `redacted_thinking`, but found `text`. When `thinking` is enabled, a final "
+        "`assistant` message must start with a thinking block",
+    ),
+    (
+        "thinking_at_the_end",
+        CLAUDE,
+        400,
+        "When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`",
+    ),
+    ("thinking_at_the_end", CLAUDE, 400, "The final block in an assistant message cannot be `thinking`"),
+    (
+        "encrypted_content_unreadable",
+        GPT,
+        400,
+        "The encrypted content for item rs_1 could not be verified. Reason: organization_id did not match",
+    ),
+    ("encrypted_content_unreadable", GPT, 400, "The encrypted content gAAA...c90= could not be verified."),
+    (
+        "item_not_found",
+        GPT,
+        404,
+        "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.",
+    ),
+    (
+        "items_unpaired",
+        GPT,
+        400,
+        "Item 'rs_1' of type 'reasoning' was provided without its required following item.",
+    ),
+    (
+        "items_unpaired",
+        GPT,
+        400,
+        "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.",
+    ),
+    ("duplicate_item", OPENROUTER, 400, "Duplicate item found with id rs_1"),
+    (
+        "thought_signature_missing",
+        GEMINI,
+        400,
+        "Function call is missing a thought_signature in functionCall parts.",
+    ),
+    ("thought_signature_invalid", OPENROUTER, 400, "Corrupted thought signature"),
+    ("thought_signature_invalid", GEMINI, 400, "Invalid thought signature."),
+    ("server_step_mismatch", STEPS, 400, "Tool type of tool_call part does not match"),
+    (
+        "reasoning_missing",
+        DEEPSEEK,
+        400,
+        "The `reasoning_content` in the thinking mode must be passed back to the API.",
+    ),
+    (
+        "reasoning_missing",
+        UNKNOWN,
+        400,
+        "The reasoning_content in the thinking mode must be passed back to the API.",
+    ),
+    (
+        "reasoning_missing",
+        DEEPSEEK_BLOCKS,
+        400,
+        "The content[].thinking in the thinking mode must be passed back to the API.",
+    ),
+    (
+        "reasoning_missing",
+        KIMI,
+        400,
+        "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2",
+    ),
+    ("reasoning_unsupported", GROQ, 400, "property 'reasoning_content' is unsupported"),
+    ("reasoning_unsupported", GROQ, 400, "reasoning is not supported with this model"),
+    (
+        "reasoning_unknown_field",
+        MISTRAL,
+        422,
+        '{"detail":[{"type":"extra_forbidden","loc":["body","messages",1,"assistant","reasoning_content"]}]}',
+    ),
+    (
+        "reasoning_unknown_field",
+        AZURE,
+        400,
+        "messages.1.reasoning_content: Extra inputs are not permitted",
+    ),
+    ("forced_tool_while_thinking", DEEPSEEK, 400, "Thinking mode does not support this tool_choice"),
+    ("model_does_not_think", OLLAMA, 400, '"llama3" does not support thinking'),
+]
+
+NOT_OURS = {
+    "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9": "call IDs are always legal",
+    "Unexpected role 'user' after role 'tool'": "the encoder writes what the order demands",
+    "text content is not allowed when tool_calls are provided": "the encoder moves the text",
+    "text content is empty": "the encoder leaves the text out",
+    "unrecognized_request_argument: thinking": "a parameter of the caller, not of the conversation",
+    "Unknown parameter: 'input[0].status'": "the encoder writes no status",
+    "Unsupported message role: reasoning": "an error of a server's converter, not of a provider",
+    "The model's context window was exceeded": "about the length",
+    "Incorrect API key provided: sk-***": "about the credentials",
+}
+
+
+@pytest.mark.parametrize(("name", "target", "status", "words"), KNOWN)
+def test_the_words_of_a_provider_are_recognized(name: str, target: Origin, status: int, words: str) -> None:
+    found = find_refusal(target, status=status, names=["invalid_request_error"], message=words)
+    assert found is not None
+    assert found.id == name
+
+
+def test_a_code_suffices() -> None:
+    found = find_refusal(GPT, status=400, names=["invalid_encrypted_content"], message="")
+    assert found is not None
+    assert found.id == "encrypted_content_unreadable"
+    assert find_refusal(CEREBRAS, status=400, names=["wrong_api_format"], message="") is not None
+    assert find_refusal(GROQ, status=400, names=["wrong_api_format"], message="") is None
+
+
+def test_the_error_of_an_upstream_is_recognized_inside_that_of_its_gateway() -> None:
+    raw = json.dumps({"error": {"message": "messages.1.content.0: Invalid `signature` in `thinking` block"}})
+    body = json.dumps({"error": {"message": "Provider returned error", "metadata": {"raw": raw}}})
+    found = find_refusal(OPENROUTER, status=400, names=["400"], message=body)
+    assert found is not None
+    assert found.id == "invalid_signature"
+
+
+def test_an_error_inside_a_stream_has_no_status() -> None:
+    assert find_refusal(CLAUDE, status=None, names=[], message=KNOWN[0][3]) is not None
+
+
+@pytest.mark.parametrize("status", [401, 403, 413, 429, 500, 503, 529])
+def test_the_same_words_with_another_status_are_another_error(status: int) -> None:
+    assert find_refusal(CLAUDE, status=status, names=[], message=KNOWN[0][3]) is None
+
+
+@pytest.mark.parametrize("words", NOT_OURS)
+def test_errors_that_reasoning_does_not_cause_are_left_alone(words: str) -> None:
+    for api in API_IDS:
+        assert find_refusal(Origin(None, api, "m"), status=400, names=[], message=words) is None
+
+
+def test_every_row_is_recognized_by_a_test() -> None:
+    by_code = {"reasoning_wrong_format"}
+    assert {row.id for row in refusals()} == {name for name, *_ in KNOWN} | by_code
+    assert len({row.id for row in refusals()}) == len(refusals())
+
+
+@pytest.mark.parametrize("row", refusals(), ids=lambda row: row.id)
+def test_a_row_can_match_and_names_known_apis(row: Refusal) -> None:
+    assert row.code or row.message
+    re.compile(row.message or "")
+    assert set(row.api) <= {"*", *API_IDS}
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", row.checked)
+    assert row.means.endswith(".")
+
+
+def test_every_recorded_rejection_is_recognized() -> None:
+    recorded = SHARED / "recordings" / "rejections.json"
+    if not recorded.is_file():
+        pytest.skip(f"{recorded} is not on this machine")
+    found = []
+    for rejection in json.loads(recorded.read_text(encoding="utf-8")):
+        error = rejection["response"]["error"]
+        target = Origin(rejection["provider"], rejection["api"], rejection["request"]["model"])
+        names = [name for name in (error["code"], error["type"]) if name]
+        row = find_refusal(target, status=rejection["status"], names=names, message=error["message"])
+        found.append(row and row.id)
+    assert found == ["items_unpaired", "forced_tool_while_thinking", "forced_tool_while_thinking"]
+
+
+def test_thinking_is_turned_off_only_by_documented_fields() -> None:
+    flags = {target: thinking_off(target) for target in (CLAUDE, BEDROCK, DEEPSEEK, COHERE, OLLAMA)}
+    assert {
+        target.api: (flag.name, flag.value, flag.extra_body) for target, flag in flags.items() if flag
+    } == {
+        "anthropic-messages": ("thinking", {"type": "disabled"}, False),
+        "bedrock-converse": ("additionalModelRequestFields", {"thinking": {"type": "disabled"}}, False),
+        "openai-chat": ("thinking", {"type": "disabled"}, True),
+        "cohere-chat": ("thinking", {"type": "disabled"}, False),
+        "ollama": ("think", False, False),
+    }
+    for target in (GPT, GEMINI, GROQ, UNKNOWN, Origin("bedrock", "bedrock-converse", "nova-2")):
+        assert thinking_off(target) is None
+    assert all(row.evidence and row.checked for row in thinking_off_rows())
