@@ -11,6 +11,7 @@ from pydantic_core import SchemaSerializer, core_schema, to_json
 
 from agui_reasoning._strict_json import Malformed, load
 from agui_reasoning.errors import LocalProtocolError
+from agui_reasoning.wire._growth import GROWTHS, escape_line_breaks
 
 __all__ = ["KEEP_ALIVE", "MEDIA_TYPE", "SSEEncoder"]
 
@@ -26,14 +27,6 @@ _PAYLOADS = {"CUSTOM": "value", "RAW": "event", "STATE_SNAPSHOT": "snapshot"}
 
 _UNWRITABLE = object()
 _ANY = SchemaSerializer(core_schema.any_schema())
-
-# Valid in JSON and in an SSE line, but many readers split lines there (`str.splitlines`, JavaScript eval).
-# UTF-8 is self-synchronizing, so replacing bytes is safe.
-_LINE_BREAKS = (
-    (b"\xe2\x80\xa8", b"\\u2028"),
-    (b"\xe2\x80\xa9", b"\\u2029"),
-    (b"\xc2\x85", b"\\u0085"),
-)
 
 
 class SSEEncoder:
@@ -65,6 +58,9 @@ class SSEEncoder:
             LocalProtocolError: The event is not an object with a non-empty string ``type`` (``bad_event``),
                 or it contains NaN, Infinity, a cycle or a value without a JSON form (``not_json``).
         """
+        growth = GROWTHS.get(type(event))
+        if growth is not None and (frame := growth.frame(event)) is not None:  # type: ignore[arg-type]
+            return frame
         members = _members(event)
         kind = _kind(members)
         payload = _PAYLOADS.get(kind)
@@ -123,10 +119,7 @@ def _dump(members: dict[str, Any]) -> bytes | None:
         return _dump_escaped(members)
     if (b"NaN" in text or b"Infinity" in text) and isinstance(load(text.decode()), Malformed):
         return None  # parsing tells the constants from the same words in strings
-    if not text.isascii():
-        for character, escape in _LINE_BREAKS:
-            text = text.replace(character, escape)
-    return text
+    return text if text.isascii() else escape_line_breaks(text)
 
 
 def _dump_escaped(members: dict[str, Any]) -> bytes | None:
