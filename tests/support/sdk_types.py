@@ -94,9 +94,14 @@ def _cohere(body: dict[str, Any]) -> str:
 
 
 def _ollama(body: dict[str, Any]) -> str:
-    from ollama import Message, Tool
+    from ollama import Tool
+    from ollama._client import _copy_messages
 
-    return _validated(list[Message], body["messages"]) or _validated(list[Tool], body.get("tools", []))
+    try:
+        list(_copy_messages(body["messages"]))
+    except ValidationError as error:
+        return str(error.errors(include_input=False, include_url=False)[:3])
+    return _validated(list[Tool], body.get("tools", []))
 
 
 def _xai(body: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ Reasoning-only responses are never sent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Literal, Self, TypeAlias
 
@@ -266,13 +266,28 @@ class ModelHabit(_Row):
 
 
 class Group(_Row):
-    """Members that can read one another's values of some kinds; a member is ``<api>:<provider>``."""
+    """Members that can read one another's values of some kinds; a member is ``<api>:<provider>``.
+
+    Attributes:
+        name: The group's name.
+        kinds: The kinds of the values.
+        members: The members.
+        models: For members that also host the models of others: the models that belong to the group.
+        evidence: Where this is known from.
+        checked: When it was last checked, ISO date.
+    """
 
     name: str
     kinds: tuple[str, ...]
     members: tuple[str, ...]
+    models: Mapping[str, str] = {}
     evidence: str
     checked: str
+
+    def includes(self, member: str, model: str | None) -> bool:
+        """Return whether a member belongs to the group with this model; an unknown model does."""
+        pattern = self.models.get(member, "*")
+        return member in self.members and (model is None or matches_any([pattern], _model_names(model)))
 
 
 class Format(_Row):

@@ -97,7 +97,8 @@ def kinship(origin: Origin | None, target: Origin, kinds: Iterable[str] = ()) ->
         hosted = hosts_models(target.api) and not _same_vendor(target.api, origin.model, target.model)
         return "foreign" if hosted else "same"
     for group in groups():
-        if here in group.members and there in group.members and set(kinds) & set(group.kinds):
+        both = group.includes(here, origin.model) and group.includes(there, target.model)
+        if both and set(kinds) & set(group.kinds):
             return "group"
     return "foreign"
 

@@ -7,13 +7,16 @@ cannot express.
 
 from __future__ import annotations
 
+from base64 import b64decode
+from binascii import Error
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any, Final, Literal, TypeAlias
 
 from ag_ui.core import DeveloperMessage, SystemMessage, Tool, UserMessage
 
-from agui_reasoning._strict_json import dump
+from agui_reasoning._strict_json import dump, well_formed
 from agui_reasoning.errors import DecodeError
 from agui_reasoning.parts import NativePart, Opaque, Part, ReasoningPart, ToolCallPart, Turn
 from agui_reasoning.policy import EchoRule, Kinship, Scope
@@ -21,6 +24,8 @@ from agui_reasoning.providers.payload import JSONObject
 
 __all__ = [
     "GO_ON",
+    "PICTURES",
+    "UNREADABLE",
     "CallAnswer",
     "EchoReport",
     "EchoUnit",
@@ -34,12 +39,15 @@ __all__ = [
     "Verdict",
     "as_json",
     "as_object",
+    "data_of",
     "data_uri",
     "file_name",
+    "from_base64",
     "function_call",
     "function_tool",
     "image_url",
     "in_scope",
+    "is_accepted",
     "is_readable",
     "leftovers",
     "media_type",
@@ -65,6 +73,12 @@ PartSpelling: TypeAlias = Mapping[str, Callable[[Any], JSONObject | None]]
 
 GO_ON: Final = "(Something was cut off here. Please continue.)"
 """The user message added if a request would otherwise end with the model's turn because of omissions."""
+
+UNREADABLE: Final = "(An attachment was left out: this model cannot read it.)"
+"""The user's words if nothing of a message can be sent."""
+
+PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""The media types of images that most APIs accept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,9 +279,14 @@ def leftovers(unit: EchoUnit, *apart: str) -> JSONObject:
 
 
 def values(unit: EchoUnit, *kinds: str) -> list[Opaque]:
-    """Return the nonempty values of some kinds that a unit may send back."""
+    """Return the values of some kinds that a unit may send back; empty or ill-formed ones never may."""
     opaque: tuple[Opaque, ...] = getattr(unit.part, "opaque", ())
-    return [] if unit.refused else [value for value in opaque if value.kind in kinds and value.value]
+    return [] if unit.refused else [one for one in opaque if one.kind in kinds and _is_sound(one.value)]
+
+
+def _is_sound(value: str) -> bool:
+    """Return whether a value is not empty and has no half characters, which JSON in UTF-8 cannot carry."""
+    return bool(value) and well_formed(value) == value
 
 
 def reasoning_units(step: ResponseStep) -> list[EchoUnit]:
@@ -326,7 +345,7 @@ def spelled(
     """
     written: list[JSONObject] = []
     for part in content:
-        block = spell[part.type](part) if part.type in spell else None
+        block = spell[part.type](part) if part.type in spell and _is_whole(part) else None
         if block is not None:
             written.append(block)
         elif part.type != "text":
@@ -338,7 +357,32 @@ def text_or_parts(content: MessageContent, spell: PartSpelling, report: EchoRepo
     """Write a user's content as a string if it is only text: text-only models take nothing else."""
     if isinstance(content, str) or all(part.type == "text" for part in content):
         return text_of(content, report, "user message")
-    return spelled(content, spell, report)
+    return spelled(content, spell, report) or UNREADABLE
+
+
+def _is_whole(part: Any) -> bool:
+    """Return whether the data of a part is base64; clients may send anything."""
+    return part.type == "text" or part.source.type != "data" or bool(data_of(part))
+
+
+def data_of(part: Any) -> bytes:
+    """Return the data of a content part; empty if there is none, or if it is not base64."""
+    kind, value = source_of(part)
+    return from_base64(value) if kind == "data" else b""
+
+
+def from_base64(value: str) -> bytes:
+    """Return the bytes of base64 text; empty if it is something else."""
+    try:
+        return b64decode(value, validate=True)
+    except (Error, ValueError):
+        return b""
+
+
+def is_accepted(part: Any, default: str, *patterns: str) -> bool:
+    """Return whether data has an accepted media type; that of URLs and files is for the provider to judge."""
+    media = media_type(part, default)
+    return source_of(part)[0] != "data" or any(fnmatchcase(media, pattern) for pattern in patterns)
 
 
 def _leave_out(part: Any, report: EchoReport, where: str) -> None:
@@ -351,8 +395,8 @@ def typed_text(part: Any) -> JSONObject:
 
 
 def image_url(part: Any) -> JSONObject | None:
-    """Write an image as ``image_url``; ``None`` for an image stored at a provider."""
-    if source_of(part)[0] == "file":
+    """Write an image as ``image_url``; ``None`` for other formats, and for an image stored at a provider."""
+    if source_of(part)[0] == "file" or not is_accepted(part, "image/png", *PICTURES):
         return None
     return {"type": "image_url", "image_url": {"url": data_uri(part, "image/png")}}
 
@@ -363,8 +407,9 @@ def source_of(part: Any) -> tuple[str, str]:
 
 
 def media_type(part: Any, default: str) -> str:
-    """Return the media type of a content part."""
-    return getattr(part.source, "mime_type", None) or default
+    """Return the media type of a content part, without parameters."""
+    given = (getattr(part.source, "mime_type", None) or default).partition(";")[0].strip().lower()
+    return "image/jpeg" if given == "image/jpg" else given
 
 
 def data_uri(part: Any, default: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -34,7 +35,7 @@ Draw: TypeAlias = st.DrawFn
 CLEAN = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
 """Text as decoders return it: not empty, without lone surrogates."""
 
-TOKENS = st.text("ABCDEFghijkl0123456789+/", min_size=4, max_size=16).map(lambda text: f"{text}==")
+TOKENS = st.binary(min_size=4, max_size=12).map(lambda blob: b64encode(blob).decode("ascii"))
 """Base64 text for opaque values."""
 
 

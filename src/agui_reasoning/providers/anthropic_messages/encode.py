@@ -14,6 +14,7 @@ from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, Tool
 from agui_reasoning.providers.alternating import BlockStyle, alternate, blocks_of
 from agui_reasoning.providers.anthropic_messages.decode import REDACTED, SIGNATURE
 from agui_reasoning.providers.encoding import (
+    PICTURES,
     CallAnswer,
     EchoReport,
     EchoUnit,
@@ -21,7 +22,9 @@ from agui_reasoning.providers.encoding import (
     PreparedConversation,
     ResponseStep,
     as_object,
+    data_of,
     file_name,
+    is_accepted,
     leftovers,
     media_type,
     source_of,
@@ -33,6 +36,7 @@ from agui_reasoning.providers.payload import JSONObject
 __all__ = ["encode"]
 
 THINKING = frozenset({"thinking", "redacted_thinking"})
+PDF: Final = "application/pdf"
 
 Key = tuple[int, int]
 """The number of a turn, and of a part in the turn."""
@@ -212,13 +216,29 @@ def _text_block(text: str) -> JSONObject:
     return {"type": "text", "text": text}
 
 
-def _image(part: Any) -> JSONObject:
+def _image(part: Any) -> JSONObject | None:
+    if not is_accepted(part, "image/png", *PICTURES):
+        return None
     return {"type": "image", "source": _source(part, "image/png")}
 
 
-def _document(part: Any) -> JSONObject:
-    block: JSONObject = {"type": "document", "source": _source(part, "application/pdf")}
+def _document(part: Any) -> JSONObject | None:
+    if is_accepted(part, PDF, PDF):
+        source = _source(part, PDF)
+    elif is_accepted(part, PDF, "text/*") and (text := _plain_text(part)):
+        source = {"type": "text", "media_type": "text/plain", "data": text}
+    else:
+        return None
+    block: JSONObject = {"type": "document", "source": source}
     return {**block, "title": file_name(part)} if file_name(part) else block
+
+
+def _plain_text(part: Any) -> str:
+    """Return the text of a document; empty if it is not UTF-8."""
+    try:
+        return data_of(part).decode("utf-8")
+    except UnicodeDecodeError:
+        return ""
 
 
 def _source(part: Any, default: str) -> JSONObject:

@@ -8,9 +8,8 @@ alternate, and requests with tool blocks have tools.
 from __future__ import annotations
 
 import re
-from base64 import b64decode
-from binascii import Error
 from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from typing import Any, Final
 
 from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
@@ -24,10 +23,11 @@ from agui_reasoning.providers.encoding import (
     PreparedConversation,
     ResponseStep,
     as_object,
+    data_of,
     file_name,
+    from_base64,
     leftovers,
     media_type,
-    source_of,
     tools_of,
     values,
 )
@@ -43,8 +43,35 @@ THINKING: Final = "reasoningContent"
 REDACTED_BY_ANTHROPIC: Final = "anthropic.redacted_thinking"
 
 _BLOBS: Final = frozenset({"bytes", "redactedContent"})
-_FORMATS: Final = {"jpg": "jpeg", "x-markdown": "md", "markdown": "md", "plain": "txt"}
-_NAME: Final = re.compile(r"[^A-Za-z0-9\s()\[\]-]+")
+BESIDE: Final = "(A document without words of the user.)"
+"""The text beside a document, which the API does not accept alone."""
+
+_FORMATS: Final = {
+    "image": {f"image/{form}": form for form in ("png", "jpeg", "gif", "webp")},
+    "document": {
+        "application/pdf": "pdf",
+        "application/msword": "doc",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
+        "application/vnd.ms-excel": "xls",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+        "text/csv": "csv",
+        "text/html": "html",
+        "text/plain": "txt",
+        **dict.fromkeys(("text/markdown", "text/x-markdown"), "md"),
+    },
+    "video": {
+        **{f"video/{form}": form for form in ("mp4", "webm", "mpeg")},
+        "video/quicktime": "mov",
+        "video/x-matroska": "mkv",
+        "video/x-flv": "flv",
+        "video/x-ms-wmv": "wmv",
+        "video/3gpp": "three_gp",
+    },
+}
+"""The formats that the API accepts, by type of part and media type."""
+_DEFAULTS: Final = {"image": "image/png", "document": "application/pdf", "video": "video/mp4"}
+_NAME: Final = re.compile(r"[^A-Za-z0-9()\[\]-]+")
+_LONGEST_NAME: Final = 190
 
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
@@ -55,6 +82,7 @@ def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSON
 
     messages, system = alternate(conversation, options, _STYLE, respond)
     _finish(messages)
+    _name_documents(messages)
     body: JSONObject = {"messages": messages}
     if system:
         body["system"] = [{"text": text} for text in system]
@@ -68,6 +96,29 @@ def _finish(messages: list[JSONObject]) -> None:
         # Text that the model continues must not end in white space.
         last = messages[-1]["content"][-1]
         last["text"] = last["text"].rstrip()
+
+
+def _name_documents(messages: list[JSONObject]) -> None:
+    """Give each document a name of its own, and each message with documents a text: the API requires both."""
+    taken: set[str] = set()
+    for message in messages:
+        fields = {name for block in message["content"] for name in block}
+        if "document" in fields and "text" not in fields:
+            message["content"].append({"text": BESIDE})
+        for block in message["content"]:
+            told = block.get("toolResult", {}).get("content", ())
+            for document in (one["document"] for one in (block, *told) if "document" in one):
+                document["name"] = _free(document["name"], taken)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """Return a name that no earlier document has, compared without case."""
+    numbers = count(2)
+    free = name
+    while free.lower() in taken:
+        free = f"{name} {next(numbers)}"
+    taken.add(free.lower())
+    return free
 
 
 def _stand_ins(messages: list[JSONObject]) -> Iterator[JSONObject]:
@@ -144,17 +195,10 @@ def _tagged(part: ReasoningPart) -> JSONObject | None:
 def _redacted(unit: EchoUnit) -> bytes | None:
     """Return the bytes of a redacted thought; Bedrock's are the characters of Anthropic's value."""
     if found := values(unit, REDACTED):
-        return _decoded(found[0].value)
+        return from_base64(found[0].value) or None
     if found := values(unit, REDACTED_BY_ANTHROPIC):
         return found[0].value.encode() if found[0].value.isascii() else None
     return None
-
-
-def _decoded(value: str) -> bytes | None:
-    try:
-        return b64decode(value, validate=True) or None
-    except (Error, ValueError):
-        return None
 
 
 def _text(unit: EchoUnit, options: EncodingOptions, pairs: set[str]) -> JSONObject | None:
@@ -224,8 +268,7 @@ def _with_bytes(value: Any, name: str = "") -> Any:
         return {key: _with_bytes(inner, key) for key, inner in value.items()}
     if isinstance(value, list):
         return [_with_bytes(inner) for inner in value]
-    decoded = _decoded(value) if name in _BLOBS and isinstance(value, str) else None
-    return value if decoded is None else decoded
+    return (from_base64(value) or value) if name in _BLOBS and isinstance(value, str) else value
 
 
 # -- user messages and tool results
@@ -237,28 +280,19 @@ def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
     return {"toolResult": {"toolUseId": answer.call_id, "content": blocks, "status": status}}
 
 
-def _image(part: Any) -> JSONObject | None:
-    blob = _blob(part)
-    return None if blob is None else {"image": {"format": _format(part, "image/png"), "source": blob}}
-
-
-def _document(part: Any) -> JSONObject | None:
-    blob = _blob(part)
-    if blob is None:
+def _media(part: Any) -> JSONObject | None:
+    form = _FORMATS[part.type].get(media_type(part, _DEFAULTS[part.type]))
+    blob = data_of(part)
+    if form is None or not blob:
         return None
-    name = _NAME.sub(" ", file_name(part).rpartition(".")[0]).strip() or "document"
-    return {"document": {"format": _format(part, "application/pdf"), "name": name, "source": blob}}
+    name = {"name": _document_name(part)} if part.type == "document" else {}
+    return {part.type: {"format": form, **name, "source": {"bytes": blob}}}
 
 
-def _blob(part: Any) -> JSONObject | None:
-    kind, value = source_of(part)
-    blob = _decoded(value) if kind == "data" else None
-    return None if blob is None else {"bytes": blob}
-
-
-def _format(part: Any, default: str) -> str:
-    form = media_type(part, default).rpartition("/")[2]
-    return _FORMATS.get(form, form)
+def _document_name(part: Any) -> str:
+    """Return the name without its extension, of the characters that the API accepts."""
+    name = _NAME.sub(" ", file_name(part).rpartition(".")[0]).strip()
+    return name[:_LONGEST_NAME].rstrip() or "document"
 
 
 def _text_block(text: str) -> JSONObject:
@@ -269,10 +303,7 @@ _STYLE: Final = BlockStyle(
     model="assistant",
     field="content",
     text=_text_block,
-    parts={
-        "image": _image,
-        "document": _document,
-    },
+    parts=dict.fromkeys(_FORMATS, _media),
 )
 
 

@@ -20,6 +20,8 @@ from agui_reasoning.providers.encoding import (
     PreparedConversation,
     ResponseStep,
     as_object,
+    from_base64,
+    is_accepted,
     leftovers,
     media_type,
     native_id,
@@ -37,11 +39,16 @@ Key = tuple[int, int]
 """The number of a turn, and of a part in it."""
 
 
+_STANDARD: Final = str.maketrans("-_", "+/")
 _RESULTS: Final = {"executableCode": "codeExecutionResult", "toolCall": "toolResponse"}
 _SPELLED: Final = frozenset(
     {"text", "thought", "functionCall", "functionResponse", *_RESULTS, *_RESULTS.values()}
 )
 """Fields that do not occur in native parts."""
+
+
+IMAGES: Final = ("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif")
+"""The media types of images that Gemini accepts."""
 
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
@@ -106,9 +113,9 @@ def _stand_in(
 
 
 def _signed(unit: EchoUnit, part: JSONObject) -> JSONObject:
-    """Return the part with its original signature."""
-    signature = values(unit, SIGNATURE)
-    return {**part, "thoughtSignature": signature[0].value} if signature else part
+    """Return the part with its original signature, which google-genai accepts only in base64."""
+    signature = [one.value for one in values(unit, SIGNATURE) if from_base64(one.value.translate(_STANDARD))]
+    return {**part, "thoughtSignature": signature[0]} if signature else part
 
 
 def _thought(unit: EchoUnit, step: ResponseStep, pairs: set[Key]) -> JSONObject | None:
@@ -207,7 +214,9 @@ def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
     return {"functionResponse": {**named, "name": call.name, "response": response}}
 
 
-def _media(part: Any, default: str) -> JSONObject:
+def _media(part: Any, default: str, accepted: tuple[str, ...]) -> JSONObject | None:
+    if not is_accepted(part, default, *accepted):
+        return None
     kind, value = source_of(part)
     typed = {"mimeType": media_type(part, default)}
     if kind == "data":
@@ -224,9 +233,9 @@ _STYLE: Final = BlockStyle(
     field="parts",
     text=_text_block,
     parts={
-        "image": partial(_media, default="image/png"),
-        "audio": partial(_media, default="audio/wav"),
-        "video": partial(_media, default="video/mp4"),
-        "document": partial(_media, default="application/pdf"),
+        "image": partial(_media, default="image/png", accepted=IMAGES),
+        "audio": partial(_media, default="audio/wav", accepted=("audio/*",)),
+        "video": partial(_media, default="video/mp4", accepted=("video/*",)),
+        "document": partial(_media, default="application/pdf", accepted=("application/pdf", "text/*")),
     },
 )

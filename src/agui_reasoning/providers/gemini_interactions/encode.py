@@ -21,6 +21,7 @@ from agui_reasoning.providers.encoding import (
     PreparedConversation,
     ResponseStep,
     as_object,
+    is_accepted,
     leftovers,
     media_type,
     native_id,
@@ -29,6 +30,7 @@ from agui_reasoning.providers.encoding import (
     tools_of,
     values,
 )
+from agui_reasoning.providers.gemini.encode import IMAGES
 from agui_reasoning.providers.gemini_interactions.decode import SIGNATURE
 from agui_reasoning.providers.payload import JSONObject
 
@@ -222,7 +224,9 @@ def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
     return {"type": "function_result", **named, "result": result, **failed}
 
 
-def _media(part: Any, default: str) -> JSONObject:
+def _media(part: Any, default: str, accepted: tuple[str, ...]) -> JSONObject | None:
+    if not is_accepted(part, default, *accepted):
+        return None
     kind, value = source_of(part)
     place = "data" if kind == "data" else "uri"
     return {"type": part.type, "mime_type": media_type(part, default), place: value}
@@ -237,10 +241,10 @@ _STYLE: Final = BlockStyle(
     field="content",
     text=_text_block,
     parts={
-        "image": partial(_media, default="image/png"),
-        "audio": partial(_media, default="audio/wav"),
-        "video": partial(_media, default="video/mp4"),
-        "document": partial(_media, default="application/pdf"),
+        "image": partial(_media, default="image/png", accepted=IMAGES),
+        "audio": partial(_media, default="audio/wav", accepted=("audio/*",)),
+        "video": partial(_media, default="video/mp4", accepted=("video/*",)),
+        "document": partial(_media, default="application/pdf", accepted=("application/pdf", "text/*")),
     },
 )
 _OF_RESULTS: Final[PartSpelling] = {"text": _STYLE.text_part, "image": _STYLE.parts["image"]}

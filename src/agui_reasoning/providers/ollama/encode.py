@@ -12,6 +12,8 @@ from ag_ui.core import UserMessage
 
 from agui_reasoning.parts import ReasoningPart, TextPart, ToolCallPart
 from agui_reasoning.providers.encoding import (
+    PICTURES,
+    UNREADABLE,
     CallAnswer,
     EchoReport,
     EchoUnit,
@@ -21,7 +23,9 @@ from agui_reasoning.providers.encoding import (
     PreparedConversation,
     ResponseStep,
     as_object,
+    data_of,
     function_tool,
+    is_accepted,
     reasoning_units,
     source_of,
     text_of,
@@ -92,9 +96,12 @@ def _user(content: MessageContent, report: EchoReport) -> JSONObject:
     if isinstance(content, str):
         return {"content": content}
     images = [source_of(part)[1] for part in content if _is_image(part)]
-    text = text_of([part for part in content if not _is_image(part)], report, "user message")
+    others = [part for part in content if not _is_image(part)]
+    text = text_of(others, report, "user message")
+    if not images and all(part.type != "text" for part in others):
+        return {"content": UNREADABLE}
     return {"content": text, **({"images": images} if images else {})}
 
 
 def _is_image(part: Any) -> bool:
-    return part.type == "image" and source_of(part)[0] == "data"
+    return part.type == "image" and bool(data_of(part)) and is_accepted(part, "image/png", *PICTURES)

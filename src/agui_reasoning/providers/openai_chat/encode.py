@@ -30,6 +30,7 @@ from agui_reasoning.providers.encoding import (
     function_call,
     function_tool,
     image_url,
+    is_accepted,
     media_type,
     reasoning_units,
     source_of,
@@ -52,6 +53,7 @@ DETAILS = "reasoning_details"
 COPILOT = "copilot.reasoning_opaque"
 STRINGS = ("reasoning_content", "reasoning", "reasoning_text")
 PARAGRAPH = "\n\n"
+PDF: Final = "application/pdf"
 
 _TEXT_TYPE, _SUMMARY_TYPE, _DATA_TYPE = "reasoning.text", "reasoning.summary", "reasoning.encrypted"
 
@@ -512,23 +514,29 @@ def _plain_message(message: PlainMessage, options: EncodingOptions) -> JSONObjec
     return {"role": role, "content": message.content}
 
 
+_AUDIO_FORMATS: Final = {
+    **dict.fromkeys(("audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave"), "wav"),
+    **dict.fromkeys(("audio/mpeg", "audio/mp3", "audio/x-mp3"), "mp3"),
+}
+"""The formats of audio that the API accepts, by media type."""
+
+
 def _audio(part: Any) -> JSONObject | None:
     kind, value = source_of(part)
     if kind != "data":
         return None
-    form = media_type(part, "audio/wav").rpartition("/")[2]
-    name = {"mpeg": "mp3", "x-wav": "wav"}.get(form, form)
-    return {"type": "input_audio", "input_audio": {"data": value, "format": name}}
+    form = _AUDIO_FORMATS.get(media_type(part, "audio/wav"))
+    return {"type": "input_audio", "input_audio": {"data": value, "format": form}} if form else None
 
 
 def _document(part: Any) -> JSONObject | None:
     kind, value = source_of(part)
-    if kind == "url":
+    if kind == "url" or not is_accepted(part, PDF, PDF):
         return None
     if kind == "file":
         return {"type": "file", "file": {"file_id": value}}
     name = file_name(part) or "document.pdf"
-    return {"type": "file", "file": {"filename": name, "file_data": data_uri(part, "application/pdf")}}
+    return {"type": "file", "file": {"filename": name, "file_data": data_uri(part, PDF)}}
 
 
 _CONTENT: Final[PartSpelling] = {

@@ -24,6 +24,8 @@ from agui_reasoning.parts import (
     ToolResultPart,
 )
 from agui_reasoning.providers.encoding import (
+    PICTURES,
+    UNREADABLE,
     CallAnswer,
     EchoReport,
     EchoUnit,
@@ -35,6 +37,7 @@ from agui_reasoning.providers.encoding import (
     as_json,
     data_uri,
     file_name,
+    is_accepted,
     is_readable,
     leftovers,
     source_of,
@@ -469,14 +472,16 @@ conversion of text to the other fields. JSON of the right format is used unchang
 def _content(content: MessageContent, report: EchoReport, where: str) -> str | list[JSONObject]:
     if isinstance(content, str):
         return content
-    return spelled(content, _CONTENT, report, where)
+    return spelled(content, _CONTENT, report, where) or UNREADABLE
 
 
 def _text(part: Any) -> JSONObject:
     return {"type": "input_text", "text": part.text}
 
 
-def _image(part: Any) -> JSONObject:
+def _image(part: Any) -> JSONObject | None:
+    if not is_accepted(part, "image/png", *PICTURES):
+        return None
     place = "file_id" if source_of(part)[0] == "file" else "image_url"
     return {"type": "input_image", "detail": "auto", place: data_uri(part, "image/png")}
 

@@ -6,7 +6,6 @@ calls. The results of server tools are tool messages between them.
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -16,6 +15,8 @@ from ag_ui.core import UserMessage
 from agui_reasoning._strict_json import dump
 from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from agui_reasoning.providers.encoding import (
+    PICTURES,
+    UNREADABLE,
     CallAnswer,
     EchoReport,
     EchoUnit,
@@ -26,8 +27,10 @@ from agui_reasoning.providers.encoding import (
     PreparedConversation,
     ResponseStep,
     as_json,
+    data_of,
     data_uri,
     file_name,
+    is_accepted,
     leftovers,
     media_type,
     source_of,
@@ -236,10 +239,12 @@ def _plain_message(message: PlainMessage, report: EchoReport) -> JSONObject:
 def _user(content: MessageContent, report: EchoReport) -> list[JSONObject]:
     if isinstance(content, str):
         return [_text(content)]
-    return spelled(content, _CONTENT, report)
+    return spelled(content, _CONTENT, report) or [_text(UNREADABLE)]
 
 
-def _image(part: Any) -> JSONObject:
+def _image(part: Any) -> JSONObject | None:
+    if not is_accepted(part, "image/png", *PICTURES):
+        return None
     kind, value = source_of(part)
     if kind == "file":
         return {"image_url": {"file_id": value}}
@@ -251,7 +256,7 @@ def _document(part: Any) -> JSONObject:
     if kind == "file":
         return {"file": {"file_id": value}}
     name = {"filename": file_name(part)} if file_name(part) else {}
-    given = {"url": value} if kind == "url" else {"data": b64decode(value)}
+    given = {"url": value} if kind == "url" else {"data": data_of(part)}
     return {"file": {**given, **name, "mime_type": media_type(part, "application/pdf")}}
 
 
