@@ -164,13 +164,29 @@ def _results(draw: st.DrawFn, result_id: str, call_id: str) -> ToolMessage:
 
 
 def _typed(part: Part) -> Part:
-    """The strategy's payloads are any JSON; what a client sends must not reach a provider unless it fits."""
+    """The strategy's payloads are any JSON; what a client sends must not reach a provider unless it fits.
+
+    One part has one value, fields of OpenAI come from OpenAI, and what was redacted has no text.
+    """
+    part = _plausible(part)
     if isinstance(part, NativePart) and part.kind == "openai.compaction":
         return replace(part, payload={"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAAA"})
     if isinstance(part, ToolCallPart) and part.server and "type" not in (part.ext or {}):
         interacts = part.origin is not None and part.origin.api == "gemini-interactions"
         return replace(part, name="web_search", ext={"type": "google_search_call"} if interacts else part.ext)
     return part
+
+
+def _plausible(part: Part) -> Part:
+    if isinstance(part, NativePart | ToolResultPart):
+        return part
+    api = part.origin.api if part.origin else None
+    ext = part.ext if api not in ("anthropic-messages", "gemini", "gemini-interactions") else None
+    if part.ext and "id" not in part.ext:
+        ext = part.ext
+    part = replace(part, opaque=part.opaque[:1], ext=ext)
+    redacted = any("redacted" in opaque.kind for opaque in part.opaque)
+    return replace(part, segments=()) if isinstance(part, ReasoningPart) and redacted else part
 
 
 def _argued(draw: st.DrawFn, part: Part) -> Part:
