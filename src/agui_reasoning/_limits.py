@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, TypeAlias
 
@@ -81,9 +81,18 @@ class Limits:
         depth = 0
         while level:
             self.check("nesting", depth)
-            counted += len(level) + sum(_utf8_bytes(value) for value in level if isinstance(value, str))
+            counted += len(level)
+            below: list[Any] = []
+            for value in level:
+                if isinstance(value, str):
+                    counted += len(value) if value.isascii() else _utf8_bytes(value)
+                elif isinstance(value, dict):
+                    below += value
+                    below += value.values()
+                elif value is not None:
+                    below += _inside(value)
             self.check("bytes", counted)
-            level = [inner for value in level for inner in _inside(value)]
+            level = below
             depth += 1
         return counted
 
@@ -92,17 +101,17 @@ DEFAULT_LIMITS: Final = Limits()
 """The default limits."""
 
 
-def _inside(value: Any) -> Iterator[Any]:
-    """Yield the names and values of an object, or the items of a list."""
+def _inside(value: Any) -> Iterable[Any]:
+    """Return the names and values of an object that is no dict, or the items of a list."""
     if isinstance(value, Mapping):
-        yield from value.keys()
-        yield from value.values()
-    elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        yield from value
+        return [*value.keys(), *value.values()]
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return value
+    return ()
 
 
 def _utf8_bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 _WORDS: dict[LimitName, str] = {

@@ -15,32 +15,32 @@ from agui_reasoning._envelope import (
 
 __all__ = ["call_unit", "native_unit", "reasoning_unit", "result_unit", "text_unit"]
 
-_PLACE = frozenset(UnitRecord.model_fields)
+_PLACE = frozenset(UnitRecord.__struct_fields__)
 
 
 def reasoning_unit(seq: int = 0, **fields: Any) -> UnitRecord:
     """A reasoning unit; fields go where they belong."""
-    return _unit(seq, ReasoningRecord, {"kind": "reasoning"}, fields)
+    return _unit(seq, ReasoningRecord, {}, fields)
 
 
 def text_unit(seq: int, **fields: Any) -> UnitRecord:
     """A text unit."""
-    return _unit(seq, TextRecord, {"kind": "text"}, fields)
+    return _unit(seq, TextRecord, {}, fields)
 
 
 def call_unit(seq: int, id: str, *, native_id: str | None = None, **fields: Any) -> UnitRecord:  # noqa: A002
     """A call under the id the client knows."""
-    return _unit(seq, CallRecord, {"kind": "call", "id": native_id}, fields, id=id)
+    return _unit(seq, CallRecord, {"id": native_id}, fields, id=id)
 
 
 def result_unit(seq: int, id: str, **fields: Any) -> UnitRecord:  # noqa: A002
     """The result of a call."""
-    return _unit(seq, ResultRecord, {"kind": "result"}, fields, id=id)
+    return _unit(seq, ResultRecord, {}, fields, id=id)
 
 
 def native_unit(seq: int, **fields: Any) -> UnitRecord:
     """A native block."""
-    return _unit(seq, NativeRecord, {"kind": "native"}, fields)
+    return _unit(seq, NativeRecord, {}, fields)
 
 
 def _unit(

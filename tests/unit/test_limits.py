@@ -73,7 +73,7 @@ CALL = {"id": "c", "type": "function", "function": {"name": "look", "arguments":
 
 def thought(number: int) -> dict[str, Any]:
     spans = (Span(message="a", start=0, length=0),) * 2
-    unit = UnitRecord(seq=0, spans=spans, part=TextRecord(kind="text"))
+    unit = UnitRecord(seq=0, spans=spans, part=TextRecord())
     envelope = Envelope(response=ResponsePlace(id=f"{number}"), units=(unit,))
     return {
         "id": f"r{number}",

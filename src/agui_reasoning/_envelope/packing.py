@@ -8,6 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
 
+from msgspec import convert, to_builtins
+from msgspec.structs import replace
+
 from agui_reasoning._envelope.records import Envelope, Fragment, ResponsePlace, UnitRecord
 from agui_reasoning._strict_json import MAX_NESTING, dump, load
 
@@ -49,7 +52,7 @@ def pack(
         An envelope for each carrier that got content.
     """
     waiting = deque(_pieces(envelope))
-    place = envelope.response.model_copy(update={"messages": (), "calls": (), "failed": ()})
+    place = replace(envelope.response, messages=(), calls=(), failed=())
     empty = _size(Envelope(origin=envelope.origin, response=place)) + 64
     packed: list[tuple[_Carrier, Envelope]] = []
     for carrier, own in carriers:
@@ -73,7 +76,7 @@ def joined(fragments: Iterable[Fragment]) -> UnitRecord | None:
         return None
     try:
         data = b"".join(b64decode(slices[index].data, validate=True) for index in range(len(slices)))
-        return UnitRecord.model_validate(load(data.decode(), max_nesting=MAX_NESTING))
+        return convert(load(data.decode(), max_nesting=MAX_NESTING), UnitRecord)
     except ValueError:  # no base64, no UTF-8, or no unit
         return None
 
@@ -84,9 +87,9 @@ def _envelope(
     def values(field: str) -> tuple[Any, ...]:
         return tuple(value for piece in taken if piece.field == field for value in piece.values)
 
-    place = place.model_copy(update={name: values(name) for name in ("messages", "calls", "failed")})
+    place = replace(place, **{name: values(name) for name in ("messages", "calls", "failed")})
     units = (*own, *values("units"))
-    return envelope.model_copy(update={"response": place, "units": units, "fragments": values("fragments")})
+    return replace(envelope, response=place, units=units, fragments=values("fragments"))
 
 
 def _pieces(envelope: Envelope) -> Iterator[_Piece]:
@@ -130,7 +133,7 @@ def _names(field: Literal["messages", "calls", "failed"], names: Sequence[str]) 
 
 
 def _json(record: Any) -> bytes:
-    return dump(record.model_dump(exclude_defaults=True)).encode()
+    return dump(to_builtins(record)).encode()
 
 
 def _size(record: Any) -> int:

@@ -17,15 +17,16 @@ whole envelope is encrypted and also contains the reasoning text.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from sys import intern
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from msgspec import Meta, Struct
 
 from agui_reasoning.parts import Channel, Encoding, Opaque, Origin, Status
 
 __all__ = [
     "CallRecord",
+    "Count",
     "Envelope",
     "Fragment",
     "NativeRecord",
@@ -44,17 +45,22 @@ __all__ = [
 ]
 
 
-class WireRecord(BaseModel):
-    """A record that is read strictly and whose ``repr`` shows no content."""
+Count: TypeAlias = Annotated[int, Meta(ge=0)]
+"""A number that is not negative."""
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="ignore", hide_input_in_errors=True)
 
-    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+class WireRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A record that is read strictly and whose ``repr`` shows no content.
+
+    Records are written without the members that are their default object.
+    """
+
+    def __repr__(self) -> str:
         """Omit the fields: records contain what only their reader may see."""
-        return ()
+        return f"{type(self).__name__}()"
 
 
-class OriginRecord(WireRecord):
+class OriginRecord(WireRecord, frozen=True, kw_only=True):
     """An `Origin`."""
 
     provider: str | None = None
@@ -71,7 +77,7 @@ class OriginRecord(WireRecord):
         return Origin(self.provider, self.api, self.model)
 
 
-class OpaqueRecord(WireRecord):
+class OpaqueRecord(WireRecord, frozen=True, kw_only=True):
     """An `Opaque`."""
 
     kind: str
@@ -82,14 +88,15 @@ class OpaqueRecord(WireRecord):
     @classmethod
     def of(cls, opaque: Opaque) -> OpaqueRecord:
         """Return the record of an opaque value."""
-        return cls(kind=opaque.kind, value=opaque.value, encoding=opaque.encoding, attach=opaque.attach)
+        attach = intern(opaque.attach)  # so that the default is recognized
+        return cls(kind=opaque.kind, value=opaque.value, encoding=opaque.encoding, attach=attach)
 
     def opaque(self) -> Opaque:
         """Return the value."""
         return Opaque(self.kind, self.value, self.encoding, self.attach)
 
 
-class SegmentRecord(WireRecord):
+class SegmentRecord(WireRecord, frozen=True, kw_only=True):
     """A segment, with its text unless the message shows it."""
 
     channel: Channel = "text"
@@ -97,15 +104,15 @@ class SegmentRecord(WireRecord):
     text: str | None = None
 
 
-class Span(WireRecord):
+class Span(WireRecord, frozen=True, kw_only=True):
     """A stretch of an assistant message: code points from ``start``."""
 
     message: str
-    start: int = Field(ge=0)
-    length: int = Field(ge=0)
+    start: Count
+    length: Count
 
 
-class ResponsePlace(WireRecord):
+class ResponsePlace(WireRecord, frozen=True, kw_only=True):
     """Identifies a response, and the IDs under which the client sees it.
 
     Attributes:
@@ -122,68 +129,61 @@ class ResponsePlace(WireRecord):
     """
 
     id: str
-    number: int = Field(default=0, ge=0)
+    number: Count = 0
     native_id: str | None = None
     after: str | None = None
-    messages: tuple[str, ...] = Field(default=(), strict=False)
-    calls: tuple[str, ...] = Field(default=(), strict=False)
-    failed: tuple[str, ...] = Field(default=(), strict=False)
+    messages: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
     subagent: str | None = None
 
 
-class _PartRecord(WireRecord):
+class _PartRecord(WireRecord, frozen=True, kw_only=True):
     status: Status = "complete"
-    opaque: tuple[OpaqueRecord, ...] = Field(default=(), strict=False)
+    opaque: tuple[OpaqueRecord, ...] = ()
     ext: dict[str, Any] | None = None
 
 
-class ReasoningRecord(_PartRecord):
+class ReasoningRecord(_PartRecord, frozen=True, kw_only=True, tag_field="kind", tag="reasoning"):
     """A reasoning part, or one stretch of a unit that resumed."""
 
-    kind: Literal["reasoning"]
     item_id: str | None = None
-    segments: tuple[SegmentRecord, ...] = Field(default=(), strict=False)
+    segments: tuple[SegmentRecord, ...] = ()
 
 
-class TextRecord(_PartRecord):
+class TextRecord(_PartRecord, frozen=True, kw_only=True, tag_field="kind", tag="text"):
     """A text part, with its text unless all of it is shown."""
 
-    kind: Literal["text"]
     text: str | None = None
 
 
-class CallRecord(_PartRecord):
+class CallRecord(_PartRecord, frozen=True, kw_only=True, tag_field="kind", tag="call"):
     """A tool call, with the provider's ID if it differs, and the arguments of the provider's own tools."""
 
-    kind: Literal["call"]
     id: str | None = None
     server: bool = False
     arguments: str | None = None
 
 
-class ResultRecord(_PartRecord):
+class ResultRecord(_PartRecord, frozen=True, kw_only=True, tag_field="kind", tag="result"):
     """The result of a server tool, with its content unless a tool message shows just that."""
 
-    kind: Literal["result"]
     native: Any = None
     content: str | None = None
     error: str | None = None
 
 
-class NativeRecord(_PartRecord):
+class NativeRecord(_PartRecord, frozen=True, kw_only=True, tag_field="kind", tag="native"):
     """A block that is returned verbatim."""
 
-    kind: Literal["native"]
     name: str
     payload: Any = None
 
 
-PartRecord: TypeAlias = Annotated[
-    ReasoningRecord | TextRecord | CallRecord | ResultRecord | NativeRecord, Field(discriminator="kind")
-]
+PartRecord: TypeAlias = ReasoningRecord | TextRecord | CallRecord | ResultRecord | NativeRecord
 
 
-class UnitRecord(WireRecord):
+class UnitRecord(WireRecord, frozen=True, kw_only=True):
     """A part, with its position and the way it is shown.
 
     Attributes:
@@ -200,19 +200,19 @@ class UnitRecord(WireRecord):
         part: The part.
     """
 
-    seq: int = Field(ge=0)
-    stretch: int = Field(default=0, ge=0)
+    seq: Count
+    stretch: Count = 0
     id: str | None = None
     message: str | None = None
-    spans: tuple[Span, ...] = Field(default=(), strict=False)
-    lengths: tuple[Annotated[int, Field(ge=0)], ...] = Field(default=(), strict=False)
+    spans: tuple[Span, ...] = ()
+    lengths: tuple[Count, ...] = ()
     sha256: str | None = None
-    after: tuple[int, ...] = Field(default=(), strict=False)
+    after: tuple[int, ...] = ()
     shares: str | None = None
     part: PartRecord
 
 
-class Fragment(WireRecord):
+class Fragment(WireRecord, frozen=True, kw_only=True):
     """A slice of the JSON of a unit that is too large for one value, as base64.
 
     Attributes:
@@ -223,22 +223,22 @@ class Fragment(WireRecord):
         data: The slice.
     """
 
-    seq: int = Field(ge=0)
-    stretch: int = Field(default=0, ge=0)
-    index: int = Field(ge=0)
-    count: int = Field(ge=1)
+    seq: Count
+    stretch: Count = 0
+    index: Count
+    count: Annotated[int, Meta(ge=1)]
     data: str
 
 
-class Envelope(WireRecord):
+class Envelope(WireRecord, frozen=True, kw_only=True):
     """The content of one ``encryptedValue``."""
 
     k: Literal["agui-reasoning"] = "agui-reasoning"
     v: Literal[2] = 2
     origin: OriginRecord | None = None
     response: ResponsePlace
-    units: tuple[UnitRecord, ...] = Field(default=(), strict=False)
-    fragments: tuple[Fragment, ...] = Field(default=(), strict=False)
+    units: tuple[UnitRecord, ...] = ()
+    fragments: tuple[Fragment, ...] = ()
 
 
 def digest(text: str) -> str:

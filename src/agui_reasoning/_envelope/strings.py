@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, get_args
 
-from pydantic import ValidationError
+from msgspec import ValidationError, convert, to_builtins
 
 from agui_reasoning._envelope.records import Envelope
 from agui_reasoning._envelope.version1 import Version1
@@ -50,7 +50,7 @@ def is_envelope(value: str) -> bool:
 def write_envelope(envelope: Envelope) -> str:
     """Return an envelope as plain JSON, without fields that have their default, except the marks."""
     marks = {"k": envelope.k, "v": envelope.v}
-    return dump(marks | envelope.model_dump(exclude_defaults=True))
+    return dump(marks | to_builtins(envelope))
 
 
 def read_envelope(value: str) -> Envelope | None:
@@ -63,8 +63,8 @@ def read_envelope(value: str) -> Envelope | None:
     document = load(value, max_nesting=MAX_NESTING)
     try:
         if isinstance(document, dict) and document.get("v") == 1:
-            return Version1.model_validate(document).upgraded()
-        return Envelope.model_validate(document)
+            return convert(document, Version1).upgraded()
+        return convert(document, Envelope)
     except ValidationError:
         return None
 

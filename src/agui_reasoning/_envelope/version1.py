@@ -6,12 +6,11 @@ its position and its part.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
-
-from pydantic import Field
+from typing import Any, Literal, TypeAlias
 
 from agui_reasoning._envelope.records import (
     CallRecord,
+    Count,
     Envelope,
     NativeRecord,
     OpaqueRecord,
@@ -31,20 +30,20 @@ from agui_reasoning.parts import Channel, Status
 __all__ = ["Version1"]
 
 
-class _Segment(WireRecord):
+class _Segment(WireRecord, frozen=True, kw_only=True):
     channel: Channel = "text"
     index: int = 0
-    length: int = Field(ge=0)
+    length: Count
     text: str | None = None
 
     def record(self) -> SegmentRecord:
         return SegmentRecord(channel=self.channel, index=self.index, text=self.text)
 
 
-class _Unit(WireRecord):
-    seq: int = Field(ge=0)
+class _Unit(WireRecord, frozen=True, kw_only=True):
+    seq: Count
     status: Status = "complete"
-    opaque: tuple[OpaqueRecord, ...] = Field(default=(), strict=False)
+    opaque: tuple[OpaqueRecord, ...] = ()
     ext: dict[str, Any] | None = None
 
     @property
@@ -52,77 +51,70 @@ class _Unit(WireRecord):
         return {"status": self.status, "opaque": self.opaque, "ext": self.ext}
 
 
-class _Reasoning(_Unit):
-    kind: Literal["reasoning"]
-    stretch: int = Field(default=0, ge=0)
+class _Reasoning(_Unit, frozen=True, kw_only=True, tag_field="kind", tag="reasoning"):
+    stretch: Count = 0
     item_id: str | None = None
-    segments: tuple[_Segment, ...] = Field(default=(), strict=False)
+    segments: tuple[_Segment, ...] = ()
     sha256: str | None = None
 
     def upgraded(self) -> UnitRecord:
         segments = tuple(segment.record() for segment in self.segments)
-        part = ReasoningRecord(kind="reasoning", item_id=self.item_id, segments=segments, **self.common)
+        part = ReasoningRecord(item_id=self.item_id, segments=segments, **self.common)
         lengths = tuple(segment.length for segment in self.segments) if self.sha256 else ()
         return _unit(self, part, stretch=self.stretch, lengths=lengths, sha256=self.sha256)
 
 
-class _Text(_Unit):
-    kind: Literal["text"]
-    at: tuple[Span, ...] = Field(default=(), strict=False)
+class _Text(_Unit, frozen=True, kw_only=True, tag_field="kind", tag="text"):
+    at: tuple[Span, ...] = ()
     text: str | None = None
     sha256: str | None = None
 
     def upgraded(self) -> UnitRecord:
-        part = TextRecord(kind="text", text=self.text, **self.common)
+        part = TextRecord(text=self.text, **self.common)
         return _unit(self, part, spans=self.at, sha256=self.sha256)
 
 
-class _Call(_Unit):
-    kind: Literal["call"]
+class _Call(_Unit, frozen=True, kw_only=True, tag_field="kind", tag="call"):
     id: str
     native_id: str | None = None
     server: bool = False
-    after: tuple[int, ...] = Field(default=(), strict=False)
+    after: tuple[int, ...] = ()
     shares: str | None = None
     arguments: str | None = None
     sha256: str | None = None
 
     def upgraded(self) -> UnitRecord:
-        part = CallRecord(
-            kind="call", id=self.native_id, server=self.server, arguments=self.arguments, **self.common
-        )
+        part = CallRecord(id=self.native_id, server=self.server, arguments=self.arguments, **self.common)
         return _unit(self, part, id=self.id, after=self.after, shares=self.shares, sha256=self.sha256)
 
 
-class _Result(_Unit):
-    kind: Literal["result"]
+class _Result(_Unit, frozen=True, kw_only=True, tag_field="kind", tag="result"):
     id: str
     message: str
     native: Any = None
     content: str | None = None
 
     def upgraded(self) -> UnitRecord:
-        part = ResultRecord(kind="result", native=self.native, content=self.content, **self.common)
+        part = ResultRecord(native=self.native, content=self.content, **self.common)
         return _unit(self, part, id=self.id, message=self.message)
 
 
-class _Native(_Unit):
-    kind: Literal["native"]
+class _Native(_Unit, frozen=True, kw_only=True, tag_field="kind", tag="native"):
     name: str
     payload: Any = None
 
     def upgraded(self) -> UnitRecord:
-        return _unit(self, NativeRecord(kind="native", name=self.name, payload=self.payload, **self.common))
+        return _unit(self, NativeRecord(name=self.name, payload=self.payload, **self.common))
 
 
 def _unit(old: _Unit, part: PartRecord, **place: Any) -> UnitRecord:
     return UnitRecord(seq=old.seq, part=part, **place)
 
 
-_Record: TypeAlias = Annotated[_Reasoning | _Text | _Call | _Result | _Native, Field(discriminator="kind")]
+_Record: TypeAlias = _Reasoning | _Text | _Call | _Result | _Native
 
 
-class Version1(WireRecord):
+class Version1(WireRecord, frozen=True, kw_only=True):
     """An envelope in version 1."""
 
     k: Literal["agui-reasoning"]
@@ -130,7 +122,7 @@ class Version1(WireRecord):
     origin: OriginRecord | None = None
     response: ResponsePlace
     unit: _Record | None = None
-    rest: tuple[_Record, ...] = Field(default=(), strict=False)
+    rest: tuple[_Record, ...] = ()
 
     def upgraded(self) -> Envelope:
         """Return the envelope in the current version."""

@@ -136,9 +136,9 @@ _PART: dict[str, Callable[[PlacedPart, WrittenFields], Any]] = {
     "name": lambda placed, fields: getattr(placed.part, "kind", None),
 }
 _RECORDS: dict[type, Callable[[dict[str, Any]], PartRecord]] = {
-    ReasoningPart: lambda values: ReasoningRecord(kind="reasoning", **values),
-    TextPart: lambda values: TextRecord(kind="text", **values),
-    ToolCallPart: lambda values: CallRecord(kind="call", **values),
-    ToolResultPart: lambda values: ResultRecord(kind="result", **values),
-    NativePart: lambda values: NativeRecord(kind="native", **values),
+    ReasoningPart: lambda values: ReasoningRecord(**values),
+    TextPart: lambda values: TextRecord(**values),
+    ToolCallPart: lambda values: CallRecord(**values),
+    ToolResultPart: lambda values: ResultRecord(**values),
+    NativePart: lambda values: NativeRecord(**values),
 }

@@ -14,14 +14,17 @@ from itertools import chain
 from typing import Any, Literal, TypeAlias
 
 from ag_ui.core import Event
+from msgspec import structs
 
 from agui_reasoning._envelope import (
     MAX_ENVELOPE_CHARS,
     CallRecord,
     Envelope,
     EnvelopeWriter,
+    NativeRecord,
     OriginRecord,
     ResponsePlace,
+    ResultRecord,
     TextRecord,
     UnitRecord,
     pack,
@@ -186,19 +189,19 @@ class Values:
             if (stretch := message.own)
         }
         located = tuple(
-            unit.model_copy(update={"message": message_of[unit.seq, unit.stretch]})
+            structs.replace(unit, message=message_of[unit.seq, unit.stretch])
             if (unit.seq, unit.stretch) in message_of and unit.sha256
             else unit
             for unit in envelope.units
         )
-        envelope = envelope.model_copy(update={"units": located})
+        envelope = structs.replace(envelope, units=located)
         sent_units = {message.id: message.sent.units for message in state.reasoning[:-1] if message.sent}
         offered = ((carrier, sent_units.get(carrier.id, ())) for carrier in carriers)
         packed = pack(envelope, offered, self._sealer.room if self._sealer else _PLAIN_ROOM)
         events: list[Event] = []
         for carrier, one in packed:
-            place = one.response.model_copy(update={"number": state.values})
-            one = one.model_copy(update={"response": place})
+            place = structs.replace(one.response, number=state.values)
+            one = structs.replace(one, response=place)
             value = self._write(one)
             assert value is not None, "what was packed fits"
             events += [*carrier.opening, self._note(state, carrier, one, value)]
@@ -308,8 +311,8 @@ def _entities(state: ResponseState) -> Iterator[_Carrier]:
         yield _Carrier("tool-call", call.id)
 
 
-# Kinds without an entity of their own that could carry a value, unlike texts and calls.
-_BLOCKS = frozenset({"result", "native"})
+# Units without an entity of their own that could carry a value, unlike texts and calls.
+_BLOCKS = (ResultRecord, NativeRecord)
 
 
 def _is_carried(state: ResponseState, others: Sequence[UnitRecord]) -> bool:
@@ -324,7 +327,7 @@ def _is_vital(record: UnitRecord) -> bool:
     One example is that a call is the provider's own, so that the client must not answer it.
     """
     part = record.part
-    return bool(part.opaque) or part.kind in _BLOCKS or (isinstance(part, CallRecord) and part.server)
+    return bool(part.opaque) or isinstance(part, _BLOCKS) or (isinstance(part, CallRecord) and part.server)
 
 
 def _is_hidden(record: UnitRecord) -> bool:

@@ -240,7 +240,8 @@ def _values(messages: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any]
 
 def _spans(unit: UnitRecord) -> int:
     """Return the number of stretches of text in a unit."""
-    return len(unit.spans) + len(getattr(unit.part, "segments", ()))
+    part = unit.part
+    return len(unit.spans) + (len(part.segments) if isinstance(part, ReasoningRecord) else 0)
 
 
 def _read_reasoning(history: ClientHistory, index: int, message: dict[str, Any]) -> None:

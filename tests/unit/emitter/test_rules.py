@@ -6,10 +6,11 @@ import json
 from itertools import count
 from typing import Any
 
+import msgspec
 import pytest
 
 from agui_reasoning import Emitter, LocalProtocolError
-from agui_reasoning._envelope import MAX_ENVELOPE_CHARS, Envelope, digest, read_envelope
+from agui_reasoning._envelope import MAX_ENVELOPE_CHARS, Envelope, digest, read_envelope, write_envelope
 from agui_reasoning.deltas import (
     CloseDelta,
     FinishDelta,
@@ -86,7 +87,9 @@ def test_a_plain_answer_has_one_value_that_names_the_answer_to_come() -> None:
     events = emit(ResponseStart(CLAUDE, id="msg_1"), ReasoningDelta("Hm."), TextDelta("Yes."))
     [(subtype, entity, envelope)] = values(events)
     assert (subtype, entity) == ("message", "id3")
-    assert json.loads(envelope.model_dump_json(exclude_defaults=True)) == {
+    assert json.loads(write_envelope(envelope)) == {
+        "k": "agui-reasoning",
+        "v": 2,
         "origin": {"provider": "anthropic", "api": "anthropic-messages", "model": "claude"},
         "response": {"id": "id0", "native_id": "msg_1", "messages": ["id1"]},
         "units": [
@@ -134,7 +137,7 @@ def test_summary_parts_of_one_unit_are_separated_by_a_blank_line_and_kept_apart_
     assert contents == ["**A**", "\n\n**B**"]
     [(_, _, envelope)] = values(events)
     [unit] = envelope.units
-    assert unit.model_dump(exclude_defaults=True) == {
+    assert msgspec.to_builtins(unit) == {
         "seq": 0,
         "lengths": (5, 5),
         "sha256": digest("**A**\n\n**B**"),
@@ -166,7 +169,7 @@ def test_adjacent_texts_share_one_message_and_their_boundaries_ride_in_the_envel
     assert types(events).count("TEXT_MESSAGE_START") == 1
     _, entity, envelope = values(events)[-1]
     assert entity == "id3"
-    assert [unit.model_dump()["spans"] for unit in envelope.units[1:]] == [
+    assert [msgspec.to_builtins(unit.spans) for unit in envelope.units[1:]] == [
         ({"message": "id1", "start": 0, "length": 3},),
         ({"message": "id1", "start": 3, "length": 3},),
     ]
@@ -210,8 +213,8 @@ def test_white_space_alone_rides_in_the_envelope_only() -> None:
     assert not [row for row in brief(events) if row[0].endswith("CONTENT")]
     assert "TEXT_MESSAGE_START" not in types(events)
     _, _, envelope = values(events)[-1]
-    reasoning, text, _ = [unit.part.model_dump() for unit in envelope.units]
-    assert reasoning["segments"][0]["text"] == "\n"
+    reasoning, text, _ = [msgspec.structs.asdict(unit.part) for unit in envelope.units]
+    assert reasoning["segments"][0].text == "\n"
     assert text["text"] == "\n\n"
 
 
@@ -268,7 +271,7 @@ def test_native_parts_and_results_ride_verbatim_in_the_last_value_of_the_respons
     )
     _, entity, envelope = values(events)[-1]
     assert entity == "id3"
-    kept = {unit.part.kind: unit.part.model_dump() for unit in envelope.units}
+    kept = {unit.part.__struct_config__.tag: msgspec.structs.asdict(unit.part) for unit in envelope.units}
     assert kept["result"]["native"] == block
     assert kept["native"]["payload"] == {"encrypted_content": "Y"}
     assert kept["call"]["server"] is True
@@ -415,7 +418,7 @@ def test_a_call_id_that_is_missing_or_used_is_minted_and_the_native_one_kept() -
     assert "old" not in calls
     assert "" not in calls
     rest = values(events)[-1][2].units[1:]
-    assert [(unit.id, unit.part.model_dump()["id"]) for unit in rest] == [
+    assert [(unit.id, unit.part.id) for unit in rest] == [
         (calls[0], ""),
         (calls[1], "old"),
     ]

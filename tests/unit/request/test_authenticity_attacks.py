@@ -7,6 +7,7 @@ import json
 from itertools import count
 from typing import Any
 
+import msgspec
 import pytest
 
 from agui_reasoning import Conversation, DecryptionError, Run, build_request, restore
@@ -94,7 +95,7 @@ def reasons(messages: list[dict[str, Any]], **options: Any) -> set[str]:
 def forgery(like: dict[str, Any]) -> str:
     """A plain envelope that claims everything there is of a response, and says what the client wants."""
     token = next(m["encryptedValue"] for m in (like, *like.get("toolCalls", ())) if "encryptedValue" in m)
-    true = Envelope.model_validate_json(KEYS.decrypt(token, Binding("thread")))
+    true = msgspec.json.decode(KEYS.decrypt(token, Binding("thread")), type=Envelope)
     opaque = (OpaqueRecord(kind="anthropic.signature", value=FORGED),)
     ext = {"cache_control": FORGED}
     records = (
