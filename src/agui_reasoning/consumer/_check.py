@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer import _faults as faults
+from agui_reasoning.consumer._lane import Lane
 from agui_reasoning.consumer._leaks import leaks
 from agui_reasoning.consumer._lints import Lints
 from agui_reasoning.consumer._models import plain_json
@@ -88,22 +89,36 @@ class _Checker:
         self._invented = _Invented()
         self._pipeline = Pipeline(self._notice, new_id=self._invented.new_id)
         self._reducer = Reducer(self._notice, {})
+        self._delivered: list[JSONObject] = []
+        self._lane = Lane()
         self._lints = Lints(self._reducer, self._lint)
         self._recovery = Recovery(self._take_quietly, self._take)
 
     def receive(self, event: object) -> None:
         """Check the next event."""
         received = plain_json(event) or {}
+        if self._lane.grow(event):
+            self._report_leaks(received)
+        else:
+            self._lane.close()
+            self._receive_other(event, received)
+        self._index += 1
+
+    def _receive_other(self, event: object, received: Mapping[str, Any]) -> None:
+        """Check an event that does not repeat the last."""
         upgraded = self._upgrade(event, received)
-        for notice in leaks(received):
-            self._found(self._index, notice)
+        self._report_leaks(received)
         self._recovery.prepare(upgraded)
         error = self._take(upgraded)
         if error is None:
             self._recovery.passed(upgraded)
+            self._lane.open(event, self._delivered, self._reducer.growth)
         elif self._recovery.mend(upgraded, error):
             self._error(error)
-        self._index += 1
+
+    def _report_leaks(self, received: Mapping[str, Any]) -> None:
+        for notice in leaks(received):
+            self._found(self._index, notice)
 
     def close(self) -> list[Finding]:
         """Signal the end of the stream; return the findings."""
@@ -122,11 +137,11 @@ class _Checker:
     def _take(self, event: JSONObject) -> RemoteProtocolError | None:
         """Process an event; return its violation, if any."""
         try:
-            delivered = self._pipeline.stages(event)
+            self._delivered = self._pipeline.stages(event)
         except RemoteProtocolError as error:
             return error
         is_chunk = str(event.get("type")).endswith("_CHUNK")
-        for one in delivered:
+        for one in self._delivered:
             self._lints.look(one, self._index, chunk=is_chunk)
             self._reducer.apply(one)
         return None
@@ -153,6 +168,7 @@ class _Checker:
             self._found(index, notice)
 
     def _found(self, index: int, notice: Notice) -> None:
+        self._lane.block()
         message = self._invented.left_out(notice.message, self._kind)
         self._findings.append(Finding(notice.code, "warning", index, message, notice.remedy))
 

@@ -9,6 +9,7 @@ from ag_ui.core import Event
 from pydantic import BaseModel
 
 from agui_reasoning._strict_json import JSONObject
+from agui_reasoning.consumer._lane import Lane
 from agui_reasoning.consumer._models import event_model
 from agui_reasoning.consumer._notices import notice_sink
 from agui_reasoning.consumer._patch import Document, PatchError
@@ -49,24 +50,35 @@ def compact(
     Source:
         AG-UI 1.1, C58; reasoning included.
     """
-    pipeline = Pipeline(notice_sink(on_warning))
-    folding = _Folding()
+    lane, folding = Lane(), _Folding()
+    pipeline = Pipeline(lane.watched(notice_sink(on_warning)))
     for event in events:
-        for delivered in pipeline.receive(event):
-            folding.receive(delivered)
+        if lane.grow(event):
+            continue
+        lane.close()
+        delivered = pipeline.receive(event)
+        for one in delivered:
+            folding.receive(one)
+        lane.open(event, delivered, folding.growth)
     return [event_model(event) for event in folding.close()]
 
 
 class _Folding:
-    """The events so far, and the trailing deltas that later ones are merged into."""
+    """The events so far, and the trailing deltas that later ones are merged into.
+
+    Attributes:
+        growth: The deltas that the last event was added to, if any.
+    """
 
     def __init__(self) -> None:
+        self.growth: list[str] | None = None
         self._events: list[JSONObject] = []
         self._open: dict[tuple[str, str], tuple[JSONObject, list[str]]] = {}
         self._state: Document | None = None
 
     def receive(self, event: JSONObject) -> None:
         """Add the next event."""
+        self.growth = None
         field = _ITEM_IDS.get(event["type"])
         if field is not None and "rawEvent" not in event:
             self._settle_state()
@@ -90,6 +102,7 @@ class _Folding:
             self._events.append(known[0])
         first, deltas = known
         deltas.append(event["delta"])
+        self.growth = deltas
         if deltas[1:] and "metadata" in event:
             first.setdefault("metadata", {}).update(event["metadata"])
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from agui_reasoning._ids import new_uuid
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer import _faults as faults
+from agui_reasoning.consumer._lane import Lane
 from agui_reasoning.consumer._models import event_model, model_of, plain_json
 from agui_reasoning.consumer._notices import notice_sink
 from agui_reasoning.consumer._outgoing import (
@@ -80,8 +81,10 @@ class Conversation:
         self._warn = notice_sink(on_warning)
         self._new_id = new_id or new_uuid
         self._thread_id = thread_id
-        self._pipeline = Pipeline(self._warn, thread_id=thread_id, new_id=self._new_id)
-        self._reducer = Reducer(self._warn, {} if state is None else clean_state(state))
+        self._lane = Lane()
+        watched = self._lane.watched(self._warn)
+        self._pipeline = Pipeline(watched, thread_id=thread_id, new_id=self._new_id)
+        self._reducer = Reducer(watched, {} if state is None else clean_state(state))
         cleaned = (clean_message(message, self._warn) for message in messages)
         self._reducer.hold(message for message in cleaned if message is not None)
 
@@ -104,6 +107,9 @@ class Conversation:
             LocalProtocolError: The argument is not an event (``not_an_event``). The conversation is
                 unchanged.
         """
+        repeated = self._lane.receive(event)
+        if repeated is not None:
+            return [repeated]
         return [event_model(delivered) for delivered in self._apply(event)]
 
     def end_of_stream(self) -> None:
@@ -116,11 +122,14 @@ class Conversation:
             AG-UI 1.1, C57.
         """
         begun = self._pipeline.phase is Phase.OPEN
+        self._lane.close()
         if not self._pipeline.close():
             self._reducer.status = "truncated"
             raise faults.truncated(begun)
 
     def _apply(self, event: object) -> list[JSONObject]:
+        """Send an event through all stages."""
+        self._lane.close()
         self._reducer.changed = {}
         try:
             delivered = self._pipeline.receive(event)
@@ -131,6 +140,7 @@ class Conversation:
             if self._thread_id is None:
                 self._thread_id = one.get("threadId")
             self._reducer.apply(one)
+        self._lane.open(event, delivered, self._reducer.growth)
         return delivered
 
     # -- messages and state
@@ -300,7 +310,8 @@ def reduce_events(events: Iterable[Event | BaseModel | Mapping[str, Any]]) -> li
     """
     conversation = Conversation()
     for event in events:
-        conversation._apply(event)
+        if not conversation._lane.grow(event):
+            conversation._apply(event)
     conversation.end_of_stream()
     return conversation.messages
 

@@ -17,7 +17,7 @@ from agui_reasoning.consumer._models import message_model, whole_text
 from agui_reasoning.consumer._patch import Document
 from agui_reasoning.consumer._schema_types import copy_json
 
-__all__ = ["HeldCall", "HeldMessage", "HeldMessages"]
+__all__ = ["GrowingText", "HeldCall", "HeldMessage", "HeldMessages"]
 
 # Other members of a message are kept unchanged.
 _STRUCTURE = frozenset({"id", "role", "content", "toolCalls"})
@@ -95,11 +95,11 @@ class HeldMessage:
             record.calls = [_call(call, record) for call in message["toolCalls"]]
         return record
 
-    def append(self, delta: str) -> None:
-        """Append text."""
+    def growing_text(self) -> GrowingText:
+        """Return the text as one that can grow."""
         if self.text is None:
             self.text = Pieces()
-        self.text.deltas.append(delta)
+        return GrowingText(self.text, self)
 
     def touch(self) -> None:
         """Discard the cached model after a change."""
@@ -129,6 +129,19 @@ class HeldMessage:
             return {"content": copy_json(self.content)}
         # Text was streamed into a message with content parts: append it as another part.
         return {"content": [*copy_json(self.content), {"type": "text", "text": text}]}
+
+
+@dataclass(frozen=True, slots=True)
+class GrowingText:
+    """A text that can grow, and its message."""
+
+    text: Pieces
+    message: HeldMessage
+
+    def append(self, delta: str) -> None:
+        """Append to the text. It is joined when it is read, so the cost is that of the delta."""
+        self.text.deltas.append(delta)
+        self.message.touch()
 
 
 def _call(call: JSONObject, owner: HeldMessage) -> HeldCall:

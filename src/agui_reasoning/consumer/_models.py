@@ -12,15 +12,25 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from agui_reasoning._strict_json import JSONObject
+from agui_reasoning._unvalidated import made
 from agui_reasoning.consumer._schema import EVENTS
 
-__all__ = ["event_model", "message_model", "model_of", "plain_json", "whole_text"]
+__all__ = [
+    "EventTemplate",
+    "event_model",
+    "is_event_model",
+    "message_model",
+    "model_of",
+    "plain_json",
+    "whole_text",
+]
 
 _M = TypeVar("_M", bound=BaseModel)
 
 _EVENTS: Final[dict[str, type[BaseModel]]] = {
     kind: getattr(core, f"{kind.title().replace('_', '')}Event") for kind in EVENTS
 }
+_EVENT_MODELS: Final = frozenset(_EVENTS.values())
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _MESSAGE: Final[TypeAdapter[Message]] = TypeAdapter(Message)
 
@@ -36,16 +46,46 @@ def plain_json(value: object) -> Mapping[str, Any] | None:
     return value if isinstance(value, Mapping) else None
 
 
+def is_event_model(value: object) -> bool:
+    """Return whether the value is an event of ``ag_ui``, and of no subclass."""
+    return type(value) in _EVENT_MODELS
+
+
 def event_model(event: JSONObject) -> Event:
     """Create the model of a validated event."""
     model = _EVENTS[event["type"]]
     try:
         return cast("Event", model.model_validate(event))
-    except ValidationError:
-        if isinstance(event.get("delta"), str):
-            # Contains a lone surrogate: a character was split between this delta and the next.
-            return cast("Event", model.model_construct(**event))
-    return cast("Event", model.model_validate(_mended(event)))
+    except ValidationError:  # pydantic rejects some lone surrogates
+        repaired: Any = model.model_validate(_mended(event))
+    if isinstance(event.get("delta"), str):
+        # A character may be split between this delta and the next, so it is delivered as it is.
+        repaired.delta = event["delta"]
+    return cast("Event", repaired)
+
+
+class EventTemplate:
+    """A validated event, and others that differ from it in delta and timestamp."""
+
+    def __init__(self, event: JSONObject) -> None:
+        self._is_timed = "timestamp" in event
+        model = event_model(event)
+        self._model = type(model)
+        self._members = model.__dict__
+        self._given = model.__pydantic_fields_set__
+
+    def event(self, delta: str, timestamp: int | None) -> Event:
+        """Return the event with another delta and timestamp, which must be valid.
+
+        Args:
+            delta: The delta.
+            timestamp: Ignored if the first event has none.
+        """
+        members = self._members.copy()
+        members["delta"] = delta
+        if self._is_timed:
+            members["timestamp"] = timestamp
+        return made(self._model, members, self._given.copy())
 
 
 def message_model(message: JSONObject) -> Message:

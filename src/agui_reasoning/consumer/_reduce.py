@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal, TypeAlias
 
 from agui_reasoning._strict_json import JSONObject
-from agui_reasoning.consumer._history import HeldCall, HeldMessage, HeldMessages, kind_of
+from agui_reasoning.consumer._history import GrowingText, HeldCall, HeldMessage, HeldMessages, kind_of
 from agui_reasoning.consumer._notices import Notice, NoticeSink, quoted
 from agui_reasoning.consumer._patch import Document, PatchError
 from agui_reasoning.consumer._schema_types import copy_json
@@ -36,6 +36,7 @@ class Reducer:
         status: The status of the latest run.
         interrupts: The interrupts of the latest finished run, as JSON.
         changed: The IDs of the messages changed since this was last emptied, in order.
+        growth: The text that the last event grew, if any.
 
     Source:
         AG-UI 1.1: C36 to C56.
@@ -50,9 +51,11 @@ class Reducer:
         self.status: RunStatus = "idle"
         self.interrupts: list[JSONObject] = []
         self.changed: dict[str, None] = {}
+        self.growth: GrowingText | None = None
 
     def apply(self, event: JSONObject) -> None:
         """Apply one verified event."""
+        self.growth = None
         handler = _HANDLERS.get(event["type"])
         if handler is not None:
             handler(self, event)
@@ -134,7 +137,7 @@ class Reducer:
         record = self.history.get(event["messageId"])
         if record is None:
             record = HeldMessage(event["messageId"], role, members=_some(event, members))
-            record.append("")
+            record.growing_text().append("")
             self._append(record)
         elif record.role == "activity":
             self._shared(event, record)
@@ -146,7 +149,7 @@ class Reducer:
     def _content(self, event: JSONObject) -> None:
         record = self._target(event)
         if record is not None:
-            record.append(event["delta"])
+            self._grow(record.growing_text(), event)
             self._touch(record, event)
 
     def _end(self, event: JSONObject) -> None:
@@ -195,7 +198,7 @@ class Reducer:
     def _call_args(self, event: JSONObject) -> None:
         call = self._held_call(event)
         if call is not None:
-            call.arguments.deltas.append(event["delta"])
+            self._grow(GrowingText(call.arguments, call.owner), event)
             self._touch_call(call, event)
 
     def _call_end(self, event: JSONObject) -> None:
@@ -345,6 +348,10 @@ class Reducer:
     def _append(self, record: HeldMessage) -> HeldMessage:
         self.history.append(record)
         return record
+
+    def _grow(self, growth: GrowingText, event: JSONObject) -> None:
+        growth.append(event["delta"])
+        self.growth = growth
 
     def _touch(self, record: HeldMessage, event: JSONObject | None = None) -> None:
         """Mark a message as changed, and merge an event's metadata into it (C52)."""

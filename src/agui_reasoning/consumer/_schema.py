@@ -25,7 +25,7 @@ from agui_reasoning.consumer._schema_types import (
     WholeNumber,
 )
 
-__all__ = ["DEFINITIONS", "EVENTS", "MESSAGE", "RUN_AGENT_INPUT", "TOOL_CALL"]
+__all__ = ["DEFINITIONS", "EVENTS", "MESSAGE", "RUN_AGENT_INPUT", "TIMESTAMP", "TOOL_CALL"]
 
 _SAFE = 2**53 - 1
 _COUNT = WholeNumber(0, _SAFE)
@@ -45,7 +45,8 @@ def _tagged(by: str, **members: SchemaType) -> Tagged:
 _ATTRIBUTED: dict[str, SchemaType] = {"subagentRunId?": TEXT}
 _METADATA: dict[str, SchemaType] = {"metadata?": OPEN}
 _SEALED: dict[str, SchemaType] = {"encryptedValue?": TEXT, "encryptedValueType?": TEXT}
-_EVENT: dict[str, SchemaType] = {"timestamp?": WholeNumber(-_SAFE, _SAFE), "rawEvent?": PRESENT, **_METADATA}
+TIMESTAMP: Final = WholeNumber(-_SAFE, _SAFE)
+_EVENT: dict[str, SchemaType] = {"timestamp?": TIMESTAMP, "rawEvent?": PRESENT, **_METADATA}
 
 # -- content
 

@@ -1,0 +1,137 @@
+"""The lane: a short way for events that repeat the one before.
+
+A repeat takes the same way. If the full path grew one text by an event, delivered one event with the same
+delta, and gave no notice, then it does the same for the next event that is equal in all but its delta and
+timestamp: the schema checks these two, and no other rule reads them. So the lane remembers what came of the
+last event, and restates no rule. Any other event takes the full path, and the lane closes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from ag_ui.core import Event
+
+from agui_reasoning._strict_json import JSONObject
+from agui_reasoning.consumer._enforce import inspect
+from agui_reasoning.consumer._models import EventTemplate, is_event_model
+from agui_reasoning.consumer._notices import Notice, NoticeSink
+from agui_reasoning.consumer._schema import TIMESTAMP
+
+__all__ = ["Growth", "Lane"]
+
+
+class Growth(Protocol):
+    """A text that grows."""
+
+    def append(self, delta: str, /) -> None:
+        """Append to the text. The cost must not depend on its length."""
+
+
+class Lane:
+    """Recognizes repeats in one stream after another.
+
+    Attributes:
+        enabled: Whether to recognize any. Tests compare streams with and without.
+    """
+
+    enabled: bool = True
+
+    def __init__(self) -> None:
+        self._repeat: _Repeat | None = None
+        self._is_blocked = False
+
+    def close(self) -> None:
+        """Close the lane, before an event takes the full path and at the end of the stream."""
+        self._repeat = None
+        self._is_blocked = False
+
+    def block(self) -> None:
+        """Keep the lane closed after this event: it gave a notice, which a repeat has to give again."""
+        self._is_blocked = True
+
+    def watched(self, warn: NoticeSink) -> NoticeSink:
+        """Return a sink that blocks the lane too."""
+
+        def sink(notice: Notice) -> None:
+            self.block()
+            warn(notice)
+
+        return sink
+
+    def open(self, event: object, delivered: Sequence[JSONObject], growth: Growth | None) -> None:
+        """Open the lane after an event took the full path, if it can be repeated.
+
+        Args:
+            event: The event as received.
+            delivered: The events it was delivered as.
+            growth: The text it grew, if any.
+        """
+        if growth is None or self._is_blocked or len(delivered) != 1 or not self.enabled:
+            return
+        members = _members(event)
+        if _is_comparable(members) and members.get("delta") == delivered[0]["delta"]:
+            self._repeat = _Repeat(type(event), members, delivered[0], growth)
+
+    def grow(self, event: object) -> bool:
+        """Append the delta of an event that repeats the last one.
+
+        Returns:
+            Whether it does. If not, nothing has changed, and the event has to take the full path.
+        """
+        return self._repeat is not None and self._repeat.grow(event)
+
+    def receive(self, event: object) -> Event | None:
+        """Append the delta of an event as `grow` does, and return the event to deliver."""
+        repeat = self._repeat
+        return repeat.delivered() if repeat is not None and repeat.grow(event) else None
+
+
+class _Repeat:
+    """The last event, what it was delivered as, and the text it grew."""
+
+    __slots__ = ("_delivered", "_form", "_growth", "_is_timed", "_last", "_template")
+
+    def __init__(self, form: type, members: JSONObject, delivered: JSONObject, growth: Growth) -> None:
+        self._form = form
+        self._last = dict(members)  # a copy, because callers may change theirs
+        self._is_timed = members.get("timestamp") is not None
+        self._delivered = delivered
+        self._growth = growth
+        self._template: EventTemplate | None = None
+
+    def grow(self, event: object) -> bool:
+        if type(event) is not self._form:
+            return False
+        members: JSONObject = event if type(event) is dict else _members(event)
+        last = self._last
+        last["delta"] = delta = members.get("delta")
+        if self._is_timed:
+            last["timestamp"] = members.get("timestamp")
+        if type(delta) is not str or members != last or (self._is_timed and not _is_time(last["timestamp"])):
+            return False
+        self._growth.append(delta)
+        return True
+
+    def delivered(self) -> Event:
+        if self._template is None:
+            self._template = EventTemplate(self._delivered)
+        return self._template.event(self._last["delta"], self._last.get("timestamp"))
+
+
+def _members(event: Any) -> JSONObject:
+    """Return the members of plain JSON or of a model of ``ag_ui``, and none of other forms."""
+    if type(event) is dict:
+        return event
+    return event.__dict__ if is_event_model(event) and not event.__pydantic_extra__ else {}
+
+
+def _is_comparable(members: JSONObject) -> bool:
+    """Return whether equality tells the members apart, as it does not tell ``1`` and ``True``."""
+    others = (value for name, value in members.items() if name != "timestamp")
+    return all(value is None or isinstance(value, str) for value in others)
+
+
+def _is_time(value: object) -> bool:
+    return type(value) is int and inspect(TIMESTAMP, value)[2] is None
