@@ -37,6 +37,8 @@ class ReplayServer:
         exchange: A recording or a script, which may be changed at any time; without one it refuses.
         endless: A stream does not end behind its last event.
         asked: The bodies of the requests, as JSON.
+        headers: Their metadata, over gRPC.
+        refusal: The gRPC status of a refusal.
         left: Set when a client has left an endless stream.
     """
 
@@ -46,6 +48,8 @@ class ReplayServer:
         self.exchange: Json | None = None
         self.endless = False
         self.asked: list[Any] = []
+        self.headers: list[dict[str, str]] = []
+        self.refusal = "INVALID_ARGUMENT"
         self.left = threading.Event()
 
 
@@ -102,9 +106,10 @@ def _servicer(server: ReplayServer, chat: Any) -> Any:
     json_format = import_module("google.protobuf.json_format")
 
     def asked(request: Any, context: Any) -> Json:
+        server.headers.append(dict(context.invocation_metadata()))
         server.asked.append(json_format.MessageToDict(request, preserving_proto_field_name=True))
         if server.exchange is None:
-            context.abort(import_module("grpc").StatusCode.INVALID_ARGUMENT, "refused")
+            context.abort(import_module("grpc").StatusCode[server.refusal], f"refused {server.headers[-1]}")
         return server.exchange or {}
 
     def parsed(data: Json, message: Any) -> Any:

@@ -20,6 +20,7 @@ from agui_reasoning.crypto import KeyRing
 from agui_reasoning.crypto._keys import DEFAULT_VARIABLE
 from agui_reasoning.emitter.stages import Steps
 from agui_reasoning.errors import ConfigurationError
+from agui_reasoning.providers import provider_api
 from agui_reasoning.providers.registry import API_IDS, vendor_of
 
 # The gateway is imported on first use: the other commands work without the extra `server`.
@@ -181,10 +182,20 @@ def _needs_provider(api: str | None) -> bool:
     return api in API_IDS and vendor_of(api) is None
 
 
-def _provider(given: Mapping[str, str]) -> Upstream:
-    from agui_reasoning.gateway import HTTPUpstream
+def _sdk_upstream(api: str | None) -> str | None:
+    """Return the name of the upstream of an API that is called through the vendor's SDK."""
+    return provider_api(api).upstream if api in API_IDS else None
 
-    missing = [name for name in ("--api", "--base-url", "--model") if name not in given]
+
+def _provider(given: Mapping[str, str]) -> Upstream:
+    from agui_reasoning import gateway
+    from agui_reasoning.gateway._http import endpoint_of
+
+    sdk = _sdk_upstream(given.get("--api"))
+    if "--api" in given and sdk is None:
+        endpoint_of(given["--api"], given.get("--provider"))
+    required = ("--api", "--model") if sdk else ("--api", "--base-url", "--model")
+    missing = [name for name in required if name not in given]
     if "--provider" not in given and _needs_provider(given.get("--api")):
         missing.append("--provider")  # these vendors expect reasoning back in different forms
     if missing:
@@ -193,15 +204,23 @@ def _provider(given: Mapping[str, str]) -> Upstream:
             code="missing_option",
             hint="For example: --api anthropic-messages --base-url https://api.anthropic.com --model NAME.",
         )
-    return HTTPUpstream(
-        given["--api"],
-        base_url=given["--base-url"],
-        model=given["--model"],
-        provider=given.get("--provider"),
-        api_key=_key(given.get("--api-key-env")),
-        system=given.get("--system"),
-        parameters=_parameters(given.get("--parameters")),
-    )
+    options: dict[str, Any] = {
+        "model": given["--model"],
+        "api_key": _key(given.get("--api-key-env")),
+        "system": given.get("--system"),
+        "parameters": _parameters(given.get("--parameters")),
+    }
+    address: dict[str, Any] = {"base_url": given["--base-url"]} if "--base-url" in given else {}
+    if sdk is None:
+        return gateway.HTTPUpstream(given["--api"], provider=given.get("--provider"), **address, **options)
+    if given.get("--provider", vendor_of(given["--api"])) != vendor_of(given["--api"]):
+        raise ConfigurationError(
+            f"--api {given['--api']} is only served by the provider {vendor_of(given['--api'])}.",
+            code="wrong_option",
+            hint="Leave --provider out.",
+        )
+    upstream: Upstream = getattr(gateway, sdk)(**address, **options)
+    return upstream
 
 
 def _key(name: str | None) -> str | None:

@@ -22,11 +22,13 @@ from agui_reasoning.gateway._provider_replay import provider_app
 from agui_reasoning.gateway._replay import ReplayUpstream
 from agui_reasoning.gateway._serving import listen, local_server, serve, url_of
 from agui_reasoning.gateway._upstream import Upstream
+from agui_reasoning.gateway._xai import XAIUpstream
 
 __all__ = [
     "HTTPUpstream",
     "ReplayUpstream",
     "Upstream",
+    "XAIUpstream",
     "capabilities",
     "create_app",
     "listen",

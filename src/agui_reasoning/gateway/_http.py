@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -12,15 +12,15 @@ import anyio.to_thread
 
 from agui_reasoning import aio
 from agui_reasoning._shells.driver import AgentItem, ModelStream
-from agui_reasoning._strict_json import JSONObject, dump
+from agui_reasoning._strict_json import dump
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.gateway._framing import FRAMINGS
+from agui_reasoning.gateway._parameters import checked_parameters, joined, with_reasoning
 from agui_reasoning.gateway._signing import find_signer
 from agui_reasoning.gateway._upstream import Upstream
 from agui_reasoning.parts import Origin
 from agui_reasoning.providers import provider_api
 from agui_reasoning.providers.api import HTTPEndpoint
-from agui_reasoning.providers.echo import rule_for
 from agui_reasoning.providers.registry import provider_apis, vendor_of
 from agui_reasoning.request import ProviderRequest
 from agui_reasoning.run import Run
@@ -29,7 +29,7 @@ from agui_reasoning.run import Run
 if TYPE_CHECKING:
     import httpx2
 
-__all__ = ["TIMEOUT_S", "HTTPUpstream"]
+__all__ = ["TIMEOUT_S", "HTTPUpstream", "endpoint_of"]
 
 TIMEOUT_S: Final = 600.0
 """The default limit for the time without data from a provider, in seconds; as in the vendors' SDKs."""
@@ -100,12 +100,12 @@ class HTTPUpstream(Upstream):
 
         self.name = f"{api}:{model}"
         self.api, self.provider, self.model = api, provider or vendor_of(api), model
-        self._endpoint = _endpoint(api, self.provider)
+        self._endpoint = endpoint_of(api, self.provider)
         self._stores = provider_api(api).stores
         self._http_body = provider_api(api).load_http_body()
         self._system = system
-        self._parameters = _parameters(parameters or {}, _OURS | provider_api(api).conversation_fields)
-        self.reasons = _reasons(Origin(self.provider, api, model), self._parameters)
+        self._parameters = checked_parameters(parameters or {}, _OURS | provider_api(api).conversation_fields)
+        self.reasons = with_reasoning(Origin(self.provider, api, model), self._parameters)
         self._headers = _Headers(self._endpoint, api_key, headers or {})
         framing = FRAMINGS[self._endpoint.framing]
         path = self._endpoint.path.replace("{model}", quote(model, safe=""))
@@ -160,7 +160,7 @@ class HTTPUpstream(Upstream):
             if value is None:
                 body.pop(name, None)
             elif name != "tools":  # they are in what was built
-                body[name] = _joined(body.get(name), value)
+                body[name] = joined(body.get(name), value)
         if not self._endpoint.model_in_path:
             body = {"model": self.model, **body, "stream": True}
         return dump(_without_bytes(body)).encode()
@@ -218,37 +218,21 @@ def _without_bytes(value: Any) -> Any:
     return [_without_bytes(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _endpoint(api: str, provider: str | None) -> HTTPEndpoint:
+def endpoint_of(api: str, provider: str | None) -> HTTPEndpoint:
+    """Return how an API is called over HTTP.
+
+    Raises:
+        ConfigurationError: It has no HTTP form (``unknown_api``).
+    """
     endpoint = provider_api(api).endpoint(provider)
     if endpoint is None or endpoint.framing not in FRAMINGS:
         raise ConfigurationError(
             f"The API {api!r} has no HTTP form.",
             code="unknown_api",
-            hint=f"Use one of: {', '.join(known.id for known in provider_apis() if known.http)}.",
+            hint=provider_api(api).instead
+            or f"Use one of: {', '.join(known.id for known in provider_apis() if known.http)}.",
         )
     return endpoint
-
-
-def _parameters(given: Mapping[str, Any], ours: frozenset[str]) -> JSONObject:
-    refused = sorted(ours & set(given))
-    if refused:
-        raise ConfigurationError(
-            f"The parameter {refused[0]!r} cannot be set.",
-            code="bad_parameter",
-            hint="Set model and instructions with their own options; the conversation comes from each run.",
-        )
-    try:
-        dump(given)
-        good = isinstance(given.get("tools") or [], list)
-    except (TypeError, ValueError):
-        good = False
-    if not good:
-        raise ConfigurationError(
-            "The parameters are not JSON, or their tools are not a list.",
-            code="bad_parameter",
-            hint="Use strings, finite numbers, booleans, None, lists and dicts.",
-        )
-    return dict(given)
 
 
 def _timeout(timeout_s: float | None) -> float | None:
@@ -266,50 +250,4 @@ def _bad_header(what: str) -> ConfigurationError:
         f"{what} cannot be sent in an HTTP header.",
         code="bad_header",
         hint="Use printable ASCII on one line; look for a line break or a space at its end.",
-    )
-
-
-def _joined(recommended: Any, given: Any) -> Any:
-    if isinstance(recommended, list) and isinstance(given, list):
-        return recommended + [item for item in given if item not in recommended]
-    return given
-
-
-def _reasons(origin: Origin, parameters: JSONObject) -> bool | None:
-    """Return whether responses contain reasoning by parameters and policy; ``None`` if unknown."""
-    rule = rule_for(origin)
-    settings = {flag.name: flag.value for flag in rule.flags} | parameters
-    if _declined(settings):
-        return False
-    return True if (_asks(settings) if vendor_of(origin.api) else rule.echoes) else None
-
-
-_ASKING: Final = (
-    ("thinking",),
-    ("additionalModelRequestFields", "thinking"),
-    ("reasoning", "summary"),
-    ("generationConfig", "thinkingConfig", "includeThoughts"),
-    ("generation_config", "thinking_summaries"),
-)
-"""The fields by which the vendors' models are asked to show their thinking."""
-
-
-def _asks(settings: Mapping[str, Any]) -> bool:
-    """Return whether a request asks for visible thinking, which is off by default."""
-    return any(_field(settings, path) not in (None, False, "", "none") for path in _ASKING)
-
-
-def _field(settings: Any, path: Sequence[str]) -> Any:
-    for name in path:
-        settings = settings.get(name) if isinstance(settings, Mapping) else None
-    return settings
-
-
-def _declined(settings: Mapping[str, Any]) -> bool:
-    """Return whether a request turns off thinking, in any of its forms."""
-    thinking, reasoning = settings.get("thinking"), settings.get("reasoning")
-    return (
-        (isinstance(thinking, Mapping) and thinking.get("type") == "disabled")
-        or (isinstance(reasoning, Mapping) and reasoning.get("effort") == "none")
-        or settings.get("reasoning_effort") == "none"
     )

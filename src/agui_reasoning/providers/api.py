@@ -122,6 +122,8 @@ class ProviderAPI:
         stores: Whether requests accept ``store``, and the ID of a response to continue from.
         http: How the API is called over HTTP; ``None`` if that is impossible.
         http_of: How the API is called at providers with other endpoints, by provider.
+        upstream: The upstream of `agui_reasoning.gateway` that asks through the vendor's SDK instead of HTTP.
+        instead: How to serve an API that cannot be called over HTTP, as a hint.
         http_body: Converts the arguments of the vendor's SDK to an HTTP body, if they differ.
         previous_id: The request field with the ID of the response to continue from.
         model_vendor: Matches the vendor in the name of a hosted model, as its first group.
@@ -152,6 +154,8 @@ class ProviderAPI:
     model_vendor: re.Pattern[str] = _BEFORE_SLASH
     http_of: Mapping[str, HTTPEndpoint] = field(default_factory=dict)
     http_body: str | None = None
+    upstream: str | None = None
+    instead: str | None = None
 
     def load_decoder(self) -> type[Decoder]:
         """Import the decoder."""

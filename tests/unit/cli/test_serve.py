@@ -13,6 +13,7 @@ from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.errors import MissingExtraError
 from agui_reasoning.gateway import local_server
 from agui_reasoning.providers import API_IDS
+from tests.support.replay_server import replaying
 from tests.support.verifier import Client
 from tests.unit.cli.command import environment
 from tests.unit.gateway.http_client import call, opened
@@ -235,6 +236,26 @@ def test_a_name_is_answered_to_when_it_is_allowed():
             "http://localhost:3000, or * for all origins. [bad_origin]",
         ),
         (
+            ["--api", "litellm"],
+            "The API 'litellm' has no HTTP form. It is a Python SDK without an endpoint. Serve LiteLLM's "
+            "proxy: provider litellm, with the API openai-chat, openai-responses or anthropic-messages. "
+            "[unknown_api]",
+        ),
+        (
+            ["--api", "xai-grpc"],
+            "Missing options for a provider: --model. For example: --api anthropic-messages "
+            "--base-url https://api.anthropic.com --model NAME. [missing_option]",
+        ),
+        (
+            ["--api", "xai-grpc", "--model", "m", "--provider", "openai"],
+            "--api xai-grpc is only served by the provider xai. Leave --provider out. [wrong_option]",
+        ),
+        (
+            ["--api", "xai-grpc", "--model", "m"],
+            "There is no API key for xAI. Pass api_key=, or set the environment variable XAI_API_KEY. "
+            "[missing_key]",
+        ),
+        (
             ["--api", "telepathy", "--base-url", "http://localhost", "--model", "m"],
             f"Unknown API 'telepathy'. Use one of: {', '.join(API_IDS)}. [unknown_api]",
         ),
@@ -386,3 +407,25 @@ def test_a_provider_that_is_misspelt_is_told_when_it_starts():
         options = ("--api", "openai-chat", "--provider", "deepsek", "--base-url", url, "--model", "m")
         _, complaints = complaints_of(*options)
     assert re.match(LOGGED + r"WARNING: The echo policy has no row .* Did you mean 'deepseek'\? ", complaints)
+
+
+@pytest.mark.parametrize("api", ["anthropic-messages", "openai-chat", "openai-responses"])
+def test_the_proxy_of_litellm_is_served_over_its_three_apis(api):
+    provider = Provider(Reply(frames(answer(api))))
+    with local_server(provider) as base:
+        args = ["--api", api, "--provider", "litellm", "--base-url", f"{base}/v1", "--model", MODELS[api]]
+        with serving(*args) as url:
+            assert types(call(f"{url}/agent"))[-1] == "RUN_FINISHED"
+    assert len(provider.asked) == 1
+
+
+def test_xai_is_served_through_its_sdk(monkeypatch):
+    pytest.importorskip("xai_sdk", reason="xAI's SDK is not installed")
+    monkeypatch.setenv("MY_KEY", "xai-secret")
+    monkeypatch.setattr(f"{__name__}.SERVE", [SERVE[0], *SERVE[3:]])  # gRPC warns of itself
+    with replaying("xai-grpc") as server:
+        server.exchange = scripted.load_script("xai-weather-2")
+        args = ["--api", "xai-grpc", "--base-url", server.url, "--model", "grok-4", "--api-key-env", "MY_KEY"]
+        with serving(*args) as url:
+            assert types(call(f"{url}/agent"))[-1] == "RUN_FINISHED"
+    assert server.headers[0]["authorization"] == "Bearer xai-secret"

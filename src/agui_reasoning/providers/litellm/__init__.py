@@ -25,5 +25,7 @@ API = ProviderAPI(
     hosts_models=False,
     stores=False,
     http=None,
+    instead="It is a Python SDK without an endpoint. Serve LiteLLM's proxy: provider litellm, with the API "
+    "openai-chat, openai-responses or anthropic-messages.",
     scripts=("litellm-weather",),
 )

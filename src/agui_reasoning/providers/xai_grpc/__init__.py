@@ -24,5 +24,7 @@ API = ProviderAPI(
     hosts_models=False,
     stores=False,
     http=None,
+    upstream="XAIUpstream",
+    instead="Use `XAIUpstream`, which asks through xai-sdk.",
     scripts=("xai-weather",),
 )
