@@ -1,4 +1,4 @@
-"""Everything that a report calls *echoed* is in the request, byte for byte."""
+"""What a report calls *echoed* is in the request, byte for byte, and what it does not is not."""
 
 from __future__ import annotations
 
@@ -6,13 +6,20 @@ import json
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
-from ag_ui.core import Message
+import pytest
+from ag_ui.core import Message, UserMessage
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from agui_reasoning.parts import NativePart, Opaque, Part, ReasoningPart, Turn
-from agui_reasoning.request import History, build_request
+from agui_reasoning.parts import NativePart, Opaque, Origin, Part, ReasoningPart, Turn
+from agui_reasoning.providers import provider_api
+from agui_reasoning.providers.echo import groups
+from agui_reasoning.request import History, ProviderRequest, build_request
+from agui_reasoning.testing.strategies import API_IDS
+from agui_reasoning.testing.strategies import turns as turns_of
 from tests.property.test_request import TARGETS, conversations
 from tests.support.effort import examples
 
@@ -80,8 +87,8 @@ def readable(blob: bytes) -> list[str]:
     return [b64encode(blob).decode("ascii"), blob.decode("latin-1")]
 
 
-def missing(target: str, items: list[Turn | Message]) -> list[str]:
-    """The units that are said to be echoed, and of which nothing is in the request."""
+def unfaithful(target: str, items: list[Turn | Message]) -> list[str]:
+    """The units of which nothing is in the request although they are echoed, or something although not."""
     api, provider, model = MODELS[target]
     history = History(tuple(items))
     request = build_request(api, history, provider=provider, model=model, on_warning=lambda text: None)
@@ -89,14 +96,79 @@ def missing(target: str, items: list[Turn | Message]) -> list[str]:
     body = json.dumps(request.body, ensure_ascii=False, default=readable)
     turns: list[Any] = [item for item in items if isinstance(item, Turn)]
     parts = {part.seen: part for turn in turns for part in turn.parts}
-    echoed = [parts[entry.unit] for entry in request.report if entry.outcome == "echoed"]
-    wanted = [(part, list(marks(part))) for part in echoed]
-    return [repr(part) for part, found in wanted if found and not any(mark in body for mark in found)]
+    found: list[str] = []
+    for entry in request.report:
+        part = parts[entry.unit]
+        echoed = entry.outcome == "echoed"
+        there = [mark in body for mark in (marks(part) if echoed else secrets(part))]
+        if there and any(there) != echoed:
+            found.append(f"{entry.outcome} {entry.reason}: {part!r}")
+    return found
+
+
+def secrets(part: Part) -> Iterator[str]:
+    """Everything of a unit that only its own provider may get: its values, its reasoning, its blocks."""
+    yield from marks(part)
+    if isinstance(part, ReasoningPart):
+        yield from (segment.text for segment in part.segments)
 
 
 @settings(max_examples=examples(200))
 @given(items=conversations())
-def test_what_is_said_to_be_echoed_is_in_the_request(items: list[Turn | Message]) -> None:
+def test_a_unit_is_in_the_request_if_and_only_if_it_is_said_to_be_echoed(items: list[Turn | Message]) -> None:
     items = [marked(item, number) for number, item in enumerate(items)]
-    lost = {target: missing(target, items) for target in MODELS}
-    assert {target: units for target, units in lost.items() if units} == {}
+    wrong = {target: unfaithful(target, items) for target in MODELS}
+    assert {target: units for target, units in wrong.items() if units} == {}
+
+
+# -- a thread that two providers share
+
+PAIRS = list(permutations(API_IDS, 2))
+FOREIGN = {"foreign_origin", "policy", "incomplete", "orphan"}
+"""Why a unit of another provider is left out; calls that were cut, and responses without output, say so."""
+
+
+def example(api: str) -> Origin:
+    provider, model = provider_api(api).example
+    return Origin(provider, api, model)
+
+
+def share_values(one: str, other: str) -> bool:
+    members = {f"{origin.api}:{origin.provider}" for origin in (example(one), example(other))}
+    return any(members <= set(group.members) for group in groups())
+
+
+def ask(target: Origin, *turns: Turn) -> tuple[ProviderRequest, str]:
+    items: list[Turn | Message] = []
+    for turn in turns:
+        items += [UserMessage(id=f"u{turn.id}", content="And?"), turn]
+    history = History((*items, UserMessage(id="u9", content="And now?")))
+    request = build_request(
+        str(target.api), history, provider=target.provider, model=target.model, on_warning=lambda text: None
+    )
+    return request, json.dumps(request.body, ensure_ascii=False, default=readable)
+
+
+@pytest.mark.parametrize(("source", "api"), PAIRS)
+@settings(max_examples=examples(8))
+@given(data=st.data())
+def test_two_providers_share_a_thread_and_each_gets_its_own(
+    source: str, api: str, data: st.DataObject
+) -> None:
+    own = marked(replace(data.draw(turns_of(api)), id="own"), 0)
+    other = marked(replace(data.draw(turns_of(source)), id="other"), 1)
+    assert isinstance(own, Turn)
+    assert isinstance(other, Turn)
+    first, second = (own, other) if data.draw(st.booleans()) else (other, own)
+    request, body = ask(example(api), first, second)
+    theirs = {part.seen: part for part in other.parts}
+    if not share_values(source, api):
+        for part in other.parts:
+            assert not any(secret in body for secret in secrets(part)), part
+        reported = [entry for entry in request.report if entry.unit in theirs]
+        assert {(entry.outcome == "echoed", entry.reason in FOREIGN) for entry in reported} <= {(False, True)}
+        assert {entry.unit for entry in reported} >= {
+            name for name, part in theirs.items() if isinstance(part, ReasoningPart | NativePart)
+        }
+    alone, _ = ask(example(api), own)
+    assert [entry for entry in request.report if entry.unit not in theirs] == list(alone.report)
