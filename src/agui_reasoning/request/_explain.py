@@ -18,11 +18,15 @@ _OUTCOMES: Final = {
     "dropped": "left out",
 }
 
+_OTHER_KIND: Final = "{target} does not read reasoning of this kind"
 _POLICY: Final[dict[EchoStatus, str]] = {
+    "required": _OTHER_KIND,
+    "recommended": _OTHER_KIND,
+    "accepted": _OTHER_KIND,
     "inert": "{target} ignores reasoning that is sent back",
     "rejected": "{target} refuses requests that contain reasoning",
+    "unknown": "it is not known what {target} does about reasoning that is sent back",
 }
-_NO_POLICY: Final = "it is not known what {target} does about reasoning that is sent back"
 
 _REASONS: Final = {
     "foreign_origin": "{target} cannot read the values of {source}",
@@ -76,6 +80,6 @@ def _name(answer: int | None, origin: Origin | None) -> str:
 def _why(reason: str, source: Origin | None, target: Origin, status: EchoStatus) -> str:
     if not reason:
         return ""
-    text = _POLICY.get(status, _NO_POLICY) if reason == "policy" else _REASONS[reason]
+    text = _POLICY[status] if reason == "policy" else _REASONS[reason]
     producer = (source and source.provider) or "another provider"
     return ": " + text.format(target=target.provider or "the provider", source=producer)

@@ -69,6 +69,16 @@ def test_a_policy_against_sending_is_told_apart(provider: str | None, model: str
     assert all(line.endswith(f"left out: {why}.") for line in made.explain().splitlines())
 
 
+def test_a_part_that_the_provider_does_not_read_is_told_apart_too() -> None:
+    """Gemini reads signatures, which the policy sends, but not the text of its thoughts."""
+    origin = Origin("google", "gemini", "gemini-3-pro")
+    thought = ReasoningPart((Segment("text", 0, "Hm."),))
+    made = build_request("gemini", History((answer(origin, thought), asked(1))), model="gemini-3-pro")
+    assert made.policy == "required"
+    why = "google does not read reasoning of this kind"
+    assert made.explain() == f"answer 1 (gemini-3-pro): 1 unit left out: {why}."
+
+
 def test_every_documented_reason_has_a_sentence() -> None:
     rows = re.findall(r"^\| (`.*`) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     documented = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
