@@ -170,7 +170,8 @@ class EnvelopeReader:
         """
         if len(value) > MAX_ENVELOPE_CHARS:
             return self._refuse("too_large")
-        if looks_like_token(value):
+        tokens = self._tokens
+        if looks_like_token(value) if tokens is None else tokens.recognizes(value):
             return self._decrypt(value)
         if self.keys is not None and not self.accept_plain:
             return self._refuse("unauthenticated")

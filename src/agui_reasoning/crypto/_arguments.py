@@ -9,7 +9,7 @@ from agui_reasoning.crypto._jwe import MAX_EXPIRY, MAX_PLAINTEXT_BYTES
 from agui_reasoning.crypto._secret import Secret
 from agui_reasoning.errors import ConfigurationError
 
-__all__ = ["bound", "check_encrypt_options", "expiry", "padded"]
+__all__ = ["bound", "check_encrypt_options", "checked_age", "expiry", "padded"]
 
 
 def bound(binding: object) -> Binding:
@@ -20,6 +20,17 @@ def bound(binding: object) -> Binding:
         f"The binding is {type(binding).__name__}, not Binding.",
         code="bad_binding",
         hint="Pass Binding(thread_id, tenant=...).",
+    )
+
+
+def checked_age(max_age_s: object) -> float:
+    """Return the maximum age of cached keys, or raise an error."""
+    if isinstance(max_age_s, int | float) and not isinstance(max_age_s, bool) and max_age_s >= 0:
+        return max_age_s
+    raise ConfigurationError(
+        "max_age_s is not a number of seconds.",
+        code="bad_limit",
+        hint="Pass 0 to cache nothing, or omit it for 5 minutes.",
     )
 
 

@@ -1,28 +1,46 @@
-"""base64url without padding (RFC 7515, section 2), in canonical form."""
+"""base64url without padding (RFC 7515, section 2), in canonical form.
+
+msgspec writes and reads bytes as JSON strings in base64, several times faster than the standard library.
+"""
 
 from __future__ import annotations
 
-import re
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Final
+
+from msgspec import MsgspecError
+from msgspec.json import Decoder, Encoder
 
 __all__ = ["decode", "encode"]
 
-_ALPHABET: Final = re.compile(r"[A-Za-z0-9_-]*")
+_FOREIGN: Final = ("+", "/", "=", "\\")
+"""Characters of base64 and of JSON strings that base64url does not have."""
+
+_LAST: Final[dict[int, frozenset[str]]] = {2: frozenset("AQgw"), 3: frozenset("AEIMQUYcgkosw048")}
+"""The characters without surplus bits that can end a text, by the number of characters in its last group."""
+
+_BYTES: Final = Decoder(bytes)
+_JSON: Final = Encoder()
 
 
 def encode(value: bytes) -> str:
     """Encode bytes as base64url."""
-    return urlsafe_b64encode(value).rstrip(b"=").decode("ascii")
+    padding = -len(value) % 3
+    text = _JSON.encode(value)[1 : -1 - padding]
+    return text.replace(b"+", b"-").replace(b"/", b"_").decode("ascii")
 
 
 def decode(text: str) -> bytes | None:
     """Decode base64url; return ``None`` for text that `encode` does not produce.
 
-    The standard library skips foreign characters and ignores surplus bits, so that several texts would decode
-    to the same bytes.
+    Decoders ignore surplus bits, so that several texts would decode to the same bytes.
     """
-    if len(text) % 4 == 1 or _ALPHABET.fullmatch(text) is None:
+    surplus = len(text) % 4
+    if surplus and text[-1] not in _LAST.get(surplus, ()):
         return None
-    value = urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    return value if encode(value) == text else None
+    if any(character in text for character in _FOREIGN):
+        return None
+    try:
+        data = text.encode("ascii").replace(b"-", b"+").replace(b"_", b"/")
+        return _BYTES.decode(b'"%b%b"' % (data, b"=" * (-surplus % 4)))
+    except (UnicodeEncodeError, MsgspecError):
+        return None

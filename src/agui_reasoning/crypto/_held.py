@@ -9,16 +9,15 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 from agui_reasoning.crypto import _base64url as base64url
 from agui_reasoning.crypto._derive import KEY_BYTES
 from agui_reasoning.crypto._jwe import KID
+from agui_reasoning.crypto._recent import Recent
 from agui_reasoning.crypto._secret import Secret
 from agui_reasoning.errors import ConfigurationError
 
@@ -77,37 +76,6 @@ class HeldKeys:
         """Do nothing, because keys in memory are not cached."""
 
 
-V = TypeVar("V")
-
-
-class _Recent(Generic[V]):
-    """A thread-safe LRU cache by key ID."""
-
-    __slots__ = ("_lock", "_most", "_values")
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._values: OrderedDict[str, V] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, kid: str) -> V | None:
-        with self._lock:
-            if kid in self._values:
-                self._values.move_to_end(kid)
-            return self._values.get(kid)
-
-    def put(self, kid: str, value: V) -> None:
-        with self._lock:
-            self._values[kid] = value
-            self._values.move_to_end(kid)
-            if len(self._values) > self._most:
-                self._values.popitem(last=False)
-
-    def clear(self) -> None:
-        with self._lock:
-            self._values.clear()
-
-
 @dataclass(slots=True)
 class LookUps:
     """The remaining number of look-ups that may fail in one request."""
@@ -116,28 +84,28 @@ class LookUps:
 
 
 class FetchedKeys:
-    """Keys fetched by a callable; the last 32 are cached.
+    """Keys fetched by a callable; the last 32 are cached for a while.
 
     Clients choose the key ID of a token, so look-ups are limited: to the primary key and listed IDs, or,
     without a list, to plain IDs until too many of one request are unknown. IDs that were unknown recently are
     not looked up.
     """
 
-    __slots__ = ("_allowed", "_fetch", "_keys", "_now", "_primary", "_unknown")
+    __slots__ = ("_allowed", "_fetch", "_keys", "_primary", "_unknown")
 
     def __init__(
         self,
         fetch: Callable[[str], bytes],
         allowed: frozenset[str] | None,
         primary: str | None,
+        max_age_s: float,
         now: Callable[[], float],
     ) -> None:
         self._fetch = fetch
         self._allowed = allowed
         self._primary = primary
-        self._now = now
-        self._keys: _Recent[Secret] = _Recent(_FETCHED)
-        self._unknown: _Recent[float] = _Recent(_UNKNOWN)
+        self._keys: Recent[str, Secret] = Recent(_FETCHED, max_age_s, now)
+        self._unknown: Recent[str, bool] = Recent(_UNKNOWN, UNKNOWN_FOR_S, now)
 
     def get(self, kid: str) -> Secret | None:
         """Return a key by ID, or ``None`` if the callable does not know it.
@@ -165,7 +133,7 @@ class FetchedKeys:
         """
         if key := self._keys.get(kid):
             return key
-        if self._was_unknown(kid):
+        if self._unknown.get(kid):
             return None
         if kid == self._primary or self._allowed is not None:
             return self._remembering(kid) if self._is_listed(kid) else None
@@ -196,12 +164,8 @@ class FetchedKeys:
     def _remembering(self, kid: str) -> Secret | None:
         key = self.get(kid)
         if key is None:
-            self._unknown.put(kid, self._now())
+            self._unknown.put(kid, True)
         return key
-
-    def _was_unknown(self, kid: str) -> bool:
-        since = self._unknown.get(kid)
-        return since is not None and 0 <= self._now() - since < UNKNOWN_FOR_S
 
 
 def is_kid(kid: object) -> bool:
@@ -215,7 +179,11 @@ def keys_in_mapping(keys: Mapping[str, bytes]) -> HeldKeys | ConfigurationError:
 
 
 def keys_fetched_by(
-    fetch: object, kids: Collection[str] | None, primary: str | None, now: Callable[[], float]
+    fetch: object,
+    kids: Collection[str] | None,
+    primary: str | None,
+    max_age_s: float,
+    now: Callable[[], float],
 ) -> FetchedKeys | ConfigurationError:
     """Return keys that a callable fetches, optionally limited to some IDs."""
     if not callable(fetch):
@@ -226,7 +194,7 @@ def keys_fetched_by(
         )
     if isinstance(kids, str) or not all(map(is_kid, kids or ())):
         return _bad_kid("An ID in kids=")
-    return FetchedKeys(fetch, None if kids is None else frozenset(kids), primary, now)
+    return FetchedKeys(fetch, None if kids is None else frozenset(kids), primary, max_age_s, now)
 
 
 def keys_in_env(name: str) -> HeldKeys | ConfigurationError:

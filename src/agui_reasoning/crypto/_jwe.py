@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -128,8 +129,8 @@ def header_of(text: str) -> str:
     return text[: max(end, 0)]
 
 
-def read_token(text: str) -> Token | None:
-    """Parse a token; return ``None`` if it is invalid."""
+def read_token(text: str, read_header: Callable[[str], Header | None] = read_header) -> Token | None:
+    """Parse a token; return ``None`` if it is invalid. Readers of many tokens cache headers."""
     if len(text) > MAX_TOKEN_CHARS or text.count(".") != 4:
         return None
     protected, wrapped_key, *rest = text.split(".")
@@ -147,8 +148,9 @@ def read_token(text: str) -> Token | None:
 def seal(cipher: AESGCM, protected: str, nonce: bytes, plaintext: Secret) -> str:
     """Encrypt a plaintext, with a protected header, into a token."""
     sealed = cipher.encrypt(nonce, plaintext.reveal(), protected.encode("ascii"))
-    segments = (nonce, sealed[:-_TAG_BYTES], sealed[-_TAG_BYTES:])
-    return ".".join((protected, "", *map(base64url.encode, segments)))
+    encode = base64url.encode
+    ciphertext, tag = encode(sealed[:-_TAG_BYTES]), encode(sealed[-_TAG_BYTES:])
+    return f"{protected}..{encode(nonce)}.{ciphertext}.{tag}"
 
 
 def unseal(cipher: AESGCM, token: Token) -> Secret | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, NoReturn, Self, final
 
 from agui_reasoning.crypto import _base64url as base64url
-from agui_reasoning.crypto._arguments import bound, expiry, padded
+from agui_reasoning.crypto._arguments import bound, checked_age, expiry, padded
 from agui_reasoning.crypto._binding import Binding
 from agui_reasoning.crypto._derive import KEY_BYTES, content_info, derive, random_bytes
 from agui_reasoning.crypto._derived import DerivedKeys
@@ -39,6 +39,9 @@ from agui_reasoning.errors import AGUIReasoningWarning, ConfigurationError, Decr
 __all__ = ["DEFAULT_VARIABLE", "KeyRing", "looks_like_token", "token_key_id"]
 
 DEFAULT_VARIABLE: Final = "AGUI_REASONING_KEYS"
+
+MAX_AGE_S: Final = 300.0
+"""The default for how long keys are cached, in seconds."""
 
 
 def looks_like_token(value: str) -> bool:
@@ -76,7 +79,7 @@ class KeyRing:
         b'{"v": 1}'
     """
 
-    __slots__ = ("__weakref__", "_derived", "_keys", "_now", "_primary", "_stand_in")
+    __slots__ = ("__weakref__", "_derived", "_header", "_keys", "_now", "_primary", "_stand_in")
 
     def __init__(
         self,
@@ -84,6 +87,7 @@ class KeyRing:
         *,
         primary: str | None = None,
         kids: Collection[str] | None = None,
+        max_age_s: float = MAX_AGE_S,
         now: Callable[[], float] = time.time,
     ) -> None:
         """Create a ring.
@@ -92,36 +96,45 @@ class KeyRing:
             keys: Keys of 32 bytes by ID, or a callable that fetches a key, for example from a key management
                 service. The callable raises ``LookupError`` or returns ``None`` for unknown IDs. Its other
                 exceptions reach the caller, so that an outage does not look like a forged token. The last 32
-                keys are cached, see `forget`. Clients choose the IDs that are requested, within ``kids``.
+                keys are cached, see ``max_age_s``. Clients choose the IDs that are requested, within
+                ``kids``.
             primary: The ID of the key that encrypts: by default, the first one of a mapping; required for a
                 callable.
             kids: The IDs that the callable is called with, including the primary one. By default, all IDs of
                 letters, digits, ``.``, ``_`` and ``-`` that do not begin with ``.`` or ``-``. Unknown IDs are
                 not requested again for 5 seconds, and at most 8 unknown IDs are requested per input.
+            max_age_s: The seconds for which fetched keys, and keys derived for a thread, are used without
+                another call. After that a key that the callable no longer returns stops working. 0 caches
+                nothing; see also `forget`.
             now: Returns the Unix time in seconds.
 
         Raises:
             ConfigurationError: A key is not 32 bytes (``bad_key``), an ID is invalid (``bad_kid``), there are
-                no keys (``no_keys``), the primary key is missing (``unknown_key``), or ``kids`` is combined
-                with a mapping (``wrong_option``).
+                no keys (``no_keys``), the primary key is missing (``unknown_key``), ``kids`` is combined
+                with a mapping (``wrong_option``), or ``max_age_s`` is negative (``bad_limit``).
         """
         held: HeldKeys | FetchedKeys | ConfigurationError
         if isinstance(keys, Mapping):
             held = keys_in_mapping(keys) if kids is None else _needless()
         else:
-            held = keys_fetched_by(keys, kids, primary, now)
+            held = keys_fetched_by(keys, kids, primary, max_age_s, now)
         del keys  # tracebacks can show local variables
-        self._set(held, primary, now)
+        self._set(held, primary, now, max_age_s)
 
     def _set(
-        self, held: HeldKeys | FetchedKeys | ConfigurationError, primary: str | None, now: Callable[[], float]
+        self,
+        held: HeldKeys | FetchedKeys | ConfigurationError,
+        primary: str | None,
+        now: Callable[[], float],
+        max_age_s: float = MAX_AGE_S,
     ) -> None:
         if isinstance(held, ConfigurationError):
             raise held
         self._keys = held
         self._primary = _chosen(held, primary)
         self._now = now
-        self._derived = DerivedKeys()
+        self._derived = DerivedKeys(checked_age(max_age_s), now)
+        self._header = write_header(Header(self._primary))
         self._stand_in = Secret(random_bytes(KEY_BYTES))
 
     @classmethod
@@ -295,8 +308,10 @@ class KeyRing:
 
     def _seal(self, plaintext: Secret, binding: Binding, exp: int | None) -> str:
         key = self._key(self._primary)
-        entity = self._derived.entity_mac(key, binding) if binding.entity_id else None
-        protected = write_header(Header(self._primary, exp, entity))
+        protected = self._header
+        if binding.entity_id or exp is not None:
+            entity = self._derived.entity_mac(key, binding) if binding.entity_id else None
+            protected = write_header(Header(self._primary, exp, entity))
         return seal(self._derived.cipher(key, binding), protected, random_bytes(NONCE_BYTES), plaintext)
 
     def _open(self, text: str, binding: Binding) -> Secret | None:

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from agui_reasoning.crypto._binding import Binding
 from agui_reasoning.crypto._derived import DerivedKeys
 from agui_reasoning.crypto._held import FetchedKeys, HeldKeys, LookUps
-from agui_reasoning.crypto._jwe import Header, read_token, unseal
+from agui_reasoning.crypto._jwe import Header, claims_type, header_of, read_header, read_token, unseal
 from agui_reasoning.crypto._secret import Secret
 
 __all__ = ["TokenReader"]
@@ -48,6 +48,12 @@ class TokenReader:
     _look_ups: LookUps = field(default_factory=LookUps, init=False, repr=False)
     _ready: dict[str | None, _Key] = field(default_factory=dict, init=False, repr=False)
     _failed: dict[str, Exception | None] = field(default_factory=dict, init=False, repr=False)
+    _header: tuple[str, Header | None] = field(default=("", None), init=False, repr=False)
+    """The header of the last token, which most tokens of a thread share."""
+
+    def recognizes(self, text: str) -> bool:
+        """Return whether a value looks like a token of this package; see `looks_like_token`."""
+        return self._read_header(header_of(text)) is not None or claims_type(text)
 
     def open(self, text: str) -> Secret | None:
         """Decrypt a token; return ``None`` if that fails, in the same time for every reason where possible.
@@ -56,7 +62,7 @@ class TokenReader:
             Exception: The callable failed to fetch the key. The exception is raised again for the same key,
                 without another call.
         """
-        token = read_token(text) if isinstance(text, str) else None
+        token = read_token(text, self._read_header) if isinstance(text, str) else None
         if token is None:
             return None
         key = self._key(token.header.kid)
@@ -64,6 +70,11 @@ class TokenReader:
         if plaintext is None or self._is_over(token.header) or not self._fits(token.header, key):
             return None
         return plaintext
+
+    def _read_header(self, segment: str) -> Header | None:
+        if segment != self._header[0]:
+            self._header = segment, read_header(segment)
+        return self._header[1]
 
     def _key(self, kid: str) -> _Key:
         if kid in self._ready:

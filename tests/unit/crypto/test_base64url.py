@@ -6,6 +6,8 @@ import base64
 import string
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agui_reasoning.crypto._base64url import decode, encode
 
@@ -41,6 +43,18 @@ def test_what_was_written_is_read_and_is_what_the_standard_library_writes(size: 
 )
 def test_other_lengths_alphabets_padding_and_white_space_are_refused(text: str) -> None:
     assert decode(text) is None
+
+
+@given(st.text(st.sampled_from(ALPHABET[:4] + ALPHABET[-6:] + '+/=\\"u0 é\n'), max_size=12))
+def test_a_text_is_read_only_if_it_is_what_would_be_written(text: str) -> None:
+    value = decode(text)
+    assert value is None or encode(value) == text
+    try:
+        whole = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except ValueError:
+        assert value is None
+    else:
+        assert (value is None) == (base64.urlsafe_b64encode(whole).decode().rstrip("=") != text)
 
 
 @pytest.mark.parametrize("stem", ["A", "AA", "AAAAA", "AAAAAA"])
