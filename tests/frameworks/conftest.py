@@ -6,7 +6,6 @@ THEIRS = (
     "ignore::DeprecationWarning",
     "ignore::ResourceWarning",
     "ignore::UserWarning",
-    "ignore::pytest.PytestUnraisableExceptionWarning",
 )
 
 

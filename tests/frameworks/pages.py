@@ -58,7 +58,7 @@ def check_page(name: str) -> None:
 
 
 def _file(name: str) -> Path:
-    return ROOT / "examples" / "frameworks" / f"{name}.py"
+    return ROOT / "examples" / "frameworks" / f"fastapi_{name}.py"
 
 
 def _length(name: str) -> int:

@@ -33,10 +33,11 @@ CONTRACT = {
     ".emitter.stages": "Chunks Coalesce Steps",
     ".errors": """AGUIReasoningError ConfigurationError DecodeError DecryptionError LocalProtocolError
         ProtocolError ProviderError RemoteProtocolError RunFailedError TransportError TruncatedRunError""",
-    ".interop": "litellm openai_agents openhands",
+    ".interop": "litellm openai_agents openhands pydantic_ai",
     ".interop.litellm": "messages stream",
     ".interop.openai_agents": "input_items stream",
     ".interop.openhands": "messages read_events stream write_events",
+    ".interop.pydantic_ai": "message_history stream",
     ".parts": """NativePart Opaque Origin ReasoningPart Segment TextPart ToolCallPart ToolResultPart Turn""",
     ".protocol": "PROTOCOL_VERSION",
     ".providers": "decode_response decoder",

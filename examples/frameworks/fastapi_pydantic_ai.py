@@ -1,0 +1,56 @@
+"""A FastAPI endpoint for a Pydantic AI agent. Without ANTHROPIC_API_KEY, it uses recorded responses."""
+
+from contextlib import asynccontextmanager, nullcontext
+from os import getenv
+
+import uvicorn
+from ag_ui.core import RunAgentInput
+from anthropic import AsyncAnthropic
+from fastapi import FastAPI
+from pydantic_ai import Agent
+from pydantic_ai.models.anthropic import AnthropicModel
+from pydantic_ai.providers.anthropic import AnthropicProvider
+
+from agui_reasoning.aio import run_agent
+from agui_reasoning.asgi import AGUIResponse
+from agui_reasoning.gateway import local_server, provider_app
+from agui_reasoning.interop import pydantic_ai
+
+ORIGIN = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-sonnet-4-6"}
+THINK = {"anthropic_thinking": {"type": "adaptive"}, "max_tokens": 4096}
+REPLAY = provider_app("anthropic-weather")
+
+weather = Agent(model_settings=THINK)
+
+
+@weather.tool_plain
+def get_forecast(place: str, hours: int) -> str:
+    """Weather forecast of a place for the next hours."""
+    return f"{place}: 9 °C, 4.2 mm of rain, gusts of 14 m/s."
+
+
+async def agent(run):
+    history = pydantic_ai.message_history(run)  # the conversation, with the reasoning it needs
+    yield pydantic_ai.stream(weather.run_stream_events(message_history=history, model=app.state.model))
+
+
+@asynccontextmanager
+async def connect(app: FastAPI):
+    with nullcontext() if getenv("ANTHROPIC_API_KEY") else local_server(REPLAY) as url:
+        async with AsyncAnthropic(base_url=url, api_key=url and "none") as client:
+            app.state.model = AnthropicModel(
+                ORIGIN["model"], provider=AnthropicProvider(anthropic_client=client)
+            )
+            yield
+
+
+app = FastAPI(lifespan=connect)
+
+
+@app.post("/agent")
+async def answer(run_input: RunAgentInput) -> AGUIResponse:
+    return AGUIResponse(run_agent(run_input, agent, **ORIGIN))
+
+
+if __name__ == "__main__":
+    uvicorn.run(app, port=int(getenv("PORT", "8000")))

@@ -1,0 +1,65 @@
+"""Shows runs of Pydantic AI agents, and writes conversations as their message history."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from agui_reasoning._shells.driver import ModelStream
+from agui_reasoning.errors import ConfigurationError
+from agui_reasoning.interop.pydantic_ai._read import EventReader
+from agui_reasoning.interop.pydantic_ai._write import message_dicts
+from agui_reasoning.run import Run
+
+__all__ = ["message_history", "stream"]
+
+
+def stream(source: Any) -> ModelStream:
+    """Read the events of an agent inside a run.
+
+    Thinking parts become reasoning with its signatures, and the results of the agent's tools become tool
+    results.
+
+    Args:
+        source: What ``agent.run_stream_events`` returns, or anything else that `ModelStream` accepts.
+
+    Returns:
+        A model stream to yield from an agent. The API, provider and model are those of the run, and must be
+        those of the agent's model.
+
+    Source:
+        pydantic-ai 2.68: parts arrive as part_start, part_delta and part_end events.
+    """
+    return ModelStream(source, reader=EventReader)
+
+
+def message_history(run: Run) -> list[Any]:
+    """Write the conversation of a run, ending with the user's message, as a ``message_history``.
+
+    Run the agent with it and without a prompt. Instructions and tools are those of the agent.
+
+    Args:
+        run: The run. Its API is one of ``anthropic-messages``, ``openai-responses``, ``openai-chat`` and
+            ``gemini``, and its provider the name of the agent's provider in Pydantic AI.
+
+    Returns:
+        Model messages, with the reasoning that the provider accepts.
+
+    Raises:
+        ConfigurationError: The run has another API (``wrong_api``) or none, or Pydantic AI is not installed
+            (``missing_framework``).
+
+    Warns:
+        ReasoningLostWarning: The provider requires reasoning that cannot be sent.
+    """
+    try:
+        adapter = import_module("pydantic_ai.messages").ModelMessagesTypeAdapter
+    except ImportError:
+        raise ConfigurationError(
+            "Pydantic AI is not installed.",
+            code="missing_framework",
+            hint="Install pydantic-ai, or pydantic-ai-slim with the extra of your provider.",
+        ) from None
+    request = run.request(tools=())
+    messages: list[Any] = adapter.validate_python(message_dicts(request.target, request.body))
+    return messages

@@ -1,0 +1,160 @@
+"""Pydantic AI agents run inside a run, and their providers get everything back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+import pytest
+
+pydantic_ai: Any = pytest.importorskip("pydantic_ai", reason="Pydantic AI has its own environment")
+
+from agui_reasoning import Run  # noqa: E402
+from agui_reasoning.aio import run_agent  # noqa: E402
+from agui_reasoning.crypto import KeyRing  # noqa: E402
+from agui_reasoning.errors import ConfigurationError  # noqa: E402
+from agui_reasoning.interop import pydantic_ai as adapter  # noqa: E402
+from tests.frameworks import pages  # noqa: E402
+from tests.frameworks.threads import FORECAST, Agent, played, replayed  # noqa: E402
+
+ANTHROPIC, RESPONSES, CHAT, GEMINI = "anthropic-weather", "openai-weather", "chat-weather", "gemini-weather"
+ARTIFACTS = {ANTHROPIC: [0, 4, 6], RESPONSES: [0, 6, 10], CHAT: [0, 2, 3], GEMINI: [0, 2, 3]}
+
+
+def model_at(url: str, script: str) -> Any:
+    """The model of Pydantic AI for a script."""
+    if script == ANTHROPIC:
+        from anthropic import AsyncAnthropic
+        from pydantic_ai.models.anthropic import AnthropicModel
+        from pydantic_ai.providers.anthropic import AnthropicProvider
+
+        client = AsyncAnthropic(base_url=url, api_key="none", max_retries=0)
+        return AnthropicModel("claude-sonnet-4-6", provider=AnthropicProvider(anthropic_client=client))
+    if script == GEMINI:
+        from pydantic_ai.models.google import GoogleModel
+        from pydantic_ai.providers.google import GoogleProvider
+
+        return GoogleModel("gemini-3-flash-preview", provider=GoogleProvider(api_key="none", base_url=url))
+    from openai import AsyncOpenAI
+    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+    from pydantic_ai.providers.deepseek import DeepSeekProvider
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    openai = AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+    if script == RESPONSES:
+        return OpenAIResponsesModel("gpt-5.6-sol", provider=OpenAIProvider(openai_client=openai))
+    return OpenAIChatModel("deepseek-v4-flash", provider=DeepSeekProvider(openai_client=openai))
+
+
+def framework_agent(url: str, script: str) -> Any:
+    made = pydantic_ai.Agent(model_at(url, script), instructions="Be brief.")
+
+    @made.tool_plain
+    def get_forecast(place: str, hours: int) -> str:
+        """Weather forecast of a place for the next hours."""
+        return FORECAST
+
+    return made
+
+
+def agent_at(script: str) -> Any:
+    def made(url: str) -> Agent:
+        async def agent(run: Run) -> AsyncIterator[Any]:
+            history = adapter.message_history(run)
+            yield adapter.stream(framework_agent(url, script).run_stream_events(message_history=history))
+
+        return agent
+
+    return made
+
+
+@pytest.mark.parametrize("options", [{}, {"keys": True}, {"keys": True, "visibility": "hidden"}], ids=str)
+@pytest.mark.parametrize("script", ARTIFACTS)
+def test_everything_comes_back(script: str, options: dict[str, Any]) -> None:
+    keys = KeyRing.generate() if options.get("keys") else None
+    thread = played(script, agent_at(script), **{**options, "keys": keys})
+    assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == ARTIFACTS[script]
+    assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
+
+
+def test_a_reader_that_leaves_stops_the_agent() -> None:
+    async def leave(url: str) -> None:
+        run_input = thread.conversation.run_input("Do I need an umbrella?")
+        agent = agent_at(ANTHROPIC)(url)
+        origin = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-sonnet-4-6"}
+        events = run_agent(run_input, agent, **origin)  # type: ignore[arg-type]
+        async for event in events:
+            if event.type == "REASONING_MESSAGE_CONTENT":
+                break
+        await events.aclose()
+        await anyio.sleep(0.2)  # a run that went on would ask again
+
+    with replayed(ANTHROPIC) as (url, thread):
+        anyio.run(leave, url)
+    assert len(thread.requests) == 1
+
+
+IMAGE = {"type": "image", "source": {"type": "data", "value": "AAAA", "mimeType": "image/png"}}
+LINKED = {"type": "image", "source": {"type": "url", "value": "https://example.com/a.png"}}
+HISTORY = [
+    {"id": "s", "role": "system", "content": "Be brief."},
+    {"id": "u", "role": "user", "content": [{"type": "text", "text": "What is this?"}, IMAGE, LINKED]},
+    {
+        "id": "a",
+        "role": "assistant",
+        "content": "I look.",
+        "toolCalls": [{"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}],
+    },
+    {"id": "t", "role": "tool", "toolCallId": "call_1", "content": "Too dark.", "error": "Too dark."},
+    {"id": "v", "role": "user", "content": "And now?"},
+]
+APIS = {
+    "anthropic-messages": "anthropic",
+    "openai-responses": "openai",
+    "openai-chat": "deepseek",
+    "gemini": "google",
+}
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_history_becomes_model_messages(api: str) -> None:
+    run = Run(run_input(HISTORY), api=api, provider=APIS[api], model="m")
+    messages = adapter.message_history(run)
+    kinds = [[part.part_kind for part in message.parts] for message in messages]
+    if api == "openai-chat":
+        kinds[2].remove("thinking")  # DeepSeek wants the field in every answer, even if it is empty
+    assert kinds == [
+        ["system-prompt"],
+        ["user-prompt"],
+        ["text", "tool-call"],
+        ["tool-return"],
+        ["user-prompt"],
+    ]
+    seen = messages[1].parts[0].content
+    kept = [type(part).__name__ for part in seen]
+    assert kept in (["str", "BinaryContent", "ImageUrl"], ["str", "BinaryImage", "ImageUrl"])
+    (result,) = messages[3].parts
+    assert (result.tool_name, result.content, result.tool_call_id) == ("look", "Too dark.", "call_1")
+    assert result.outcome == ("failed" if api in ("anthropic-messages", "gemini") else "success")
+    assert messages[-1].parts[0].content == "And now?"
+
+
+def run_input(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    empty: dict[str, Any] = {"state": {}, "tools": [], "context": [], "forwardedProps": {}}
+    return {"threadId": "t", "runId": "r", "messages": messages, **empty}
+
+
+def test_an_api_that_cannot_be_written_is_refused() -> None:
+    run = Run(run_input(HISTORY), api="cohere-chat", provider="cohere", model="m")
+    with pytest.raises(ConfigurationError, match="cohere-chat") as error:
+        adapter.message_history(run)
+    assert error.value.code == "wrong_api"
+
+
+def test_the_example_serves_without_a_key() -> None:
+    pages.check_example("pydantic_ai")
+
+
+def test_the_page_shows_the_example() -> None:
+    pages.check_page("pydantic_ai")
