@@ -149,7 +149,7 @@ def test_an_api_that_cannot_be_written_is_refused() -> None:
     run = Run(run_input(HISTORY), api="cohere-chat", provider="cohere", model="m")
     with pytest.raises(ConfigurationError, match="cohere-chat") as error:
         adapter.message_history(run)
-    assert error.value.code == "wrong_api"
+    assert error.value.code == "unknown_api"
 
 
 def test_the_example_serves_without_a_key() -> None:

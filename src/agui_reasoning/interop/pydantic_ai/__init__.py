@@ -46,7 +46,7 @@ def message_history(run: Run) -> list[Any]:
         Model messages, with the reasoning that the provider accepts.
 
     Raises:
-        ConfigurationError: The run has another API (``wrong_api``) or none, or Pydantic AI is not installed
+        ConfigurationError: The run has another API (``unknown_api``) or none, or Pydantic AI is not installed
             (``missing_framework``).
 
     Warns:

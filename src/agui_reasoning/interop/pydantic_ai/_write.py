@@ -42,13 +42,13 @@ def message_dicts(target: Origin, body: Mapping[str, Any]) -> list[JSONObject]:
     """Write the messages, in the form that ``ModelMessagesTypeAdapter`` validates.
 
     Raises:
-        ConfigurationError: Requests of this API cannot be cut (``wrong_api``).
+        ConfigurationError: Requests of this API cannot be cut (``unknown_api``).
     """
     cut = _CUTS.get(target.api or "")
     if cut is None:
         raise ConfigurationError(
             f"Conversations for {target.api!r} cannot be written as messages of Pydantic AI.",
-            code="wrong_api",
+            code="unknown_api",
             hint=f"Pass one of these to the run: {', '.join(_CUTS)}.",
         )
     names: dict[str, str] = {}
