@@ -34,6 +34,8 @@ NEEDS_A_SHELL = re.compile(r"[|&;<>()$`*?#~\n]")
 # They show `examples/frameworks`, which run in environments of their own: see `tests/frameworks`.
 OF_FRAMEWORKS = ROOT / "docs" / "how-to" / "frameworks"
 RUN_HERE = [page for page in PAGES if OF_FRAMEWORKS not in page.parents]
+# The test that generates it compares what it shows.
+GENERATED = {"docs/reference/providers.md"}
 SECONDS = 120
 
 
@@ -96,7 +98,7 @@ def test_every_shown_output_is_compared() -> None:
         f"{name_of(page)}:{block.line}"
         for page in PAGES
         for block in blocks(page)
-        if block.language in ("text", "json") and not block.is_output
+        if name_of(page) not in GENERATED and block.language in ("text", "json") and not block.is_output
     ]
     assert unmarked == []
 
