@@ -20,7 +20,7 @@ from agui_reasoning.errors import (
     ReasoningLostWarning,
 )
 from agui_reasoning.parts import NativePart, Opaque, Origin, ReasoningPart, RedactedRepr, Turn
-from agui_reasoning.policy import NO_RULE, EchoFlag, EchoStatus
+from agui_reasoning.policy import NO_RULE, EchoFlag, EchoRule, EchoStatus
 from agui_reasoning.providers import provider_api, provider_apis
 from agui_reasoning.providers.api import CallIds, ProviderAPI
 from agui_reasoning.providers.echo import explain_no_rule, rule_for
@@ -184,6 +184,8 @@ def build_request(
     _settle(conversation, report, refusals)
     body = spec.load_encoder()(conversation, options)
     _note_lost_blocks(conversation, report)
+    if rule.prefix_bound:
+        _note_changed_prefix(history, rule, report, refusals, flagged=apply_flags)
     body |= {} if previous_response_id is None else {spec.previous_id: previous_response_id}
     body |= {} if store is None else {"store": store}
     flags = _flags(options, body)
@@ -283,6 +285,26 @@ def _note_lost_blocks(conversation: Iterable[ResponseStep | PlainMessage], repor
         report.note(
             f"{len(lost)} block(s) cannot be sent to this target ({', '.join(sorted(set(lost))[:5])}); "
             f"their content is left out{stands_for}."
+        )
+
+
+def _note_changed_prefix(
+    history: History, rule: EchoRule, report: EchoReport, refusals: Mapping[str, str], *, flagged: bool
+) -> None:
+    """Warn about reasoning that is bound to a conversation whose beginning has changed.
+
+    The beginning changes if turns were trimmed, or if a unit that was sent before came back damaged.
+    """
+    echoed = [key for key, (_, verdict) in report.verdicts.items() if verdict.outcome == "echoed"]
+    damaged = [key for key, (name, _) in report.verdicts.items() if name in refusals]
+    start = (-1, -1) if history.trimmed else min(damaged, default=None)
+    bound = [key for key in echoed if start is not None and key > start]
+    if bound and not (flagged and rule.flags):
+        remedy = "`apply_flags=True` lets it drop them, `History" if rule.flags else "`History"
+        report.note(
+            f"The conversation before {len(bound)} reasoning unit(s) has changed, and this model accepts "
+            "them only after the same conversation: it may refuse the request. "
+            f"{remedy}.strip_opaque` removes them."
         )
 
 

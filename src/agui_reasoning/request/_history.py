@@ -44,10 +44,12 @@ class History:
         items: The model's turns, and all other messages (user, system, developer, and the results of the
             client's and the agent's tools).
         report: The outcome of restoring each reasoning unit.
+        trimmed: Whether the oldest items were removed by `trim`.
     """
 
     items: tuple[Turn | Message, ...] = ()
     report: tuple[ReportEntry, ...] = ()
+    trimmed: bool = False
 
     @property
     def turns(self) -> list[Turn]:
@@ -80,7 +82,7 @@ class History:
             )
         start = _start_of_kept(self.items, keep_turns)
         instructions = (item for item in self.items[:start] if isinstance(item, _INSTRUCTIONS))
-        return replace(self, items=(*instructions, *self.items[start:]))
+        return replace(self, items=(*instructions, *self.items[start:]), trimmed=self.trimmed or start > 0)
 
     def strip_opaque(self) -> History:
         """Return the conversation without data that only a provider can read.

@@ -21,7 +21,7 @@ from agui_reasoning.parts import (
     ToolResultPart,
     Turn,
 )
-from agui_reasoning.request import History
+from agui_reasoning.request import History, ReportEntry
 from agui_reasoning.request._build import ProviderRequest, build_request
 from tests.support.validators import check_anthropic
 
@@ -274,6 +274,43 @@ def test_what_the_user_shows_is_spelled_and_what_cannot_be_is_said() -> None:
         },
     ]
     assert heard == ["The audio in a user message cannot be sent to this API; it was left out."]
+
+
+BOUND = "anthropic.claude-opus-5-5"
+
+
+@pytest.mark.parametrize(
+    ("api", "provider", "remedy"),
+    [
+        ("anthropic-messages", "anthropic", "`apply_flags=True` lets it drop them, `History.strip_opaque`"),
+        ("bedrock-converse", "bedrock", "`History.strip_opaque` removes them."),
+    ],
+)
+def test_a_changed_beginning_is_told_where_reasoning_is_bound_to_it(
+    api: str, provider: str, remedy: str
+) -> None:
+    def heard(history: History, model: str = BOUND, **options: Any) -> list[str]:
+        told_so: list[str] = []
+        build_request(api, history, provider=provider, model=model, on_warning=told_so.append, **options)
+        return [text for text in told_so if "has changed" in text]
+
+    origin = Origin(provider, api, BOUND)
+    spoken = [turn(thinking(), call(f"toolu_{n}"), origin=origin, name=f"msg_{n}") for n in range(2)]
+    items = [item for n in range(2) for item in (user(), spoken[n], told(f"toolu_{n}"))]
+    whole = History(tuple(items))
+    trimmed = whole.trim(keep_turns=1)
+    damaged = replace(whole, report=(ReportEntry("msg_0:0", "dropped", "text_modified"),))
+    late = replace(whole, report=(ReportEntry("msg_1:0", "dropped", "text_modified"),))
+    first = replace(spoken[0], parts=(thinking(signature=""), call("toolu_0")))
+    lost = replace(damaged, items=(items[0], first, *items[2:]))
+    assert heard(whole) == heard(whole.trim(keep_turns=2)) == heard(late) == []
+    for changed in (trimmed, lost):
+        (text,) = heard(changed)
+        assert text.startswith("The conversation before 1 reasoning unit(s) has changed")
+        assert remedy in text
+        assert heard(changed, apply_flags=True) == ([] if "flags" in remedy else [text])
+        assert heard(changed, model="anthropic.claude-opus-4-8") == []
+        assert heard(changed.strip_opaque()) == []
 
 
 def test_flags_for_models_that_bind_thinking_to_what_came_before() -> None:
