@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
-from agui_reasoning.deltas import CloseDelta, Delta
+from agui_reasoning.deltas import CloseDelta, Delta, UsageDelta
 from agui_reasoning.errors import DecodeError, ProviderError
 from agui_reasoning.parts import Origin
+from agui_reasoning.providers._lane import Lane, Repeatable, Repeats
 from agui_reasoning.providers._signs import SIGNS, bears_sign, is_error, looks_like
 from agui_reasoning.providers.payload import JSONObject, plain, reject, string
 from agui_reasoning.providers.vendors import vendor_traits
 
 __all__ = ["Decoder"]
+
+_Result = TypeVar("_Result")
 
 
 class Decoder(ABC):
@@ -25,10 +28,12 @@ class Decoder(ABC):
     Attributes:
         api: The ID of the API.
         vendor: The provider of a single-vendor API; ``None`` if several vendors use the format.
+        repeatable: The members of payloads that may differ in a repeat; ``None`` to read every payload.
     """
 
     api: ClassVar[str]
     vendor: ClassVar[str | None] = None
+    repeatable: ClassVar[Repeatable | None] = None
 
     def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
         """Create a decoder for one stream.
@@ -45,6 +50,8 @@ class Decoder(ABC):
         # Without known signs of the API, all payloads are accepted.
         self._recognized = self.api not in SIGNS
         self._strange = False
+        self._repeats = Repeats(self.repeatable)
+        self._lane: Lane | None = None
 
     def receive(self, payload: Any) -> list[Delta]:
         """Decode one payload of the stream.
@@ -61,9 +68,8 @@ class Decoder(ABC):
                 API (``wrong_api``).
             ProviderError: The payload is an error of the provider.
         """
-        if isinstance(payload, str) and payload == "[DONE]":
-            return self._done()
-        return self._read(payload, self._decode)
+        data = payload if type(payload) is dict else self._plain(self._unwrapped(payload))
+        return self._repeat(data) or self._read_anew(data)
 
     def close(self) -> list[Delta]:
         """End the stream.
@@ -73,6 +79,7 @@ class Decoder(ABC):
                 error mark open units as incomplete, and further calls return nothing. Or no payload was one
                 of the API's (``wrong_api``).
         """
+        self._lane = None
         if self._strange and not self._recognized:
             self._strange = False
             raise self._wrong_api(None)
@@ -94,16 +101,51 @@ class Decoder(ABC):
                 API (``wrong_api``).
             ProviderError: The response is an error of the provider.
         """
-        return self._read(response, self._whole, alone=True)
+        self._lane = None
+        return self._read(self._plain(response), self._whole, alone=True)
 
     @abstractmethod
     def _whole(self, data: JSONObject) -> list[Delta]:
         """Decode a whole response that is an object."""
 
-    def _read(
-        self, payload: Any, decode: Callable[[JSONObject], list[Delta]], *, alone: bool = False
-    ) -> list[Delta]:
-        data = self._plain(payload)
+    def _read_anew(self, data: Any) -> list[Delta]:
+        """Decode a payload by reading it; the next one may repeat it."""
+        self._lane = None
+        if isinstance(data, str) and data == "[DONE]":
+            return self._done()
+        deltas = self._read(data, self._decode)
+        if self._recognized:
+            self._lane = self._repeats.after(data, deltas, self._reader_of)
+        return deltas
+
+    def _repeat(self, data: Any) -> list[Delta]:
+        """Decode a payload that repeats the last one; return nothing if it must be read."""
+        lane = self._lane
+        text = lane.text_of(data) if lane is not None else None
+        if lane is None or text is None:
+            return []
+        usage = self._read(data, self._read_usage) if lane.counts else None
+        if not lane.passes(text):
+            return []
+        self._repeats.patience = 0
+        return [lane.again(text), *self._counted(usage)] if lane.counts else [lane.again(text)]
+
+    def _reader_of(self, delta: Delta) -> Callable[[str], bool]:
+        """Return what is asked whether another text than that of the delta passes unchanged.
+
+        Decoders that look at the text itself override it. The empty text never passes.
+        """
+        return bool
+
+    def _read_usage(self, data: JSONObject) -> UsageDelta | None:
+        """Read the token counts of a payload."""
+        return None
+
+    def _counted(self, usage: UsageDelta | None) -> list[Delta]:
+        """Return the token counts of a payload, or keep them."""
+        return [] if usage is None else [usage]
+
+    def _read(self, data: Any, decode: Callable[[JSONObject], _Result], *, alone: bool = False) -> _Result:
         try:
             if not isinstance(data, dict):
                 raise reject("an object", data, "")
@@ -113,6 +155,10 @@ class Decoder(ABC):
         except DecodeError as error:
             error.provider = self.provider
             raise
+
+    def _unwrapped(self, payload: Any) -> Any:
+        """Return the payload inside an event of an SDK; return other values unchanged."""
+        return payload
 
     def _plain(self, payload: Any) -> Any:
         """Return the wire JSON of an SDK object; return other values unchanged."""

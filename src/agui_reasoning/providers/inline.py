@@ -39,6 +39,10 @@ class InlineThought:
         """Split the next part of the text."""
         return self._route(self._splitter.feed(text))
 
+    def passes(self, text: str) -> bool:
+        """Return whether the text would pass as one piece, as `ThinkTagSplitter.passes` does."""
+        return self._splitter.passes(text)
+
     def close(self, status: Status = "complete") -> list[Delta]:
         """End the text: return what was held back, and the end of a stretch without a closing tag.
 

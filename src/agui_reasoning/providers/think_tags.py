@@ -182,6 +182,18 @@ class ThinkTagSplitter:
             position = self._step(text, position, pieces)
         return pieces
 
+    def passes(self, text: str) -> bool:
+        """Return whether `feed` would only return the text as one piece of reasoning or answer.
+
+        ``False`` if the text has a character that may begin a tag, even if none follows.
+        """
+        if self._partial or self._pending or not text:
+            return False
+        if self._state is _State.TEXT:
+            return self._anywhere is None or self._anywhere.first.search(text) is None
+        clean = self._state is _State.REASONING and text[-1] not in _SPACES
+        return clean and self._closing.first.search(text) is None
+
     def begin_reasoning(self) -> list[Piece]:
         """Start reasoning without a tag; tags around it are still recognized.
 

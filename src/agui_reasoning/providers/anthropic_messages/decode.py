@@ -26,6 +26,7 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.parts import Opaque
+from agui_reasoning.providers._lane import Repeatable
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.payload import (
     JSONObject,
@@ -79,6 +80,7 @@ class AnthropicMessagesDecoder(Decoder):
 
     api: ClassVar[str] = "anthropic-messages"
     vendor: ClassVar[str | None] = "anthropic"
+    repeatable = Repeatable(texts=frozenset({"thinking", "text", "partial_json"}), unread=frozenset({"p"}))
 
     def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
         super().__init__(provider=provider, model=model)

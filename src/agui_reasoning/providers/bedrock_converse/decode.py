@@ -27,6 +27,7 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.parts import Opaque, Status
+from agui_reasoning.providers._lane import Repeatable
 from agui_reasoning.providers._signs import is_error
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.inline import InlineThought
@@ -79,6 +80,9 @@ class BedrockConverseDecoder(Decoder):
 
     api: ClassVar[str] = "bedrock-converse"
     vendor: ClassVar[str | None] = "bedrock"
+    repeatable = Repeatable(
+        texts=frozenset({"text", "input"}), unread=frozenset({"p", "contentBlockDelta/p"})
+    )
 
     def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
         super().__init__(provider=provider, model=model)
@@ -180,6 +184,10 @@ class BedrockConverseDecoder(Decoder):
         error = self._refusal({**(payload if isinstance(payload, dict) else {}), **type_field})
         error.deltas = (*held, *error.deltas)
         return error
+
+    def _reader_of(self, delta: Delta) -> Callable[[str], bool]:
+        inlines = (block.inline for block in self._blocks.values() if block.inline is not None)
+        return next((inline.passes for inline in inlines), bool)
 
     # -- blocks
 

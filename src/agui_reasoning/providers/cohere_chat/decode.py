@@ -21,6 +21,7 @@ from agui_reasoning.deltas import (
     UsageDelta,
 )
 from agui_reasoning.errors import ProviderError
+from agui_reasoning.providers._lane import Repeatable
 from agui_reasoning.providers._signs import is_error
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.payload import JSONObject, array, integer, obj, other_fields, string
@@ -40,6 +41,9 @@ class CohereChatDecoder(Decoder):
 
     api: ClassVar[str] = "cohere-chat"
     vendor: ClassVar[str | None] = "cohere"
+    repeatable = Repeatable(
+        texts=frozenset({"thinking", "text", PLAN, "arguments"}), unread=frozenset({"logprobs"})
+    )
 
     def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
         super().__init__(provider=provider, model=model)

@@ -21,6 +21,7 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.parts import Origin
+from agui_reasoning.providers._lane import Repeatable
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.gemini.arguments import PartialArg, assemble
 from agui_reasoning.providers.gemini.parts import Call, CandidatePart, Prose, Settled, read_part, signed
@@ -58,6 +59,9 @@ class GeminiDecoder(Decoder):
 
     api: ClassVar[str] = "gemini"
     vendor: ClassVar[str | None] = "google"
+    repeatable = Repeatable(
+        texts=frozenset({"text"}), unread=frozenset({"candidates/safetyRatings"}), counts="usageMetadata"
+    )
 
     def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
         super().__init__(provider=provider, model=model)
@@ -83,7 +87,7 @@ class GeminiDecoder(Decoder):
         candidate, others = _first_candidate(data)
         pieces = [read_part(part, path) for path, part in _parts(candidate)]
         reason = _reason(candidate) or string(obj(data, "promptFeedback"), "blockReason", "/promptFeedback")
-        usage = self._usage(obj(data, "usageMetadata"), origin.model)
+        usage = self._read_usage(data)
         if others:
             self._warn("The response has several candidates; only the first is decoded.")
         deltas: list[Delta] = []
@@ -93,7 +97,7 @@ class GeminiDecoder(Decoder):
         for piece in pieces:
             deltas += self._take(piece)
         self._reason = reason or self._reason
-        return deltas + usage
+        return deltas + self._counted(usage)
 
     def _end(self) -> list[Delta]:
         if not self._running:
@@ -193,9 +197,9 @@ class GeminiDecoder(Decoder):
 
     # -- beside the parts
 
-    def _usage(self, usage: JSONObject, model: str | None) -> list[Delta]:
+    def _read_usage(self, data: JSONObject) -> UsageDelta | None:
         """Read the token counts; tools count as input, thoughts as output."""
-        path = "/usageMetadata"
+        usage, path = obj(data, "usageMetadata"), "/usageMetadata"
         prompt, tools = (
             integer(usage, name, path) for name in ("promptTokenCount", "toolUsePromptTokenCount")
         )
@@ -206,17 +210,16 @@ class GeminiDecoder(Decoder):
             integer(usage, name, path) for name in ("cachedContentTokenCount", "totalTokenCount")
         )
         if all(count is None for count in (prompt, tools, answer, thoughts, total)):
-            return []
-        delta = UsageDelta(
+            return None
+        return UsageDelta(
             provider=self.provider,
-            model=model,
+            model=self._origin_of(data).model,
             input_tokens=_sum(prompt, tools),
             output_tokens=_sum(answer, thoughts),
             total_tokens=total,
             reasoning_tokens=thoughts,
             cached_input_tokens=cached,
         )
-        return [delta]
 
     def _error(self, data: JSONObject) -> ProviderError:
         error = obj(data, "error")

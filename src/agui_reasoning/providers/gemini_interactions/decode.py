@@ -26,6 +26,7 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.parts import Opaque
+from agui_reasoning.providers._lane import Repeatable
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.payload import (
     JSONObject,
@@ -83,6 +84,7 @@ class GeminiInteractionsDecoder(Decoder):
 
     api: ClassVar[str] = "gemini-interactions"
     vendor: ClassVar[str | None] = "google"
+    repeatable = Repeatable(texts=frozenset({"text", "arguments"}), counts="metadata")
 
     def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
         super().__init__(provider=provider, model=model)
@@ -136,7 +138,7 @@ class GeminiInteractionsDecoder(Decoder):
 
     def _delta(self, data: JSONObject) -> list[Delta]:
         step = self._steps.get(_index(data))
-        usage = self._usage(obj(obj(data, "metadata"), "usage", "/metadata"))
+        usage = self._counted(self._read_usage(data))
         if step is None:
             return usage
         delta = obj(data, "delta")
@@ -152,7 +154,7 @@ class GeminiInteractionsDecoder(Decoder):
         status = string(interaction, "status", "/interaction")
         if status == "failed":
             return self._failed(interaction)
-        deltas = self._usage(obj(interaction, "usage", "/interaction"))
+        deltas = self._counted(self._usage(obj(interaction, "usage", "/interaction")))
         for step in self._steps.values():
             deltas += _stopped(step)
         if status in CUT_STATUSES and self._last is not None:
@@ -175,15 +177,18 @@ class GeminiInteractionsDecoder(Decoder):
             deltas=(CloseDelta(status="incomplete"),),
         )
 
-    def _usage(self, usage: JSONObject) -> list[Delta]:
+    def _read_usage(self, data: JSONObject) -> UsageDelta | None:
+        return self._usage(obj(obj(data, "metadata"), "usage", "/metadata"))
+
+    def _usage(self, usage: JSONObject) -> UsageDelta | None:
         """Read the token counts; tools count as input, thoughts as output."""
 
         def count(name: str) -> int | None:
             return integer(usage, name, "/usage")
 
         if not usage:
-            return []
-        delta = UsageDelta(
+            return None
+        return UsageDelta(
             provider=self.provider,
             model=self._named_model,
             input_tokens=_sum(count("total_input_tokens"), count("total_tool_use_tokens")),
@@ -192,7 +197,6 @@ class GeminiInteractionsDecoder(Decoder):
             reasoning_tokens=count("total_thought_tokens"),
             cached_input_tokens=count("total_cached_tokens"),
         )
-        return [delta]
 
 
 def _sum(*counts: int | None) -> int | None:

@@ -23,6 +23,7 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.parts import Opaque, Status
+from agui_reasoning.providers._lane import Repeatable
 from agui_reasoning.providers._signs import is_error
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.inline import InlineThought
@@ -50,6 +51,11 @@ class MistralChatDecoder(Decoder):
 
     api: ClassVar[str] = "mistral-chat"
     vendor: ClassVar[str | None] = "mistral"
+    repeatable = Repeatable(
+        texts=frozenset({"content", "text", "thinking", "arguments"}),
+        unread=frozenset({"created", "p", "choices/delta/content/closed"}),
+        counts="usage",
+    )
 
     def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
         super().__init__(provider=provider, model=model)
@@ -59,10 +65,10 @@ class MistralChatDecoder(Decoder):
         self._asides: list[JSONObject] = []
         self._inline: InlineThought | None = None
 
-    def receive(self, payload: Any) -> list[Delta]:
-        """Decode one payload, or one event of the SDK, which contains it in ``data``."""
+    def _unwrapped(self, payload: Any) -> Any:
+        # The events of the SDK contain it in `data`.
         inner = getattr(payload, "data", None)
-        return super().receive(payload if inner is None else inner)
+        return payload if inner is None else inner
 
     def _decode(self, data: JSONObject) -> list[Delta]:
         return self._chunk(data, "delta")
@@ -93,7 +99,7 @@ class MistralChatDecoder(Decoder):
                 path = f"/choices/{place}/{name}"
                 deltas += self._message(obj(choice, name, f"/choices/{place}"), path)
                 self._reason = string(choice, "finish_reason", f"/choices/{place}") or self._reason
-        return deltas + self._count(data)
+        return deltas + self._counted(self._read_usage(data))
 
     def _start(self, data: JSONObject) -> list[Delta]:
         if self._running or "choices" not in data:
@@ -114,6 +120,9 @@ class MistralChatDecoder(Decoder):
         """Return the text held back as a possible tag; further tags are text."""
         inline, self._inline = self._inline, None
         return inline.close(status) if inline else []
+
+    def _reader_of(self, delta: Delta) -> Callable[[str], bool]:
+        return self._inline.passes if self._inline else bool
 
     # -- a message or a delta
 
@@ -184,12 +193,12 @@ class MistralChatDecoder(Decoder):
         ext = other_fields(call, "id", "type", "index", "function") or None
         return [*self._flush(), *ended, ToolCallDelta(call_id, name, text, ext=ext)]
 
-    def _count(self, data: JSONObject) -> list[Delta]:
+    def _read_usage(self, data: JSONObject) -> UsageDelta | None:
         usage = obj(data, "usage")
         if not usage:
-            return []
+            return None
         details = obj(usage, "prompt_tokens_details", "/usage")
-        delta = UsageDelta(
+        return UsageDelta(
             provider=self.provider,
             model=string(data, "model") or self.model,
             input_tokens=integer(usage, "prompt_tokens", "/usage"),
@@ -197,7 +206,6 @@ class MistralChatDecoder(Decoder):
             total_tokens=integer(usage, "total_tokens", "/usage"),
             cached_input_tokens=integer(details, "cached_tokens", "/usage/prompt_tokens_details"),
         )
-        return [delta]
 
 
 _CHUNKS: Final[dict[str, Callable[[MistralChatDecoder, JSONObject, str], list[Delta]]]] = {

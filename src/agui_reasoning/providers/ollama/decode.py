@@ -6,6 +6,7 @@ continues the same unit.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar, Final
 
 from agui_reasoning.deltas import (
@@ -20,6 +21,7 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.parts import Status
+from agui_reasoning.providers._lane import Repeatable
 from agui_reasoning.providers._signs import is_error
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.inline import InlineThought
@@ -45,6 +47,9 @@ class OllamaDecoder(Decoder):
 
     api: ClassVar[str] = "ollama"
     vendor: ClassVar[str | None] = "ollama"
+    repeatable = Repeatable(
+        texts=frozenset({"thinking", "content", "response"}), unread=frozenset({"created_at"})
+    )
 
     def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
         super().__init__(provider=provider, model=model)
@@ -92,6 +97,9 @@ class OllamaDecoder(Decoder):
         error = self._refusal(data)
         error.deltas = (*held, *error.deltas)
         return error
+
+    def _reader_of(self, delta: Delta) -> Callable[[str], bool]:
+        return self._inline.passes if self._inline else bool
 
     # -- the message
 

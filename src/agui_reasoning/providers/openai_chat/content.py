@@ -68,6 +68,15 @@ class ContentSplitter:
         deltas += self._mark(self._splitter, thought)
         return deltas + self._route(self._splitter.feed(text))
 
+    @property
+    def passes(self) -> Callable[[str], bool]:
+        """What is asked whether more content passes unchanged."""
+        return bool if self._splitter is None else self._splitter.passes
+
+    def thinks(self, key: str | None) -> bool:
+        """Return whether a unit is the open tagged stretch."""
+        return self._segment is not None and self._segment.key == key
+
     def doubt(self) -> list[Delta]:
         """Note reasoning in a separate field: tags in the content then count only if they are closed."""
         if self._doubtful:

@@ -11,7 +11,7 @@ Only the choice with index 0 is decoded. Audio, images and log probabilities are
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -24,6 +24,7 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.parts import Origin
+from agui_reasoning.providers._lane import Repeatable
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.openai_chat.fields import MessagePiece, read_message
 from agui_reasoning.providers.openai_chat.response import ChatResponse
@@ -67,19 +68,32 @@ class OpenAIChatDecoder(Decoder):
     """Decodes streams and responses of OpenAI Chat Completions and compatible APIs."""
 
     api: ClassVar[str] = "openai-chat"
+    repeatable = Repeatable(
+        texts=frozenset(
+            {
+                *("content", "reasoning_content", "reasoning", "reasoning_text", "thinking"),
+                *("text", "summary", "arguments"),
+            }
+        ),
+        unread=frozenset({"created", "obfuscation", "choices/logprobs"}),
+        counts="usage",
+    )
 
     def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
         super().__init__(provider=provider, model=model)
         self._response: ChatResponse | None = None
         self._usage: UsageDelta | None = None
 
-    def receive(self, payload: Any) -> list[Delta]:
-        """Decode one payload of the stream.
+    def _unwrapped(self, payload: Any) -> Any:
+        """Return the chunk of an event of the openai SDK's ``chat.completions.stream()``.
 
-        Also accepts the events of the openai SDK's ``chat.completions.stream()``: the chunk in a ``chunk``
-        event is decoded, and the other events, which repeat it, are ignored.
+        Its other events, which repeat the chunk, are ignored, without serializing their snapshots.
         """
-        return super().receive(_unwrapped(payload))
+        if isinstance(payload, str | Mapping) or not isinstance(getattr(payload, "type", None), str):
+            return payload
+        if payload.type == "chunk":
+            return getattr(payload, "chunk", payload)
+        return payload if hasattr(payload, "choices") else {}
 
     def _whole(self, data: JSONObject) -> list[Delta]:
         chunk = self._parse(data, "message")
@@ -102,7 +116,13 @@ class OpenAIChatDecoder(Decoder):
         self._response = None
         raise self._truncated([*response.flush(), CloseDelta(status="incomplete")])
 
+    def _reader_of(self, delta: Delta) -> Callable[[str], bool]:
+        return bool if self._response is None else self._response.reader_of(delta)
+
     # -- reading: the decoder changes only after the whole payload was read
+
+    def _read_usage(self, data: JSONObject) -> UsageDelta | None:
+        return read_usage(data, self._origin(data), self._traits)
 
     def _parse(self, data: JSONObject, field: str) -> _Chunk:
         choice = self._choice(array(data, "choices"), field)
@@ -114,7 +134,7 @@ class OpenAIChatDecoder(Decoder):
             start,
             piece,
             string(choice or {}, "finish_reason", "/choices/0"),
-            read_usage(data, start.origin or Origin(), self._traits),
+            self._read_usage(data),
             _read_error(data, choice or {}),
         )
 
@@ -148,7 +168,7 @@ class OpenAIChatDecoder(Decoder):
             response.counted = False
         elif response is not None and chunk.usage is not None:
             response.counted = True
-        deltas += self._count(chunk.usage)
+        deltas += self._counted(chunk.usage)
         if chunk.error is not None:
             self._response = None
             raise chunk.error.exception(deltas + (response.flush() if response else []))
@@ -171,7 +191,7 @@ class OpenAIChatDecoder(Decoder):
         self._usage = None
         return [*deltas, chunk.start]
 
-    def _count(self, usage: UsageDelta | None) -> list[Delta]:
+    def _counted(self, usage: UsageDelta | None) -> list[Delta]:
         """Pass on token counts when they change; they may arrive with every chunk."""
         if usage is None or usage == self._usage:
             return []
@@ -184,15 +204,6 @@ class OpenAIChatDecoder(Decoder):
         if response is None:
             return []
         return [*response.end(), FinishDelta(response.reason)]
-
-
-def _unwrapped(payload: Any) -> Any:
-    """Return the chunk of an SDK event, without serializing the snapshots in these events."""
-    if isinstance(payload, str | Mapping) or not isinstance(getattr(payload, "type", None), str):
-        return payload
-    if payload.type == "chunk":
-        return getattr(payload, "chunk", payload)
-    return payload if hasattr(payload, "choices") else {}
 
 
 def _read_error(data: JSONObject, choice: JSONObject) -> _Error | None:

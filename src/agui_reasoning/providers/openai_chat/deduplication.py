@@ -39,6 +39,14 @@ class Deduplicator:
             self._length += len(new)
         return new
 
+    def passes(self, text: str) -> bool:
+        """Note a text that is new because it is shorter than all before; return whether it was."""
+        if not 0 < len(text) < self._length:
+            return False
+        self._previous.append(text)
+        self._length += len(text)
+        return True
+
     def _repeats(self, text: str, cumulative: bool, mirror: bool) -> bool:
         # Only a text at least as long as all before is compared, so that the sum of comparisons is linear.
         if not self._length or len(text) < self._length:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from agui_reasoning.deltas import (
     CloseDelta,
     Delta,
@@ -72,6 +74,14 @@ class ChatResponse:
             deltas += self._call(piece)
         deltas += self._details.release(self._calls.ids, self._calls.begun())
         return deltas + self._sign(piece.signatures)
+
+    def reader_of(self, delta: Delta) -> Callable[[str], bool]:
+        """Return what is asked whether another text than that of the delta passes unchanged."""
+        if isinstance(delta, TextDelta):
+            return self._content.passes
+        if isinstance(delta, ReasoningDelta):
+            return self._content.passes if self._content.thinks(delta.key) else self._deduplicator.passes
+        return bool
 
     def flush(self, *, cut: bool = True) -> list[Delta]:
         """Return what was held back; ``cut`` tells whether the response was cut off."""

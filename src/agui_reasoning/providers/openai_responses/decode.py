@@ -19,6 +19,7 @@ from agui_reasoning.deltas import (
     UsageDelta,
 )
 from agui_reasoning.errors import ProviderError
+from agui_reasoning.providers._lane import Repeatable
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.openai_responses.items import (
     MESSAGE,
@@ -39,6 +40,9 @@ class OpenAIResponsesDecoder(Decoder):
 
     api: ClassVar[str] = "openai-responses"
     vendor: ClassVar[str | None] = "openai"
+    repeatable = Repeatable(
+        texts=frozenset({"delta"}), unread=frozenset({"sequence_number", "obfuscation", "logprobs"})
+    )
 
     def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
         super().__init__(provider=provider, model=model)

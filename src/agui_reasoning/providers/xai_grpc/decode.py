@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from agui_reasoning.deltas import CloseDelta, Delta, ResponseStart, UsageDelta
 from agui_reasoning.errors import ProviderError
+from agui_reasoning.providers._lane import Repeatable
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.payload import JSONObject, as_text, integer, obj, string
 from agui_reasoning.providers.xai_grpc.outputs import Output, read_outputs
@@ -25,6 +26,9 @@ class XAIDecoder(Decoder):
 
     api: ClassVar[str] = "xai-grpc"
     vendor: ClassVar[str | None] = "xai"
+    repeatable = Repeatable(
+        texts=frozenset({"content", "reasoning_content"}), unread=frozenset({"created"}), counts="usage"
+    )
 
     def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
         super().__init__(provider=provider, model=model)
@@ -38,18 +42,18 @@ class XAIDecoder(Decoder):
         if data.get("error"):
             raise self._refused(data["error"])
         outputs, response_id = read_outputs(data, "delta"), string(data, "id")
-        usage, start = self._count(data), self._start(data)
+        usage, start = self._read_usage(data), self._start(data)
         deltas = self._open(response_id, start) if outputs else []
         if self._response is None:
             return deltas
-        self._usage = usage or self._usage
-        return deltas + self._apply(self._response, outputs)
+        deltas += self._apply(self._response, outputs)
+        return deltas + self._counted(usage)
 
     def _whole(self, data: JSONObject) -> list[Delta]:
         if data.get("error"):
             raise self._refused(data["error"])
         outputs, response = read_outputs(data, "message"), XAIResponse(string(data, "id"))
-        start, usage = self._start(data), self._count(data)
+        start, usage = self._start(data), self._read_usage(data)
         return [start, *self._apply(response, outputs), *([usage] if usage else []), *response.end()]
 
     def _end(self) -> list[Delta]:
@@ -57,7 +61,7 @@ class XAIDecoder(Decoder):
         if response is None or response.finished:
             return self._settle()
         self._response = None
-        raise self._truncated([*response.flush(), *self._counted(), CloseDelta(status="incomplete")])
+        raise self._truncated([*response.flush(), *self._held_usage(), CloseDelta(status="incomplete")])
 
     def _open(self, response_id: str, start: ResponseStart) -> list[Delta]:
         """Start a response, if the ID is not that of the open one."""
@@ -73,18 +77,23 @@ class XAIDecoder(Decoder):
 
     def _settle(self) -> list[Delta]:
         response, self._response = self._response, None
-        return [*self._counted(), *response.end()] if response is not None else []
+        return [*self._held_usage(), *response.end()] if response is not None else []
 
     def _start(self, data: JSONObject) -> ResponseStart:
         return ResponseStart(self._origin(data), id=string(data, "id") or None)
 
     # -- counts and errors
 
-    def _counted(self) -> list[Delta]:
+    def _counted(self, usage: UsageDelta | None) -> list[Delta]:
+        """Keep the token counts until the response ends: the newest include the others."""
+        self._usage = usage or self._usage
+        return []
+
+    def _held_usage(self) -> list[Delta]:
         usage, self._usage = self._usage, None
         return [usage] if usage else []
 
-    def _count(self, data: JSONObject) -> UsageDelta | None:
+    def _read_usage(self, data: JSONObject) -> UsageDelta | None:
         """Read the token counts: zeros are omitted, and completion tokens exclude reasoning."""
         usage, path = obj(data, "usage"), "/usage"
         if not usage:

@@ -1,0 +1,281 @@
+"""Decodes payloads that repeat the last one with another text, without reading them again.
+
+A repeat takes the same way: if two payloads in a row became one delta each, equal but for its text, and that
+text is a string of the payload, then the next payload that equals them in all but that text becomes the same
+delta with the new text. This restates no rule of a format. Readers that look at the text itself, such as the
+splitter of tags, are asked whether they pass it on unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from agui_reasoning.deltas import Delta, ReasoningDelta, TextDelta, ToolCallDelta, UsageDelta
+from agui_reasoning.providers.payload import JSONObject
+
+__all__ = ["Lane", "Repeatable", "Repeats"]
+
+_MOST_VALUES: Final = 64
+"""The most values that a copy of a payload may have."""
+
+_MOST_PATIENCE: Final = 255
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeatable:
+    """The members of an API's payloads that may differ in a repeat.
+
+    Attributes:
+        texts: The names of members with text.
+        unread: The paths of members that the decoder never reads, such as ``choices/logprobs``; the items of
+            a list have the path of the list.
+        counts: The member of the payload with its token counts.
+    """
+
+    texts: frozenset[str]
+    unread: frozenset[str] = frozenset()
+    counts: str = ""
+
+
+class Repeats:
+    """Opens a lane when a stream repeats.
+
+    Attributes:
+        patience: How many repeats to let pass before the next copy. It doubles with every copy, because
+            copying costs as much as reading; the decoder resets it when a payload fits.
+    """
+
+    __slots__ = ("_last", "_members", "_passed", "patience")
+
+    def __init__(self, members: Repeatable | None) -> None:
+        self._members = members
+        self._last: _Growth | None = None
+        self._passed = 0
+        self.patience = 0
+
+    def after(
+        self, payload: JSONObject, deltas: list[Delta], reader_of: Callable[[Delta], Callable[[str], bool]]
+    ) -> Lane | None:
+        """Return the lane for payloads that repeat this one, which was read.
+
+        Args:
+            payload: The payload.
+            deltas: What it became.
+            reader_of: Returns what is asked whether another text than that of a delta passes unchanged.
+        """
+        last, self._last = self._last, _growth(deltas)
+        if self._members is None or last is None or self._last is None or last.shape != self._last.shape:
+            return None
+        self._passed += 1
+        if self._passed <= self.patience:
+            return None
+        self._passed, self.patience = 0, min(2 * self.patience + 1, _MOST_PATIENCE)
+        return _open(payload, self._last, self._members, reader_of(deltas[0]))
+
+
+class _Growth(NamedTuple):
+    """A delta that adds a text to a unit, and nothing else.
+
+    Attributes:
+        text: The text.
+        shape: Everything else: the type of the delta, its arguments before the text, and the others.
+    """
+
+    text: str
+    shape: tuple[type[Delta], tuple[Any, ...], dict[str, Any]]
+
+
+def _growth(deltas: Sequence[Delta]) -> _Growth | None:
+    """Return what a payload added, if that is one text, perhaps with token counts.
+
+    Examples:
+        >>> _growth([TextDelta("Hm", key="1")]).text
+        'Hm'
+    """
+    if not deltas or any(type(more) is not UsageDelta for more in deltas[1:]):
+        return None
+    read = _READERS.get(type(deltas[0]))
+    return None if read is None else read(deltas[0])
+
+
+def _reasoning(delta: ReasoningDelta) -> _Growth | None:
+    if delta.item_id or delta.ext:
+        return None
+    place = {"key": delta.key, "channel": delta.channel, "index": delta.index}
+    return _Growth(delta.text, (ReasoningDelta, (), place))
+
+
+def _text(delta: TextDelta) -> _Growth | None:
+    return None if delta.ext else _Growth(delta.text, (TextDelta, (), {"key": delta.key}))
+
+
+def _call(delta: ToolCallDelta) -> _Growth | None:
+    if delta.name or delta.ext:
+        return None
+    return _Growth(delta.arguments, (ToolCallDelta, (delta.id, ""), {"server": delta.server}))
+
+
+_READERS: Final[dict[type, Callable[[Any], _Growth | None]]] = {
+    ReasoningDelta: _reasoning,
+    TextDelta: _text,
+    ToolCallDelta: _call,
+}
+
+
+class Lane:
+    """A payload whose text is open, and the delta that it becomes.
+
+    Attributes:
+        again: Makes the delta with another text.
+        passes: Returns whether a text passes all readers unchanged, which then have taken it.
+        counts: Whether the payload has token counts, which are read each time.
+    """
+
+    __slots__ = ("_payload", "_text", "again", "counts", "passes")
+
+    def __init__(
+        self,
+        payload: JSONObject,
+        text: _Text,
+        again: Callable[[str], Delta],
+        passes: Callable[[str], bool],
+        counts: bool,
+    ) -> None:
+        self._payload = payload
+        self._text = text
+        self.again = again
+        self.passes = passes
+        self.counts = counts
+
+    def text_of(self, payload: Any) -> str | None:
+        """Return the text of a payload that is a repeat."""
+        self._text.value = None
+        return self._text.value if self._payload == payload else None
+
+
+def _open(
+    payload: JSONObject, grown: _Growth, members: Repeatable, passes: Callable[[str], bool]
+) -> Lane | None:
+    """Copy a payload for comparison with the next ones.
+
+    Returns:
+        ``None`` if its text is not a string of the payload, or the payload is large or not JSON.
+    """
+    copier = _Copier(grown.text, members)
+    try:
+        copied = copier.copy(payload, "", "")
+    except _UnsuitableError:
+        return None
+    counts = members.counts in copied
+    if counts:
+        copied[members.counts] = _ANYTHING
+    kind, before, more = grown.shape
+    return Lane(copied, copier.hole, partial(kind, *before, **more), passes, counts) if copier.found else None
+
+
+class _Text:
+    """The place of the text in a copied payload: equal to any string, and in further places to the same."""
+
+    __slots__ = ("value",)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        self.value: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if self.value is None and type(other) is str:
+            self.value = other
+            return True
+        return self.value is not None and self.value == other
+
+
+class _Exact:
+    """A number or a truth value that equals only values of the same type."""
+
+    __slots__ = ("type", "value")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, value: object) -> None:
+        self.type = type(value)
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is self.type and other == self.value
+
+
+class _Anything:
+    """The value of a member that is not read."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+
+_ANYTHING: Final = _Anything()
+
+
+class _UnsuitableError(Exception):
+    """The payload cannot be compared cheaply."""
+
+
+class _Copier:
+    """Copies a payload, with the place of its text open.
+
+    Attributes:
+        hole: The place of the text.
+        found: Whether the payload has the very string of the delta, so that nothing was done to it. Single
+            characters prove nothing, because Python shares them.
+    """
+
+    def __init__(self, text: str, members: Repeatable) -> None:
+        self.hole = _Text()
+        self.found = False
+        self._text = text
+        self._members = members
+        self._room = _MOST_VALUES
+
+    def copy(self, value: Any, name: str, path: str) -> Any:
+        """Copy a value, which has a name and a path."""
+        self._room -= 1
+        if self._room < 0:
+            raise _UnsuitableError
+        if path in self._members.unread:
+            return _ANYTHING
+        copy = _COPIES.get(type(value))
+        if copy is None:
+            raise _UnsuitableError
+        return copy(self, value, name, path)
+
+    def _object(self, value: JSONObject, name: str, path: str) -> JSONObject:
+        start = f"{path}/" if path else ""
+        return {key: self.copy(inner, key, f"{start}{key}") for key, inner in value.items()}
+
+    def _list(self, value: list[Any], name: str, path: str) -> list[Any]:
+        return [self.copy(inner, name, path) for inner in value]
+
+    def _string(self, value: str, name: str, path: str) -> Any:
+        if value != self._text or name not in self._members.texts:
+            return value
+        self.found = self.found or (value is self._text and len(value) > 1)
+        return self.hole
+
+    def _number(self, value: Any, name: str, path: str) -> Any:
+        return _Exact(value)
+
+    def _null(self, value: None, name: str, path: str) -> None:
+        return None
+
+
+_COPIES: Final[dict[type, Callable[[_Copier, Any, str, str], Any]]] = {
+    dict: _Copier._object,
+    list: _Copier._list,
+    str: _Copier._string,
+    int: _Copier._number,
+    float: _Copier._number,
+    bool: _Copier._number,
+    type(None): _Copier._null,
+}
