@@ -7,6 +7,7 @@ and a CRC-32 of everything before it. Its headers contain its type: event, excep
 from __future__ import annotations
 
 import struct
+from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from zlib import crc32
@@ -17,7 +18,7 @@ from agui_reasoning.gateway._frame_reader import BufferedReader
 from agui_reasoning.wire import MAX_FRAME_BYTES
 from agui_reasoning.wire._faults import frame_too_large
 
-__all__ = ["AWSEventStream", "encode_event"]
+__all__ = ["AWSChunks", "AWSEventStream", "encode_chunk", "encode_event"]
 
 _PRELUDE: Final = struct.Struct(">III")
 _WORD: Final = struct.Struct(">I")
@@ -69,6 +70,44 @@ class AWSEventStream(BufferedReader):
         if length > self._limit:
             raise frame_too_large("A message", self._limit)
         return int(length)
+
+
+class AWSChunks(AWSEventStream):
+    """Incremental reader of InvokeModel's stream, whose events hold the payloads of the model's own API.
+
+    An exception becomes an error payload in Anthropic's form.
+    """
+
+    def _read(self, data: bytes) -> Iterator[str]:
+        for text in super()._read(data):
+            yield from _inner(load(text))
+
+
+def _inner(event: Mapping[str, Any]) -> Iterator[str]:
+    for name, payload in event.items():
+        members = payload if isinstance(payload, dict) else {}
+        if name != "chunk":
+            error = {"type": members.get("type") or name, "message": members.get("message", "")}
+            yield dump({"type": "error", "error": error})
+        elif "bytes" in members:
+            yield _decoded(members["bytes"])
+
+
+def _decoded(data: Any) -> str:
+    try:
+        return b64decode(data, validate=True).decode()
+    except (TypeError, ValueError):  # no base64, or no UTF-8
+        raise _bad_frame() from None
+
+
+def encode_chunk(payload: Any) -> bytes:
+    """Encode one payload as InvokeModel does.
+
+    Examples:
+        >>> AWSChunks().feed(encode_chunk({"type": "ping"}))
+        ['{"type":"ping"}']
+    """
+    return encode_event("chunk", {"bytes": b64encode(dump(payload).encode()).decode("ascii")})
 
 
 def encode_event(name: str, payload: Any) -> bytes:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agui_reasoning._strict_json import dump
-from agui_reasoning.gateway._aws_event_stream import AWSEventStream, encode_event
+from agui_reasoning.gateway._aws_event_stream import AWSChunks, AWSEventStream, encode_chunk, encode_event
 from agui_reasoning.gateway._frame_reader import BufferedReader, FrameReader
 from agui_reasoning.providers.api import Framing, HTTPEndpoint
 from agui_reasoning.wire import MAX_FRAME_BYTES, MEDIA_TYPE, SSEFrames
@@ -76,6 +76,10 @@ def _aws(http: HTTPEndpoint, event: Mapping[str, Any]) -> bytes:
     return encode_event(name, payload)
 
 
+def _chunk(http: HTTPEndpoint, event: Mapping[str, Any]) -> bytes:
+    return encode_chunk(event["data"])
+
+
 @dataclass(frozen=True, slots=True)
 class StreamFraming:
     """A framing of streams.
@@ -95,5 +99,6 @@ FRAMINGS: Final[Mapping[Framing, StreamFraming]] = {
     "sse": StreamFraming(MEDIA_TYPE, SSEFrames, _sse),
     "json-lines": StreamFraming("application/x-ndjson", JSONLines, _line),
     "aws-event-stream": StreamFraming("application/vnd.amazon.eventstream", AWSEventStream, _aws),
+    "aws-chunks": StreamFraming("application/vnd.amazon.eventstream", AWSChunks, _chunk),
 }
 """The supported framings. APIs with other framings cannot be called over HTTP."""

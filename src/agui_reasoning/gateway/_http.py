@@ -111,7 +111,7 @@ class HTTPUpstream(Upstream):
         path = self._endpoint.path.replace("{model}", quote(model, safe=""))
         url = address(base_url, path, self._endpoint.query)
         authorized = api_key is not None or self._headers.gives(self._endpoint.key_header)
-        self._signer = None if authorized else find_signer(self._endpoint.signing, base_url)
+        self._signer = None if authorized else find_signer(self._endpoint, base_url)
         self._url = str(url)
         self._transport = Transport(url, self._secrets, _timeout(timeout_s), http, framing)
 
@@ -161,6 +161,9 @@ class HTTPUpstream(Upstream):
                 body.pop(name, None)
             elif name != "tools":  # they are in what was built
                 body[name] = joined(body.get(name), value)
+        betas = self._headers.of(request).get(_BETA)
+        if betas and self._endpoint.betas:
+            body.setdefault(self._endpoint.betas, betas.split(","))
         if not self._endpoint.model_in_path:
             body = {"model": self.model, **body, "stream": True}
         return dump(_without_bytes(body)).encode()

@@ -16,14 +16,14 @@ from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
 from agui_reasoning.errors import ConfigurationError, TransportError
-from agui_reasoning.providers.api import Signing
+from agui_reasoning.providers.api import HTTPEndpoint, Signing
 
 __all__ = ["Signer", "find_signer"]
 
 _KEPT: Final = 6
 """The number of secrets to remember: requests with earlier credentials can be in progress."""
 
-_REGION: Final = re.compile(r"bedrock-runtime(?:-fips)?\.([a-z]{2}(?:-[a-z]+)+-\d+)\.")
+_REGION: Final = re.compile(r"bedrock-(?:runtime(?:-fips)?|mantle)\.([a-z]{2}(?:-[a-z]+)+-\d+)\.")
 _SCOPE: Final = "https://www.googleapis.com/auth/cloud-platform"
 
 _log = logging.getLogger("agui_reasoning")
@@ -45,21 +45,21 @@ class Signer(Protocol):
         ...
 
 
-def find_signer(signing: Signing, base_url: str) -> Signer | None:
+def find_signer(endpoint: HTTPEndpoint, base_url: str) -> Signer | None:
     """Find the credentials of this machine, and warn if there are none.
 
     Raises:
         ConfigurationError: There are AWS credentials, but neither the base URL nor the configuration names
             a region (``missing_region``).
     """
-    find = _FINDERS.get(signing)
-    return find(base_url) if find else None
+    find = _FINDERS.get(endpoint.signing)
+    return find(endpoint, base_url) if find else None
 
 
 # -- AWS Signature Version 4
 
 
-def _find_aws(base_url: str) -> Signer | None:
+def _find_aws(endpoint: HTTPEndpoint, base_url: str) -> Signer | None:
     try:
         from botocore.session import get_session
     except ImportError:
@@ -70,7 +70,7 @@ def _find_aws(base_url: str) -> Signer | None:
     if credentials is None:
         _warn_unsigned("configure AWS credentials")
         return None
-    return _AWSSigner(credentials, _region(session, base_url))
+    return _AWSSigner(credentials, _region(session, base_url), endpoint.aws_service)
 
 
 def _region(session: Any, base_url: str) -> str:
@@ -86,9 +86,10 @@ def _region(session: Any, base_url: str) -> str:
 
 
 class _AWSSigner:
-    def __init__(self, credentials: Any, region: str) -> None:
+    def __init__(self, credentials: Any, region: str, service: str) -> None:
         self._credentials = credentials
         self._region = region
+        self._service = service
         self._secrets: deque[str] = deque(maxlen=_KEPT)
 
     def sign(self, url: str, headers: Mapping[str, str], content: bytes) -> dict[str, str]:
@@ -99,7 +100,7 @@ class _AWSSigner:
         request = AWSRequest(method="POST", url=url, data=content, headers=signed)
         request.context["timestamp"] = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         # These are the steps of `add_auth`, which would log the session token.
-        auth = SigV4Auth(self._current(), "bedrock", self._region)
+        auth = SigV4Auth(self._current(), self._service, self._region)
         auth._modify_request_before_signing(request)
         text = auth.string_to_sign(request, auth.canonical_request(request))
         auth._inject_signature_to_request(request, auth.signature(text, request))
@@ -118,7 +119,7 @@ class _AWSSigner:
 # -- Google access tokens
 
 
-def _find_google(base_url: str) -> Signer | None:
+def _find_google(endpoint: HTTPEndpoint, base_url: str) -> Signer | None:
     try:
         import google.auth
         from google.auth.exceptions import DefaultCredentialsError
@@ -155,7 +156,7 @@ class _GoogleSigner:
         yield from tuple(self._secrets)
 
 
-_FINDERS: Final[Mapping[Signing, Callable[[str], Signer | None]]] = {
+_FINDERS: Final[Mapping[Signing, Callable[[HTTPEndpoint, str], Signer | None]]] = {
     "aws-sigv4": _find_aws,
     "google": _find_google,
 }

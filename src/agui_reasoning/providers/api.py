@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # heavy members are imported when they are first used
 
 __all__ = ["CallIds", "Framing", "HTTPEndpoint", "ProviderAPI", "Signing"]
 
-Framing: TypeAlias = Literal["sse", "json-lines", "json-array", "aws-event-stream"]
+Framing: TypeAlias = Literal["sse", "json-lines", "json-array", "aws-event-stream", "aws-chunks"]
 """How a streamed HTTP response is divided into payloads."""
 
 Signing: TypeAlias = Literal["key", "aws-sigv4", "google"]
@@ -78,6 +78,8 @@ class HTTPEndpoint:
         named_events: Whether the events of its SSE streams have an ``event:`` line.
         framing: How a streamed response is cut into payloads.
         signing: How a request without an API key is authorized.
+        aws_service: The service in the signatures of AWS.
+        betas: The body field that repeats the header ``anthropic-beta``, as a list.
     """
 
     path: str
@@ -90,6 +92,8 @@ class HTTPEndpoint:
     named_events: bool = False
     framing: Framing = "sse"
     signing: Signing = "key"
+    aws_service: str = "bedrock"
+    betas: str | None = None
 
     @property
     def model_in_path(self) -> bool:

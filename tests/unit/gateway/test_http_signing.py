@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from starlette.applications import Starlette
@@ -17,9 +18,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from agui_reasoning import ConfigurationError
+from agui_reasoning import ConfigurationError, RemoteProtocolError
 from agui_reasoning import _scripted as scripted
 from agui_reasoning.gateway import HTTPUpstream, create_app, local_server
+from agui_reasoning.gateway._aws_event_stream import AWSChunks, encode_chunk, encode_event
 from agui_reasoning.gateway._framing import FRAMINGS
 from agui_reasoning.gateway._signing import _region
 from agui_reasoning.providers import provider_api
@@ -67,7 +69,7 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 # -- a strict AWS
 
 
-def fault_of(headers: dict[str, str], url: str, body: bytes) -> str:
+def fault_of(headers: dict[str, str], url: str, body: bytes, service: str = "bedrock") -> str:
     """What AWS has against a request; it computes the signature itself."""
     fields = dict(part.strip().split("=", 1) for part in headers["authorization"].split(" ", 1)[1].split(","))
     if fields["SignedHeaders"] != SIGNED:
@@ -79,10 +81,10 @@ def fault_of(headers: dict[str, str], url: str, body: bytes) -> str:
     signed = {name: headers[name] for name in SIGNED.split(";") if name != "host"}
     request = AWSRequest(method="POST", url=url, data=body, headers=signed)
     request.context["timestamp"] = date
-    judge = auth.SigV4Auth(Credentials(ACCESS, SECRET, TOKEN), "bedrock", REGION)
+    judge = auth.SigV4Auth(Credentials(ACCESS, SECRET, TOKEN), service, REGION)
     text = judge.string_to_sign(request, judge.canonical_request(request))
     expected = judge.signature(text, request)
-    scope = f"{ACCESS}/{date[:8]}/{REGION}/bedrock/aws4_request"
+    scope = f"{ACCESS}/{date[:8]}/{REGION}/{service}/aws4_request"
     good = fields["Signature"] == expected and fields["Credential"] == scope
     return "" if good else f"The Canonical String should have been {judge.canonical_request(request)}"
 
@@ -90,31 +92,37 @@ def fault_of(headers: dict[str, str], url: str, body: bytes) -> str:
 class AWS:
     """Bedrock as it judges signatures; it repeats all it was sent when it refuses."""
 
-    def __init__(self) -> None:
+    def __init__(self, api: str = "bedrock-converse", provider: str = "bedrock") -> None:
+        endpoint = provider_api(api).endpoint(provider)
+        assert endpoint is not None
+        self._http = endpoint
+        self._script = {"bedrock-converse": "bedrock-weather-2"}.get(api, "anthropic-weather-2")
         self.seen: list[dict[str, str]] = []
+        self.asked: list[tuple[str, dict[str, Any]]] = []
 
     async def answer(self, request: Request) -> Response:
         headers, body = dict(request.headers), await request.body()
         self.seen.append(headers)
+        self.asked.append((unquote(request.scope["raw_path"].decode()), json.loads(body)))
         url = f"http://{headers['host']}{request.scope['raw_path'].decode()}"
-        if fault := fault_of(headers, url, body):
+        if fault := fault_of(headers, url, body, self._http.aws_service):
             words = {"message": f"{fault} {headers}"}
             kind = {"x-amzn-errortype": "InvalidSignatureException:http://internal.amazon.com/"}
             return JSONResponse(words, 403, headers=kind)
-        api = provider_api("bedrock-converse").http
-        assert api is not None
-        framing = FRAMINGS[api.framing]
-        events = scripted.load_script("bedrock-weather-2")["events"]
-        frames = [framing.write(api, event) for event in events]
+        framing = FRAMINGS[self._http.framing]
+        events = scripted.load_script(self._script)["events"]
+        frames = [framing.write(self._http, event) for event in events]
         return StreamingResponse(iter(frames), media_type=framing.media_type)
 
 
 @contextmanager
-def bedrock(**options: Any) -> Iterator[tuple[str, AWS]]:
+def bedrock(
+    api: str = "bedrock-converse", provider: str = "bedrock", **options: Any
+) -> Iterator[tuple[str, AWS]]:
     """A gateway in front of a strict Bedrock."""
-    aws = AWS()
+    aws = AWS(api, provider)
     with local_server(Starlette(routes=[Route("/{path:path}", aws.answer, methods=["POST"])])) as url:
-        upstream = HTTPUpstream("bedrock-converse", **{"base_url": url, "model": MODEL} | options)
+        upstream = HTTPUpstream(api, provider=provider, **{"base_url": url, "model": MODEL} | options)
         with local_server(create_app(upstream)) as served:
             yield f"{served}/agent", aws
 
@@ -131,10 +139,86 @@ def test_bedrock_takes_what_is_signed(aws: pytest.MonkeyPatch, words: str) -> No
     assert SECRET not in json.dumps(seen)
 
 
+CLAUDE = {"bedrock": "AnthropicBedrock", "bedrock-mantle": "AnthropicBedrockMantle"}
+
+
+@pytest.mark.parametrize("provider", CLAUDE)
+@pytest.mark.parametrize("model", [MODEL, "anthropic.claude-opus-5-5"])
+def test_claude_on_bedrock_is_asked_as_its_own_sdk_asks(
+    aws: pytest.MonkeyPatch, provider: str, model: str
+) -> None:
+    """The versions differ: the SDK sends its newest."""
+    anthropic = pytest.importorskip("anthropic", reason="Anthropic's SDK is not installed")
+    parameters = {"max_tokens": 100, "tools": [{"type": "web_search_20250305", "name": "web_search"}]}
+    with bedrock("anthropic-messages", provider, model=model, parameters=parameters) as (url, server):
+        events = call(url).events
+        Client().feed(events).done()
+    (path, body), headers = server.asked[0], server.seen[0]
+    assert headers["x-amz-security-token"] == TOKEN
+    theirs = AWS("anthropic-messages", provider)
+    with local_server(Starlette(routes=[Route("/{path:path}", theirs.answer, methods=["POST"])])) as address:
+        keys = {"aws_access_key": ACCESS, "aws_secret_key": SECRET, "aws_session_token": TOKEN}
+        client = getattr(anthropic, CLAUDE[provider])(
+            base_url=address, aws_region=REGION, max_retries=0, **keys
+        )
+        more = {
+            name: value
+            for name, value in body.items()
+            if name not in ("anthropic_version", "model", "stream")
+        }
+        betas = {"anthropic-beta": headers["anthropic-beta"]} if "anthropic-beta" in headers else {}
+        more.pop("anthropic_beta", None)
+        with pytest.raises(anthropic.APIStatusError):  # it signs every header
+            client.messages.create(model=model, stream=True, extra_headers=betas, **more)
+    ((their_path, their_body),) = theirs.asked
+    version = {"anthropic_version"} if provider == "bedrock" else set()
+    assert path == their_path
+    assert {name: value for name, value in body.items() if name not in version} == {
+        name: value for name, value in their_body.items() if name not in version
+    }
+    assert body.keys() == their_body.keys()
+    assert body.get("anthropic_version", "bedrock-2023-05-31") == "bedrock-2023-05-31"
+
+
+def test_the_sdk_reads_what_is_framed_as_invoke_model_frames_it() -> None:
+    decoder = pytest.importorskip(
+        "anthropic.lib.bedrock._stream_decoder", reason="Anthropic's SDK is missing"
+    )
+    payloads = [event["data"] for event in scripted.load_script("anthropic-weather-2")["events"]]
+    data = b"".join(encode_chunk(payload) for payload in payloads)
+    pieces = [data[start : start + 7] for start in range(0, len(data), 7)]
+    theirs = [json.loads(event.data) for event in decoder.AWSEventStreamDecoder().iter_bytes(iter(pieces))]
+    chunks = AWSChunks()
+    assert [json.loads(text) for piece in pieces for text in chunks.feed(piece)] == theirs == payloads
+
+
+def test_an_exception_in_the_stream_is_read_as_the_sdk_reads_it() -> None:
+    decoder = pytest.importorskip(
+        "anthropic.lib.bedrock._stream_decoder", reason="Anthropic's SDK is missing"
+    )
+    data = encode_event("throttlingException", {"message": "Too many."})
+    [event] = decoder.AWSEventStreamDecoder().iter_bytes(iter([data]))
+    [text] = AWSChunks().feed(data)
+    assert json.loads(text) == json.loads(event.data)
+
+
+@pytest.mark.parametrize("chunk", [{}, {"p": "abc"}, []])
+def test_a_chunk_without_bytes_is_skipped(chunk: Any) -> None:
+    assert AWSChunks().feed(encode_event("chunk", chunk)) == []
+
+
+@pytest.mark.parametrize("value", ["no base64!", "/w==", 7])
+def test_a_chunk_that_is_no_text_is_damaged(value: Any) -> None:
+    with pytest.raises(RemoteProtocolError) as caught:
+        AWSChunks().feed(encode_event("chunk", {"bytes": value}))
+    assert caught.value.code == "bad_frame"
+
+
 def test_the_region_is_that_of_the_address_first() -> None:
     hosts = {
         "https://bedrock-runtime.us-gov-west-1.amazonaws.com": "us-gov-west-1",
         "https://bedrock-runtime-fips.ca-central-1.amazonaws.com": "ca-central-1",
+        "https://bedrock-mantle.eu-north-1.api.aws/anthropic": "eu-north-1",
         "https://vpce-1-a.bedrock-runtime.ap-southeast-2.vpce.amazonaws.com": "ap-southeast-2",
     }
     assert {host: _region(get_session(), host) for host in hosts} == hosts

@@ -41,7 +41,23 @@ API = ProviderAPI(
             defaults={"anthropic_version": "vertex-2023-10-16", "max_tokens": 16_384, "stream": True},
             named_events=True,
             signing="google",
-        )
+        ),
+        # InvokeModelWithResponseStream.
+        "bedrock": HTTPEndpoint(
+            path="/model/{model}/invoke-with-response-stream",
+            defaults={"anthropic_version": "bedrock-2023-05-31", "max_tokens": 16_384},
+            framing="aws-chunks",
+            signing="aws-sigv4",
+            betas="anthropic_beta",
+        ),
+        "bedrock-mantle": HTTPEndpoint(
+            path="/v1/messages",
+            headers={"anthropic-version": "2023-06-01"},
+            defaults={"max_tokens": 16_384},
+            named_events=True,
+            signing="aws-sigv4",
+            aws_service="bedrock-mantle",
+        ),
     },
     scripts=("anthropic-weather",),
 )
