@@ -18,6 +18,7 @@ from ag_ui.core import Event, Interrupt, RunAgentInput, Tool
 from agui_reasoning._options import RunOptions, StreamRunOptions
 from agui_reasoning._shells.driver import AgentItem, Driver, ModelStream, OnError, bad_agent, reading, run_of
 from agui_reasoning._shells.failures import FailureLog
+from agui_reasoning._shells.recovery import Asking, Recovery
 from agui_reasoning._shells.sources import WholeResponse, discard, open_source
 from agui_reasoning.deltas import CloseDelta
 from agui_reasoning.emitter._summaries import Settling
@@ -160,6 +161,10 @@ def stream_run(
 class _AsyncDriver(Driver):
     """Drives a run in asynchronous code, and awaits its summaries."""
 
+    def __init__(self, run: Run, on_error: OnError | None = None, log: type[FailureLog] = FailureLog) -> None:
+        super().__init__(run, on_error, log)
+        self._recovery = Recovery(run)
+
     async def events(self, items: AsyncGenerator[AgentItem, None]) -> AsyncGenerator[Event, None]:
         """Yield the events of a run, from first to last, for an agent's items."""
         for event in self.run.start():
@@ -218,22 +223,37 @@ class _AsyncDriver(Driver):
             for event in await self._take(item):
                 yield event
             return
-        async with aclosing(self._read(item)) as items:
+        asking = self._recovery.asking(item)
+        async with aclosing(self._read(item) if asking is None else self._ask(asking)) as items:
             async for read in items:
                 for event in await self._take(read):
                     yield event
 
+    async def _ask(self, asking: Asking) -> AsyncGenerator[AgentItem, None]:
+        """Read a model stream whose source takes the request; ask once more after a known refusal."""
+        while True:
+            try:
+                stream = await anyio.to_thread.run_sync(asking.next_stream)
+                async with aclosing(self._read(stream)) as items:
+                    async for item in items:
+                        yield item
+                return
+            except Exception as error:
+                if not asking.asks_again(error):
+                    raise
+
     async def _read(self, stream: ModelStream) -> AsyncGenerator[AgentItem, None]:
         """Open, read and close a model stream."""
         reader = reading(self.run, stream)
-        async with open_source(stream.source) as payloads:
-            if isinstance(payloads, WholeResponse):
-                for item in reader.whole(payloads.response):
-                    yield item
-                return
-            async for payload in payloads:
-                for item in reader.receive(payload):
-                    yield item
+        with self.explaining(stream, reader):
+            async with open_source(stream.source) as payloads:
+                if isinstance(payloads, WholeResponse):
+                    for item in reader.whole(payloads.response):
+                        yield item
+                    return
+                async for payload in payloads:
+                    for item in reader.receive(payload):
+                        yield item
         for item in reader.close():
             yield item
 

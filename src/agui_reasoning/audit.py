@@ -1,7 +1,8 @@
-"""Audit records of emitted, encrypted, restored and dropped reasoning, without its content.
+"""Audit records of emitted, encrypted, restored, dropped and refused reasoning, without its content.
 
 Pass ``on_audit`` to a run, an emitter or ``restore``. It is called once per reasoning unit, and per text or
-call that has a value, with sizes and IDs only.
+call that has a value, with sizes and IDs only, and once per request that the provider refuses because of
+reasoning.
 """
 
 from __future__ import annotations
@@ -15,14 +16,17 @@ __all__ = ["AuditRecord", "OnAudit"]
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """The record of one reasoning unit that was emitted or restored.
+    """The record of one reasoning unit that was emitted or restored, or of one refused request.
 
     Attributes:
-        action: ``"emitted"`` on its way to the client, ``"restored"`` on its way back.
+        action: ``"emitted"`` on its way to the client, ``"restored"`` on its way back, ``"refused"`` if the
+            provider refused a request because of reasoning in it.
         outcome: If emitted: ``"encrypted"``, ``"plain"``, or ``"not_kept"`` if hidden reasoning is sent
-            without a value. If restored: ``"restored"`` or ``"dropped"``.
-        reason: The reason it was dropped, as in the report of the history.
-        unit: The ID of the message or call that carries it; several units may share one.
+            without a value. If restored: ``"restored"`` or ``"dropped"``. If refused: ``"asked_again"`` or
+            ``"failed"``.
+        reason: The reason it was dropped, as in the report of the history, or the name of the refusal.
+        unit: The ID of the message or call that carries it; several units may share one. Empty for refused
+            requests.
         thread_id: The thread ID, if known.
         tenant: The tenant, if keys are used.
         run_id: The run ID, if any.
@@ -38,8 +42,8 @@ class AuditRecord:
         value_chars: The characters of the encrypted value.
     """
 
-    action: Literal["emitted", "restored"]
-    outcome: Literal["encrypted", "plain", "not_kept", "restored", "dropped"]
+    action: Literal["emitted", "restored", "refused"]
+    outcome: Literal["encrypted", "plain", "not_kept", "restored", "dropped", "asked_again", "failed"]
     unit: str
     reason: str = ""
     thread_id: str | None = None

@@ -240,6 +240,7 @@ class ProviderError(AGUIReasoningError):
         provider_message: The provider's message. It can quote the prompt: log it, but never show it to users.
             It is not part of ``str()`` or ``repr()``.
         status_code: The HTTP status, ``None`` for an error inside a stream.
+        retry_after: The seconds after which the provider wants to be asked again, if it says so.
         deltas: The deltas decoded before the error. Pass them to the run before you end it.
     """
 
@@ -250,6 +251,7 @@ class ProviderError(AGUIReasoningError):
         provider_type: str | None = None,
         provider_message: str = "",
         status_code: int | None = None,
+        retry_after: float | None = None,
         deltas: Sequence[Delta] = (),
     ) -> None:
         names = ", ".join(name for name in (provider_type, provider_code) if name)
@@ -262,6 +264,7 @@ class ProviderError(AGUIReasoningError):
         self.provider_type = provider_type
         self.provider_message = provider_message
         self.status_code = status_code
+        self.retry_after = retry_after
         self.deltas = tuple(deltas)
 
 

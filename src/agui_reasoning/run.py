@@ -15,7 +15,7 @@ from agui_reasoning._ids import new_uuid
 from agui_reasoning._limits import DEFAULT_LIMITS, Limits
 from agui_reasoning._options import RunOptions, check_options
 from agui_reasoning._run_frame import Ending, Frame, RunFrame, SubagentFrame
-from agui_reasoning.audit import OnAudit
+from agui_reasoning.audit import AuditRecord, OnAudit
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import Delta, UsageDelta
 from agui_reasoning.emitter import BaseEmitter
@@ -25,6 +25,7 @@ from agui_reasoning.emitter._values import Anchors
 from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.errors import ConfigurationError, LocalProtocolError, RemoteProtocolError
 from agui_reasoning.parts import Part, ToolCallPart
+from agui_reasoning.policy import EchoRule
 from agui_reasoning.providers.echo import rule_for
 from agui_reasoning.providers.own_rules import OwnRules, own_rules
 from agui_reasoning.request import History, ProviderRequest, build_request, restore
@@ -168,6 +169,11 @@ class Run:
         return self._emitter.summarizes
 
     @property
+    def policy(self) -> tuple[EchoRule, ...]:
+        """The rows of the echo policy that are tried before those of the package."""
+        return self._policy
+
+    @property
     def terminal(self) -> Event | None:
         """The terminal event of the run; ``None`` until it ends."""
         return self._terminal
@@ -296,6 +302,12 @@ class Run:
             if sentence not in self._warned:
                 self._warned.add(sentence)
                 self._emitter.warn(sentence)
+
+    def audit(self, record: AuditRecord) -> None:
+        """Pass an audit record to ``on_audit``, with the IDs of thread and run."""
+        on_audit: OnAudit | None = self._reading["on_audit"]
+        if on_audit is not None:
+            on_audit(record)
 
     def finish(self, *, interrupts: Sequence[Interrupt] = (), result: Any = None) -> list[Event]:
         """End the run successfully, or interrupt it.

@@ -7,21 +7,26 @@ run from its first event to its last.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Final, Protocol, TypeAlias, cast
 
-from ag_ui.core import BaseEvent, Event, Interrupt, RunAgentInput
+from ag_ui.core import BaseEvent, Event, Interrupt, RunAgentInput, Tool
 
 from agui_reasoning._shells.failures import FailureLog, is_own_error
+from agui_reasoning._shells.provider_failures import Explanation, explain
+from agui_reasoning._shells.sources import takes_request
 from agui_reasoning.deltas import Delta
 from agui_reasoning.errors import ConfigurationError, DecodeError, ProviderError
-from agui_reasoning.parts import Part
+from agui_reasoning.parts import Origin, Part
 from agui_reasoning.providers import decoder
+from agui_reasoning.request import History
 from agui_reasoning.run import Run
 
 __all__ = [
     "FAILED",
+    "REQUEST_FIELDS",
     "AgentItem",
     "Driver",
     "ModelStream",
@@ -31,6 +36,7 @@ __all__ = [
     "now_in_ms",
     "reading",
     "run_of",
+    "target_of",
 ]
 
 FAILED: Final = "The agent could not finish its answer. Please try again."
@@ -44,15 +50,30 @@ OnError: TypeAlias = Callable[[BaseException], str | None]
 class ModelStream:
     """A model's answer for a run to open, read and close.
 
+    A source that takes the request is called with a `ProviderRequest`, built from the history of the run. If
+    the provider refuses it because of reasoning in it, before the first payload, the source is called once
+    more, with a request without what was refused.
+
     Attributes:
-        source: The SDK's stream, an awaitable of it, a context manager that returns it, or a callable without
-            arguments that returns any of these; also an iterable of payloads, and a whole response. A
-            callable that is not ``async`` is called in a worker thread by asynchronous runs.
+        source: The SDK's stream, an awaitable of it, a context manager that returns it, or a callable that
+            returns any of these; also an iterable of payloads, and a whole response. The callable takes no
+            argument or the request. One that is not ``async`` is called in a worker thread by asynchronous
+            runs.
         api: The API ID; default is the run's.
         provider: The provider; default is the run's.
         model: The model's name; default is the run's.
         reader: A function of the run that creates a payload reader; default is the decoder of the API. The
             modules of `agui_reasoning.interop` set it for the events of agent frameworks.
+        system: System instructions of the request. This and the next five fields are arguments of
+            `Run.request`, for sources that take the request.
+        tools: The tools of the request; default is the input's.
+        store: Whether the provider stores the response, if it can.
+        apply_flags: Add the fields that the policy recommends.
+        history: The conversation to send; default is that of the run.
+        keep_turns: Send only the newest part of it.
+
+    Raises:
+        ConfigurationError: A field of the request is set, but the source takes no request (``wrong_option``).
     """
 
     source: Any
@@ -60,10 +81,36 @@ class ModelStream:
     provider: str | None = None
     model: str | None = None
     reader: Callable[[Run], PayloadReader] | None = None
+    _: KW_ONLY
+    system: str | None = None
+    tools: Sequence[Tool | Mapping[str, Any]] | None = None
+    store: bool | None = None
+    apply_flags: bool = False
+    history: History | None = None
+    keep_turns: int | None = None
+
+    def __post_init__(self) -> None:
+        given = [name for name in REQUEST_FIELDS if getattr(self, name) != REQUEST_FIELDS[name]]
+        if given and not takes_request(self.source):
+            raise ConfigurationError(
+                f"The model stream has {', '.join(given)}, but its source takes no request.",
+                code="wrong_option",
+                hint="Pass a function of the request, or pass these arguments to `Run.request`.",
+            )
 
     def __repr__(self) -> str:
         return f"ModelStream({type(self.source).__name__}, api={self.api!r})"
 
+
+REQUEST_FIELDS: Final[dict[str, Any]] = {
+    "system": None,
+    "tools": None,
+    "store": None,
+    "apply_flags": False,
+    "history": None,
+    "keep_turns": None,
+}
+"""The fields of a model stream that are arguments of `Run.request`, and their defaults."""
 
 AgentItem: TypeAlias = ModelStream | Delta | Part | BaseEvent | Interrupt
 """An item that an agent yields."""
@@ -92,8 +139,32 @@ def reading(run: Run, stream: ModelStream) -> PayloadReader:
     return Reading(run, stream) if stream.reader is None else stream.reader(run)
 
 
+def target_of(run: Run, stream: ModelStream) -> Origin:
+    """Return the API, provider and model of a stream.
+
+    Raises:
+        ConfigurationError: Neither the stream nor the run names an API (``no_api``).
+    """
+    api = stream.api or run.api
+    if api is None:
+        raise ConfigurationError(
+            "Neither the model stream nor its run names an API.",
+            code="no_api",
+            hint='Pass api=, for example ModelStream(source, api="openai-responses").',
+        )
+    same = api == run.api
+    provider = stream.provider or (run.provider if same else None)
+    return Origin(provider, api, stream.model or (run.model if same else None))
+
+
 class Reading:
-    """Decodes the payloads of a model stream for a run."""
+    """Decodes the payloads of a model stream for a run.
+
+    Attributes:
+        of_provider: Whether errors of the stream are those of the provider, not of an agent framework.
+    """
+
+    of_provider = True
 
     def __init__(self, run: Run, stream: ModelStream) -> None:
         """Choose the decoder.
@@ -102,17 +173,8 @@ class Reading:
             ConfigurationError: Neither the stream nor the run names an API (``no_api``), or there is no such
                 API (``unknown_api``).
         """
-        api = stream.api or run.api
-        if api is None:
-            raise ConfigurationError(
-                "Neither the model stream nor its run names an API.",
-                code="no_api",
-                hint='Pass api=, for example ModelStream(source, api="openai-responses").',
-            )
-        same = api == run.api
-        provider = stream.provider or (run.provider if same else None)
-        model = stream.model or (run.model if same else None)
-        self._decoder = decoder(api, provider=provider, model=model)
+        target = target_of(run, stream)
+        self._decoder = decoder(str(target.api), provider=target.provider, model=target.model)
         self._run = run
 
     def receive(self, payload: Any) -> list[Delta]:
@@ -159,6 +221,7 @@ class Driver:
         self.run = run
         self._on_error = on_error
         self._log = log(run)
+        self._explained: tuple[BaseException, Explanation] | None = None
         self._interrupts: list[Interrupt] = []
         self._ended = False
 
@@ -181,9 +244,24 @@ class Driver:
             return self.run.finish(interrupts=self._interrupts)
         return [] if self._ended else [self.run.terminal]
 
+    @contextmanager
+    def explaining(self, stream: ModelStream, reader: PayloadReader) -> Iterator[None]:
+        """Explain an error in the block, which opens and reads a stream, if the provider is its cause."""
+        try:
+            yield
+        except Exception as error:
+            if getattr(reader, "of_provider", False):
+                found = explain(error, target_of(self.run, stream))
+                self._explained = None if found is None else (error, found)
+            raise
+
+    def _explanation(self, error: BaseException) -> Explanation | None:
+        explained = self._explained
+        return explained[1] if explained is not None and explained[0] is error else None
+
     def report(self, error: Exception) -> None:
         """Log an error."""
-        self._log.report(error)
+        self._log.report(error, self._explanation(error))
 
     def left_over(self, error: BaseException) -> Sequence[Delta]:
         """Return the deltas of an error, which the run receives before it ends."""
@@ -199,8 +277,10 @@ class Driver:
         """
         if self.run.terminal is not None:
             return []
+        explanation = self._explanation(error)
         code = getattr(error, "code", None) if is_own_error(error) else None
-        sentence = self._sentence(error)
+        code = code if explanation is None else explanation.code
+        sentence = self._sentence(error, FAILED if explanation is None else explanation.sentence)
         try:
             return self.run.fail(sentence, code=code)
         except Exception as second:
@@ -208,13 +288,13 @@ class Driver:
         # A callback failed while things were being closed. That must not keep the run from ending.
         return self.run.fail(sentence, code=code)
 
-    def _sentence(self, error: BaseException) -> str:
+    def _sentence(self, error: BaseException, default: str) -> str:
         try:
-            return (self._on_error(error) if self._on_error else None) or FAILED
+            return (self._on_error(error) if self._on_error else None) or default
         except Exception as second:
             self._log.note("`on_error` failed; the default sentence is used.")
             self.report(second)
-            return FAILED
+            return default
 
 
 def run_of(run_input: RunAgentInput | Mapping[str, Any] | Run, options: Mapping[str, Any]) -> Run:

@@ -7,6 +7,7 @@ import re
 import traceback
 from typing import Any, Final
 
+from agui_reasoning._shells.provider_failures import Explanation
 from agui_reasoning.errors import AGUIReasoningError, ProviderError
 from agui_reasoning.run import Run
 
@@ -30,18 +31,18 @@ class FailureLog:
     def __init__(self, run: Run) -> None:
         self._run = run
 
-    def report(self, error: Exception) -> None:
-        """Log a failure."""
-        if is_own_error(error):
-            self.report_line(error)
+    def report(self, error: Exception, explanation: Explanation | None = None) -> None:
+        """Log a failure, with its explanation if the provider is its cause."""
+        if is_own_error(error) or explanation is not None:
+            self.report_line(error, explanation)
         elif self._run.visibility == "full":
             _log.error("%s", self._line(error), exc_info=error)
         else:
             _log.error("%s\n%s", self._line(error), _places(error))
 
-    def report_line(self, error: Exception) -> None:
+    def report_line(self, error: Exception, explanation: Explanation | None = None) -> None:
         """Log a failure in one line, and its traceback at the level DEBUG."""
-        _log.error("%s", self._line(error))
+        _log.error("%s", self._line(error, explanation))
         if self._run.visibility == "full":
             _log.debug("Where the run failed:", exc_info=error)
         else:
@@ -51,18 +52,23 @@ class FailureLog:
         """Log a single sentence."""
         _log.error("%s", sentence)
 
-    def _line(self, error: BaseException) -> str:
+    def _line(self, error: BaseException, explanation: Explanation | None = None) -> str:
         """Return the log line: the run, the failure and, with full visibility, its message."""
-        names = ", ".join(f"{name} {value}" for name, value in self._names(error) if value)
+        names = ", ".join(f"{name} {value}" for name, value in self._names(error, explanation) if value)
         return f"The run failed: {type(error).__name__} ({names}).{self._words(error)}"
 
-    def _names(self, error: BaseException) -> list[tuple[str, Any]]:
+    def _names(self, error: BaseException, explanation: Explanation | None) -> list[tuple[str, Any]]:
         """Return the names that identify a failure, such as its code and run, without any message text."""
         run, status = self._run, getattr(error, "status_code", None)
+        code, wait = getattr(error, "code", None) if is_own_error(error) else None, None
+        if explanation is not None:
+            failure = explanation.failure
+            code, status, wait = explanation.code, failure.status, failure.retry_after_s
         return [
-            ("code", getattr(error, "code", None) if is_own_error(error) else None),
+            ("code", code),
             ("provider", _name(run.provider or run.api)),
             ("status", status if isinstance(status, int) else None),
+            ("retry after", None if wait is None else f"{wait:g} s"),
             ("provider code", _name(getattr(error, "provider_code", None))),
             ("provider type", _name(getattr(error, "provider_type", None))),
             ("thread", _quoted(run.input.thread_id)),
@@ -80,9 +86,9 @@ class FailureLog:
 class BriefFailureLog(FailureLog):
     """Logs every failure in one line."""
 
-    def report(self, error: Exception) -> None:
+    def report(self, error: Exception, explanation: Explanation | None = None) -> None:
         """Log a failure."""
-        self.report_line(error)
+        self.report_line(error, explanation)
 
 
 def is_own_error(error: BaseException) -> bool:

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from agui_reasoning.errors import ConfigurationError
 
-__all__ = ["InThreads", "WholeResponse", "discard", "open_source", "open_source_sync"]
+__all__ = ["InThreads", "WholeResponse", "discard", "open_source", "open_source_sync", "takes_request"]
 
 CLOSE_WITHIN_S: Final = 5.0
 """How long closing a provider's stream may take, in seconds; then it is left to the garbage collector."""
@@ -37,6 +37,19 @@ class WholeResponse:
     """A source that is a whole response, not a stream."""
 
     response: Any
+
+
+def takes_request(source: Any) -> bool:
+    """Return whether a source is a callable with exactly one required positional argument, the request."""
+    if not _is_function(source):
+        return False
+    try:
+        parameters = inspect.signature(source).parameters.values()
+    except (TypeError, ValueError):  # some callables of extension modules have none
+        return False
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    required = [given for given in parameters if given.kind in positional and given.default is given.empty]
+    return len(required) == 1
 
 
 def discard(source: Any) -> None:

@@ -10,6 +10,7 @@ from ag_ui.core import Event, RunAgentInput
 
 from agui_reasoning._options import RunOptions, StreamRunOptions
 from agui_reasoning._shells.driver import AgentItem, Driver, ModelStream, OnError, bad_agent, reading, run_of
+from agui_reasoning._shells.recovery import Asking, Recovery
 from agui_reasoning._shells.sources import WholeResponse, discard, open_source_sync
 from agui_reasoning.run import Run
 
@@ -53,6 +54,10 @@ def stream_run(
 class _SyncDriver(Driver):
     """Drives a run in synchronous code."""
 
+    def __init__(self, run: Run, on_error: OnError | None = None) -> None:
+        super().__init__(run, on_error)
+        self._recovery = Recovery(run)
+
     def events(self, agent: SyncAgent) -> Generator[Event, None, None]:
         """Yield the events of a run of an agent, including the run frame."""
         yield from self.run.start()
@@ -81,14 +86,26 @@ class _SyncDriver(Driver):
         if not isinstance(item, ModelStream):
             yield from self.show(item)
             return
-        with closing(self._read(item)) as items:
+        asking = self._recovery.asking(item)
+        with closing(self._read(item) if asking is None else self._ask(asking)) as items:
             for read in items:
                 yield from self.show(read)
+
+    def _ask(self, asking: Asking) -> Generator[AgentItem, None, None]:
+        """Read a model stream whose source takes the request; ask once more after a known refusal."""
+        while True:
+            try:
+                with closing(self._read(asking.next_stream())) as items:
+                    yield from items
+                return
+            except Exception as error:
+                if not asking.asks_again(error):
+                    raise
 
     def _read(self, stream: ModelStream) -> Generator[AgentItem, None, None]:
         """Open, read and close a model stream."""
         reader = reading(self.run, stream)
-        with open_source_sync(stream.source) as payloads:
+        with self.explaining(stream, reader), open_source_sync(stream.source) as payloads:
             if isinstance(payloads, WholeResponse):
                 yield from reader.whole(payloads.response)
                 return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from ag_ui.core import Message, RunAgentInput, Tool
@@ -59,6 +59,7 @@ class ProviderRequest(RedactedRepr):
         lost: The entries of units that the provider requires but that could not be sent.
         target: The API, provider and model of the request.
         policy: The target's status in the echo policy.
+        overrides: Fields of the body that must win over your own: a second request has them after a refusal.
     """
 
     body: dict[str, Any]
@@ -67,8 +68,15 @@ class ProviderRequest(RedactedRepr):
     lost: tuple[ReportEntry, ...] = ()
     target: Origin = field(default_factory=Origin)
     policy: EchoStatus = "unknown"
+    overrides: tuple[EchoFlag, ...] = ()
 
     _private: ClassVar[frozenset[str]] = frozenset({"body"})
+
+    def override(self, flag: EchoFlag) -> ProviderRequest:
+        """Return the request with a field that must win over the caller's own."""
+        body = dict(self.body)
+        write_flags(body, [flag])
+        return replace(self, body=body, overrides=(*self.overrides, flag))
 
     def raise_for_loss(self) -> None:
         """Raise an error if a unit that the provider requires could not be sent.
@@ -190,7 +198,7 @@ def build_request(
     body |= {} if store is None else {"store": store}
     flags = _flags(options, body)
     if apply_flags:
-        _apply(body, flags)
+        write_flags(body, flags)
     if target.provider is None:
         report.note(f"{explain_no_rule(target)} Pass provider=.")
     elif rule is NO_RULE and any(verdict.reason == "policy" for _, verdict in report.verdicts.values()):
@@ -318,10 +326,14 @@ def _flags(options: EncodingOptions, body: Mapping[str, Any]) -> tuple[EchoFlag,
     )
 
 
-def _apply(body: dict[str, Any], flags: Iterable[EchoFlag]) -> None:
+def write_flags(body: dict[str, Any], flags: Iterable[EchoFlag]) -> None:
+    """Write fields into a body, without changing the values it contains. Dotted names are paths."""
     for flag in flags:
-        place = body.setdefault("extra_body", {}) if flag.extra_body else body
-        place[flag.name] = flag.value
+        *path, name = (["extra_body"] if flag.extra_body else []) + flag.name.split(".")
+        place = body
+        for step in path:
+            place[step] = place = dict(place.get(step) or {})
+        place[name] = flag.value
 
 
 def _entries(

@@ -44,6 +44,14 @@ apis = pytest.mark.parametrize("api", APIS)
 # Clients of a test's own are used in the server's thread, where nobody could close what they keep.
 NOTHING_KEPT = httpx2.Limits(max_keepalive_connections=0)
 SOON = 50.0
+SENTENCES = {
+    "credentials_refused": "The model's provider refused the credentials. Please tell the operator of this agent.",
+    "rate_limited": "The model's provider limits the number of requests. Please try again shortly.",
+    "overloaded": "The model's provider is overloaded. Please try again shortly.",
+    "provider_error": "The model's provider reported an error. Please try again shortly.",
+    "timeout": "The model's provider did not answer in time. Please try again.",
+    "unreachable": "The connection to the model's provider failed. Please try again shortly.",
+}
 
 
 @pytest.fixture
@@ -74,7 +82,10 @@ class Failed:
 
     def assert_quiet(self) -> None:
         """Nobody sees the key, and only the log sees the provider's words."""
-        assert (self.last["type"], self.last["message"]) == ("RUN_ERROR", FAILED)
+        assert (self.last["type"], self.last["message"]) == (
+            "RUN_ERROR",
+            SENTENCES.get(self.last["code"], FAILED),
+        )
         # As a tool would print it that shows the values of local variables.
         shown = TracebackException.from_exception(self.error, capture_locals=True).format()
         told = str(self.error) + repr(self.error) + self.answer.body.decode()
@@ -94,20 +105,20 @@ def refusal(api: str, kind: str, code: str | None, words: str) -> bytes:
 
 @apis
 @pytest.mark.parametrize(
-    ("status", "kind", "code"),
+    ("status", "kind", "code", "cause"),
     [
-        (401, "authentication_error", "invalid_api_key"),
-        (429, "rate_limit_error", "rate_limit_exceeded"),
-        (500, "api_error", None),
+        (401, "authentication_error", "invalid_api_key", "credentials_refused"),
+        (429, "rate_limit_error", "rate_limit_exceeded", "rate_limited"),
+        (500, "api_error", None, "provider_error"),
     ],
 )
 def test_a_refusal_tells_its_names_and_nothing_else(
-    api: str, status: int, kind: str, code: str | None, caplog: pytest.LogCaptureFixture
+    api: str, status: int, kind: str, code: str | None, cause: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     body = refusal(api, kind, code, f"Incorrect key {KEY}: {WORDS}")
     failed = Failed(api, Reply([body], status, "application/json"), caplog)
     failed.assert_quiet()
-    assert failed.last["code"] == "provider_error"
+    assert failed.last["code"] == cause
     error = failed.error
     assert isinstance(error, ProviderError)
     told = None if api == "anthropic-messages" else code
@@ -117,7 +128,7 @@ def test_a_refusal_tells_its_names_and_nothing_else(
     ours = [record.getMessage() for record in caplog.records if "WORDS" in record.getMessage()]
     name = MODELS[api][0]
     assert ours == [
-        f"The run failed: ProviderError (code provider_error, provider {name}, status {status}, "
+        f"The run failed: ProviderError (code {cause}, provider {name}, status {status}, "
         f"provider code {told or status}, provider type {kind}, thread 't1', run 'r1'). "
         f"The provider says: Incorrect key [hidden]: {WORDS}"
     ]
@@ -313,7 +324,7 @@ def test_an_error_in_the_answer_is_quiet_too(api: str, whole: bool, caplog: pyte
         reply = Reply(frames([*answer(api)[:4], error]))
     failed = Failed(api, reply, caplog)
     failed.assert_quiet()
-    assert failed.last["code"] == "provider_error"
+    assert failed.last["code"] == ("overloaded" if api == "anthropic-messages" else "provider_error")
     assert isinstance(failed.error, ProviderError)
     assert failed.error.provider_message == f"[hidden] {WORDS}"
 

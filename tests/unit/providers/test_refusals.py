@@ -237,7 +237,7 @@ def test_thinking_is_turned_off_only_by_documented_fields() -> None:
         target.api: (flag.name, flag.value, flag.extra_body) for target, flag in flags.items() if flag
     } == {
         "anthropic-messages": ("thinking", {"type": "disabled"}, False),
-        "bedrock-converse": ("additionalModelRequestFields", {"thinking": {"type": "disabled"}}, False),
+        "bedrock-converse": ("additionalModelRequestFields.thinking", {"type": "disabled"}, False),
         "openai-chat": ("thinking", {"type": "disabled"}, True),
         "cohere-chat": ("thinking", {"type": "disabled"}, False),
         "ollama": ("think", False, False),

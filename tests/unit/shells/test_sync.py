@@ -12,12 +12,11 @@ import pytest
 
 import agui_reasoning
 from agui_reasoning import ModelStream, Run, aio, run_agent, stream_run
-from agui_reasoning._shells.driver import FAILED
 from agui_reasoning.deltas import Delta, TextDelta
 from agui_reasoning.parts import ToolResultPart
 from agui_reasoning.providers.anthropic_messages.decode import AnthropicMessagesDecoder
 from tests.support.verifier import Client, plain
-from tests.unit.shells.test_aio import ANSWER, API, INPUT, PAYLOADS, Tape
+from tests.unit.shells.test_aio import ANSWER, API, INPUT, PAYLOADS, UNREACHABLE, Tape
 
 FORMS = {
     "generator": Tape.iterator,
@@ -52,7 +51,7 @@ def test_an_error_in_the_stream_ends_the_run_and_closes_the_source(form: Any) ->
     tape = Tape(PAYLOADS, fail_at=5)
     events = plain(stream_run(INPUT, form(tape), api=API))
     Client().feed(events).done()
-    assert (events[-1]["type"], events[-1]["message"]) == ("RUN_ERROR", FAILED)
+    assert (events[-1]["code"], events[-1]["message"]) == ("unreachable", UNREACHABLE)
     assert tape.closed == 1
 
 

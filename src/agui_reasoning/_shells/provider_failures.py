@@ -1,0 +1,258 @@
+"""Reads what the errors of SDKs and HTTP libraries say about a provider's failure, and explains it.
+
+The libraries are not imported: their errors are read by attributes and class names. The words of an error
+serve only to recognize it; explanations never contain them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from agui_reasoning._shells._retry_after import retry_after
+from agui_reasoning._strict_json import Malformed, load
+from agui_reasoning.errors import ProviderError, TransportError
+from agui_reasoning.parts import Origin
+from agui_reasoning.providers._refusals import Refusal, find_refusal
+
+__all__ = ["Explanation", "ProviderFailure", "explain", "read_failure", "refusal_of"]
+
+_REFUSED: Final = "reasoning_refused"
+_WORDS_CHARS: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderFailure:
+    """What an error says.
+
+    Attributes:
+        status: The HTTP status of 400 or more, if any.
+        names: Its codes and types.
+        words: Its message and body.
+        retry_after_s: The seconds after which the provider wants to be asked again.
+        link: How the connection failed, if it did.
+    """
+
+    status: int | None = None
+    names: frozenset[str] = frozenset()
+    words: str = field(default="", repr=False)
+    retry_after_s: float | None = None
+    link: Literal["timeout", "unreachable"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a model stream failed.
+
+    Attributes:
+        code: The code of RUN_ERROR.
+        sentence: What users read.
+        failure: What the error said.
+    """
+
+    code: str
+    sentence: str
+    failure: ProviderFailure
+
+
+@dataclass(frozen=True, slots=True)
+class _Cause:
+    code: str
+    sentence: str
+    statuses: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+
+    def explains(self, failure: ProviderFailure) -> bool:
+        return failure.status in self.statuses or not failure.names.isdisjoint(self.names)
+
+
+_CAUSES: Final = (
+    _Cause(
+        "quota_exhausted",
+        "The quota at the model's provider is used up. Please tell the operator of this agent.",
+        (402,),
+        ("insufficient_quota", "billing_error", "exceeded_current_quota_error"),
+    ),
+    _Cause(
+        "credentials_refused",
+        "The model's provider refused the credentials. Please tell the operator of this agent.",
+        (401, 403),
+        ("authentication_error", "permission_error", "invalid_api_key", "UNAUTHENTICATED"),
+    ),
+    _Cause(
+        "rate_limited",
+        "The model's provider limits the number of requests. Please try again {when}.",
+        (429,),
+        ("rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED", "ThrottlingException"),
+    ),
+    _Cause(
+        "overloaded",
+        "The model's provider is overloaded. Please try again {when}.",
+        (503, 529),
+        ("overloaded_error", "UNAVAILABLE", "ServiceUnavailableException", "ModelNotReadyException"),
+    ),
+    _Cause(
+        "unknown_model",
+        "The model's provider does not know this model or address. Please tell the operator of this agent.",
+        (404,),
+        ("not_found_error", "model_not_found", "NOT_FOUND", "ResourceNotFoundException"),
+    ),
+    _Cause(
+        "timeout",
+        "The model's provider did not answer in time. Please try again.",
+        (408, 504),
+        ("timeout_error", "DEADLINE_EXCEEDED", "ModelTimeoutException"),
+    ),
+    _Cause(
+        "request_refused",
+        "The model's provider refused the request.",
+        (400, 405, 409, 413, 415, 422),
+        ("invalid_request_error", "request_too_large", "INVALID_ARGUMENT", "ValidationException"),
+    ),
+)
+"""The causes of errors with a status or a name; the first that matches applies."""
+
+_OTHER: Final = _Cause("provider_error", "The model's provider reported an error. Please try again {when}.")
+_LINKS: Final = {
+    "timeout": next(cause for cause in _CAUSES if cause.code == "timeout"),
+    "unreachable": _Cause("unreachable", "The connection to the model's provider failed. Please try again {when}."),
+}
+_OWN_LINKS: Final = {
+    "timeout": ProviderFailure(link="timeout"),
+    "unreachable": ProviderFailure(link="unreachable"),
+}
+_UNREACHABLE: Final = frozenset(
+    {
+        "APIConnectionError",
+        "ConnectError",
+        "NetworkError",
+        "ProtocolError",
+        "RemoteProtocolError",
+        "EndpointConnectionError",
+        "ConnectionClosedError",
+        "ClientConnectionError",
+    }
+)
+"""The classes by which libraries say that a connection failed."""
+
+
+def explain(error: BaseException, target: Origin) -> Explanation | None:
+    """Explain an error of a model stream; ``None`` if it does not say that the provider failed.
+
+    Args:
+        error: The error that opening or reading the stream raised.
+        target: The API, provider and model of the stream.
+    """
+    failure = read_failure(error)
+    if failure is None:
+        return None
+    if (refusal := refusal_of(failure, target)) is not None:
+        return Explanation(_REFUSED, f"The model's provider refused the request. {refusal.means}", failure)
+    cause = _cause_of(failure)
+    return Explanation(cause.code, cause.sentence.format(when=_when(failure.retry_after_s)), failure)
+
+
+def refusal_of(failure: ProviderFailure, target: Origin) -> Refusal | None:
+    """Return the known refusal that a failure is, if any."""
+    if failure.link is not None:
+        return None
+    return find_refusal(target, status=failure.status, names=failure.names, message=failure.words)
+
+
+def _cause_of(failure: ProviderFailure) -> _Cause:
+    if failure.link is not None:
+        return _LINKS[failure.link]
+    return next((cause for cause in _CAUSES if cause.explains(failure)), _OTHER)
+
+
+def _when(seconds: float | None) -> str:
+    return "shortly" if seconds is None else f"in {max(round(seconds), 1)} s"
+
+
+def read_failure(error: BaseException) -> ProviderFailure | None:
+    """Return what an error says about a provider; ``None`` if it says nothing."""
+    if isinstance(error, TransportError):
+        return _OWN_LINKS.get(error.code)
+    response = getattr(error, "response", None)
+    body, status = _body(error, response), _status(error, response)
+    names = frozenset(_names(error, body))
+    if isinstance(error, ProviderError) or status is not None or _is_error_body(body):
+        words = _words(error, body)
+        return ProviderFailure(status, names, words, _delay(error, response, body))
+    link = _link(error)
+    return None if link is None else ProviderFailure(link=link)
+
+
+def _status(error: BaseException, response: Any) -> int | None:
+    """Return the HTTP status; SDKs report errors inside a stream with the status 200 of the stream."""
+    metadata = response.get("ResponseMetadata") if isinstance(response, Mapping) else None
+    candidates = [getattr(error, name, None) for name in ("status_code", "code", "status")]
+    candidates += [getattr(response, "status_code", None)]
+    candidates += [metadata.get("HTTPStatusCode")] if isinstance(metadata, Mapping) else []
+    return next((n for n in candidates if isinstance(n, int) and 400 <= n <= 599), None)
+
+
+def _body(error: BaseException, response: Any) -> Any:
+    """Return the JSON of the response, as far as the error has it."""
+    if isinstance(response, Mapping):
+        return response.get("Error")  # botocore
+    for name in ("body", "details"):
+        held = getattr(error, name, None)
+        if isinstance(held, str | bytes):
+            text = held.decode(errors="replace") if isinstance(held, bytes) else held
+            parsed = load(text[:_WORDS_CHARS])
+            held = text if isinstance(parsed, Malformed) else parsed
+        if isinstance(held, Mapping | list | str) and held:
+            return held
+    return None
+
+
+def _is_error_body(body: Any) -> bool:
+    """Return whether a body is that of an error inside a stream."""
+    return isinstance(body, Mapping) and bool({"error", "message", "code", "type", "Code"} & set(body))
+
+
+def _names(error: BaseException, body: Any) -> Iterator[str]:
+    """Yield the codes and types of an error."""
+    inner = body.get("error", body) if isinstance(body, Mapping) else None
+    holders = [inner] if isinstance(inner, Mapping) else []
+    for holder in holders:
+        yield from (str(holder[name]) for name in ("code", "type", "status", "Code") if holder.get(name))
+    for name in ("provider_code", "provider_type", "code", "type", "status"):
+        value = getattr(error, name, None)
+        if callable(value):  # a gRPC call's error
+            with suppress(Exception):
+                value = value().name
+        if isinstance(value, str) and not (name == "code" and isinstance(error, ProviderError)):
+            yield value
+
+
+def _words(error: BaseException, body: Any) -> str:
+    own = error.provider_message if isinstance(error, ProviderError) else str(error)
+    return f"{own} {'' if body is None else body}"[:_WORDS_CHARS]
+
+
+def _delay(error: BaseException, response: Any, body: Any) -> float | None:
+    if isinstance(error, ProviderError):
+        return error.retry_after
+    metadata = response.get("ResponseMetadata") if isinstance(response, Mapping) else None
+    headers = metadata.get("HTTPHeaders") if isinstance(metadata, Mapping) else None
+    headers = headers or getattr(response, "headers", None) or getattr(error, "headers", None)
+    named = {str(name).lower(): str(value) for name, value in dict(headers or {}).items()}
+    return retry_after(named, body)
+
+
+def _link(error: BaseException) -> Literal["timeout", "unreachable"] | None:
+    """Return how a connection failed, by the classes of an error."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if isinstance(error, TimeoutError) or any("Timeout" in name for name in names):
+        return "timeout"
+    if isinstance(error, ConnectionError) or (names & _UNREACHABLE and not _is_own(error)):
+        return "unreachable"
+    return None
+
+
+def _is_own(error: BaseException) -> bool:
+    return type(error).__module__.startswith("agui_reasoning.")

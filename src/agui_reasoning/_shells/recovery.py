@@ -1,0 +1,203 @@
+"""Asks a provider once more, if it refuses a request because of reasoning in it.
+
+`Asking` builds the requests of one model stream whose source takes a request. After a known refusal, before
+the first payload, the second and last request leaves out what the provider refused; `Recovery` remembers that
+for later streams of the run, whose requests contain the same history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+from ag_ui.core import UserMessage
+
+from agui_reasoning._shells.driver import (
+    REQUEST_FIELDS,
+    AgentItem,
+    ModelStream,
+    PayloadReader,
+    reading,
+    target_of,
+)
+from agui_reasoning._shells.provider_failures import read_failure, refusal_of
+from agui_reasoning._shells.sources import takes_request
+from agui_reasoning.audit import AuditRecord
+from agui_reasoning.parts import Origin, ToolCallPart, Turn
+from agui_reasoning.policy import EchoRule
+from agui_reasoning.providers._refusals import Refusal, Remedy, thinking_off
+from agui_reasoning.providers.echo import rule_for
+from agui_reasoning.request import History, ProviderRequest
+from agui_reasoning.run import Run
+
+__all__ = ["Asking", "Recovery"]
+
+_REQUESTS: Final = 2
+"""The maximum number of requests for one model stream."""
+
+_LEFT_OUT: Final = {
+    "strip_values": "without the values that only the provider reads",
+    "strip_reasoning": "without reasoning",
+    "thinking_off": "with thinking turned off",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What the requests to a target leave out.
+
+    Attributes:
+        strip: What is removed from the beginning of the history, if anything.
+        until: The number of items of the history that this concerns.
+        thinks: Whether the model may think.
+    """
+
+    strip: Remedy | None = None
+    until: int = 0
+    thinks: bool = True
+
+    def of(self, history: History) -> History:
+        """Return the history to send."""
+        if self.strip is None:
+            return history
+        old, new = replace(history, items=history.items[: self.until]), history.items[self.until :]
+        stripped = old.strip_reasoning() if self.strip == "strip_reasoning" else old.strip_opaque()
+        return stripped.with_items(new)
+
+
+class Recovery:
+    """What the requests of one run leave out, by target."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._forms: dict[Origin, _Form] = {}
+
+    def asking(self, stream: ModelStream) -> Asking | None:
+        """Return what asks for a model stream; ``None`` if its source takes no request."""
+        return Asking(self._run, stream, self._forms) if takes_request(stream.source) else None
+
+
+class Asking:
+    """The requests of one model stream."""
+
+    def __init__(self, run: Run, stream: ModelStream, forms: dict[Origin, _Form]) -> None:
+        """Prepare the first request.
+
+        Raises:
+            ConfigurationError: Neither the stream nor the run names an API (``no_api``).
+        """
+        self._run, self._stream, self._forms = run, stream, forms
+        self._target = target_of(run, stream)
+        self._form = forms.get(self._target, _Form())
+        self._asked = 0
+        self._heard = False
+
+    def next_stream(self) -> ModelStream:
+        """Build the next request, and return the stream that sends it. Takes time for long histories."""
+        self._asked += 1
+        ask = partial(self._stream.source, self._request())
+        return replace(self._stream, source=ask, reader=self._reader, **REQUEST_FIELDS)
+
+    def asks_again(self, error: Exception) -> bool:
+        """Decide after an error whether to send another request, and tell the caller's callbacks."""
+        failure = None if self._heard else read_failure(error)
+        refusal = None if failure is None else refusal_of(failure, self._target)
+        if refusal is None:
+            return False
+        form = self._next_form(refusal) if self._asked < _REQUESTS else None
+        self._tell(refusal, form)
+        if form is not None:
+            self._form = self._forms[self._target] = form
+        return form is not None
+
+    def _request(self) -> ProviderRequest:
+        stream = self._stream
+        fields = {name: getattr(stream, name) for name in REQUEST_FIELDS}
+        fields["history"] = self._form.of(self._history())
+        api, provider, model = self._target.api, self._target.provider, self._target.model
+        request = self._run.request(api=api, provider=provider, model=model, **fields)
+        flag = None if self._form.thinks else thinking_off(self._target)
+        return request if flag is None else request.override(flag)
+
+    def _history(self) -> History:
+        return self._run.history if self._stream.history is None else self._stream.history
+
+    def _next_form(self, refusal: Refusal) -> _Form | None:
+        """Return what a second request leaves out; ``None`` if nothing would be different."""
+        history, switch = self._history(), thinking_off(self._target)
+        if refusal.remedy != "thinking_off":
+            form = _Form(refusal.remedy, len(history.items), self._form.thinks)
+            if form.of(history).items != self._form.of(history).items:
+                may_think = switch is None or not _requires_thinking(self._rule(), history)
+                return replace(form, thinks=form.thinks and may_think)
+        if switch is None or not self._form.thinks:
+            return None
+        return replace(self._form, thinks=False)
+
+    def _rule(self) -> EchoRule:
+        return rule_for(self._target, self._run.policy)
+
+    def _tell(self, refusal: Refusal, form: _Form | None) -> None:
+        """Warn about a refusal, and record it; without the provider's words."""
+        done = "thinking_off" if form is not None and form.strip is None else form and form.strip
+        end = f"it is asked once more, {_LEFT_OUT[done]}" if done else "the run ends"
+        if done and form is not None and not form.thinks and done != "thinking_off":
+            end += f" and {_LEFT_OUT['thinking_off']}"
+        self._run.warn_once([f"The provider refused the request ({refusal.id}): {end}. {refusal.means}"])
+        self._run.audit(
+            AuditRecord(
+                "refused",
+                "asked_again" if done else "failed",
+                unit="",
+                reason=refusal.id,
+                provider=self._target.provider,
+                api=self._target.api,
+                model=self._target.model,
+                visibility=self._run.visibility,
+            )
+        )
+
+    def _reader(self, run: Run) -> PayloadReader:
+        return _Listening(self, reading(run, self._stream))
+
+    def hear(self) -> None:
+        """Note that a payload was read: from now on, nothing is asked again."""
+        self._heard = True
+
+
+class _Listening:
+    """A reader that notes the first payload."""
+
+    def __init__(self, asking: Asking, reader: PayloadReader) -> None:
+        self._asking, self._reader = asking, reader
+        self.of_provider = getattr(reader, "of_provider", False)
+
+    def receive(self, payload: Any) -> Sequence[AgentItem]:
+        items = self._reader.receive(payload)
+        self._asking.hear()
+        return items
+
+    def whole(self, response: Any) -> Sequence[AgentItem]:
+        items = self._reader.whole(response)
+        self._asking.hear()
+        return items
+
+    def close(self) -> Sequence[AgentItem]:
+        return self._reader.close()
+
+
+def _requires_thinking(rule: EchoRule, history: History) -> bool:
+    """Return whether a model that thinks requires the reasoning of answers in the history.
+
+    That is the case if the model waits for results, and the policy has no placeholder for reasoning.
+    """
+    if rule.status != "required" or rule.placeholder is not None:
+        return False
+    for item in reversed(history.items):
+        if isinstance(item, UserMessage):
+            return False
+        if isinstance(item, Turn) and any(isinstance(part, ToolCallPart) for part in item.parts):
+            return True
+    return False
