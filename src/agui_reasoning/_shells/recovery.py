@@ -127,17 +127,17 @@ class Asking:
     def _next_form(self, refusal: Refusal) -> _Form | None:
         """Return what a second request leaves out; ``None`` if nothing would be different."""
         history, switch = self._history(), thinking_off(self._target)
+        rule = rule_for(self._target, self._run.policy)
         if refusal.remedy != "thinking_off":
-            form = _Form(refusal.remedy, len(history.items), self._form.thinks)
+            # Text without the value that it needs is not sent either, and would only be reported as lost.
+            strip: Remedy = refusal.remedy if rule.needs is None else "strip_reasoning"
+            form = _Form(strip, len(history.items), self._form.thinks)
             if form.of(history).items != self._form.of(history).items:
-                may_think = switch is None or not _requires_thinking(self._rule(), history)
+                may_think = switch is None or not _requires_thinking(rule, history)
                 return replace(form, thinks=form.thinks and may_think)
         if switch is None or not self._form.thinks:
             return None
         return replace(self._form, thinks=False)
-
-    def _rule(self) -> EchoRule:
-        return rule_for(self._target, self._run.policy)
 
     def _tell(self, refusal: Refusal, form: _Form | None) -> None:
         """Warn about a refusal, and record it; without the provider's words."""
