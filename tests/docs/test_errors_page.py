@@ -1,4 +1,7 @@
-"""Compare the error catalog with the error classes and the codes they are raised with."""
+"""Compare the error catalog with the error classes and the codes they are raised with.
+
+``python -m tests.docs.test_errors_page`` writes the table of causes.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agui_reasoning import errors
+from agui_reasoning._shells.provider_failures import causes
 from tests.docs.markdown import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "errors.md"
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
+START, END = "<!-- table causes -->\n", "<!-- end -->"
+CONNECTION = {"unreachable": "none: no connection"}
 HEADING = re.compile(r"^### `(\w+)`$")
 ROW = re.compile(r"^\| `(\w+)` \|")
 
@@ -81,6 +87,26 @@ def test_every_code_has_a_row_and_every_row_a_code() -> None:
     assert pairs == raised()
 
 
+def cause_table() -> str:
+    """The causes of failures of the provider, as the page shows them."""
+    rows = ["| code | status | message |", "|---|---|---|"]
+    for cause in causes():
+        statuses = ", ".join(map(str, cause.statuses)) or CONNECTION.get(cause.code, "any other")
+        rows.append(f"| {cause.code} | {statuses} | {cause.sentence.format(when='shortly')} |")
+    return "\n".join(rows)
+
+
+def written(page: str) -> str:
+    """The page with its table as it should be."""
+    before, _, rest = page.partition(START)
+    return f"{before}{START}\n{cause_table()}\n\n{END}{rest.partition(END)[2]}"
+
+
+def test_the_causes_are_those_of_the_driver() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert written(page) == page
+
+
 def test_codes_are_written_where_this_test_can_see_them() -> None:
     """Find computed codes, which the comparison with the page would miss."""
     hidden = []
@@ -94,3 +120,7 @@ def test_codes_are_written_where_this_test_can_see_them() -> None:
             values = [keyword.value for keyword in node.keywords if keyword.arg == "code"]
             hidden += [f"{source.name}:{node.lineno}" for value in values if not list(literals(value))]
     assert hidden == []
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

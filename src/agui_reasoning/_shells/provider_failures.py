@@ -17,7 +17,7 @@ from agui_reasoning.errors import ProviderError, TransportError
 from agui_reasoning.parts import Origin
 from agui_reasoning.providers._refusals import Refusal, find_refusal
 
-__all__ = ["Explanation", "ProviderFailure", "explain", "read_failure", "refusal_of"]
+__all__ = ["Cause", "Explanation", "ProviderFailure", "causes", "explain", "read_failure", "refusal_of"]
 
 _REFUSED: Final = "reasoning_refused"
 _WORDS_CHARS: Final = 20_000
@@ -58,54 +58,64 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cause:
+class Cause:
+    """Why a provider fails.
+
+    Attributes:
+        code: The code of RUN_ERROR.
+        sentence: What users read; ``{when}`` is when to try again.
+        statuses: The HTTP statuses.
+        names: The codes and types of errors.
+    """
+
     code: str
     sentence: str
     statuses: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
 
     def explains(self, failure: ProviderFailure) -> bool:
+        """Return whether this is the cause of a failure."""
         return failure.status in self.statuses or not failure.names.isdisjoint(self.names)
 
 
 _CAUSES: Final = (
-    _Cause(
+    Cause(
         "quota_exhausted",
         "The quota at the model's provider is used up. Please tell the operator of this agent.",
         (402,),
         ("insufficient_quota", "billing_error", "exceeded_current_quota_error"),
     ),
-    _Cause(
+    Cause(
         "credentials_refused",
         "The model's provider refused the credentials. Please tell the operator of this agent.",
         (401, 403),
         ("authentication_error", "permission_error", "invalid_api_key", "UNAUTHENTICATED"),
     ),
-    _Cause(
+    Cause(
         "rate_limited",
         "The model's provider limits the number of requests. Please try again {when}.",
         (429,),
         ("rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED", "ThrottlingException"),
     ),
-    _Cause(
+    Cause(
         "overloaded",
         "The model's provider is overloaded. Please try again {when}.",
         (503, 529),
         ("overloaded_error", "UNAVAILABLE", "ServiceUnavailableException", "ModelNotReadyException"),
     ),
-    _Cause(
+    Cause(
         "unknown_model",
         "The model's provider does not know this model or address. Please tell the operator of this agent.",
         (404,),
         ("not_found_error", "model_not_found", "NOT_FOUND", "ResourceNotFoundException"),
     ),
-    _Cause(
+    Cause(
         "timeout",
         "The model's provider did not answer in time. Please try again.",
         (408, 504),
         ("timeout_error", "DEADLINE_EXCEEDED", "ModelTimeoutException"),
     ),
-    _Cause(
+    Cause(
         "request_refused",
         "The model's provider refused the request.",
         (400, 405, 409, 413, 415, 422),
@@ -114,10 +124,13 @@ _CAUSES: Final = (
 )
 """The causes of errors with a status or a name; the first that matches applies."""
 
-_OTHER: Final = _Cause("provider_error", "The model's provider reported an error. Please try again {when}.")
+_OTHER: Final = Cause("provider_error", "The model's provider reported an error. Please try again {when}.")
 _LINKS: Final = {
     "timeout": next(cause for cause in _CAUSES if cause.code == "timeout"),
-    "unreachable": _Cause("unreachable", "The connection to the model's provider failed. Please try again {when}."),
+    "unreachable": Cause(
+        "unreachable",
+        "The connection to the model's provider failed. Please try again {when}.",
+    ),
 }
 _OWN_LINKS: Final = {
     "timeout": ProviderFailure(link="timeout"),
@@ -136,6 +149,11 @@ _UNREACHABLE: Final = frozenset(
     }
 )
 """The classes by which libraries say that a connection failed."""
+
+
+def causes() -> tuple[Cause, ...]:
+    """Return every cause, in order of precedence; the last one is that of errors without another."""
+    return (*_CAUSES, _LINKS["unreachable"], _OTHER)
 
 
 def explain(error: BaseException, target: Origin) -> Explanation | None:
@@ -161,7 +179,7 @@ def refusal_of(failure: ProviderFailure, target: Origin) -> Refusal | None:
     return find_refusal(target, status=failure.status, names=failure.names, message=failure.words)
 
 
-def _cause_of(failure: ProviderFailure) -> _Cause:
+def _cause_of(failure: ProviderFailure) -> Cause:
     if failure.link is not None:
         return _LINKS[failure.link]
     return next((cause for cause in _CAUSES if cause.explains(failure)), _OTHER)

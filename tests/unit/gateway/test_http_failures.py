@@ -45,7 +45,8 @@ apis = pytest.mark.parametrize("api", APIS)
 NOTHING_KEPT = httpx2.Limits(max_keepalive_connections=0)
 SOON = 50.0
 SENTENCES = {
-    "credentials_refused": "The model's provider refused the credentials. Please tell the operator of this agent.",
+    "credentials_refused": "The model's provider refused the credentials. Please tell the operator of this "
+    "agent.",
     "rate_limited": "The model's provider limits the number of requests. Please try again shortly.",
     "overloaded": "The model's provider is overloaded. Please try again shortly.",
     "provider_error": "The model's provider reported an error. Please try again shortly.",
