@@ -326,7 +326,7 @@ class Assembler:
         response.units.append(unit)
         changes.append(Appeared(unit))
         if isinstance(unit, CallUnit) and unit.pieces:
-            changes.append(Grew(unit, "".join(unit.pieces)))
+            changes.append(Grew(unit, "".join(unit.pieces), unit.pieces))
         if isinstance(unit, TextUnit | CallUnit):
             self._deliver_waiting(response, unit, changes)
 
@@ -351,7 +351,7 @@ class Assembler:
         if not unit.present:
             self._register(self._current(changes), unit, changes)
         pieces.append(text)
-        changes.append(Grew(unit, text, segment))
+        changes.append(Grew(unit, text, pieces, segment))
 
     def _resume(self, unit: UnitBuffer, changes: list[Change]) -> None:
         if unit.open:

@@ -224,12 +224,13 @@ class Appeared:
     unit: UnitBuffer
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(slots=True, repr=False)  # frozen ones take three times as long to make
 class Grew:
-    """Text was added to a unit; ``segment`` is the segment if it is a reasoning unit."""
+    """Text was added to ``pieces`` of a unit; ``segment`` is the segment if it is a reasoning unit."""
 
     unit: UnitBuffer
     text: str
+    pieces: list[str]
     segment: SegmentBuffer | None = None
 
 

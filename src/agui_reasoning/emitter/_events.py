@@ -5,7 +5,7 @@ Optional fields without a value are omitted, because the protocol requires them 
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from ag_ui.core import (
     Event,
@@ -24,6 +24,7 @@ from ag_ui.core import (
     ToolCallStartEvent,
 )
 
+from agui_reasoning._unvalidated import blank, made
 from agui_reasoning.crypto._binding import Subtype
 
 __all__ = [
@@ -64,7 +65,7 @@ def reasoning_message_start(message_id: str, metadata: Metadata, now: int | None
 
 def reasoning_content(message_id: str, delta: str) -> Event:
     """REASONING_MESSAGE_CONTENT."""
-    return ReasoningMessageContentEvent(message_id=message_id, delta=delta)
+    return _content(ReasoningMessageContentEvent, "message_id", message_id, delta)
 
 
 def reasoning_message_end(message_id: str, metadata: Metadata | None, now: int | None) -> Event:
@@ -84,7 +85,7 @@ def text_start(message_id: str, metadata: Metadata, now: int | None) -> Event:
 
 def text_content(message_id: str, delta: str) -> Event:
     """TEXT_MESSAGE_CONTENT."""
-    return TextMessageContentEvent(message_id=message_id, delta=delta)
+    return _content(TextMessageContentEvent, "message_id", message_id, delta)
 
 
 def text_end(message_id: str, now: int | None) -> Event:
@@ -105,7 +106,7 @@ def call_start(call_id: str, name: str, parent_id: str, metadata: Metadata, now:
 
 def call_args(call_id: str, delta: str) -> Event:
     """TOOL_CALL_ARGS."""
-    return ToolCallArgsEvent(tool_call_id=call_id, delta=delta)
+    return _content(ToolCallArgsEvent, "tool_call_id", call_id, delta)
 
 
 def call_end(call_id: str, now: int | None) -> Event:
@@ -125,3 +126,17 @@ def call_result(
         metadata=metadata,
         timestamp=now,
     )
+
+
+_BLANKS: Final = {
+    model: blank(model)
+    for model in (ReasoningMessageContentEvent, TextMessageContentEvent, ToolCallArgsEvent)
+}
+
+
+def _content(model: Any, id_field: str, entity_id: str, delta: str) -> Event:
+    """Create a content event. Its ID has been validated with the start event."""
+    if type(delta) is not str:  # a subclass, which validation converts
+        return cast("Event", model(**{id_field: entity_id, "delta": delta}))
+    members = _BLANKS[model] | {id_field: entity_id, "delta": delta}
+    return cast("Event", made(model, members, {id_field, "delta"}))

@@ -10,7 +10,7 @@ unit opens a message when it has text to show; until then the previous message c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -111,6 +111,10 @@ class Writer:
         for change in changes:
             _CHANGES[type(change)](self, change)
         return self._flush()
+
+    def catch_up(self, grew: Grew, pieces: Sequence[str]) -> None:
+        """Note text that was added and sent like that of ``grew``."""
+        _CATCH_UP[type(grew.unit)](self, grew.unit, pieces)
 
     def finish(self) -> list[Event | SummaryDue]:
         """Answer the calls that the client must not run: cut ones, and the provider's own."""
@@ -294,6 +298,9 @@ class Writer:
         if sent:
             self._out.append(make.reasoning_content(self._show(stretch).id, sent))
 
+    def _note_reasoning(self, unit: ReasoningUnit, pieces: Sequence[str]) -> None:
+        self._speaking[unit].text.pieces += pieces
+
     def _reasoning_ended(self, unit: ReasoningUnit) -> None:
         stretch = self._speaking.pop(unit)
         self._claimants.discard(stretch)
@@ -357,6 +364,9 @@ class Writer:
         self._out.append(make.text_content(message.id, "".join(text for _, text in held)))
         for holder, text in held:
             self._state.place(holder, message, len(text))
+
+    def _note_text(self, unit: TextUnit, pieces: Sequence[str]) -> None:
+        self._state.place(unit, self._message, sum(map(len, pieces)))
 
     def _show_text(self, message: AssistantMessage, unit: TextUnit, text: str) -> None:
         self._state.place(unit, message, len(text))
@@ -489,7 +499,7 @@ def _ended(writer: Writer, change: Ended) -> None:
     _ENDED[type(change.unit)](writer, change.unit)
 
 
-def _nothing(writer: Writer, unit: UnitBuffer) -> None:
+def _nothing(writer: Writer, unit: UnitBuffer, pieces: Sequence[str] = ()) -> None:
     """Leave text open until something else follows; late values are sent with the response."""
 
 
@@ -519,6 +529,11 @@ _GREW: dict[type, Callable[[Writer, Any, Grew], None]] = {
     ReasoningUnit: Writer._reasoning_grew,
     TextUnit: Writer._text_grew,
     CallUnit: Writer._call_grew,
+}
+_CATCH_UP: dict[type, Callable[[Writer, Any, Sequence[str]], None]] = {
+    ReasoningUnit: Writer._note_reasoning,
+    TextUnit: Writer._note_text,
+    CallUnit: _nothing,
 }
 _ENDED: dict[type, Callable[[Writer, Any], None]] = {
     ReasoningUnit: Writer._reasoning_ended,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -13,7 +13,7 @@ from agui_reasoning._strict_json import Malformed, load
 from agui_reasoning.errors import LocalProtocolError
 from agui_reasoning.wire._growth import GROWTHS, escape_line_breaks
 
-__all__ = ["KEEP_ALIVE", "MEDIA_TYPE", "SSEEncoder"]
+__all__ = ["KEEP_ALIVE", "MEDIA_TYPE", "SSEEncoder", "frames_of"]
 
 MEDIA_TYPE = "text/event-stream"
 """The ``Content-Type`` of an event stream."""
@@ -70,6 +70,14 @@ class SSEEncoder:
         if text is None:
             raise _not_json(kind)
         return b"data: %b\n\n" % text
+
+
+_encode = SSEEncoder().encode
+
+
+def frames_of(events: Iterable[BaseModel | Mapping[str, Any]]) -> bytes:
+    """Return the frames of several events."""
+    return b"".join(map(_encode, events))
 
 
 def _members(event: object) -> dict[str, Any]:

@@ -70,6 +70,8 @@ OTHERS: list[dict[str, Any]] = [
     {"delta": Word("a")},
     {"delta": Name.A},
     {"delta": None},
+    {"message_id": None, "tool_call_id": None},
+    {"message_id": Word("m"), "tool_call_id": Word("m")},
     {"subagent_run_id": Word("a")},
     {"subagent_run_id": 1},
     {"type": EventType.CUSTOM},
@@ -98,6 +100,6 @@ def test_a_subclass_takes_the_general_way() -> None:
 
 def test_the_opening_ends_where_the_text_begins() -> None:
     growth: Growth = GROWTHS[ReasoningMessageContentEvent]
-    assert growth.opening("m", "s") == (
+    assert growth.opening({"message_id": "m", "subagent_run_id": "s"}) == (
         b'data: {"type":"REASONING_MESSAGE_CONTENT","subagentRunId":"s","messageId":"m","delta":'
     )
