@@ -6,7 +6,7 @@ SDK, with ``kind``. Only `messages`, which builds objects of the SDK, imports Op
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any, Unpack
 
@@ -20,10 +20,13 @@ from agui_reasoning.consumer import Conversation
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.interop.openhands._messages import message_fields
 from agui_reasoning.interop.openhands._read import EventReader, in_responses
+from agui_reasoning.interop.openhands._stored import read_stored
 from agui_reasoning.interop.openhands._write import EventWriter
+from agui_reasoning.parts import Origin
+from agui_reasoning.request import History
 from agui_reasoning.run import Run
 
-__all__ = ["messages", "read_events", "stream", "write_events"]
+__all__ = ["messages", "read_events", "read_messages", "stream", "write_events"]
 
 
 def stream(source: Any) -> ModelStream:
@@ -43,7 +46,7 @@ def stream(source: Any) -> ModelStream:
     return ModelStream(source, reader=EventReader)
 
 
-def messages(run: Run, *, system: str | None = None) -> list[Any]:
+def messages(run: Run, *, system: str | None = None, history: History | None = None) -> list[Any]:
     """Write the conversation of a run as messages of the OpenHands SDK.
 
     The SDK decides which of their fields are sent to a model, and in which form.
@@ -51,6 +54,7 @@ def messages(run: Run, *, system: str | None = None) -> list[Any]:
     Args:
         run: The run. Its provider is the upstream of LiteLLM.
         system: System instructions.
+        history: The conversation to write; default is `Run.history`.
 
     Returns:
         Objects of ``openhands.sdk.llm.Message``.
@@ -69,7 +73,39 @@ def messages(run: Run, *, system: str | None = None) -> list[Any]:
             code="missing_framework",
             hint="Install openhands-sdk, which needs Python 3.12.",
         ) from None
-    return [message.model_validate(fields) for fields in message_fields(run, system)]
+    return [message.model_validate(fields) for fields in message_fields(run, system, history)]
+
+
+def read_messages(
+    stored: Iterable[Any],
+    *,
+    provider: str | None = None,
+    model: str | None = None,
+    new_id: Callable[[], str] | None = None,
+) -> History:
+    """Read stored messages, for a request or for `messages`.
+
+    Reads the fields of the SDK's ``Message`` and the dicts that its ``to_chat_dict`` and
+    ``to_responses_dict`` return, mixed as they come.
+
+    Args:
+        stored: The messages: dicts, or the SDK's objects.
+        provider: The upstream that produced the reasoning.
+        model: The model that produced it.
+        new_id: Creates the IDs of messages; by default, random UUIDs.
+
+    Returns:
+        The conversation: pass it to `Run.request` as ``history``.
+
+    Raises:
+        DecodeError: A message does not have one of these forms (``bad_payload``).
+
+    Examples:
+        >>> answer = {"role": "assistant", "content": "Noon.", "reasoning_content": "Look at the clock."}
+        >>> [type(part).__name__ for part in read_messages([answer]).turns[0].parts]
+        ['ReasoningPart', 'TextPart']
+    """
+    return read_stored(stored, Origin(provider, "litellm", model), new_id or new_uuid)
 
 
 def read_events(

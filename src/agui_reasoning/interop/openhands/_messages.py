@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from agui_reasoning.providers.payload import JSONObject
+from agui_reasoning.request import History
 from agui_reasoning.run import Run
 
 __all__ = ["message_fields"]
@@ -13,12 +14,12 @@ _RESPONSES: Final = frozenset({"azure", "openai"})
 """Upstreams that OpenHands may call with the Responses API; for other calls it omits the items."""
 
 
-def message_fields(run: Run, system: str | None = None) -> list[JSONObject]:
+def message_fields(run: Run, system: str | None = None, history: History | None = None) -> list[JSONObject]:
     """Write the messages of a run in the SDK's storage format, one dict per message."""
     model = run.model
     if run.provider in _RESPONSES and model is not None and "responses/" not in model:
         model = f"responses/{model}"
-    request = run.request(api="litellm", model=model, system=system, tools=())
+    request = run.request(api="litellm", model=model, system=system, tools=(), history=history)
     names: dict[str, str] = {}
     written = []
     for message in request.body["messages"]:

@@ -40,7 +40,7 @@ from agui_reasoning.providers import decode_response
 from agui_reasoning.providers.payload import JSONObject, compact_json, reject, string
 from agui_reasoning.run import Run
 
-__all__ = ["EventReader", "Placed", "in_responses", "plain_event"]
+__all__ = ["EventReader", "Placed", "decoded", "in_responses", "item_part", "plain_event"]
 
 RunItem: TypeAlias = Delta | Part | BaseEvent
 
@@ -194,9 +194,9 @@ class EventReader:
         return [*opening, *self._record(placed, texts, len(texts) - 1 if in_args else None), *parts]
 
     def _parts(self, output: ModelOutput, event: JSONObject) -> list[Part]:
-        parts = _decoded(output)
+        parts = decoded(output)
         if output.item is not None:
-            parts.insert(0, _item(output.item))
+            parts.insert(0, item_part(output.item))
         if output.call is not None:
             call_id = output.call.id or self._minted(event)
             parts.append(ToolCallPart(call_id, output.call.name, output.call.arguments))
@@ -229,12 +229,12 @@ class EventReader:
         return [record_event(placed.event, texts, arguments, placed.place)]
 
 
-def _decoded(output: ModelOutput) -> list[Part]:
+def decoded(output: ModelOutput) -> list[Part]:
     """Decode reasoning and text like a LiteLLM message, which prefers blocks to the string."""
     message: JSONObject = {"role": "assistant", "content": output.text or None}
     if output.blocks:
         message["thinking_blocks"] = list(output.blocks)
-    if output.reasoning and not (output.item and _item(output.item).segments):
+    if output.reasoning and not (output.item and item_part(output.item).segments):
         message["reasoning_content"] = output.reasoning
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     parts = decode_response("litellm", {"choices": [choice]})
@@ -243,7 +243,7 @@ def _decoded(output: ModelOutput) -> list[Part]:
     ]
 
 
-def _item(item: JSONObject) -> ReasoningPart:
+def item_part(item: JSONObject) -> ReasoningPart:
     """Decode an item of the Responses API, whose texts OpenHands stores as plain strings."""
     path = "/responses_reasoning_item"
     segments = [

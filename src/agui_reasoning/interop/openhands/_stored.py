@@ -1,0 +1,166 @@
+"""Reads stored OpenHands messages as a conversation.
+
+Three forms are stored: the fields of the ``Message`` of the SDK, the dicts for Chat Completions
+(``to_chat_dict``), and the items for Responses (``to_responses_dict``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ag_ui.core import Message, SystemMessage, ToolMessage, UserMessage
+
+from agui_reasoning.interop.openhands._meaning import ModelOutput
+from agui_reasoning.interop.openhands._read import decoded, item_part, plain_event
+from agui_reasoning.parts import Origin, Part, ToolCallPart, Turn
+from agui_reasoning.providers.payload import JSONObject, array, obj, reject, string
+from agui_reasoning.request import History
+
+__all__ = ["read_stored"]
+
+_TEXTS: Final = frozenset({"text", "input_text", "output_text", "summary_text", "reasoning_text"})
+_MODELS_ITEMS: Final = frozenset({"reasoning", "function_call"})
+"""The items of a response that are not messages."""
+
+
+def read_stored(stored: Iterable[Any], origin: Origin, new_id: Callable[[], str]) -> History:
+    """Read stored messages; consecutive items of the model are one response.
+
+    Raises:
+        DecodeError: A message does not have one of the forms (``bad_payload``).
+    """
+    reader = _Reader(origin, new_id)
+    for message in stored:
+        reader.read(plain_event(message))
+    return History(tuple(reader.close()))
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads messages in order.
+
+    Attributes:
+        origin: The producer of the model's messages.
+        new_id: Creates the IDs of messages.
+        items: What was read.
+        open: The parts of a response whose items may go on.
+    """
+
+    origin: Origin
+    new_id: Callable[[], str]
+    items: list[Turn | Message] = field(default_factory=list)
+    open: list[Part] = field(default_factory=list)
+
+    def read(self, message: JSONObject) -> None:
+        kind = string(message, "type")
+        if kind in _MODELS_ITEMS:
+            self.open.append(_of_item(message, kind))
+        elif kind == "function_call_output":
+            self._add(self._result(string(message, "call_id"), message.get("output"), "output"))
+        elif kind == "message" and message.get("role") == "assistant":
+            self.open += decoded(ModelOutput(_text(message, "content")))
+        else:
+            self._add(self._of_role(message))
+
+    def close(self) -> list[Turn | Message]:
+        self._end_response()
+        return self.items
+
+    def _add(self, item: Turn | Message) -> None:
+        self._end_response()
+        self.items.append(item)
+
+    def _end_response(self) -> None:
+        if self.open:
+            self.items.append(Turn(tuple(self.open), self.origin))
+            self.open = []
+
+    def _of_role(self, message: JSONObject) -> Turn | Message:
+        role = message.get("role")
+        if role == "assistant":
+            return Turn(tuple(_parts(message)), self.origin)
+        if role == "tool":
+            return self._result(string(message, "tool_call_id"), message.get("content"), "content")
+        if role == "user":
+            return UserMessage.model_validate({"id": self.new_id(), "content": _content(message)})
+        if role == "system":
+            return SystemMessage(id=self.new_id(), content=_text(message, "content"))
+        raise reject("a role or a type of OpenHands messages", role, "/role")
+
+    def _result(self, call_id: str, content: Any, name: str) -> ToolMessage:
+        return ToolMessage(id=self.new_id(), tool_call_id=call_id, content=_text({name: content}, name))
+
+
+def _parts(message: JSONObject) -> list[Part]:
+    """Return the parts of an assistant message: reasoning, text, calls."""
+    item = obj(message, "responses_reasoning_item") or None
+    output = ModelOutput(
+        _text(message, "content"),
+        string(message, "reasoning_content"),
+        tuple(array(message, "thinking_blocks", "")),
+        item,
+    )
+    parts = decoded(output)
+    if item is not None:
+        parts.insert(0, item_part(item))
+    return [*parts, *map(_call, array(message, "tool_calls", ""))]
+
+
+def _call(call: JSONObject) -> ToolCallPart:
+    """Read a call of a stored message, or of Chat Completions, which has name and arguments inside."""
+    inside = obj(call, "function", "/tool_calls") if "function" in call else call
+    name, arguments = (string(inside, field, "/tool_calls") for field in ("name", "arguments"))
+    return ToolCallPart(string(call, "id", "/tool_calls"), name, arguments)
+
+
+def _of_item(item: JSONObject, kind: str) -> Part:
+    if kind == "function_call":
+        return ToolCallPart(string(item, "call_id"), string(item, "name"), string(item, "arguments"))
+    plain = {name: _inner_texts(item, name) for name in ("summary", "content")}
+    return item_part({**item, **plain})
+
+
+def _inner_texts(item: JSONObject, name: str) -> list[str]:
+    return [string(part, "text", f"/{name}") for part in array(item, name, "")]
+
+
+def _text(message: JSONObject, name: str) -> str:
+    """Return the text of a string or of content parts, joined as OpenHands joins them."""
+    value = message.get(name)
+    if value is None or isinstance(value, str):
+        return value or ""
+    parts = array(message, name, "")
+    return "\n".join(string(part, "text", f"/{name}") for part in parts if part.get("type") in _TEXTS)
+
+
+def _content(message: JSONObject) -> str | list[JSONObject]:
+    """Return the content of a user as AG-UI writes it: a string unless there are images."""
+    value = message.get("content")
+    parts = array(message, "content", "") if isinstance(value, list) else []
+    if not any(_images(part) for part in parts):
+        return _text(message, "content")
+    return [read for part in parts for read in _content_part(part)]
+
+
+def _content_part(part: JSONObject) -> Iterator[JSONObject]:
+    if part.get("type") in _TEXTS:
+        yield {"type": "text", "text": string(part, "text", "/content")}
+    for url in _images(part):
+        yield {"type": "image", "source": _source(url)}
+
+
+def _images(part: JSONObject) -> list[str]:
+    """Return the URLs of a part: of the SDK's, of Chat Completions' or of Responses'."""
+    found = part.get("image_urls") or [part.get("image_url")]
+    urls = [one.get("url") if isinstance(one, Mapping) else one for one in found]
+    return [url for url in urls if isinstance(url, str)]
+
+
+def _source(url: str) -> JSONObject:
+    head, comma, data = url.partition(",")
+    if comma and head.startswith("data:") and head.endswith(";base64"):
+        media_type = head.removeprefix("data:").removesuffix(";base64")
+        return {"type": "data", "value": data, "mimeType": media_type}
+    return {"type": "url", "value": url}
