@@ -80,22 +80,28 @@ class Limits:
         level: list[Any] = [document]
         depth = 0
         while level:
-            self.check("nesting", depth)
+            if depth > self.nesting:
+                self.check("nesting", depth)
             counted += len(level)
             below: list[Any] = []
             for value in level:
-                if isinstance(value, str):
+                kind = type(value)
+                if kind is str:
                     counted += len(value) if value.isascii() else _utf8_bytes(value)
-                elif isinstance(value, dict):
+                elif kind is dict:
                     below += value
                     below += value.values()
-                elif value is not None:
+                elif kind not in _SCALARS:
+                    counted += _utf8_bytes(value) if isinstance(value, str) else 0
                     below += _inside(value)
-            self.check("bytes", counted)
+            if counted > self.bytes:
+                self.check("bytes", counted)
             level = below
             depth += 1
         return counted
 
+
+_SCALARS: Final = frozenset({bool, float, int, type(None)})
 
 DEFAULT_LIMITS: Final = Limits()
 """The default limits."""
@@ -105,7 +111,7 @@ def _inside(value: Any) -> Iterable[Any]:
     """Return the names and values of an object that is no dict, or the items of a list."""
     if isinstance(value, Mapping):
         return [*value.keys(), *value.values()]
-    if isinstance(value, Sequence) and not isinstance(value, bytes):
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return value
     return ()
 

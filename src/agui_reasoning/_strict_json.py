@@ -71,12 +71,21 @@ def load(text: str, *, max_nesting: int | None = None) -> Any:
 def well_formed(value: Any) -> Any:
     """Return the JSON value with surrogate pairs joined and lone surrogates replaced by U+FFFD."""
     if isinstance(value, str):
-        if value.isascii() or _SURROGATE.search(value) is None:
-            return value
-        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return value if value.isascii() else _joined(value)
     if isinstance(value, dict):
-        return {well_formed(name): well_formed(inner) for name, inner in value.items()}
+        return {
+            name if name.isascii() else _joined(name): (
+                inner if isinstance(inner, str) and inner.isascii() else well_formed(inner)
+            )
+            for name, inner in value.items()
+        }
     return [well_formed(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _joined(text: str) -> str:
+    if _SURROGATE.search(text) is None:
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def scan(text: str, start: int) -> tuple[Any, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, get_args
 
-from msgspec import ValidationError, convert, to_builtins
+from msgspec import Struct, ValidationError, convert, to_builtins
 
 from agui_reasoning._envelope.records import Envelope
 from agui_reasoning._envelope.version1 import Version1
@@ -115,8 +115,7 @@ class EnvelopeWriter:
         return self.keys.encrypt(secret.reveal(), self.binding, ttl_s=self.ttl_s, pad_to=self.pad_to)
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """The result of reading a value.
 
     Attributes:

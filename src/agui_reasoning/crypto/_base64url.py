@@ -12,7 +12,7 @@ from msgspec.json import Decoder, Encoder
 
 __all__ = ["decode", "encode"]
 
-_FOREIGN: Final = ("+", "/", "=", "\\")
+_FOREIGN: Final = ('"', "+", "/", "=", "\\")
 """Characters of base64 and of JSON strings that base64url does not have."""
 
 _LAST: Final[dict[int, frozenset[str]]] = {2: frozenset("AQgw"), 3: frozenset("AEIMQUYcgkosw048")}

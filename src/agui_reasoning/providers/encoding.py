@@ -10,11 +10,11 @@ from __future__ import annotations
 from base64 import b64decode
 from binascii import Error
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Final, Literal, TypeAlias
 
 from ag_ui.core import DeveloperMessage, SystemMessage, Tool, UserMessage
+from msgspec import Struct, field
 
 from agui_reasoning._strict_json import dump, well_formed
 from agui_reasoning.errors import DecodeError
@@ -81,8 +81,7 @@ PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """The media types of images that most APIs accept."""
 
 
-@dataclass(frozen=True, slots=True)
-class EchoUnit:
+class EchoUnit(Struct, frozen=True):
     """A part of a response, and the decision about it.
 
     Attributes:
@@ -119,8 +118,7 @@ class EchoUnit:
         return self.cut or isinstance(self.part, NativePart)
 
 
-@dataclass(frozen=True, slots=True)
-class CallAnswer:
+class CallAnswer(Struct, frozen=True):
     """The result of a client's or the agent's tool, and its call."""
 
     unit: EchoUnit
@@ -133,8 +131,7 @@ class CallAnswer:
         return self.unit.call_id
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseStep:
+class ResponseStep(Struct, frozen=True):
     """One response, with the results of its calls.
 
     Attributes:
@@ -166,16 +163,14 @@ def in_scope(scope: Scope, *, calls: bool, current: bool) -> bool:
 PreparedConversation: TypeAlias = "Sequence[ResponseStep | PlainMessage]"
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """The outcome for a unit."""
 
     outcome: Literal["echoed", "placeholder", "dropped"]
     reason: str = ""
 
 
-@dataclass(slots=True)
-class EchoReport:
+class EchoReport(Struct):
     """The verdicts on units, and notes for the caller.
 
     Attributes:
@@ -220,8 +215,7 @@ class EchoReport:
             self.notes.append(sentence)
 
 
-@dataclass(frozen=True, slots=True)
-class EncodingOptions:
+class EncodingOptions(Struct, frozen=True):
     """The options of an encoder.
 
     Attributes:

@@ -7,8 +7,9 @@ IDs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from agui_reasoning._envelope import (
     CallRecord,
@@ -30,8 +31,7 @@ Position: TypeAlias = tuple[int, int]
 """The index of a message, and of a call in it; -1 stands for the message itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """The record of a unit, or of a stretch of one, and its position.
 
     Attributes:
@@ -46,8 +46,7 @@ class Found:
     sealed: bool
 
 
-@dataclass(slots=True)
-class Slices:
+class Slices(Struct):
     """A unit that is spread over several values."""
 
     number: int
@@ -60,8 +59,7 @@ class Slices:
         return None if unit is None else Found(self.found[0][0], unit, self.number, self.sealed)
 
 
-@dataclass(slots=True)
-class RecordedResponse:
+class RecordedResponse(Struct):
     """The records of one model response, and the positions of the messages that carry them.
 
     Attributes:
@@ -120,8 +118,7 @@ def _named(known: dict[str, None], names: tuple[str, ...]) -> dict[str, None]:
     return known
 
 
-@dataclass(slots=True)
-class ClientHistory:
+class ClientHistory(Struct):
     """The messages with indexes.
 
     Attributes:
@@ -286,7 +283,7 @@ def _settle(history: ClientHistory, limits: Limits) -> None:
 
 
 def _open(history: ClientHistory, entity: Mapping[str, Any]) -> Opened:
-    opened = history.opened.get(id(entity), Opened())
+    opened = history.opened.get(id(entity), _NOTHING)
     refused = opened.refused or _misused(history, opened)
     if refused:
         history.refused[str(entity.get("id"))] = refused
@@ -312,4 +309,5 @@ def _ignore(history: ClientHistory, index: int, message: dict[str, Any]) -> None
 
 
 _READERS = {"reasoning": _read_reasoning, "assistant": _read_assistant, "tool": _read_result}
+_NOTHING = Opened()
 _CARRIERS = frozenset({"reasoning", "assistant"})

@@ -122,12 +122,15 @@ class ClientView:
 
 def overlapping(units: Iterable[UnitRecord]) -> set[int]:
     """Return the numbers of the units of one response whose spans overlap."""
-    spans = sorted(
+    spans = [
         (span.message, span.start, span.length, unit.seq)
         for unit in units
         for span in unit.spans
         if span.length
-    )
+    ]
+    if len(spans) < 2:
+        return set()
+    spans.sort()
     found: set[int] = set()
     place, end, widest = "", 0, -1
     for message, start, length, seq in spans:

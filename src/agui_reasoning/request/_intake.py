@@ -54,6 +54,8 @@ def thread_of(given: HistoryInput) -> str | None:
 
 
 def _plain(value: Any) -> Any:
+    if type(value) is dict:  # the test for models is slow
+        return value.copy()
     if not isinstance(value, BaseModel):
         return dict(value) if isinstance(value, Mapping) else value
     try:
@@ -68,17 +70,17 @@ def _check(message: dict[str, Any]) -> int:
     for name in _NAMES:
         _check_string(message, name, name)
     calls = message.get("toolCalls")
+    if calls is None:
+        return 0
     for call in _objects(calls, "toolCalls"):
         _check_string(call, "id", "toolCalls/id")
-        for function in _objects([call["function"]] if call.get("function") else None, "toolCalls/function"):
+        for function in _objects([call["function"]] if call.get("function") else [], "toolCalls/function"):
             _check_string(function, "name", "toolCalls/function/name")
             _check_string(function, "arguments", "toolCalls/function/arguments")
-    return len(calls) if calls else 0
+    return len(calls)
 
 
 def _objects(value: Any, place: str) -> Iterator[dict[str, Any]]:
-    if value is None:
-        return
     if not isinstance(value, list):
         _refuse(f"{type(value).__name__} at {place}, where a list was expected")
     for item in value:

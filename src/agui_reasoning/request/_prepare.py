@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import count
 
 from ag_ui.core import DeveloperMessage, Message, SystemMessage, TextPart, ToolMessage, UserMessage
+from msgspec import Struct, field, structs
 
 from agui_reasoning._failed_tools import told
 from agui_reasoning.parts import (
@@ -46,8 +47,7 @@ UNANSWERED = "No result: the call was not answered."
 """The result of an unanswered call; the next message may explain why there is no other."""
 
 
-@dataclass(slots=True)
-class _Names:
+class _Names(Struct):
     """Assigns unique call IDs in one request.
 
     Attributes:
@@ -78,8 +78,7 @@ class _Names:
         return self.ids.numbered(stem, number)
 
 
-@dataclass(slots=True)
-class _Draft:
+class _Draft(Struct):
     """A turn under preparation.
 
     Attributes:
@@ -156,17 +155,17 @@ def prepare(
         if draft is not None:
             step = _step(draft, target, rule, scope, names, current=index > loop)
             if index < known:
-                step = replace(step, answers=())
+                step = structs.replace(step, answers=())
             elif draft.misses_result or any(unit.cut for unit in step.units):
                 torn.add(len(ready))
-            ready.append(replace(step, on_server=index <= known))
+            ready.append(step if index > known else structs.replace(step, on_server=True))
         elif isinstance(item, UserMessage | SystemMessage | DeveloperMessage) and index > known:
             ready.append(item)
     if ready and isinstance(ready[-1], ResponseStep):
         _warn_of_waiting(drafts[-1], report)
     ready = list(_prompted(ready, torn))
     if ready and isinstance(ready[-1], ResponseStep):
-        ready[-1] = replace(ready[-1], last=not ready[-1].answers)
+        ready[-1] = structs.replace(ready[-1], last=not ready[-1].answers)
     return ready
 
 
@@ -300,7 +299,7 @@ def _step(
             part = replace(part, status="incomplete")
         unit = judge.unit(part, draft.turn.origin, (draft.number, index), _unit_name(part, f"{name}:{index}"))
         if isinstance(part, ToolCallPart) and not unit.cut:
-            unit = replace(unit, call_id=names.give(_wanted(unit, part)))
+            unit = structs.replace(unit, call_id=names.give(_wanted(unit, part)))
             if not part.server:
                 content, is_error = draft.results.get(number, (UNANSWERED, True))
                 answers.append(CallAnswer(unit, content, is_error))
@@ -323,8 +322,7 @@ def _wanted(unit: EchoUnit, part: ToolCallPart) -> list[str]:
     return [native, part.id] if unit.at_home and isinstance(native, str) and native else [part.id]
 
 
-@dataclass(frozen=True, slots=True)
-class _Judge:
+class _Judge(Struct, frozen=True):
     """Decides which units of a turn may be sent."""
 
     target: Origin

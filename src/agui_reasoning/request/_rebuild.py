@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
+
+from msgspec import Struct, field
 
 from agui_reasoning._envelope import (
     CallRecord,
@@ -41,8 +42,7 @@ _FORBIDDEN = "item_reference"
 """References to stored items are never sent back."""
 
 
-@dataclass(slots=True)
-class _Work:
+class _Work(Struct):
     """A response under reconstruction.
 
     Attributes:
@@ -74,8 +74,7 @@ def rebuild(
         founds = [found for _, found in stretches]
         thought = [found for found in founds if isinstance(found.unit.part, ReasoningRecord)]
         if thought:
-            part, entry = _reasoning(history, work, thought)
-            parts[seq] = replace(part, seen=entry.unit)
+            parts[seq], entry = _reasoning(history, work, thought)
             work.report.append(entry)
         else:
             others.append(founds[0].unit)
@@ -87,7 +86,7 @@ def rebuild(
     for unit in others:
         rebuilt = _REBUILDERS[type(unit.part)](work, unit, unit.part)
         if rebuilt is not None:
-            parts[unit.seq] = replace(rebuilt, seen=_name(unit))
+            parts[unit.seq] = rebuilt
     ordered = (*(parts[seq] for seq in sorted(parts)), *_unrecorded(work))
     return Turn(ordered, response.origin, response.native_id), work.report
 
@@ -110,9 +109,9 @@ def _reasoning(
     pieces = [_segments(found, content) for found, (_, content) in zip(stretches, places, strict=True)]
     texts = [content for _, content in places if content]
     if [found.unit.stretch for found in stretches] != list(range(len(stretches))):
-        return _altered(work, texts), ReportEntry(unit, "dropped", "part_missing")
+        return _altered(work, texts, unit), ReportEntry(unit, "dropped", "part_missing")
     if any(piece is None for piece in pieces):
-        return _altered(work, texts), ReportEntry(unit, "dropped", "text_modified")
+        return _altered(work, texts, unit), ReportEntry(unit, "dropped", "text_modified")
     records = [found.unit.part for found in stretches if isinstance(found.unit.part, ReasoningRecord)]
     last = records[-1]
     part = ReasoningPart(
@@ -122,14 +121,15 @@ def _reasoning(
         last.status,
         work.origin,
         last.ext,
+        seen=unit,
     )
     return part, ReportEntry(unit, "restored", "" if part.status == "complete" else "incomplete")
 
 
-def _altered(work: _Work, texts: list[str]) -> ReasoningPart:
+def _altered(work: _Work, texts: list[str], unit: str) -> ReasoningPart:
     """Return altered text for display, without its signature; it is never sent back."""
     segments = tuple(Segment("text", 0, text) for text in texts)
-    return ReasoningPart(segments, status="incomplete", origin=work.origin)
+    return ReasoningPart(segments, status="incomplete", origin=work.origin, seen=unit)
 
 
 def _segments(found: Found, content: str | None) -> list[Segment] | None:
@@ -165,7 +165,9 @@ def _text(work: _Work, unit: UnitRecord, part: TextRecord) -> Part | None:
     if unit.seq in work.overlapping:
         work.report.append(ReportEntry(unit.spans[0].message, "dropped", "spans_overlap"))
         begun = work.view.begun(work.response, unit)
-        return None if begun is None else TextPart(begun, status=part.status, origin=work.origin)
+        if begun is None:
+            return None
+        return TextPart(begun, status=part.status, origin=work.origin, seen=_name(unit))
     text, intact = work.view.text(work.response, unit, part.text) or (None, True)
     if text is None:
         return None
@@ -178,6 +180,7 @@ def _text(work: _Work, unit: UnitRecord, part: TextRecord) -> Part | None:
         part.status,
         work.origin,
         part.ext,
+        seen=_name(unit),
     )
 
 
@@ -201,6 +204,7 @@ def _call(work: _Work, unit: UnitRecord, part: CallRecord) -> Part | None:
         part.status,
         work.origin,
         ext,
+        seen=call_id,
     )
 
 
@@ -212,7 +216,8 @@ def _function(call: dict[str, Any]) -> tuple[str, str]:
 
 def _result(work: _Work, unit: UnitRecord, part: ResultRecord) -> Part:
     content = work.view.result(unit, part)
-    return ToolResultPart(unit.id or "", content, part.error, part.native, work.origin, part.ext)
+    call_id = unit.id or ""
+    return ToolResultPart(call_id, content, part.error, part.native, work.origin, part.ext, seen=_name(unit))
 
 
 def _native(work: _Work, unit: UnitRecord, part: NativeRecord) -> Part | None:
@@ -222,7 +227,7 @@ def _native(work: _Work, unit: UnitRecord, part: NativeRecord) -> Part | None:
     if not allowed or typed == _FORBIDDEN:
         work.report.append(ReportEntry(work.response.id, "dropped", "native_kind"))
         return None
-    return NativePart(part.name, part.payload, work.origin)
+    return NativePart(part.name, part.payload, work.origin, seen=_name(unit))
 
 
 def _values(records: Iterable[OpaqueRecord]) -> tuple[Opaque, ...]:
