@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from ag_ui.core import Message, SystemMessage, ToolMessage, UserMessage
+from ag_ui.core import SystemMessage, ToolMessage, UserMessage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,158 +17,45 @@ from agui_reasoning.parts import (
     ReasoningPart,
     TextPart,
     ToolCallPart,
-    ToolResultPart,
     Turn,
 )
 from agui_reasoning.request import History
 from agui_reasoning.request._build import ProviderRequest, build_request
-from agui_reasoning.testing.strategies import API_IDS
-from agui_reasoning.testing.strategies import turns as any_turns
 from tests.support.effort import examples
+from tests.support.histories import Items, conversations, marks, trimmed
 from tests.support.sdk_types import check_types
-from tests.support.strategies import turns
-from tests.support.validators import (
-    check_anthropic,
-    check_chat,
-    check_deepseek,
-    check_end,
-    check_gemini,
-    check_gemini_chat,
-    check_kimi,
-    check_openrouter,
-    check_responses,
-)
-from tests.support.validators_interactions import check_interactions
-from tests.support.validators_native import (
-    check_bedrock,
-    check_bedrock_unsigned,
-    check_cohere,
-    check_mistral,
-    check_ollama,
-)
-from tests.support.validators_outputs import check_litellm, check_xai
-
-Check = Callable[[dict[str, Any]], list[str]]
-
-RESULTS = st.sampled_from([("found", None), ("", "It failed."), ("half", "Timeout.")])
-
-TARGETS: dict[str, tuple[str, str, str, Check]] = {
-    "anthropic": ("anthropic-messages", "anthropic", "claude-opus-5", check_anthropic),
-    "bedrock": ("anthropic-messages", "bedrock", "anthropic.claude-opus-5-5", check_anthropic),
-    "openai": ("openai-responses", "openai", "gpt-5.6", check_responses),
-    "azure": ("openai-responses", "azure", "deployment", check_responses),
-    "codex": ("openai-responses", "chatgpt-codex", "gpt-5.3-codex", check_responses),
-    "openai-chat": ("openai-chat", "openai", "gpt-5.6", check_chat),
-    "deepseek": ("openai-chat", "deepseek", "deepseek-v4-pro", check_deepseek),
-    "kimi": ("openai-chat", "moonshot", "kimi-k2.6", check_kimi),
-    "google": ("openai-chat", "google", "gemini-3-pro", check_gemini_chat),
-    "openrouter": ("openai-chat", "openrouter", "anthropic/claude", check_openrouter),
-    "gemini": ("gemini", "google", "gemini-3-pro", check_gemini),
-    "interactions": ("gemini-interactions", "google", "gemini-3-pro", check_interactions),
-    "gemini on vertex": ("gemini", "google-vertex", "gemini-3-pro", check_gemini),
-    "groq": ("openai-chat", "groq", "llama", check_chat),
-    "xai": ("xai-grpc", "xai", "grok-4", check_xai),
-    "litellm": ("litellm", "anthropic", "anthropic/claude-opus-5", check_litellm),
-    "converse": ("bedrock-converse", "bedrock", "us.anthropic.claude-sonnet-4-6", check_bedrock),
-    "gpt-oss": ("bedrock-converse", "bedrock", "openai.gpt-oss-120b-1:0", check_bedrock_unsigned),
-    "mistral": ("mistral-chat", "mistral", "mistral-small-latest", check_mistral),
-    "cohere": ("cohere-chat", "cohere", "command-a-reasoning-08-2025", check_cohere),
-    "ollama": ("ollama", "ollama", "qwen3:4b", check_ollama),
-}
+from tests.support.strict_providers import STRICT, Issued, family
+from tests.support.validators import check_end, check_responses
 
 
-# The values that are generated for these are not the base64 that the types of their SDKs want.
-BINARY = {"bedrock-converse", "gemini"}
-decoded = st.one_of([any_turns(api) for api in API_IDS if api not in BINARY]).map(lambda t: list(t.parts))
-"""Responses as the decoder of an API gives them."""
-
-
-@st.composite
-def conversations(draw: st.DrawFn) -> list[Turn | Message]:
-    """Turns of any origin, cut anywhere, with some calls answered, some late, some twice, some never."""
-    items: list[Turn | Message] = []
-    late: list[Message] = []
-    for number, parts in enumerate(draw(st.lists(turns() | decoded, max_size=4))):
-        if draw(st.booleans()):
-            items.append(UserMessage(id=f"u{number}", content=draw(st.sampled_from(["Hi.", "", " "]))))
-        cut = [_cut(draw, _argued(draw, _typed(part))) for part in parts]
-        known = {part.tool_call_id for part in parts if isinstance(part, ToolResultPart)}
-        server = [p for p in cut if isinstance(p, ToolCallPart) and p.server and p.id not in known]
-        found = [_found(call) for call in server if draw(st.booleans())]
-        items.append(Turn((*cut, *found), parts[0].origin if parts else None, f"resp_{number}"))
-        items += late
-        late = []
-        for part in cut:
-            if isinstance(part, ToolCallPart) and not part.server:
-                content, error = draw(RESULTS)
-                result = ToolMessage(id=f"r{number}", tool_call_id=part.id, content=content, error=error)
-                where = draw(st.sampled_from(["now", "late", "twice", "never"]))
-                items += {"now": [result], "twice": [result, result]}.get(where, [])
-                late += [result] if where == "late" else []
-    if draw(st.booleans()):
-        items.insert(draw(st.integers(0, len(items))), SystemMessage(id="s", content="Be brief."))
-    return [*items, *late]
-
-
-def _typed(part: Part) -> Part:
-    """The strategy's payloads are any JSON; what a client sends must not reach a provider unless it fits."""
-    if isinstance(part, NativePart) and part.kind == "openai.compaction":
-        return replace(part, payload={"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAAA"})
-    if isinstance(part, ToolCallPart) and part.server:
-        interacts = part.origin is not None and part.origin.api == "gemini-interactions"
-        return replace(part, name="web_search", ext={"type": "google_search_call"} if interacts else part.ext)
-    return part
-
-
-def _argued(draw: st.DrawFn, part: Part) -> Part:
-    if not isinstance(part, ToolCallPart):
-        return part
-    return replace(part, arguments=draw(st.sampled_from([part.arguments, '{"city":"Oslo"}', "", "[1]"])))
-
-
-def _cut(draw: st.DrawFn, part: Part) -> Part:
-    whole = draw(st.sampled_from([True, True, True, False]))
-    if whole or isinstance(part, ToolResultPart | NativePart):
-        return part
-    return replace(part, status="incomplete")
-
-
-def _found(call: ToolCallPart) -> ToolResultPart:
-    api = call.origin.api if call.origin else None
-    native = {
-        "anthropic-messages": {"type": "web_search_tool_result", "tool_use_id": call.id, "content": []},
-        "openai-responses": {
-            "type": "web_search_call",
-            "id": f"ws_{call.id}",
-            "status": "completed",
-            "action": {"type": "search", "query": "x"},
-        },
-    }.get(api or "", {"type": "search"})
-    if api == "gemini-interactions":
-        native = {"type": "google_search_result", "call_id": call.id, "result": []}
-    if api == "gemini":
-        native = {"codeExecutionResult": {"id": call.id, "output": "found"}}
-    return ToolResultPart(call.id, "found", native=native, origin=call.origin)
-
-
-def build(items: list[Turn | Message], target: str, **options: Any) -> ProviderRequest:
-    api, provider, model, _ = TARGETS[target]
+def build(items: Items, target: str, **options: Any) -> ProviderRequest:
+    provider = STRICT[target].target
     return build_request(
-        api, History(tuple(items)), provider=provider, model=model, on_warning=lambda text: None, **options
+        provider.api or "",
+        History(tuple(items)),
+        provider=provider.provider,
+        model=provider.model,
+        on_warning=lambda text: None,
+        **options,
     )
 
 
-def refused(target: str, items: list[Turn | Message]) -> list[str]:
+def turns_in(items: Items) -> list[Turn]:
+    return [item for item in items if isinstance(item, Turn)]
+
+
+def refused(target: str, items: Items, made: ProviderRequest) -> list[str]:
     """No history makes a request that the provider refuses."""
-    body = build(items, target).body
-    types = check_types(TARGETS[target][0], body)
-    return [*TARGETS[target][3](body), *([types] if types else [])]
+    issued = Issued()
+    for turn in turns_in(items):
+        issued.add(turn)
+    return STRICT[target].refusals(made.body, issued)
 
 
-def misreported(target: str, items: list[Turn | Message]) -> list[str]:
+def misreported(target: str, items: Items, made: ProviderRequest) -> list[str]:
     """Every unit that must go back is in the report once, and so is every call that was cut."""
-    report = build(items, target).report
-    units = [part for item in items if isinstance(item, Turn) for part in item.parts]
+    report = made.report
+    units = [part for turn in turns_in(items) for part in turn.parts]
     reported = sum(_is_reported(part) for part in units)
     # Whether such a call was cut depends on whether it was answered.
     perhaps = sum(isinstance(part, ToolCallPart) and not _is_reported(part) for part in units)
@@ -182,13 +68,39 @@ def _is_reported(part: Part) -> bool:
     return cut or isinstance(part, ReasoningPart | NativePart) or bool(getattr(part, "opaque", ()))
 
 
-def rewritten(target: str, items: list[Turn | Message]) -> list[str]:
+def unfaithful(target: str, items: Items, made: ProviderRequest) -> list[str]:
+    """The report says of each unit whether it is in the body, and nothing foreign is."""
+    reader = family(STRICT[target].target)
+    sent = set(marks(made.body))
+    outcomes = {(entry.answer, entry.unit): entry.outcome for entry in made.report}
+    faults = []
+    for number, turn in enumerate(turns_in(items), 1):
+        for index, part in enumerate(turn.parts):
+            place = int(str(turn.id).removeprefix("resp_")), index
+            name = getattr(part, "seen", "") or getattr(part, "id", "") or f"{turn.id}:{index}"
+            told = outcomes.get((number, name)) == "echoed"
+            if place in sent and family(part.origin or turn.origin) != reader:
+                faults.append(f"{place} is foreign")
+            # An item may be sent for its ID alone.
+            visible = bool(set(marks(_written(part)))) and not getattr(part, "item_id", None)
+            if (place in sent and not told) or (told and visible and place not in sent):
+                faults.append(f"{place} is sent: {place in sent}, echoed: {told}")
+    return faults
+
+
+def _written(part: Part) -> list[str]:
+    """The texts of reasoning and the values of a part."""
+    segments = part.segments if isinstance(part, ReasoningPart) else ()
+    return [*(one.text for one in segments), *(one.value for one in getattr(part, "opaque", ()))]
+
+
+def rewritten(target: str, items: Items, made: ProviderRequest) -> list[str]:
     """What is sent of the past does not change when the conversation goes on.
 
     Prefix caches and prefix-bound signatures depend on it.
     """
     fields = {"openai-responses": "input", "gemini-interactions": "input", "gemini": "contents"}
-    field = fields.get(TARGETS[target][0], "messages")
+    field = fields.get(str(STRICT[target].target.api), "messages")
     whole = [item for item in items if not isinstance(item, SystemMessage)]
     ends = [n for n, item in enumerate(whole) if isinstance(item, UserMessage) and item.content == "Hi."]
     pasts = [past for past in (whole[: end + 1] for end in ends) if _settled(past, whole)]
@@ -197,19 +109,36 @@ def rewritten(target: str, items: list[Turn | Message]) -> list[str]:
     return [repr(before) for before in befores if after[: len(before) - 1] != before[:-1]]
 
 
-LAWS = (refused, misreported, rewritten)
+LAWS = (refused, misreported, unfaithful, rewritten)
 
 
 # One conversation for all targets and laws: drawing it takes about as long as sixty requests.
 @settings(max_examples=examples(100))
-@given(items=conversations())
-def test_a_request_keeps_every_law_whatever_the_history(items: list[Turn | Message]) -> None:
-    broken = {(target, law.__name__): law(target, items) for target in TARGETS for law in LAWS}
-    assert {where: faults for where, faults in broken.items() if faults} == {}
+@given(items=trimmed())
+def test_a_request_keeps_every_law_whatever_the_history(items: Items) -> None:
+    broken = {
+        (target, law.__name__): faults
+        for target in STRICT
+        for made in [build(items, target)]
+        for law in LAWS
+        if (faults := law(target, items, made))
+    }
+    assert broken == {}
+
+
+ONE_OF_EACH = {one.target.api: name for name, one in reversed(STRICT.items())}
+"""One target of each API, for what does not depend on the provider."""
+
+
+@settings(max_examples=examples(40))
+@given(items=trimmed())
+def test_the_types_of_the_sdk_take_a_request_whatever_the_history(items: Items) -> None:
+    found = {api: check_types(str(api), build(items, name).body) for api, name in ONE_OF_EACH.items()}
+    assert {api: fault for api, fault in found.items() if fault} == {}
 
 
 CUT = ToolCallPart("cut", "get", '{"place": "Ber', status="incomplete")
-TORN: dict[str, list[Turn | Message]] = {
+TORN: dict[str, Items] = {
     "an envelope says so": [Turn((CUT,))],
     "answered all the same": [Turn((CUT,)), ToolMessage(id="r", tool_call_id="cut", content="found")],
     "stopped": [Turn((TextPart("Hm."), replace(CUT, status="complete")))],
@@ -223,25 +152,25 @@ TORN: dict[str, list[Turn | Message]] = {
 
 
 @pytest.mark.parametrize("tail", TORN.values(), ids=TORN)
-@given(items=conversations(), asked=st.booleans(), target=st.sampled_from(sorted(TARGETS)))
+@given(items=conversations(), asked=st.booleans(), target=st.sampled_from(sorted(STRICT)))
 def test_no_request_ends_with_the_models_turn_because_of_what_was_left_out(
-    tail: list[Turn | Message], items: list[Turn | Message], asked: bool, target: str
+    tail: Items, items: Items, asked: bool, target: str
 ) -> None:
-    question: list[Turn | Message] = [UserMessage(id="q", content="Hi.")] if asked else []
+    question: Items = [UserMessage(id="q", content="Hi.")] if asked else []
     whole = [*items, *question, *tail]
-    api, _, _, check = TARGETS[target]
+    provider = STRICT[target]
     body = build(whole, target).body
-    assert [*check_end(api, body), *check(body)] == []
+    assert [*check_end(provider.target.api or "", body), *provider.refusals(body)] == []
     assert '"place' not in str(body)
 
 
 @given(items=conversations())
-def test_nothing_that_a_stateless_server_cannot_know_is_sent(items: list[Turn | Message]) -> None:
+def test_nothing_that_a_stateless_server_cannot_know_is_sent(items: Items) -> None:
     assert check_responses(build(items, "openai", store=False).body) == []
 
 
 @given(items=conversations())
-def test_reasoning_stands_directly_before_something_of_the_models_own(items: list[Turn | Message]) -> None:
+def test_reasoning_stands_directly_before_something_of_the_models_own(items: Items) -> None:
     sent = build(items, "openai").body["input"]
     for number, item in enumerate(sent):
         if item.get("type") == "reasoning":
@@ -250,7 +179,7 @@ def test_reasoning_stands_directly_before_something_of_the_models_own(items: lis
             assert not str(follower.get("type")).endswith("_output")
 
 
-def _settled(part: list[Turn | Message], whole: list[Turn | Message]) -> bool:
+def _settled(part: Items, whole: Items) -> bool:
     """No result came later for a call of the past, and no scope moved on with the user's words."""
     known = _call_ids(part)
     rest = whole[len(part) :]
@@ -258,6 +187,6 @@ def _settled(part: list[Turn | Message], whole: list[Turn | Message]) -> bool:
     return not late and len(_call_ids(whole)) == len(set(_call_ids(whole)))
 
 
-def _call_ids(items: list[Turn | Message]) -> list[str]:
+def _call_ids(items: Items) -> list[str]:
     parts = [part for item in items if isinstance(item, Turn) for part in item.parts]
     return [part.id for part in parts if isinstance(part, ToolCallPart)]

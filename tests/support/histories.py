@@ -215,7 +215,7 @@ def _found(call: ToolCallPart) -> ToolResultPart:
         "gemini-interactions": {"type": "google_search_result", "call_id": call.id, "result": []},
         "gemini": {"codeExecutionResult": {"id": call.id, "output": "found"}},
     }.get(api or "", {"type": "search"})
-    return ToolResultPart(call.id, "found", native, call.origin)
+    return ToolResultPart(call.id, "found", native=native, origin=call.origin)
 
 
 @st.composite
