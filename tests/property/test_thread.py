@@ -1,8 +1,8 @@
 """Test *pairing out* over a thread: strict providers answer, and the target changes from turn to turn.
 
-The history is the client's: it goes through front ends, is edited, cut, asked again and put into another order
-by snapshots. Before every answer the provider that is asked judges the request, and so does another one. It
-takes no value that was not issued for its family, and no value beside another text than it was issued with.
+The history is the client's: it goes through front ends, is edited, cut, asked again and reordered by
+snapshots. The provider that is asked judges each request, and so does any other. It takes no value that was
+not issued for its family, and no value beside another text than it was issued with.
 """
 
 from __future__ import annotations
@@ -53,14 +53,17 @@ class Thread(RuleBasedStateMachine):
         numbers = count(1)
         self.new_id = lambda: f"id-{next(numbers)}"
 
-    @initialize(front_end=st.sampled_from([None, *FRONT_ENDS]))
-    def begin(self, front_end: str | None) -> None:
+    @initialize(
+        front_end=st.sampled_from([None, *FRONT_ENDS]), names=st.lists(TARGETS, min_size=1, max_size=2)
+    )
+    def begin(self, front_end: str | None, names: list[str]) -> None:
+        self.names = st.sampled_from(names)
         self.returned = FRONT_ENDS[front_end] if front_end else (lambda messages: messages)
 
     # -- a run
 
-    @rule(data=st.data(), first=TARGETS, ending=st.sampled_from(["finish", "finish", "cancel", "fail"]))
-    def somebody_asks(self, data: st.DataObject, first: str, ending: str) -> None:
+    @rule(data=st.data(), ending=st.sampled_from(["finish", "finish", "cancel", "fail"]))
+    def somebody_asks(self, data: st.DataObject, ending: str) -> None:
         """The user says something, or lets the model go on; the agent may run its tools and ask others."""
         conversation = self._conversation()
         asked = conversation.run_input(data.draw(st.none() | USER_CONTENT))
@@ -68,7 +71,7 @@ class Thread(RuleBasedStateMachine):
         run_input["messages"] = self.returned(run_input["messages"])
         run = Run(run_input, new_id=self.new_id, on_warning=QUIET.append)
         events = run.start()
-        for name in [first, *data.draw(st.lists(TARGETS, max_size=1))]:
+        for name in data.draw(st.lists(self.names, min_size=1, max_size=2)):
             self._judge(run, STRICT[name])
             events += self._answer(data, run, STRICT[name].target)
             if not run.pending_calls:
@@ -110,39 +113,43 @@ class Thread(RuleBasedStateMachine):
     # -- what clients do to a history
 
     @precondition(lambda self: self.messages)
-    @rule(data=st.data())
-    def client_asks_again(self, data: st.DataObject) -> None:
-        """It regenerates from some message on."""
+    @rule(data=st.data(), number=st.integers(0, 5))
+    def something_happens_to_the_history(self, data: st.DataObject, number: int) -> None:
+        happenings = (
+            self._is_asked_again,
+            self._is_reordered,
+            self._loses_a_message,
+            self._has_a_text_edited,
+            self._has_values_swapped,
+            self._has_a_value_damaged,
+        )
+        happenings[number](data)
+
+    def _is_asked_again(self, data: st.DataObject) -> None:
+        """The client regenerates from some message on."""
         self.messages = self.messages[: data.draw(st.integers(0, len(self.messages)))]
 
-    @precondition(lambda self: self.messages)
-    @rule(data=st.data())
-    def a_snapshot_puts_it_into_another_order(self, data: st.DataObject) -> None:
+    def _is_reordered(self, data: st.DataObject) -> None:
         start = data.draw(st.integers(0, len(self.messages) - 1))
         part = self.messages[start : start + 3]
         self.messages[start : start + 3] = data.draw(st.permutations(part))
 
-    @precondition(lambda self: self.messages)
-    @rule(data=st.data())
-    def a_snapshot_leaves_something_out(self, data: st.DataObject) -> None:
+    def _loses_a_message(self, data: st.DataObject) -> None:
         self.messages.pop(data.draw(st.integers(0, len(self.messages) - 1)))
 
-    @precondition(lambda self: self.messages)
-    @rule(data=st.data(), text=st.sampled_from(["Edited.", ""]))
-    def somebody_edits_a_text(self, data: st.DataObject, text: str) -> None:
+    def _has_a_text_edited(self, data: st.DataObject) -> None:
         message = data.draw(st.sampled_from(self.messages))
         assume(isinstance(message.get("content"), str))
-        message["content"] = text
+        message["content"] = data.draw(st.sampled_from(["Edited.", ""]))
 
-    @precondition(lambda self: len(self._valued()) > 1)
-    @rule(data=st.data())
-    def values_change_places(self, data: st.DataObject) -> None:
+    def _has_values_swapped(self, data: st.DataObject) -> None:
+        assume(len(self._valued()) > 1)
         one, other = data.draw(st.permutations(self._valued()))[:2]
         one["encryptedValue"], other["encryptedValue"] = other["encryptedValue"], one["encryptedValue"]
 
-    @precondition(lambda self: self._valued())
-    @rule(data=st.data(), damaged=st.sampled_from(["", "SIG", "{}", '{"v":2}']))
-    def a_value_is_damaged(self, data: st.DataObject, damaged: str) -> None:
+    def _has_a_value_damaged(self, data: st.DataObject) -> None:
+        assume(self._valued())
+        damaged = data.draw(st.sampled_from(["", "SIG", "{}", '{"v":2}']))
         data.draw(st.sampled_from(self._valued()))["encryptedValue"] = damaged
 
     def _valued(self) -> Messages:
@@ -151,8 +158,9 @@ class Thread(RuleBasedStateMachine):
 
     # -- what providers say
 
-    @rule(name=TARGETS, keep=st.none() | st.integers(0, 2))
-    def any_provider_takes_it(self, name: str, keep: int | None) -> None:
+    @rule(data=st.data(), other=TARGETS, keep=st.none() | st.integers(0, 2))
+    def any_provider_takes_it(self, data: st.DataObject, other: str, keep: int | None) -> None:
+        name = data.draw(self.names | st.just(other))
         history = restore(self.returned(json.loads(json.dumps(self.messages))))
         if keep is not None:
             history = history.trim(keep_turns=keep)

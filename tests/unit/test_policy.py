@@ -151,3 +151,14 @@ def test_a_format_names_its_readers() -> None:
     assert known is not None
     assert (known.fits("anthropic/claude-5"), known.fits("openai/gpt-5"), known.signed) == (True, False, True)
     assert format_of("unknown") is None
+
+
+@pytest.mark.parametrize("api", ["openai-chat", "litellm"])
+@pytest.mark.parametrize(
+    ("model", "status"), [("groq/openai/gpt-oss-120b", "accepted"), ("groq/llama-4", "rejected")]
+)
+def test_groq_refuses_reasoning_with_models_that_do_not_reason_behind_litellm_too(
+    api: str, model: str, status: str
+) -> None:
+    provider = "groq" if api == "litellm" else "litellm"
+    assert rule_for(Origin(provider, api, model)).status == status

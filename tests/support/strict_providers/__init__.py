@@ -55,7 +55,7 @@ def family(origin: Origin | None) -> str | None:
     model = origin.model or ""
     if origin.api == "anthropic-messages" and origin.provider in CLAUDE:
         return "claude"
-    if origin.api == "bedrock-converse" and "anthropic." in model:
+    if place == "bedrock-converse:bedrock" and "anthropic." in model:
         return "claude"
     if place in ("openai-responses:openai", "openai-responses:chatgpt-codex"):
         return "openai"
@@ -238,6 +238,7 @@ STRICT: dict[str, StrictProvider] = {
         call=openai_chat.LiteLLMCall,
     ),
     "litellm to groq": _chat("groq", "groq/llama", api="litellm"),
+    "litellm to gpt-oss": _chat("groq", "groq/openai/gpt-oss-120b", "reasoning", api="litellm"),
     "litellm to openai": _chat("openai", "gpt-5.6", api="litellm"),
     "gemini": _of(gemini, "gemini", "google", "gemini-3-pro"),
     "gemini 2.5": _of(gemini, "gemini", "google", "gemini-2.5-pro", gemini.rules_unenforced),
