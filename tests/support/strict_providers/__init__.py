@@ -29,6 +29,7 @@ from tests.support.strict_providers import (
 )
 from tests.support.strict_providers.shapes import Artefact, Body, misshapen
 from tests.support.validators import (
+    THINKING,
     check_chat,
     check_deepseek,
     check_gemini_chat,
@@ -184,7 +185,8 @@ def _thinking_everywhere(body: Body) -> list[str]:
     return [
         "The `content[].thinking` in the thinking mode must be passed back to the API."
         for message in body["messages"]
-        if message["role"] == "assistant" and all(b["type"] != "thinking" for b in message["content"])
+        if message["role"] == "assistant"
+        and all(block["type"] not in THINKING for block in message["content"])
     ]
 
 
