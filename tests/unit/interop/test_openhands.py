@@ -231,6 +231,30 @@ def test_an_observation_answers_its_cause_once() -> None:
     assert openhands.write_events(events) == [action, first, again, other]
 
 
+@pytest.mark.parametrize(
+    ("result", "error"),
+    [
+        ({"kind": "AgentErrorEvent", "error": "No such tool."}, "No such tool."),
+        ({"kind": "UserRejectObservation", "rejection_reason": "Too risky."}, "Action rejected: Too risky."),
+        ({"kind": "AgentErrorEvent", "error": ""}, None),
+        ({"kind": "ObservationEvent", "observation": {"content": "a.txt"}}, None),
+    ],
+)
+def test_an_error_of_a_tool_comes_back_as_one(result: dict[str, Any], error: str | None) -> None:
+    [action] = [event for event in load("sdk") if event.get("kind") == "ActionEvent"][:1]
+    answer = {
+        "id": "e9",
+        "source": "agent",
+        "tool_name": "get",
+        "tool_call_id": action["tool_call_id"],
+        **result,
+    }
+    events = read([action, answer])
+    [message] = [m for m in restore(reduce_events(events)).messages if m.role == "tool"]
+    assert message.error == error
+    assert openhands.write_events(events) == [action, answer]
+
+
 def test_a_command_of_the_users_own_is_no_call_of_the_model() -> None:
     event = {"id": 1, "source": "user", "action": "run", "args": {"command": "ls"}}
     events = read([event])

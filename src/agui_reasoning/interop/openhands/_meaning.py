@@ -75,11 +75,13 @@ class ActionResult:
         call_id: The ID of the call, or an empty string.
         action_id: The ID of the action event.
         content: The result.
+        failed: Whether it is an error.
     """
 
     call_id: str
     action_id: object
     content: str
+    failed: bool = False
 
 
 Meaning: TypeAlias = ModelOutput | ModelInput | ActionResult
@@ -245,15 +247,15 @@ def _observation_event(event: JSONObject) -> ActionResult:
 
 
 def _error_event(event: JSONObject) -> ActionResult:
-    return _result(event, string(event, "error"))
+    return _result(event, string(event, "error"), failed=True)
 
 
 def _rejection(event: JSONObject) -> ActionResult:
-    return _result(event, f"Action rejected: {string(event, 'rejection_reason')}")
+    return _result(event, f"Action rejected: {string(event, 'rejection_reason')}", failed=True)
 
 
-def _result(event: JSONObject, content: str) -> ActionResult:
-    return ActionResult(string(event, "tool_call_id"), event.get("action_id"), content)
+def _result(event: JSONObject, content: str, *, failed: bool = False) -> ActionResult:
+    return ActionResult(string(event, "tool_call_id"), event.get("action_id"), content, failed)
 
 
 def _texts(source: JSONObject, name: str, path: str) -> str:

@@ -221,7 +221,8 @@ class EventReader:
     def _read_result(self, result: ActionResult, call_id: str, placed: Placed) -> list[RunItem]:
         self._response = None
         texts = [well_formed(result.content)]
-        return [*self._record(placed, texts), ToolResultPart(call_id, result.content)]
+        error = result.content if result.failed and result.content.strip() else None
+        return [*self._record(placed, texts), ToolResultPart(call_id, result.content, error)]
 
     def _record(self, placed: Placed, texts: list[str], arguments: int | None = None) -> list[RunItem]:
         if not self._records:
