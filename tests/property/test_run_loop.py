@@ -25,6 +25,7 @@ from tests.support.effort import examples
 from tests.support.loop import RETURNS, Client
 from tests.support.sdk_types import check_types
 
+FAILED = "agent failed to find"
 UNANSWERED = "No result: the call was not answered."
 ENDINGS = st.sampled_from(["cancel", "fail"])
 
@@ -166,8 +167,10 @@ class Loop(RuleBasedStateMachine):
         """All or some of them, in any order."""
         order = data.draw(st.permutations(self._waiting()))
         for call in order[: data.draw(st.integers(1, len(order)))]:
-            self.answers[call] = f"agent found {call}"
-            self.client.runs_tools(**{call: f"agent found {call}"})
+            failed = data.draw(st.booleans())
+            self.answers[call] = f"{FAILED if failed else 'agent found'} {call}"
+            answer = self.client.fails_tools if failed else self.client.runs_tools
+            answer(**{call: self.answers[call] or ""})
         if not self._waiting():
             self.script.append(results(**{call: str(found) for call, found in self.answers.items()}))
             self.answers = {}
@@ -226,11 +229,14 @@ def _returned(parts: tuple[Part, ...]) -> tuple[Part, ...]:
 
 
 def unmarked(body: Body) -> Body:
-    """The body without the mark that a result was made up, where the API has one."""
+    """The body without the mark of results that were made up and of failed tools, where the API has one."""
     for message in body.get("messages", ()):
         for block in message["content"] if isinstance(message["content"], list) else ():
-            if block.get("content") == UNANSWERED:
+            content = block.get("content")
+            if content == UNANSWERED:
                 assert block.pop("is_error") is True
+            elif isinstance(content, str) and content.startswith(FAILED):
+                block.pop("is_error", None)  # assistant-ui may lose the mark, but never the text
     return body
 
 

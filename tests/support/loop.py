@@ -116,6 +116,12 @@ class Client:
             self.passes_on(self.agent.receive(ToolResultPart(call_id, content)))
         return self
 
+    def fails_tools(self, **errors: str) -> Client:
+        """The agent's tools fail."""
+        for call_id, error in errors.items():
+            self.passes_on(self.agent.receive(ToolResultPart(call_id, "", error)))
+        return self
+
     def ends(self, how: str = "finish", *, interrupts: Sequence[Interrupt] = ()) -> Client:
         """The run finishes, is cancelled, or fails."""
         run = self.agent
