@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final, Self
 
 from ag_ui.core import Context, Event, ResumeEntry, RunAgentInput, RunErrorEvent, Tool
@@ -199,10 +200,11 @@ async def _events(
     response = await _send(http, make_request())
     reading.streaming = True
     failure: RunErrorEvent | None = None
-    async with aclosing(_delivered(response, reading.conversation)) as events:
-        async for event in events:
-            failure = event if isinstance(event, RunErrorEvent) else None
-            yield event
+    async with aclosing(_reads(response)) as reads:
+        async for raw_events in reads:
+            for event in chain.from_iterable(map(reading.conversation.receive, raw_events)):
+                failure = event if isinstance(event, RunErrorEvent) else None
+                yield event
     reading.streaming = False
     reading.conversation.end_of_stream()
     if failure is not None:
@@ -246,34 +248,25 @@ async def _send(http: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Res
     )
 
 
-async def _delivered(response: httpx2.Response, conversation: Conversation) -> AsyncGenerator[Event, None]:
-    """Yield the delivered events of a response until it ends or breaks off.
+async def _reads(response: httpx2.Response) -> AsyncGenerator[list[dict[str, Any]], None]:
+    """Yield the events of each read of a response, until it ends or breaks off.
 
     A lost connection raises no error here, because the state of the run shows whether events are missing.
     """
-    async with aclosing(_frames(response)) as frames:
-        async for raw in frames:
-            for event in conversation.receive(raw):
-                yield event
-
-
-async def _frames(response: httpx2.Response) -> AsyncGenerator[dict[str, Any], None]:
     decoder = SSEDecoder()
     pieces = response.aiter_bytes()
     try:
         async for data in pieces:
-            for raw in decoder.feed(data):
-                yield raw
+            yield decoder.feed(data)
     except httpx2.HTTPError:
         return
     finally:
         await close_response(response, pieces)
     try:
-        last_frames = decoder.close()
+        last_events = decoder.close()
     except RemoteProtocolError:
         return  # cut inside a frame
-    for raw in last_frames:
-        yield raw
+    yield last_events
 
 
 async def close_response(response: httpx2.Response, pieces: AsyncIterator[bytes]) -> None:
