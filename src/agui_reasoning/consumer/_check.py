@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer import _faults as faults
 from agui_reasoning.consumer._lane import Lane
-from agui_reasoning.consumer._leaks import leaks
+from agui_reasoning.consumer._leaks import has_credential, leaks
 from agui_reasoning.consumer._lints import Lints
 from agui_reasoning.consumer._models import plain_json
 from agui_reasoning.consumer._notices import Notice
@@ -96,16 +96,17 @@ class _Checker:
 
     def receive(self, event: object) -> None:
         """Check the next event."""
-        received = plain_json(event) or {}
-        if self._lane.grow(event):
-            self._report_leaks(received)
-        else:
+        delta = self._lane.grow(event)
+        if delta is None:
             self._lane.close()
-            self._receive_other(event, received)
+            self._receive_other(event)
+        elif has_credential(delta):
+            self._report_leaks(plain_json(event) or {})
         self._index += 1
 
-    def _receive_other(self, event: object, received: Mapping[str, Any]) -> None:
+    def _receive_other(self, event: object) -> None:
         """Check an event that does not repeat the last."""
+        received = plain_json(event) or {}
         upgraded = self._upgrade(event, received)
         self._report_leaks(received)
         self._recovery.prepare(upgraded)

@@ -53,7 +53,7 @@ def compact(
     lane, folding = Lane(), _Folding()
     pipeline = Pipeline(lane.watched(notice_sink(on_warning)))
     for event in events:
-        if lane.grow(event):
+        if lane.grow(event) is not None:
             continue
         lane.close()
         delivered = pipeline.receive(event)

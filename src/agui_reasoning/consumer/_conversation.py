@@ -310,7 +310,7 @@ def reduce_events(events: Iterable[Event | BaseModel | Mapping[str, Any]]) -> li
     """
     conversation = Conversation()
     for event in events:
-        if not conversation._lane.grow(event):
+        if conversation._lane.grow(event) is None:
             conversation._apply(event)
     conversation.end_of_stream()
     return conversation.messages

@@ -74,18 +74,18 @@ class Lane:
         if _is_comparable(members) and members.get("delta") == delivered[0]["delta"]:
             self._repeat = _Repeat(type(event), members, delivered[0], growth)
 
-    def grow(self, event: object) -> bool:
+    def grow(self, event: object) -> str | None:
         """Append the delta of an event that repeats the last one.
 
         Returns:
-            Whether it does. If not, nothing has changed, and the event has to take the full path.
+            The delta. If it is ``None``, nothing has changed, and the event has to take the full path.
         """
-        return self._repeat is not None and self._repeat.grow(event)
+        return None if self._repeat is None else self._repeat.grow(event)
 
     def receive(self, event: object) -> Event | None:
         """Append the delta of an event as `grow` does, and return the event to deliver."""
         repeat = self._repeat
-        return repeat.delivered() if repeat is not None and repeat.grow(event) else None
+        return None if repeat is None or repeat.grow(event) is None else repeat.delivered()
 
 
 class _Repeat:
@@ -101,18 +101,18 @@ class _Repeat:
         self._growth = growth
         self._template: EventTemplate | None = None
 
-    def grow(self, event: object) -> bool:
+    def grow(self, event: object) -> str | None:
         if type(event) is not self._form:
-            return False
+            return None
         members: JSONObject = event if type(event) is dict else _members(event)
         last = self._last
         last["delta"] = delta = members.get("delta")
         if self._is_timed:
             last["timestamp"] = members.get("timestamp")
         if type(delta) is not str or members != last or (self._is_timed and not _is_time(last["timestamp"])):
-            return False
+            return None
         self._growth.append(delta)
-        return True
+        return delta
 
     def delivered(self) -> Event:
         if self._template is None:
