@@ -42,10 +42,8 @@ CONTRACT = {
     ".protocol": "PROTOCOL_VERSION",
     ".providers": "decode_response decoder",
     ".testing": "assert_round_trip assert_valid",
-    ".wire": "SSEDecoder SSEEncoder read_events",
+    ".wire": "EventEncoder SSEDecoder SSEEncoder read_events",
 }
-LATER = {"agui_reasoning.wire.EventEncoder"}
-"""Promised and not built yet. Remove a name here and add it above when it is."""
 
 
 def listed(part: str) -> dict[str, list[str]]:
@@ -89,22 +87,15 @@ def test_the_names_of_the_contract_are_public(module: str) -> None:
     assert set(CONTRACT[module].split()) <= set(listed(USERS)[f"agui_reasoning{module}"])
 
 
-@pytest.mark.parametrize("name", sorted(LATER))
-def test_a_name_that_is_built_is_no_longer_promised_for_later(name: str) -> None:
-    module, _, attribute = name.rpartition(".")
-    assert not hasattr(load(module), attribute)
-
-
 def test_the_contract_names_nothing_else() -> None:
     contract = SHARED / "contract.md"
     if not contract.is_file():
         pytest.skip(f"{contract} is not on this machine")
     dotted = set(re.findall(r"agui_reasoning((?:\.\w+)*)\.(\w+)", contract.read_text(encoding="utf-8")))
     known = {(module, name) for module, names in CONTRACT.items() for name in names.split()}
-    later = {tuple(f"{name}".removeprefix("agui_reasoning").rsplit(".", 1)) for name in LATER}
     methods = {module for module, _ in dotted if module.rpartition(".")[2] in {n for _, n in known}}
     rooms = {tuple(module.rsplit(".", 1)) for module in CONTRACT if module}
-    unknown = {found for found in dotted - known - later - rooms if found[0] not in methods}
+    unknown = {found for found in dotted - known - rooms if found[0] not in methods}
     assert unknown == set()
 
 

@@ -5,6 +5,7 @@ with a string ``type``. The consumer validates events, so that the result does n
 """
 
 from agui_reasoning.wire._decode import SSEDecoder
+from agui_reasoning.wire._drop_in import EventEncoder
 from agui_reasoning.wire._encode import KEEP_ALIVE, MEDIA_TYPE, SSEEncoder
 from agui_reasoning.wire._frames import MAX_FRAME_BYTES, SSEFrames
 from agui_reasoning.wire._read import iter_events, iter_payloads, read_events, read_payloads
@@ -13,6 +14,7 @@ __all__ = [
     "KEEP_ALIVE",
     "MAX_FRAME_BYTES",
     "MEDIA_TYPE",
+    "EventEncoder",
     "SSEDecoder",
     "SSEEncoder",
     "SSEFrames",

@@ -6,14 +6,16 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ag_ui.core import BaseEvent
 from pydantic import BaseModel
 from pydantic_core import SchemaSerializer, core_schema, to_json
 
 from agui_reasoning._strict_json import Malformed, load
 from agui_reasoning.errors import LocalProtocolError
 from agui_reasoning.wire._growth import GROWTHS, escape_line_breaks
+from agui_reasoning.wire._plain import plain_frame
 
-__all__ = ["KEEP_ALIVE", "MEDIA_TYPE", "SSEEncoder", "frames_of"]
+__all__ = ["KEEP_ALIVE", "MEDIA_TYPE", "SSEEncoder", "frames_of", "short_frame"]
 
 MEDIA_TYPE = "text/event-stream"
 """The ``Content-Type`` of an event stream."""
@@ -58,8 +60,7 @@ class SSEEncoder:
             LocalProtocolError: The event is not an object with a non-empty string ``type`` (``bad_event``),
                 or it contains NaN, Infinity, a cycle or a value without a JSON form (``not_json``).
         """
-        growth = GROWTHS.get(type(event))
-        if growth is not None and (frame := growth.frame(event)) is not None:  # type: ignore[arg-type]
+        if isinstance(event, BaseEvent) and (frame := short_frame(event)) is not None:
             return frame
         members = _members(event)
         kind = _kind(members)
@@ -70,6 +71,14 @@ class SSEEncoder:
         if text is None:
             raise _not_json(kind)
         return b"data: %b\n\n" % text
+
+
+def short_frame(event: BaseEvent) -> bytes | None:
+    """Return the frame of an event that needs no serializer, or ``None``."""
+    growth = GROWTHS.get(type(event))
+    if growth is not None and (frame := growth.frame(event)) is not None:
+        return frame
+    return plain_frame(event)
 
 
 _encode = SSEEncoder().encode
