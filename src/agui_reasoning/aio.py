@@ -24,6 +24,7 @@ from agui_reasoning.deltas import CloseDelta
 from agui_reasoning.emitter._summaries import Settling
 from agui_reasoning.errors import AGUIReasoningError
 from agui_reasoning.request import History, ProviderRequest
+from agui_reasoning.request._foreign import ForeignReasoning
 from agui_reasoning.run import Run
 
 __all__ = ["EventStream", "ModelStream", "request", "run_agent", "stream_run"]
@@ -99,6 +100,7 @@ async def request(
     api: str | None = None,
     provider: str | None = None,
     model: str | None = None,
+    foreign_reasoning: ForeignReasoning = "drop",
 ) -> ProviderRequest:
     """Build the provider's next request in a worker thread, so that long histories do not block other runs.
 
@@ -113,6 +115,7 @@ async def request(
         api: The API of the request, if it is not that of the run.
         provider: The provider that receives it, if it is not that of the run.
         model: The model that receives it, if it is not that of the run.
+        foreign_reasoning: See `build_request`.
     """
     build = partial(
         run.request,
@@ -125,6 +128,7 @@ async def request(
         api=api,
         provider=provider,
         model=model,
+        foreign_reasoning=foreign_reasoning,
     )
     return await anyio.to_thread.run_sync(build)
 

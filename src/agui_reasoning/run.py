@@ -29,6 +29,7 @@ from agui_reasoning.policy import EchoRule
 from agui_reasoning.providers.echo import rule_for
 from agui_reasoning.providers.own_rules import OwnRules, own_rules
 from agui_reasoning.request import History, ProviderRequest, build_request, restore
+from agui_reasoning.request._foreign import ForeignReasoning
 from agui_reasoning.wire._encode import frames_of
 
 __all__ = ["Run"]
@@ -212,6 +213,7 @@ class Run:
         api: str | None = None,
         provider: str | None = None,
         model: str | None = None,
+        foreign_reasoning: ForeignReasoning = "drop",
     ) -> ProviderRequest:
         """Build the provider's next request from the conversation so far.
 
@@ -225,6 +227,7 @@ class Run:
             api: The API of the request, if it is not that of the run.
             provider: The provider that receives it, if it is not that of the run.
             model: The model that receives it, if it is not that of the run.
+            foreign_reasoning: See `build_request`.
 
         Raises:
             ConfigurationError: Neither the call nor the run names an API (``no_api``), or ``keep_turns`` is
@@ -247,6 +250,7 @@ class Run:
             tools=(self.input.tools or ()) if tools is None else tools,
             store=store,
             policy=self._policy,
+            foreign_reasoning=foreign_reasoning,
             apply_flags=apply_flags,
             on_warning=self._on_warning,
         )

@@ -34,6 +34,7 @@ from agui_reasoning.providers.encoding import (
 from agui_reasoning.providers.own_rules import OwnRules, own_rules
 from agui_reasoning.providers.vendors import vendor_traits
 from agui_reasoning.request._explain import explain
+from agui_reasoning.request._foreign import ForeignReasoning, as_context
 from agui_reasoning.request._history import History, ReportEntry
 from agui_reasoning.request._prepare import prepare
 from agui_reasoning.request._restore import restore
@@ -111,6 +112,7 @@ def build_request(
     thread_id: str | None = None,
     tenant: str = "",
     policy: OwnRules = (),
+    foreign_reasoning: ForeignReasoning = "drop",
     accept_plain: bool | None = None,
     on_undecryptable: OnUndecryptable = "drop",
     limits: Limits = DEFAULT_LIMITS,
@@ -139,6 +141,8 @@ def build_request(
             so only later items are sent.
         policy: Rows of the echo policy that are tried before those of this package: a list of `EchoRule`, or
             the path of a TOML file.
+        foreign_reasoning: With ``"context"``, the text of reasoning that only another provider can read
+            precedes the next message of the user. Its report entry is still ``dropped``.
         keys: Decrypts values. This and the next five arguments apply to messages; see `restore`.
         thread_id: The thread of the messages.
         tenant: The tenant that owns the conversation.
@@ -176,6 +180,8 @@ def build_request(
     if previous_response_id is not None:
         _check_response(items, previous_response_id)
     target = Origin(provider or spec.vendor, api, model)
+    if foreign_reasoning == "context":
+        items = tuple(as_context(items, target))
     rule, report = rule_for(target, own_rules(policy)), EchoReport()
     scope = rule.scope_with_flags if apply_flags and rule.scope_with_flags else rule.scope
     conversation = prepare(

@@ -1,0 +1,47 @@
+"""Carries the reasoning of other providers as plain text of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal, TypeAlias
+
+from ag_ui.core import Message, TextInputContent, UserMessage
+
+from agui_reasoning.parts import Origin, ReasoningPart, Turn
+from agui_reasoning.providers.echo import kinship
+
+__all__ = ["ForeignReasoning", "as_context"]
+
+ForeignReasoning: TypeAlias = Literal["drop", "context"]
+"""What to do with reasoning that the target cannot read."""
+
+_HEAD: Final = "(For context, the reasoning of another model in an earlier answer:)"
+
+
+def as_context(items: Sequence[Turn | Message], target: Origin) -> Iterator[Turn | Message]:
+    """Put the text of foreign reasoning in front of the next message of the user.
+
+    It is never written as the model's own words, because models imitate what they seem to have said.
+    """
+    waiting: list[str] = []
+    for item in items:
+        if isinstance(item, Turn):
+            waiting += _foreign_texts(item, target)
+        elif isinstance(item, UserMessage) and waiting:
+            item, waiting = _with_context(item, "\n\n".join([_HEAD, *waiting])), []
+        yield item
+
+
+def _foreign_texts(turn: Turn, target: Origin) -> Iterator[str]:
+    for part in turn.parts:
+        if isinstance(part, ReasoningPart) and part.status == "complete" and part.text.strip():
+            kinds = [value.kind for value in part.opaque]
+            if kinship(part.origin or turn.origin, target, kinds) == "foreign":
+                yield part.text
+
+
+def _with_context(message: UserMessage, context: str) -> UserMessage:
+    content = message.content
+    if isinstance(content, str):
+        return message.model_copy(update={"content": f"{context}\n\n{content}"})
+    return message.model_copy(update={"content": [TextInputContent(type="text", text=context), *content]})
