@@ -20,11 +20,17 @@ from agui_reasoning.providers.echo import groups
 from agui_reasoning.request import History, ProviderRequest, build_request
 from agui_reasoning.testing.strategies import API_IDS
 from agui_reasoning.testing.strategies import turns as turns_of
-from tests.property.test_request import TARGETS, conversations
 from tests.support.effort import examples
+from tests.support.histories import conversations
+from tests.support.strict_providers import STRICT
+
+
+def named(origin: Origin) -> tuple[str, str, str]:
+    return str(origin.api), str(origin.provider), str(origin.model)
+
 
 MODELS: dict[str, tuple[str, str, str]] = {
-    **{name: target[:3] for name, target in TARGETS.items()},
+    **{name: named(strict.target) for name, strict in STRICT.items()},
     "litellm-chat": ("openai-chat", "litellm", "anthropic/claude-opus-5"),
     "litellm-responses": ("openai-responses", "litellm", "openai/gpt-5.6"),
     "litellm-messages": ("anthropic-messages", "litellm", "anthropic/claude-opus-5"),
