@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agui_reasoning.errors import RemoteProtocolError
-from agui_reasoning.wire import SSEDecoder, SSEEncoder, iter_events, iter_payloads, read_events
+from agui_reasoning.wire import SSEDecoder, SSEEncoder, SSEFrames, iter_events, iter_payloads, read_events
 
 NASTY = "\u2028\u2029\u0085\x0b\x0c\x1c\x1e\r\n \ufeff:é😀"
 TEXT = st.text(st.one_of(st.sampled_from(NASTY), st.characters(codec="utf-8")), max_size=12)
@@ -111,6 +111,40 @@ def test_any_split_of_rubbish_gives_the_same_events_and_the_same_error(
     verdict = outcome([data], limit)
     assert outcome(cut(data, places), limit) == verdict
     assert outcome(bytewise(data), limit) == verdict
+
+
+LINES = st.sampled_from(
+    [
+        *(b"data: a", b"data: bb", b"data:c", b"data: ", b"data", b"datax: 1", b"data: " + b"0" * 40),
+        *(b"event: e", b"id: 1", b": ping", b"data: \xff", b"data: \xe2\x80\xa8", b"", b"", b""),
+    ]
+)
+
+
+@given(
+    st.lists(st.tuples(LINES, st.sampled_from([b"\n"] * 8 + [b"\r\n", b"\r"])), max_size=24),
+    st.booleans(),
+    PLACES,
+    st.integers(1, 60),
+)
+def test_frames_read_whole_are_those_read_byte_by_byte(
+    lines: list[tuple[bytes, bytes]], crlf: bool, places: list[int], limit: int
+) -> None:
+    data = b":\n\n" + b"".join(line + (b"\r\n" if crlf and end == b"\n" else end) for line, end in lines)
+    verdict = frames(bytewise(data), limit)
+    assert frames([data], limit) == verdict
+    assert frames(cut(data, places), limit) == verdict
+
+
+def frames(chunks: list[bytes], limit: int) -> tuple[list[str], str]:
+    reader, got = SSEFrames(limit), []
+    try:
+        for chunk in chunks:
+            got += reader.feed(chunk)
+        got += reader.close()
+    except RemoteProtocolError as error:
+        return got, str(error)
+    return got, ""
 
 
 @given(RUBBISH)

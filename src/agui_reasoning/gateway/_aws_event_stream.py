@@ -45,6 +45,9 @@ class AWSEventStream(BufferedReader):
         self._limit = max_frame_bytes
         self._held = bytearray()
         self._wanted = _PRELUDE.size
+        # Most messages have the headers of the one before.
+        self._headers: bytes | None = None
+        self._opening: str | None = None
 
     def _read(self, data: bytes) -> Iterator[str]:
         self._held += data
@@ -54,7 +57,7 @@ class AWSEventStream(BufferedReader):
             if len(self._held) - start < length:
                 self._wanted = length
                 break
-            yield _text(bytes(self._held[start : start + length]))
+            yield self._text(bytes(self._held[start : start + length]))
             start += length
             self._wanted = _PRELUDE.size
         del self._held[:start]
@@ -62,6 +65,24 @@ class AWSEventStream(BufferedReader):
     def _rest(self) -> Iterator[str]:
         self._held.clear()  # an incomplete message is dropped
         return iter(())
+
+    def _text(self, message: bytes) -> str:
+        """Return the JSON of a message: its payload under the name of its event, as in boto3."""
+        (check,) = _WORD.unpack_from(message, len(message) - _WORD.size)
+        if crc32(message[: -_WORD.size]) != check:
+            raise _bad_frame()
+        _, size, _ = _PRELUDE.unpack_from(message)
+        end = _PRELUDE.size + size
+        headers = message[_PRELUDE.size : end]
+        if headers != self._headers:
+            self._opening = _opening(dict(_headers(headers)))
+            self._headers = headers
+        if self._opening is None:
+            return _error_text(dict(_headers(headers)))
+        payload = message[end : -_WORD.size].decode(errors="replace") or "{}"
+        if isinstance(load(payload), Malformed):
+            raise _bad_frame()
+        return f"{self._opening}{payload}}}"
 
     def _length(self, start: int) -> int:
         length, headers, check = _PRELUDE.unpack_from(self._held, start)
@@ -135,23 +156,20 @@ def _header(name: str, value: str) -> bytes:
     return bytes([len(name)]) + name.encode() + bytes([_STRING]) + _SHORT.pack(len(value)) + value.encode()
 
 
-def _text(message: bytes) -> str:
-    """Return the JSON of a message: its payload under the name of its event, as in boto3."""
-    (check,) = _WORD.unpack_from(message, len(message) - _WORD.size)
-    if crc32(message[: -_WORD.size]) != check:
-        raise _bad_frame()
-    _, size, _ = _PRELUDE.unpack_from(message)
-    end = _PRELUDE.size + size
-    headers = dict(_headers(message[_PRELUDE.size : end]))
-    payload = load(message[end : -_WORD.size].decode(errors="replace") or "{}")
+def _error_text(headers: Mapping[str, str]) -> str:
+    code, words = headers.get(":error-code", ""), headers.get(":error-message", "")
+    return dump({"error": {"type": code, "message": words}})
+
+
+def _opening(headers: Mapping[str, str]) -> str | None:
+    """Return the JSON before a payload, with the name of its event; ``None`` for an error message."""
     kind = headers.get(":message-type", "event")
     if kind == "error":
-        code, words = headers.get(":error-code", ""), headers.get(":error-message", "")
-        return dump({"error": {"type": code, "message": words}})
+        return None
     name = headers.get(f":{kind}-type")
-    if not name or isinstance(payload, Malformed):
+    if not name:
         raise _bad_frame()
-    return dump({name: payload})
+    return f"{{{dump(name)}:"
 
 
 def _headers(data: bytes) -> Iterator[tuple[str, str]]:

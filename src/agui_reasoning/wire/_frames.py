@@ -5,7 +5,9 @@ Frame contents are not interpreted, so the same class reads AG-UI and provider s
 
 from __future__ import annotations
 
+import re
 from codecs import BOM_UTF8
+from typing import Final
 
 from agui_reasoning.errors import ConfigurationError, LocalProtocolError, RemoteProtocolError
 from agui_reasoning.wire._faults import bad_utf8, frame_too_large
@@ -14,6 +16,11 @@ __all__ = ["MAX_FRAME_BYTES", "SSEFrames"]
 
 MAX_FRAME_BYTES = 10 * 1024 * 1024
 """Default limit for one frame, in bytes; the same as in the reference client."""
+
+# A frame with one line of data, which is not empty, at the end. The other lines are not read.
+_FRAME_LF: Final = re.compile(rb"(?:(?!data).*\n)*?data: (.+)\n\n")
+_FRAME_CRLF: Final = re.compile(rb"(?:(?!data)[^\r\n]*\r\n)*?data: ([^\r\n]+)\r\n\r\n")
+_BLANK_LINE: Final = re.compile(rb"\n\r?\n")
 
 
 class SSEFrames:
@@ -66,13 +73,13 @@ class SSEFrames:
             LocalProtocolError: The reader is closed.
         """
         self._check_usable()
+        data = bytes(data)
         texts: list[str] = []
-        for line in self._split(bytes(data)):
-            if (text := self._take(line)) is not None:
-                texts.append(text)
-            if self._error is not None:
-                break
-        self._check_size(len(self._line))
+        at = self._read_begun(data, texts)
+        if self._error is None:
+            at = self._read_whole(data, at, texts)
+        if self._error is None and at < len(data):
+            self._read_lines(data[at:], texts)
         return self._give(texts)
 
     def close(self) -> list[str]:
@@ -101,6 +108,39 @@ class SSEFrames:
             raise LocalProtocolError(
                 "The reader is closed.", code="closed", hint="Create a new one for each stream."
             )
+
+    def _read_begun(self, data: bytes, texts: list[str]) -> int:
+        """Read the rest of a frame that began in an earlier read; return where it ends."""
+        if not (self._line or self._data or self._after_cr or self._at_start):
+            return 0
+        blank = _BLANK_LINE.search(data)
+        end = len(data) if blank is None else blank.end()
+        self._read_lines(data[:end], texts)
+        return end
+
+    def _read_whole(self, data: bytes, at: int, texts: list[str]) -> int:
+        """Read frames with one line of data; return where they end.
+
+        A frame of another form, or a bad one, is read line by line, and with it the rest.
+        """
+        match = (_FRAME_CRLF if b"\r" in data else _FRAME_LF).match
+        while (frame := match(data, at)) is not None and frame.end() - at <= self._limit:
+            try:
+                texts.append(frame[1].decode())
+            except UnicodeDecodeError:
+                break
+            self._number += 1
+            at = frame.end()
+        return at
+
+    def _read_lines(self, data: bytes, texts: list[str]) -> None:
+        """Read bytes line by line; add the data of the frames that they complete."""
+        for line in self._split(data):
+            if (text := self._take(line)) is not None:
+                texts.append(text)
+            if self._error is not None:
+                return
+        self._check_size(len(self._line))
 
     def _split(self, data: bytes) -> list[bytes]:
         """Return the lines that are now complete; keep the rest for the next feed."""
