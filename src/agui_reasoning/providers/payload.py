@@ -23,6 +23,7 @@ __all__ = [
     "plain",
     "reject",
     "string",
+    "total",
 ]
 
 
@@ -84,13 +85,20 @@ def array(source: JSONObject, key: str, path: str = "") -> list[JSONObject]:
 def integer(source: JSONObject, key: str, path: str = "") -> int | None:
     """Read an integer; missing and null are ``None``."""
     value = source.get(key)
-    if value is None:
-        return None
+    if value is None or type(value) is int:
+        return value
     if isinstance(value, bool) or not isinstance(value, int):
         if isinstance(value, float) and value.is_integer():
             return int(value)
         raise reject("a whole number", value, f"{path}/{key}")
     return value
+
+
+def total(one: int | None, other: int | None) -> int | None:
+    """Add two counts, either of which may be unknown."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one + other
 
 
 def other_fields(source: JSONObject, *known: str) -> JSONObject:

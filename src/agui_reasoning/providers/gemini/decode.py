@@ -26,7 +26,7 @@ from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.gemini.arguments import PartialArg, assemble
 from agui_reasoning.providers.gemini.parts import Call, CandidatePart, Prose, Settled, read_part, signed
 from agui_reasoning.providers.gemini.sdk import wire_json
-from agui_reasoning.providers.payload import JSONObject, array, integer, obj, reject, string
+from agui_reasoning.providers.payload import JSONObject, array, integer, obj, reject, string, total
 
 __all__ = ["GeminiDecoder"]
 
@@ -200,23 +200,20 @@ class GeminiDecoder(Decoder):
     def _read_usage(self, data: JSONObject) -> UsageDelta | None:
         """Read the token counts; tools count as input, thoughts as output."""
         usage, path = obj(data, "usageMetadata"), "/usageMetadata"
-        prompt, tools = (
-            integer(usage, name, path) for name in ("promptTokenCount", "toolUsePromptTokenCount")
-        )
-        answer, thoughts = (
-            integer(usage, name, path) for name in ("candidatesTokenCount", "thoughtsTokenCount")
-        )
-        cached, total = (
-            integer(usage, name, path) for name in ("cachedContentTokenCount", "totalTokenCount")
-        )
-        if all(count is None for count in (prompt, tools, answer, thoughts, total)):
+        prompt = integer(usage, "promptTokenCount", path)
+        tools = integer(usage, "toolUsePromptTokenCount", path)
+        answer = integer(usage, "candidatesTokenCount", path)
+        thoughts = integer(usage, "thoughtsTokenCount", path)
+        cached = integer(usage, "cachedContentTokenCount", path)
+        together = integer(usage, "totalTokenCount", path)
+        if (prompt, tools, answer, thoughts, together) == (None,) * 5:
             return None
         return UsageDelta(
             provider=self.provider,
             model=self._origin_of(data).model,
-            input_tokens=_sum(prompt, tools),
-            output_tokens=_sum(answer, thoughts),
-            total_tokens=total,
+            input_tokens=total(prompt, tools),
+            output_tokens=total(answer, thoughts),
+            total_tokens=together,
             reasoning_tokens=thoughts,
             cached_input_tokens=cached,
         )
@@ -259,11 +256,6 @@ def _reason(candidate: JSONObject) -> str | None:
     if not isinstance(reason, str):
         raise reject("a string", reason, "/candidates/finishReason")
     return reason
-
-
-def _sum(*counts: int | None) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
 
 
 def _opened(run: _Run, piece: Prose) -> list[Delta]:

@@ -38,6 +38,7 @@ from agui_reasoning.providers.payload import (
     other_fields,
     reject,
     string,
+    total,
 )
 
 __all__ = ["SIGNATURE", "GeminiInteractionsDecoder"]
@@ -191,17 +192,12 @@ class GeminiInteractionsDecoder(Decoder):
         return UsageDelta(
             provider=self.provider,
             model=self._named_model,
-            input_tokens=_sum(count("total_input_tokens"), count("total_tool_use_tokens")),
-            output_tokens=_sum(count("total_output_tokens"), count("total_thought_tokens")),
+            input_tokens=total(count("total_input_tokens"), count("total_tool_use_tokens")),
+            output_tokens=total(count("total_output_tokens"), count("total_thought_tokens")),
             total_tokens=count("total_tokens"),
             reasoning_tokens=count("total_thought_tokens"),
             cached_input_tokens=count("total_cached_tokens"),
         )
-
-
-def _sum(*counts: int | None) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
 
 
 def _index(data: JSONObject) -> int:
