@@ -193,6 +193,8 @@ class BaseEmitter:
         return self._end(self._assembler.abort)
 
     def _written(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> list[Any]:
+        if type(item) is UsageDelta and self._lane is not None:
+            return self._assembler.receive(item)  # changes no unit; some APIs send counts with every text
         self._leave_lane()
         if self._closed:
             raise LocalProtocolError(

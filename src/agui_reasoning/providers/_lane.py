@@ -169,7 +169,7 @@ def _open(
         copied = copier.copy(payload, "", "")
     except _UnsuitableError:
         return None
-    counts = members.counts in copied
+    counts = copied.get(members.counts) is not None
     if counts:
         copied[members.counts] = _ANYTHING
     kind, before, more = grown.shape

@@ -127,8 +127,10 @@ class GeminiDecoder(Decoder):
         self._run, self._last, self._call = None, None, None
 
     def _origin_of(self, data: JSONObject) -> Origin:
-        named = string(data, "modelVersion") or self._named_model or self.model
-        return Origin(self.provider, self.api, named)
+        return Origin(self.provider, self.api, self._model_of(data))
+
+    def _model_of(self, data: JSONObject) -> str | None:
+        return string(data, "modelVersion") or self._named_model or self.model
 
     # -- pieces
 
@@ -210,7 +212,7 @@ class GeminiDecoder(Decoder):
             return None
         return UsageDelta(
             provider=self.provider,
-            model=self._origin_of(data).model,
+            model=self._model_of(data),
             input_tokens=total(prompt, tools),
             output_tokens=total(answer, thoughts),
             total_tokens=together,

@@ -122,7 +122,7 @@ class OpenAIChatDecoder(Decoder):
     # -- reading: the decoder changes only after the whole payload was read
 
     def _read_usage(self, data: JSONObject) -> UsageDelta | None:
-        return read_usage(data, self._origin(data), self._traits)
+        return read_usage(data, self.provider, self.model, self._traits)
 
     def _parse(self, data: JSONObject, field: str) -> _Chunk:
         choice = self._choice(array(data, "choices"), field)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from agui_reasoning.deltas import UsageDelta
-from agui_reasoning.parts import Origin
 from agui_reasoning.policy import VendorTraits
-from agui_reasoning.providers.payload import JSONObject, integer, obj
+from agui_reasoning.providers.payload import JSONObject, integer, obj, string
 
 __all__ = ["read_usage"]
 
 
-def read_usage(data: JSONObject, origin: Origin, traits: VendorTraits) -> UsageDelta | None:
-    """Read the counts of a payload, if it has any."""
+def read_usage(
+    data: JSONObject, provider: str | None, model: str | None, traits: VendorTraits
+) -> UsageDelta | None:
+    """Read the counts of a payload, if it has any; ``model`` is for payloads that name none."""
     path, usage = _find(data, traits.usage_at)
     if not usage:
         return None
@@ -23,8 +24,8 @@ def read_usage(data: JSONObject, origin: Origin, traits: VendorTraits) -> UsageD
     total = integer(usage, "total_tokens", path)
     reasoning = _first(integer(made, "reasoning_tokens", path), integer(usage, "reasoning_tokens", path))
     return UsageDelta(
-        provider=origin.provider,
-        model=origin.model,
+        provider=provider,
+        model=string(data, "model") or model,
         input_tokens=prompt,
         output_tokens=_output(prompt, integer(usage, "completion_tokens", path), total, reasoning, traits),
         total_tokens=total,
