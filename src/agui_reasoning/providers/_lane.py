@@ -152,8 +152,9 @@ class Lane:
 
     def text_of(self, payload: Any) -> str | None:
         """Return the text of a payload that is a repeat."""
-        self._text.value = None
-        return self._text.value if self._payload == payload else None
+        text = self._text
+        text.value = None
+        return text.value if self._payload == payload else None
 
 
 def _open(
@@ -186,10 +187,12 @@ class _Text:
         self.value: str | None = None
 
     def __eq__(self, other: object) -> bool:
-        if self.value is None and type(other) is str:
-            self.value = other
-            return True
-        return self.value is not None and self.value == other
+        if self.value is not None:
+            return self.value == other
+        if type(other) is not str:
+            return False
+        self.value = other
+        return True
 
 
 class _Exact:

@@ -69,7 +69,14 @@ class Decoder(ABC):
             ProviderError: The payload is an error of the provider.
         """
         data = payload if type(payload) is dict else self._plain(self._unwrapped(payload))
-        return self._repeat(data) or self._read_anew(data)
+        lane = self._lane
+        if lane is not None and (text := lane.text_of(data)):
+            usage = self._read(data, self._read_usage) if lane.counts else None
+            if lane.passes(text):
+                self._repeats.patience = 0
+                delta = lane.again(text)
+                return [delta, *self._counted(usage)] if lane.counts else [delta]
+        return self._read_anew(data)
 
     def close(self) -> list[Delta]:
         """End the stream.
@@ -117,18 +124,6 @@ class Decoder(ABC):
         if self._recognized:
             self._lane = self._repeats.after(data, deltas, self._reader_of)
         return deltas
-
-    def _repeat(self, data: Any) -> list[Delta]:
-        """Decode a payload that repeats the last one; return nothing if it must be read."""
-        lane = self._lane
-        text = lane.text_of(data) if lane is not None else None
-        if lane is None or text is None:
-            return []
-        usage = self._read(data, self._read_usage) if lane.counts else None
-        if not lane.passes(text):
-            return []
-        self._repeats.patience = 0
-        return [lane.again(text), *self._counted(usage)] if lane.counts else [lane.again(text)]
 
     def _reader_of(self, delta: Delta) -> Callable[[str], bool]:
         """Return what is asked whether another text than that of the delta passes unchanged.

@@ -63,6 +63,8 @@ class SSEFrames:
         self._at_start: bool = True
         self._after_cr: bool = False
         self._closed: bool = False
+        # Whether the next byte begins a frame, and neither an error nor the end came before.
+        self._between_frames: bool = False
         self._error: RemoteProtocolError | None = None
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[str]:
@@ -72,15 +74,14 @@ class SSEFrames:
             RemoteProtocolError: ``bad_utf8`` or ``frame_too_large``.
             LocalProtocolError: The reader is closed.
         """
-        self._check_usable()
-        data = bytes(data)
+        data = data if type(data) is bytes else bytes(data)
         texts: list[str] = []
-        at = self._read_begun(data, texts)
-        if self._error is None:
-            at = self._read_whole(data, at, texts)
-        if self._error is None and at < len(data):
+        at = 0 if self._between_frames else self._read_begun(data, texts)
+        at = self._read_whole(data, at, texts)
+        if at < len(data):
+            self._between_frames = False
             self._read_lines(data[at:], texts)
-        return self._give(texts)
+        return texts if self._between_frames else self._give(texts)
 
     def close(self) -> list[str]:
         """Signal the end of the stream; return the last frame if its blank line is missing.
@@ -95,6 +96,7 @@ class SSEFrames:
             return []
         self._check_usable()
         self._closed = True
+        self._between_frames = False
         if self._line:
             self._take(bytes(self._line))
             self._line.clear()
@@ -111,12 +113,12 @@ class SSEFrames:
 
     def _read_begun(self, data: bytes, texts: list[str]) -> int:
         """Read the rest of a frame that began in an earlier read; return where it ends."""
-        if not (self._line or self._data or self._after_cr or self._at_start):
-            return 0
+        self._check_usable()
         blank = _BLANK_LINE.search(data)
         end = len(data) if blank is None else blank.end()
         self._read_lines(data[:end], texts)
-        return end
+        self._between_frames = blank is not None and self._error is None
+        return end if self._error is None else len(data)
 
     def _read_whole(self, data: bytes, at: int, texts: list[str]) -> int:
         """Read frames with one line of data; return where they end.
@@ -195,6 +197,7 @@ class SSEFrames:
 
     def _fail(self, error: RemoteProtocolError) -> None:
         self._error = error
+        self._between_frames = False
         self._line = bytearray()
         self._data = bytearray()
 
