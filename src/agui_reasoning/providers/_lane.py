@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from agui_reasoning.deltas import Delta, ReasoningDelta, TextDelta, ToolCallDelta, UsageDelta
 from agui_reasoning.providers.payload import JSONObject
@@ -52,7 +51,7 @@ class Repeats:
 
     def __init__(self, members: Repeatable | None) -> None:
         self._members = members
-        self._last: _Growth | None = None
+        self._last: Delta | None = None
         self._passed = 0
         self.patience = 0
 
@@ -66,87 +65,80 @@ class Repeats:
             deltas: What it became.
             reader_of: Returns what is asked whether another text than that of a delta passes unchanged.
         """
-        last, self._last = self._last, _growth(deltas)
-        if self._members is None or last is None or self._last is None or last.shape != self._last.shape:
+        last, grown = self._last, _growth(deltas)
+        self._last = grown
+        if self._members is None or last is None or grown is None or not _same_place(last, grown):
             return None
         self._passed += 1
         if self._passed <= self.patience:
             return None
         self._passed, self.patience = 0, min(2 * self.patience + 1, _MOST_PATIENCE)
-        return _open(payload, self._last, self._members, reader_of(deltas[0]))
+        return _open(payload, grown, self._members, reader_of(grown))
 
 
-class _Growth(NamedTuple):
-    """A delta that adds a text to a unit, and nothing else.
-
-    Attributes:
-        text: The text.
-        shape: Everything else: the type of the delta, its arguments before the text, and the others.
-    """
-
-    text: str
-    shape: tuple[type[Delta], tuple[Any, ...], dict[str, Any]]
-
-
-def _growth(deltas: Sequence[Delta]) -> _Growth | None:
-    """Return what a payload added, if that is one text, perhaps with token counts.
-
-    Examples:
-        >>> _growth([TextDelta("Hm", key="1")]).text
-        'Hm'
-    """
+def _growth(deltas: Sequence[Delta]) -> Delta | None:
+    """Return the delta of a payload that added a text to a unit, and nothing else but token counts."""
     if not deltas or any(type(more) is not UsageDelta for more in deltas[1:]):
         return None
-    read = _READERS.get(type(deltas[0]))
-    return None if read is None else read(deltas[0])
+    delta = deltas[0]
+    again = _AGAIN.get(type(delta))
+    return delta if again is not None and again(delta, _text_of(delta)) == delta else None
 
 
-def _reasoning(delta: ReasoningDelta) -> _Growth | None:
-    if delta.item_id or delta.ext:
-        return None
-    place = {"key": delta.key, "channel": delta.channel, "index": delta.index}
-    return _Growth(delta.text, (ReasoningDelta, (), place))
+def _same_place(one: Delta, other: Delta) -> bool:
+    """Return whether two deltas that add a text are equal but for that text."""
+    return type(one) is type(other) and _AGAIN[type(one)](one, _text_of(other)) == other
 
 
-def _text(delta: TextDelta) -> _Growth | None:
-    return None if delta.ext else _Growth(delta.text, (TextDelta, (), {"key": delta.key}))
+def _text_of(delta: Any) -> str:
+    text: str = delta.arguments if isinstance(delta, ToolCallDelta) else delta.text
+    return text
 
 
-def _call(delta: ToolCallDelta) -> _Growth | None:
-    if delta.name or delta.ext:
-        return None
-    return _Growth(delta.arguments, (ToolCallDelta, (delta.id, ""), {"server": delta.server}))
+def _reasoning(delta: ReasoningDelta, text: str) -> Delta:
+    return ReasoningDelta(text, key=delta.key, channel=delta.channel, index=delta.index)
 
 
-_READERS: Final[dict[type, Callable[[Any], _Growth | None]]] = {
+def _answer(delta: TextDelta, text: str) -> Delta:
+    return TextDelta(text, key=delta.key)
+
+
+def _call(delta: ToolCallDelta, text: str) -> Delta:
+    return ToolCallDelta(delta.id, "", text, server=delta.server)
+
+
+_AGAIN: Final[dict[type, Callable[[Any, str], Delta]]] = {
     ReasoningDelta: _reasoning,
-    TextDelta: _text,
+    TextDelta: _answer,
     ToolCallDelta: _call,
 }
+"""Types of deltas that add a text, and how each is made again with another text in the same place."""
 
 
 class Lane:
     """A payload whose text is open, and the delta that it becomes.
 
     Attributes:
-        again: Makes the delta with another text.
+        delta: The delta of the payload that was copied.
+        again: Makes a delta with another text.
         passes: Returns whether a text passes all readers unchanged, which then have taken it.
         counts: Whether the payload has token counts, which are read each time.
     """
 
-    __slots__ = ("_payload", "_text", "again", "counts", "passes")
+    __slots__ = ("_payload", "_text", "again", "counts", "delta", "passes")
 
     def __init__(
         self,
         payload: JSONObject,
         text: _Text,
-        again: Callable[[str], Delta],
+        delta: Delta,
         passes: Callable[[str], bool],
         counts: bool,
     ) -> None:
         self._payload = payload
         self._text = text
-        self.again = again
+        self.delta = delta
+        self.again = _AGAIN[type(delta)]
         self.passes = passes
         self.counts = counts
 
@@ -158,14 +150,14 @@ class Lane:
 
 
 def _open(
-    payload: JSONObject, grown: _Growth, members: Repeatable, passes: Callable[[str], bool]
+    payload: JSONObject, grown: Delta, members: Repeatable, passes: Callable[[str], bool]
 ) -> Lane | None:
     """Copy a payload for comparison with the next ones.
 
     Returns:
         ``None`` if its text is not a string of the payload, or the payload is large or not JSON.
     """
-    copier = _Copier(grown.text, members)
+    copier = _Copier(_text_of(grown), members)
     try:
         copied = copier.copy(payload, "", "")
     except _UnsuitableError:
@@ -173,8 +165,7 @@ def _open(
     counts = copied.get(members.counts) is not None
     if counts:
         copied[members.counts] = _ANYTHING
-    kind, before, more = grown.shape
-    return Lane(copied, copier.hole, partial(kind, *before, **more), passes, counts) if copier.found else None
+    return Lane(copied, copier.hole, grown, passes, counts) if copier.found else None
 
 
 class _Text:

@@ -74,7 +74,7 @@ class Decoder(ABC):
             usage = self._read(data, self._read_usage) if lane.counts else None
             if lane.passes(text):
                 self._repeats.patience = 0
-                delta = lane.again(text)
+                delta = lane.again(lane.delta, text)
                 return [delta, *self._counted(usage)] if lane.counts else [delta]
         return self._read_anew(data)
 
