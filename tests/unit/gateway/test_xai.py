@@ -118,18 +118,18 @@ def test_instructions_parameters_and_tools_of_the_provider_are_sent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "http"),
+    ("status", "http", "code"),
     [
-        ("UNAUTHENTICATED", 401),
-        ("PERMISSION_DENIED", 403),
-        ("RESOURCE_EXHAUSTED", 429),
-        ("INVALID_ARGUMENT", 400),
-        ("INTERNAL", 500),
-        ("UNAVAILABLE", 503),
+        ("UNAUTHENTICATED", 401, "credentials_refused"),
+        ("PERMISSION_DENIED", 403, "credentials_refused"),
+        ("RESOURCE_EXHAUSTED", 429, "rate_limited"),
+        ("INVALID_ARGUMENT", 400, "request_refused"),
+        ("INTERNAL", 500, "provider_error"),
+        ("UNAVAILABLE", 503, "overloaded"),
     ],
 )
 def test_a_status_of_the_provider_is_an_error_of_the_run(
-    status: str, http: int, caplog: pytest.LogCaptureFixture
+    status: str, http: int, code: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The server repeats all metadata, and thus the key."""
     errors: list[BaseException] = []
@@ -146,7 +146,7 @@ def test_a_status_of_the_provider_is_an_error_of_the_run(
     assert isinstance(error, ProviderError)
     assert (error.provider_type, error.status_code) == (status, http)
     assert "[hidden]" in error.provider_message
-    assert (last["type"], last["code"]) == ("RUN_ERROR", error.code)
+    assert (last["type"], last["code"]) == ("RUN_ERROR", code)
     assert KEY not in str(last) + caplog.text + repr(error) + str(error.__context__) + error.provider_message
 
 
