@@ -1,8 +1,9 @@
 """The consumer of AG-UI streams, with one module per stage of the specification.
 
 `Conversation` runs the stages in order: compatibility (`_legacy`), enforcement (`_enforce`), chunk expansion
-(`_expand`), verification (`_verify`) and reduction (`_reduce`). Internally, events are plain JSON. The models
-of `ag_ui` are only returned, never used to validate, because they coerce values.
+(`_expand`), verification (`_verify`) and reduction (`_reduce`). A delta that repeats the event before it
+takes a short way around them (`_lane`). Internally, events are plain JSON. The models of `ag_ui` are only
+returned, never used to validate, because they coerce values.
 """
 
 from agui_reasoning.consumer._check import Finding, check_events

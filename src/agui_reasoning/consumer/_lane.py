@@ -9,6 +9,7 @@ last event, and restates no rule. Any other event takes the full path, and the l
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from ag_ui.core import Event
@@ -53,12 +54,11 @@ class Lane:
 
     def watched(self, warn: NoticeSink) -> NoticeSink:
         """Return a sink that blocks the lane too."""
+        return partial(self._notice, warn)
 
-        def sink(notice: Notice) -> None:
-            self.block()
-            warn(notice)
-
-        return sink
+    def _notice(self, warn: NoticeSink, notice: Notice) -> None:
+        warn(notice)
+        self.block()
 
     def open(self, event: object, delivered: Sequence[JSONObject], growth: Growth | None) -> None:
         """Open the lane after an event took the full path, if it can be repeated.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable
 from typing import Any
@@ -180,6 +181,30 @@ def test_messages_and_changes_are_current_between_repeats() -> None:
         (message,) = plain(conversation.messages)
         seen.append((conversation.changed, message["toolCalls"][0]["function"]["arguments"]))
     assert seen == [(("c",), "a"), (("c",), "ab"), (("c",), "abc")]
+
+
+def test_copies_of_a_conversation_go_on_by_themselves() -> None:
+    start, *deltas, _ = text("m", "a", "b", "c")
+    conversation = begun(start, *deltas[:2])
+    other = copy.deepcopy(conversation)
+    other.receive({**deltas[2], "delta": "other"})
+    conversation.receive(deltas[2])
+    assert plain(conversation.messages)[0]["content"] == "abc"
+    assert plain(other.messages)[0]["content"] == "abother"
+
+
+def test_a_sink_that_receives_an_event_itself_hears_of_each_repeat() -> None:
+    start, *deltas, _ = text("m", "a", "b", "c")
+    warnings: list[str] = []
+
+    def sink(warning: str) -> None:
+        warnings.append(warning)
+        conversation.receive(deltas[0])
+
+    conversation = Conversation(on_warning=sink)
+    for event in (STARTED, start, *({**delta, "futureProp": "x"} for delta in deltas)):
+        conversation.receive(event)
+    assert len(warnings) == 3
 
 
 def test_text_is_joined_once_when_it_is_read() -> None:
