@@ -83,10 +83,13 @@ def played(script: str, agent_at: Callable[[str], Agent], **options: Any) -> Thr
     first = sequence(script)[0]
     asked = {name: first[name] for name in ("api", "provider", "model")} | options
     with replayed(script) as (url, thread):
-        agent = agent_at(url)
-        for question in QUESTIONS:
-            thread.runs.append(anyio.run(_run, thread.conversation, question, agent, asked))
+        anyio.run(_converse, thread, agent_at(url), asked)
     return thread
+
+
+async def _converse(thread: Thread, agent: Agent, options: dict[str, Any]) -> None:
+    for question in QUESTIONS:
+        thread.runs.append(await _run(thread.conversation, question, agent, options))
 
 
 async def _run(conversation: Conversation, question: str, agent: Agent, options: dict[str, Any]) -> list[Any]:
@@ -97,4 +100,5 @@ async def _run(conversation: Conversation, question: str, agent: Agent, options:
     for event in events:
         conversation.receive(event)
     conversation.end_of_stream()
+    assert conversation.status == "finished", events[-1]
     return events

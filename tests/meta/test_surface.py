@@ -33,7 +33,8 @@ CONTRACT = {
     ".emitter.stages": "Chunks Coalesce Steps",
     ".errors": """AGUIReasoningError ConfigurationError DecodeError DecryptionError LocalProtocolError
         ProtocolError ProviderError RemoteProtocolError RunFailedError TransportError TruncatedRunError""",
-    ".interop": "litellm openai_agents openhands pydantic_ai",
+    ".interop": "langchain litellm openai_agents openhands pydantic_ai",
+    ".interop.langchain": "messages stream",
     ".interop.litellm": "messages stream",
     ".interop.openai_agents": "input_items stream",
     ".interop.openhands": "messages read_events stream write_events",

@@ -1,0 +1,57 @@
+"""Shows runs of LangChain models and LangGraph graphs, and writes conversations as their messages.
+
+LangChain is not imported: its messages are told apart by their ``type``, and it accepts dicts as messages.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agui_reasoning._shells.driver import ModelStream
+from agui_reasoning.interop.langchain._read import MessageReader
+from agui_reasoning.interop.langchain._write import message_dicts
+from agui_reasoning.providers.payload import JSONObject
+from agui_reasoning.run import Run
+
+__all__ = ["messages", "stream"]
+
+
+def stream(source: Any) -> ModelStream:
+    """Read message chunks inside a run.
+
+    Content blocks are read in every ``output_version``. Tool messages become tool results, and the models of
+    subgraphs run in subagents.
+
+    Args:
+        source: What ``graph.astream(…, stream_mode="messages")`` or ``model.astream(…)`` returns, also with
+            ``subgraphs=True``, or anything else that `ModelStream` accepts.
+
+    Returns:
+        A model stream to yield from an agent. The API, provider and model are those of the run.
+
+    Source:
+        langchain-core 1.7, langgraph 1.2: the mode yields pairs of a message chunk and its metadata.
+    """
+    return ModelStream(source, reader=MessageReader)
+
+
+def messages(run: Run, *, store: bool | None = None) -> list[JSONObject]:
+    """Write the conversation of a run as messages for LangChain.
+
+    A graph with a checkpointer has its own history: pass only the last message to it.
+
+    Args:
+        run: The run. Its API is one of ``anthropic-messages``, ``openai-responses`` and ``openai-chat``.
+        store: For ``openai-responses``: whether the provider stores responses.
+
+    Returns:
+        Message dicts, whose content has the provider's own blocks, with the reasoning that it accepts.
+
+    Raises:
+        ConfigurationError: The run has another API (``unknown_api``) or none (``no_api``).
+
+    Warns:
+        ReasoningLostWarning: The provider requires reasoning that cannot be sent.
+    """
+    request = run.request(tools=(), store=store)
+    return message_dicts(request.target, request.body)
