@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 
 from agui_reasoning import Conversation, Run, check_events
 from agui_reasoning._demo.playback import Check, compare
@@ -90,6 +91,8 @@ def played(script: str, agent_at: Callable[[str], Agent], **options: Any) -> Thr
 async def _converse(thread: Thread, agent: Agent, options: dict[str, Any]) -> None:
     for question in QUESTIONS:
         thread.runs.append(await _run(thread.conversation, question, agent, options))
+    for _ in range(5):
+        await anyio.lowlevel.checkpoint()  # a closed connection is gone some rounds of the loop later
 
 
 async def _run(conversation: Conversation, question: str, agent: Agent, options: dict[str, Any]) -> list[Any]:
