@@ -1,6 +1,16 @@
-"""What frameworks and their clients warn of, and leave open, is not this package's."""
+"""The tests of a framework run in its own environment only: `make test-frameworks`.
+
+What frameworks and their clients warn of is not this package's.
+"""
+
+import sys
+from pathlib import Path
 
 import pytest
+
+from tests.frameworks.table import FRAMEWORKS
+
+collect_ignore = [f"test_{name}.py" for name in FRAMEWORKS if Path(sys.prefix).name != name]
 
 THEIRS = (
     "ignore::DeprecationWarning",
