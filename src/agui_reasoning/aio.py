@@ -19,6 +19,7 @@ from agui_reasoning._options import RunOptions, StreamRunOptions
 from agui_reasoning._shells.driver import AgentItem, Driver, ModelStream, OnError, bad_agent, reading, run_of
 from agui_reasoning._shells.failures import FailureLog
 from agui_reasoning._shells.recovery import Asking, Recovery
+from agui_reasoning._shells.sinks import FRAMES
 from agui_reasoning._shells.sources import WholeResponse, discard, open_source
 from agui_reasoning.deltas import CloseDelta
 from agui_reasoning.emitter._summaries import Settling
@@ -26,6 +27,7 @@ from agui_reasoning.errors import AGUIReasoningError
 from agui_reasoning.request import History, ProviderRequest
 from agui_reasoning.request._foreign import ForeignReasoning
 from agui_reasoning.run import Run
+from agui_reasoning.wire._encode import frames_of
 
 __all__ = ["EventStream", "ModelStream", "request", "run_agent", "stream_run"]
 
@@ -36,19 +38,40 @@ Agent: TypeAlias = Callable[[Run], AsyncIterator[AgentItem]]
 class EventStream:
     """The events of a run. Iterate over it once, in one task, and close it if you stop early."""
 
-    def __init__(self, events: AsyncGenerator[Event, None], source: Any = None) -> None:
-        self._events = events
+    def __init__(
+        self, driver: _AsyncDriver, items: AsyncGenerator[AgentItem, None], source: Any = None
+    ) -> None:
+        self._driver = driver
+        self._chunks = driver.chunks(items)
+        self._waiting: list[Event] = []
+        """The events of the last chunk that were not read, last first."""
         self._source = source
 
     def __aiter__(self) -> EventStream:
         return self
 
     async def __anext__(self) -> Event:
-        return await self._events.__anext__()
+        while not self._waiting:
+            self._waiting = (await self._chunks.__anext__())[::-1]
+        return self._waiting.pop()
+
+    async def frames(self) -> AsyncGenerator[bytes, None]:
+        """Yield the rest of the stream as Server-Sent Events, in one chunk of bytes per provider payload."""
+        waiting, self._waiting = self._waiting[::-1], []
+        self._driver.sink = FRAMES
+        try:
+            if waiting:
+                yield frames_of(waiting)
+            async for chunk in self._chunks:
+                if chunk:
+                    yield chunk
+        finally:
+            await self.aclose()
 
     async def aclose(self) -> None:
         """Stop the run and close its sources. No more events are yielded."""
-        await self._events.aclose()
+        self._waiting.clear()
+        await self._chunks.aclose()
         discard(self._source)
 
     def __del__(self) -> None:
@@ -85,7 +108,7 @@ def agent_events(
 ) -> EventStream:
     """Return the events of an agent, and log its failures to ``log``."""
     driver = _AsyncDriver(run, on_error, log)
-    return EventStream(driver.events(driver.items(agent)))
+    return EventStream(driver, driver.items(agent))
 
 
 async def request(
@@ -159,7 +182,7 @@ def stream_run(
         discard(source)
         raise
 
-    return EventStream(_AsyncDriver(run, on_error).events(_one(ModelStream(source))), source)
+    return EventStream(_AsyncDriver(run, on_error), _one(ModelStream(source)), source)
 
 
 class _AsyncDriver(Driver):
@@ -169,30 +192,28 @@ class _AsyncDriver(Driver):
         super().__init__(run, on_error, log)
         self._recovery = Recovery(run)
 
-    async def events(self, items: AsyncGenerator[AgentItem, None]) -> AsyncGenerator[Event, None]:
-        """Yield the events of a run, from first to last, for an agent's items."""
-        for event in self.run.start():
-            yield event
+    async def chunks(self, items: AsyncGenerator[AgentItem, None]) -> AsyncGenerator[Any, None]:
+        """Yield the chunks of a run, from first to last, for an agent's items."""
+        yield self.sink.write(self.run.start())
         last: list[Event] = []
         failed: Exception | None = None
         try:
             async with aclosing(items):
                 async for item in items:
-                    async with aclosing(self._show(item)) as events:
-                        async for event in events:
-                            yield event
+                    async with aclosing(self._show(item)) as chunks:
+                        async for chunk in chunks:
+                            yield chunk
             if self.run.summarizes and self.run.terminal is None:
-                for event in await self._take(CloseDelta()):
-                    yield event
+                yield await self._take(CloseDelta())
             last = self.last_events()
         except Exception as error:
             # Cancellation and the closing of this generator are not Exceptions: nothing is yielded then.
             self.report(error)
             failed = error
         if failed is not None:
-            last = await self._failed(failed)
-        for event in last:
-            yield event
+            yield await self._left_over(failed)
+            last = self.failure(failed)
+        yield self.sink.write(last)
 
     async def items(self, agent: Agent) -> AsyncGenerator[AgentItem, None]:
         """Yield the agent's items, and close the agent with this generator.
@@ -213,59 +234,68 @@ class _AsyncDriver(Driver):
             if close := getattr(items, "aclose", None):
                 await close()
 
-    async def _failed(self, error: Exception) -> list[Event]:
-        events: list[Event] = []
-        try:
-            for delta in self.left_over(error):
-                events += await self._take(delta)
-        except Exception as second:
+    async def _left_over(self, error: Exception) -> Any:
+        chunk, second = await self._take_all(self.left_over(error))
+        if second is not None:
             self.report(second)
-        return events + self.failure(error)
+        return chunk
 
-    async def _show(self, item: Any) -> AsyncGenerator[Event, None]:
+    async def _show(self, item: Any) -> AsyncGenerator[Any, None]:
         if not isinstance(item, ModelStream):
-            for event in await self._take(item):
-                yield event
+            yield await self._take(item)
             return
         asking = self._recovery.asking(item)
-        async with aclosing(self._read(item) if asking is None else self._ask(asking)) as items:
-            async for read in items:
-                for event in await self._take(read):
-                    yield event
+        async with aclosing(self._read(item) if asking is None else self._ask(asking)) as payloads:
+            async for items in payloads:
+                # A summary that is awaited must not delay the events before it.
+                for several in [[one] for one in items] if self.run.summarizes else [items]:
+                    chunk, failed = await self._take_all(several)
+                    yield chunk
+                    if failed is not None:
+                        raise failed
 
-    async def _ask(self, asking: Asking) -> AsyncGenerator[AgentItem, None]:
+    async def _ask(self, asking: Asking) -> AsyncGenerator[Sequence[AgentItem], None]:
         """Read a model stream whose source takes the request; ask once more after a known refusal."""
         while True:
             try:
                 stream = await anyio.to_thread.run_sync(asking.next_stream)
-                async with aclosing(self._read(stream)) as items:
-                    async for item in items:
-                        yield item
+                async with aclosing(self._read(stream)) as payloads:
+                    async for items in payloads:
+                        yield items
                 return
             except Exception as error:
                 if not asking.asks_again(error):
                     raise
 
-    async def _read(self, stream: ModelStream) -> AsyncGenerator[AgentItem, None]:
-        """Open, read and close a model stream."""
+    async def _read(self, stream: ModelStream) -> AsyncGenerator[Sequence[AgentItem], None]:
+        """Open, read and close a model stream; yield the items of each payload."""
         reader = reading(self.run, stream)
         with self.explaining(stream, reader):
             async with open_source(stream.source) as payloads:
                 if isinstance(payloads, WholeResponse):
-                    for item in reader.whole(payloads.response):
-                        yield item
+                    yield reader.whole(payloads.response)
                     return
                 async for payload in payloads:
-                    for item in reader.receive(payload):
-                        yield item
-        for item in reader.close():
-            yield item
+                    yield reader.receive(payload)
+        yield reader.close()
 
-    async def _take(self, item: Any) -> list[Event]:
-        """Return the events of an item other than a model stream; awaits its summaries."""
+    async def _take_all(self, items: Sequence[Any]) -> tuple[Any, Exception | None]:
+        """Like `show_all`, but awaits summaries."""
+        if not self.run.summarizes:
+            return self.show_all(items)
+        chunks: list[Any] = []
+        try:
+            for item in items:
+                chunks.append(await self._take(item))  # noqa: PERF401 -- keep those before an error
+        except Exception as error:
+            return self.sink.join(chunks), error
+        return self.sink.join(chunks), None
+
+    async def _take(self, item: Any) -> Any:
+        """Return the chunk of an item other than a model stream; awaits its summaries."""
         if isinstance(item, Interrupt) or not self.run.summarizes or self.run.terminal is not None:
             return self.show(item)
-        return await _settled(self.run.receiving(item))
+        return self.sink.write(await _settled(self.run.receiving(item)))
 
 
 async def _settled(settling: Settling[list[Event]]) -> list[Event]:

@@ -16,8 +16,10 @@ from ag_ui.core import BaseEvent, Event, Interrupt, RunAgentInput, Tool
 
 from agui_reasoning._shells.failures import FailureLog, is_own_error
 from agui_reasoning._shells.provider_failures import Explanation, explain
+from agui_reasoning._shells.sinks import EVENTS
 from agui_reasoning._shells.sources import takes_request
 from agui_reasoning.deltas import Delta
+from agui_reasoning.deltas._operations import DELTA_TYPES
 from agui_reasoning.errors import ConfigurationError, DecodeError, ProviderError
 from agui_reasoning.parts import Origin, Part
 from agui_reasoning.providers import decoder
@@ -41,6 +43,8 @@ __all__ = [
 
 FAILED: Final = "The agent could not finish its answer. Please try again."
 """The message that users see if a run fails and `on_error` returns none."""
+
+_DELTAS: Final = frozenset(DELTA_TYPES)
 
 OnError: TypeAlias = Callable[[BaseException], str | None]
 """Returns the message that users see; ``None`` for the default."""
@@ -224,19 +228,34 @@ class Driver:
         self._explained: tuple[BaseException, Explanation] | None = None
         self._interrupts: list[Interrupt] = []
         self._ended = False
+        self.sink = EVENTS
+        """Makes the chunks of the run; may be changed between two of them."""
 
-    def show(self, item: Any) -> list[Event]:
-        """Return the events of an item other than a model stream; interrupts are kept for the end.
+    def show_all(self, items: Sequence[Any]) -> tuple[Any, Exception | None]:
+        """Return the chunk of several items, up to the first that fails, and the error of that one."""
+        chunks: list[Any] = []
+        failed: Exception | None = None
+        try:
+            for item in items:
+                chunks.append(self.show(item))  # noqa: PERF401 -- keep those before an error
+        except Exception as error:
+            failed = error
+        return chunks[0] if len(chunks) == 1 else self.sink.join(chunks), failed
+
+    def show(self, item: Any) -> Any:
+        """Return the chunk of an item other than a model stream; interrupts are kept for the end.
 
         Agents may end the run themselves: the events of `Run.cancel` and `Run.fail` pass unchanged.
         """
+        if type(item) in _DELTAS:
+            return self.sink.receive(self.run, item)
         if isinstance(item, Interrupt):
             self._interrupts.append(item)
-            return []
+            return self.sink.write([])
         if self.run.terminal is not None and isinstance(item, BaseEvent):
             self._ended = item is self.run.terminal
-            return [cast("Event", item)]
-        return self.run.receive(item)
+            return self.sink.write([cast("Event", item)])
+        return self.sink.receive(self.run, item)
 
     def last_events(self) -> list[Event]:
         """Return the events that end a run after its agent, unless the agent ended it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any, TypeAlias, Unpack
 
@@ -11,10 +11,47 @@ from ag_ui.core import Event, RunAgentInput
 from agui_reasoning._options import RunOptions, StreamRunOptions
 from agui_reasoning._shells.driver import AgentItem, Driver, ModelStream, OnError, bad_agent, reading, run_of
 from agui_reasoning._shells.recovery import Asking, Recovery
+from agui_reasoning._shells.sinks import FRAMES
 from agui_reasoning._shells.sources import WholeResponse, discard, open_source_sync
 from agui_reasoning.run import Run
+from agui_reasoning.wire._encode import frames_of
 
-__all__ = ["run_agent", "stream_run"]
+__all__ = ["EventStream", "run_agent", "stream_run"]
+
+
+class EventStream:
+    """The events of a run. Iterate over it once, and close it if you stop early."""
+
+    def __init__(self, driver: _SyncDriver, agent: SyncAgent) -> None:
+        self._driver = driver
+        self._chunks = driver.chunks(agent)
+        self._waiting: list[Event] = []
+        """The events of the last chunk that were not read, last first."""
+
+    def __iter__(self) -> EventStream:
+        return self
+
+    def __next__(self) -> Event:
+        while not self._waiting:
+            self._waiting = next(self._chunks)[::-1]
+        return self._waiting.pop()
+
+    def frames(self) -> Generator[bytes, None, None]:
+        """Yield the rest of the stream as Server-Sent Events, in one chunk of bytes per provider payload."""
+        waiting, self._waiting = self._waiting[::-1], []
+        self._driver.sink = FRAMES
+        try:
+            if waiting:
+                yield frames_of(waiting)
+            yield from filter(None, self._chunks)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Stop the run and close its sources. No more events are yielded."""
+        self._waiting.clear()
+        self._chunks.close()
+
 
 SyncAgent: TypeAlias = Callable[[Run], Iterator[AgentItem]]
 """A function of the run that yields the items of the agent."""
@@ -26,13 +63,13 @@ def run_agent(
     *,
     on_error: OnError | None = None,
     **options: Unpack[RunOptions],
-) -> Generator[Event, None, None]:
+) -> EventStream:
     """Run a synchronous agent and yield its events, from RUN_STARTED to the terminal event.
 
     Arguments and errors are those of `agui_reasoning.aio.run_agent`; the agent is a generator and its model
     streams are synchronous.
     """
-    return _SyncDriver(run_of(run_input, options), on_error).events(agent)
+    return EventStream(_SyncDriver(run_of(run_input, options), on_error), agent)
 
 
 def stream_run(
@@ -41,14 +78,14 @@ def stream_run(
     *,
     on_error: OnError | None = None,
     **options: Unpack[StreamRunOptions],
-) -> Generator[Event, None, None]:
+) -> EventStream:
     """Run a single model response; arguments and errors are those of `agui_reasoning.aio.stream_run`."""
     run = run_of(run_input, options)
 
     def agent(run: Run) -> Iterator[AgentItem]:
         yield ModelStream(source)
 
-    return _SyncDriver(run, on_error).events(agent)
+    return EventStream(_SyncDriver(run, on_error), agent)
 
 
 class _SyncDriver(Driver):
@@ -58,9 +95,9 @@ class _SyncDriver(Driver):
         super().__init__(run, on_error)
         self._recovery = Recovery(run)
 
-    def events(self, agent: SyncAgent) -> Generator[Event, None, None]:
-        """Yield the events of a run of an agent, including the run frame."""
-        yield from self.run.start()
+    def chunks(self, agent: SyncAgent) -> Generator[Any, None, None]:
+        """Yield the chunks of a run of an agent, including the run frame."""
+        yield self.sink.write(self.run.start())
         last: list[Event] = []
         failed: Exception | None = None
         try:
@@ -71,47 +108,50 @@ class _SyncDriver(Driver):
         except Exception as error:
             self.report(error)
             failed = error
-        yield from last if failed is None else self._failed(failed)
+        if failed is not None:
+            yield self._left_over(failed)
+            last = self.failure(failed)
+        yield self.sink.write(last)
 
-    def _failed(self, error: Exception) -> list[Event]:
-        events: list[Event] = []
-        try:
-            for delta in self.left_over(error):
-                events += self.show(delta)
-        except Exception as second:
+    def _left_over(self, error: Exception) -> Any:
+        chunk, second = self.show_all(self.left_over(error))
+        if second is not None:
             self.report(second)
-        return events + self.failure(error)
+        return chunk
 
-    def _show(self, item: Any) -> Generator[Event, None, None]:
+    def _show(self, item: Any) -> Generator[Any, None, None]:
         if not isinstance(item, ModelStream):
-            yield from self.show(item)
+            yield self.show(item)
             return
         asking = self._recovery.asking(item)
-        with closing(self._read(item) if asking is None else self._ask(asking)) as items:
-            for read in items:
-                yield from self.show(read)
+        with closing(self._read(item) if asking is None else self._ask(asking)) as payloads:
+            for items in payloads:
+                chunk, failed = self.show_all(items)
+                yield chunk
+                if failed is not None:
+                    raise failed
 
-    def _ask(self, asking: Asking) -> Generator[AgentItem, None, None]:
+    def _ask(self, asking: Asking) -> Generator[Sequence[AgentItem], None, None]:
         """Read a model stream whose source takes the request; ask once more after a known refusal."""
         while True:
             try:
-                with closing(self._read(asking.next_stream())) as items:
-                    yield from items
+                with closing(self._read(asking.next_stream())) as payloads:
+                    yield from payloads
                 return
             except Exception as error:
                 if not asking.asks_again(error):
                     raise
 
-    def _read(self, stream: ModelStream) -> Generator[AgentItem, None, None]:
-        """Open, read and close a model stream."""
+    def _read(self, stream: ModelStream) -> Generator[Sequence[AgentItem], None, None]:
+        """Open, read and close a model stream; yield the items of each payload."""
         reader = reading(self.run, stream)
         with self.explaining(stream, reader), open_source_sync(stream.source) as payloads:
             if isinstance(payloads, WholeResponse):
-                yield from reader.whole(payloads.response)
+                yield reader.whole(payloads.response)
                 return
             for payload in payloads:
-                yield from reader.receive(payload)
-        yield from reader.close()
+                yield reader.receive(payload)
+        yield reader.close()
 
 
 def _items(agent: Any) -> Generator[AgentItem, None, None]:
