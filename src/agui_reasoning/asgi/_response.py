@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import anyio
 import anyio.lowlevel
@@ -20,6 +20,10 @@ __all__ = ["AGUIResponse", "cancel_on_disconnect"]
 
 # Proxies buffer event streams without these headers.
 _HEADERS = {"cache-control": "no-cache, no-transform", "x-accel-buffering": "no"}
+
+
+_TICKS: Final = 4
+"""How often per interval of comments it is checked whether anything was sent."""
 
 
 class AGUIResponse(Response):
@@ -43,9 +47,9 @@ class AGUIResponse(Response):
         """Create a response.
 
         Args:
-            events: The events, for example from `agui_reasoning.aio.run_agent`. Synchronous iterables are
-                read in worker threads.
-            keep_alive_s: Seconds without an event after which a comment is sent.
+            events: The events, for example from `agui_reasoning.aio.run_agent`, whose frames are sent.
+                Synchronous iterables are read in worker threads.
+            keep_alive_s: Seconds without an event after which a comment is sent, up to a quarter later.
             headers: Additional headers; they override the headers of this response.
             background: A task that Starlette runs after the response.
 
@@ -89,28 +93,57 @@ class AGUIResponse(Response):
             await self.background()
 
     async def _stream(self, line: _Line) -> None:
-        events: Any = self._events
-        iterator = aiter(events if hasattr(events, "__aiter__") else InThreads(events))
+        chunks = _chunks(self._events)
         try:
             head = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
             await line.send(head)
             line.open = True
-            encode = SSEEncoder().encode
-            async for event in iterator:
-                await line.send(_piece(encode(event)))
+            async for chunk in chunks:
+                await line.send(_piece(chunk))
             line.open = False
         finally:
-            if close := getattr(iterator, "aclose", None):
-                await close()
+            for stream in (chunks, self._events):
+                if close := getattr(stream, "aclose", None):
+                    await close()
         await line.send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _keep_alive(self, line: _Line) -> None:
+        # Ticks cost the stream nothing: it keeps no time.
+        idle, sent = 0, line.sent
         while True:
-            idle = anyio.current_time() - line.last
-            if line.open and idle >= self._keep_alive_s:
-                await line.send(_piece(KEEP_ALIVE))
+            await anyio.sleep(self._keep_alive_s / _TICKS)
+            idle = idle + 1 if line.sent == sent else 0
+            sent = line.sent
+            if line.open and idle >= _TICKS:
+                await line.comment(_piece(KEEP_ALIVE))
                 idle = 0
-            await anyio.sleep(max(self._keep_alive_s - idle, self._keep_alive_s / 100))
+
+
+def _chunks(events: Any) -> Any:
+    """Return an asynchronous iterator of bytes to send, one by one."""
+    is_stream = hasattr(events, "frames")
+    chunks = events.frames() if is_stream else events
+    iterator = aiter(chunks if hasattr(chunks, "__aiter__") else InThreads(chunks))
+    return iterator if is_stream else _Encoded(iterator)
+
+
+class _Encoded:
+    """The frames of events."""
+
+    def __init__(self, events: Any) -> None:
+        self._events = events
+        self._encode = SSEEncoder().encode
+
+    def __aiter__(self) -> _Encoded:
+        return self
+
+    async def __anext__(self) -> bytes:
+        return self._encode(await self._events.__anext__())
+
+    async def aclose(self) -> None:
+        """Close the events, if they can be closed."""
+        if close := getattr(self._events, "aclose", None):
+            await close()
 
 
 async def cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> None:
@@ -125,21 +158,48 @@ def _piece(frame: bytes) -> Message:
 
 
 class _Line:
-    """Sends messages to the client one at a time, and keeps the time of the last one."""
+    """Sends messages to the client one at a time.
+
+    One task sends the stream; another may comment while nothing is being sent.
+
+    Attributes:
+        open: Whether the body has started and not ended.
+        sent: The number of messages of the stream so far.
+    """
 
     def __init__(self, send: Send, scope: anyio.CancelScope) -> None:
         self._send = send
         self._scope = scope
-        self._lock = anyio.Lock()
+        self._busy = False
+        self._commented: anyio.Event | None = None
         self.open = False
-        self.last = anyio.current_time()
+        self.sent = 0
 
     async def send(self, message: Message) -> None:
-        """Send a message. Some servers raise ``OSError`` if the client has disconnected."""
-        async with self._lock:
-            try:
-                await self._send(message)
-            except OSError:
-                self._scope.cancel()
-                await anyio.lowlevel.checkpoint()
-            self.last = anyio.current_time()
+        """Send a message of the stream, after a comment that is being sent."""
+        if self._commented is not None:
+            await self._commented.wait()
+        self._busy = True
+        try:
+            await self._send(message)
+        except OSError:
+            await self._hang_up()
+        self._busy = False
+        self.sent += 1
+
+    async def comment(self, message: Message) -> None:
+        """Send a comment, unless the client has not taken the last message yet."""
+        if self._busy:
+            return
+        self._commented = anyio.Event()
+        try:
+            await self._send(message)
+        except OSError:
+            await self._hang_up()
+        self._commented.set()
+        self._commented = None
+
+    async def _hang_up(self) -> None:
+        """Stop: some servers raise ``OSError`` if the client has disconnected."""
+        self._scope.cancel()
+        await anyio.lowlevel.checkpoint()

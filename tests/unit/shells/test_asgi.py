@@ -109,7 +109,7 @@ virtual_time = pytest.mark.parametrize(
 
 
 @virtual_time
-@pytest.mark.parametrize(("silence", "comments"), [(3.9, 0), (13.0, 3)])
+@pytest.mark.parametrize(("silence", "comments"), [(3.9, 0), (5.1, 1), (13.5, 3)])
 async def test_a_comment_comes_after_each_interval_without_an_event(silence: float, comments: int) -> None:
     async def silent() -> AsyncIterator[Any]:
         yield {"type": "CUSTOM", "name": "n", "value": 1}
