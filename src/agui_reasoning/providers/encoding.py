@@ -91,6 +91,7 @@ class EchoUnit(Struct, frozen=True):
         kinship: The relation of its producer to the target.
         refused: The reason why its reasoning or values may not be sent; empty if they may.
         required: Whether the provider requires them here.
+        cut: Whether it is an incomplete call, which is here only because reasoning may have led to it.
         call_id: The ID of a call in this request.
     """
 
@@ -100,17 +101,13 @@ class EchoUnit(Struct, frozen=True):
     kinship: Kinship
     refused: str = ""
     required: bool = False
+    cut: bool = False
     call_id: str = ""
 
     @property
     def at_home(self) -> bool:
         """Whether the target understands the unit's native IDs and additional fields."""
         return self.kinship in ("same", "group")
-
-    @property
-    def cut(self) -> bool:
-        """Whether it is an incomplete call, which is here only because reasoning may have led to it."""
-        return isinstance(self.part, ToolCallPart) and self.part.status == "incomplete"
 
     @property
     def apart(self) -> bool:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from ag_ui.core import Message, RunAgentInput, Tool
+from msgspec import to_builtins
+from msgspec.json import encode
 
 from agui_reasoning._envelope import OnUndecryptable
 from agui_reasoning._limits import DEFAULT_LIMITS, Limits
@@ -210,9 +212,19 @@ def build_request(
     elif rule is NO_RULE and any(verdict.reason == "policy" for _, verdict in report.verdicts.values()):
         report.note(explain_no_rule(target))
     entries, lost = _entries(report, history.turns, refusals)
-    request = ProviderRequest(well_formed(body), flags, entries, lost, target, rule.status)
+    request = ProviderRequest(_own(body), flags, entries, lost, target, rule.status)
     _warn(request, report, on_warning)
     return request
+
+
+def _own(body: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy of a body that shares nothing with the history, and that can be sent as JSON."""
+    try:
+        encode(body)
+        copied: dict[str, Any] = to_builtins(body, builtin_types=(bytes,))
+    except (TypeError, ValueError, RecursionError):  # a lone surrogate, or an object of the caller's
+        return well_formed(body)  # type: ignore[no-any-return]
+    return copied
 
 
 def _spec(api: str, store: bool | None, previous_response_id: str | None) -> ProviderAPI:

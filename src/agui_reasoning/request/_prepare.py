@@ -18,6 +18,7 @@ from msgspec import Struct, field, structs
 from agui_reasoning._failed_tools import told
 from agui_reasoning.parts import (
     CUT_CALL_RESULT,
+    Opaque,
     Origin,
     Part,
     ReasoningPart,
@@ -147,13 +148,13 @@ def prepare(
     known = max((d.index for d in drafts if d.turn.id == previous_response_id), default=-1)
     known = known if previous_response_id is not None else -1
     _match_results(items, drafts, report)
-    names = _Names(ids)
+    names, kinships = _Names(ids), _Kinships(target)
     ready: list[ResponseStep | PlainMessage] = []
     torn: set[int] = set()
     for index, item in enumerate(items):
         draft = placed.get(index)
         if draft is not None:
-            step = _step(draft, target, rule, scope, names, current=index > loop)
+            step = _step(draft, kinships, rule, scope, names, current=index > loop)
             if index < known:
                 step = structs.replace(step, answers=())
             elif draft.misses_result or any(unit.cut for unit in step.units):
@@ -272,7 +273,7 @@ def _warn_of_waiting(draft: _Draft, report: EchoReport) -> None:
 
 def _step(
     draft: _Draft,
-    target: Origin,
+    kinships: _Kinships,
     rule: EchoRule,
     scope: Scope,
     names: _Names,
@@ -283,7 +284,7 @@ def _step(
     cut = draft.cut()
     calls = len(cut) < len(draft.calls)
     judge = _Judge(
-        target,
+        kinships,
         rule,
         in_scope(scope, calls=calls, current=current),
         in_scope(rule.needed or scope, calls=calls, current=current),
@@ -322,10 +323,24 @@ def _wanted(unit: EchoUnit, part: ToolCallPart) -> list[str]:
     return [native, part.id] if unit.at_home and isinstance(native, str) and native else [part.id]
 
 
+class _Kinships(Struct):
+    """Knows how the producers of a history are related to the target; few are different."""
+
+    target: Origin
+    known: dict[tuple[Origin | None, tuple[str, ...]], Kinship] = field(default_factory=dict)
+
+    def of(self, origin: Origin | None, kinds: tuple[str, ...]) -> Kinship:
+        """Return how a producer is related to the target, for values of these kinds."""
+        key = origin, kinds
+        if key not in self.known:
+            self.known[key] = kinship(origin, self.target, kinds)
+        return self.known[key]
+
+
 class _Judge(Struct, frozen=True):
     """Decides which units of a turn may be sent."""
 
-    target: Origin
+    kinships: _Kinships
     rule: EchoRule
     in_scope: bool
     needed: bool
@@ -333,13 +348,15 @@ class _Judge(Struct, frozen=True):
     def unit(self, part: Part, turn_origin: Origin | None, key: tuple[int, int], name: str) -> EchoUnit:
         related = self._kinship(part, part.origin or turn_origin)
         required = self.needed and self.rule.status == "required"
-        return EchoUnit(part, key, name, related, self._refusal(part, related), required)
+        cut = isinstance(part, ToolCallPart) and part.status == "incomplete"
+        return EchoUnit(part, key, name, related, self._refusal(part, related), required, cut)
 
     def _kinship(self, part: Part, origin: Origin | None) -> Kinship:
-        related = kinship(origin, self.target, [value.kind for value in getattr(part, "opaque", ())])
+        opaque: tuple[Opaque, ...] = getattr(part, "opaque", ())
+        related = self.kinships.of(origin, tuple([value.kind for value in opaque]))
         if related == "foreign" and not isinstance(part, ReasoningPart):
             # Members of a group spell calls, results and blocks alike, with or without a value.
-            return kinship(origin, self.target, group_kinds())
+            return self.kinships.of(origin, tuple(group_kinds()))
         return related
 
     def _refusal(self, part: Part, related: Kinship) -> str:
