@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from ag_ui.core import Message
 
-from agui_reasoning._options import EmitterOptions
+from agui_reasoning._options import EmitterOptions, echo_rule, policy_rows
 from agui_reasoning.emitter import BaseEmitter
-from agui_reasoning.providers.echo import rule_for
-from agui_reasoning.providers.own_rules import OwnRules, own_rules
+
+if TYPE_CHECKING:
+    from agui_reasoning.providers.own_rules import OwnRules
 
 __all__ = ["Emitter"]
 
@@ -54,7 +55,7 @@ class Emitter(BaseEmitter):
                 invalid (``bad_policy``), or the visibility is unknown (``unknown_visibility``).
         """
         super().__init__(
-            rule_of=partial(rule_for, own=own_rules(policy)),
+            rule_of=partial(echo_rule, own=policy_rows(policy)),
             thread_id=thread_id,
             used_call_ids=used_call_ids,
             known_messages=known_messages,

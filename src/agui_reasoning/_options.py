@@ -7,21 +7,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Required, TypedDict
+from typing import TYPE_CHECKING, Any, Required, TypedDict
 
 from agui_reasoning._envelope import EnvelopeReader, EnvelopeWriter, OnUndecryptable
 from agui_reasoning._limits import Limits
 from agui_reasoning.audit import OnAudit
-from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.emitter._disclosure import Disclosure, Visibility
 from agui_reasoning.emitter._summaries import Summarize
 from agui_reasoning.emitter._values import Anchors
 from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.errors import ConfigurationError
-from agui_reasoning.providers import provider_api
-from agui_reasoning.providers.own_rules import OwnRules, own_rules
 
-__all__ = ["ApplicationOptions", "EmitterOptions", "RunOptions", "StreamRunOptions", "check_options"]
+if TYPE_CHECKING:  # imported with the first key ring, policy or API
+    from agui_reasoning.crypto import KeyRing
+    from agui_reasoning.parts import Origin
+    from agui_reasoning.policy import EchoRule
+    from agui_reasoning.providers.own_rules import OwnRules
+
+__all__ = [
+    "ApplicationOptions",
+    "EmitterOptions",
+    "RunOptions",
+    "StreamRunOptions",
+    "check_options",
+    "echo_rule",
+    "policy_rows",
+]
 
 
 class _Emission(TypedDict, total=False):
@@ -105,16 +116,36 @@ def check_options(
     if unknown := sorted(set(others) - RunOptions.__optional_keys__):
         raise TypeError(f"Unknown option {unknown[0]!r}.")
     if api is not None:
+        from agui_reasoning.providers import provider_api
+
         provider_api(api)
-    own_rules(policy)
+    policy_rows(policy)
     Disclosure(visibility, keys is not None)
     EnvelopeReader(on_undecryptable=on_undecryptable)
     if keys is not None:
+        from agui_reasoning.crypto import Binding
+
         EnvelopeWriter(keys, Binding(""), ttl_s, pad_to)
     if summarize is not None and summarise is not None:
         raise _wrong("Both summarize and summarise were given.", "Pass summarize alone.")
     if limits is not None and not isinstance(limits, Limits):
         raise _wrong(f"limits is {type(limits).__name__}, not Limits.", "Pass agui_reasoning.Limits(…).")
+
+
+def policy_rows(policy: OwnRules) -> tuple[EchoRule, ...]:
+    """Return the rows of a caller's policy; see `own_rules`."""
+    if policy == ():
+        return ()
+    from agui_reasoning.providers.own_rules import own_rules
+
+    return own_rules(policy)
+
+
+def echo_rule(origin: Origin, own: tuple[EchoRule, ...]) -> EchoRule:
+    """Return the row for an origin; see `rule_for`."""
+    from agui_reasoning.providers.echo import rule_for
+
+    return rule_for(origin, own)
 
 
 def _wrong(what: str, hint: str) -> ConfigurationError:

@@ -1,17 +1,15 @@
-"""The five THINKING_* events of AG-UI 0.x, and their translation to REASONING_*.
+"""The translation of the five THINKING_* events of AG-UI 0.x to REASONING_*.
 
-``ag_ui`` 1.0 removed their models, so they are declared here. They have no IDs: the span and message of an
-event follow from the events before it.
+They have no IDs: the span and message of an event follow from the events before it.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
-from pydantic.alias_generators import to_camel
+from pydantic import BaseModel
 
 from agui_reasoning._hint import hint
 from agui_reasoning._ids import new_uuid
@@ -19,74 +17,12 @@ from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.errors import AGUIReasoningWarning, LocalProtocolError
 
 __all__ = [
-    "ThinkingEndEvent",
-    "ThinkingEvent",
-    "ThinkingStartEvent",
-    "ThinkingTextMessageContentEvent",
-    "ThinkingTextMessageEndEvent",
-    "ThinkingTextMessageStartEvent",
     "ThinkingUpgrader",
     "members_of",
     "python_warning",
 ]
 
 _TITLE_CHARS = 80
-_OPTIONAL = frozenset({"timestamp", "rawEvent", "raw_event", "title"})
-
-
-class _ThinkingBase(BaseModel):
-    model_config = ConfigDict(extra="allow", alias_generator=to_camel, populate_by_name=True)
-
-    timestamp: int | None = None
-    raw_event: Any | None = None
-
-    @model_serializer(mode="wrap")
-    def _omit_absent_members(self, handler: SerializerFunctionWrapHandler) -> JSONObject:
-        members: JSONObject = handler(self)
-        return {name: value for name, value in members.items() if value is not None or name not in _OPTIONAL}
-
-
-class ThinkingStartEvent(_ThinkingBase):
-    """Start of a thinking phase; replaced by REASONING_START."""
-
-    type: Literal["THINKING_START"] = "THINKING_START"
-    title: str | None = None
-
-
-class ThinkingTextMessageStartEvent(_ThinkingBase):
-    """Start of a text; replaced by REASONING_MESSAGE_START."""
-
-    type: Literal["THINKING_TEXT_MESSAGE_START"] = "THINKING_TEXT_MESSAGE_START"
-
-
-class ThinkingTextMessageContentEvent(_ThinkingBase):
-    """A piece of a text; replaced by REASONING_MESSAGE_CONTENT."""
-
-    type: Literal["THINKING_TEXT_MESSAGE_CONTENT"] = "THINKING_TEXT_MESSAGE_CONTENT"
-    delta: str = Field(repr=False)
-
-
-class ThinkingTextMessageEndEvent(_ThinkingBase):
-    """End of a text; replaced by REASONING_MESSAGE_END."""
-
-    type: Literal["THINKING_TEXT_MESSAGE_END"] = "THINKING_TEXT_MESSAGE_END"
-
-
-class ThinkingEndEvent(_ThinkingBase):
-    """End of a thinking phase; replaced by REASONING_END."""
-
-    type: Literal["THINKING_END"] = "THINKING_END"
-
-
-ThinkingEvent: TypeAlias = Annotated[
-    ThinkingStartEvent
-    | ThinkingTextMessageStartEvent
-    | ThinkingTextMessageContentEvent
-    | ThinkingTextMessageEndEvent
-    | ThinkingEndEvent,
-    Field(discriminator="type"),
-]
-"""Any THINKING_* event."""
 
 
 class ThinkingUpgrader:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ag_ui.core import BaseEvent, Event, Interrupt, ResumeEntry, RunAgentInput, TokenUsage, Tool
 from pydantic import ValidationError
@@ -13,10 +13,9 @@ from pydantic import ValidationError
 from agui_reasoning._envelope import OnUndecryptable
 from agui_reasoning._ids import new_uuid
 from agui_reasoning._limits import DEFAULT_LIMITS, Limits
-from agui_reasoning._options import RunOptions, check_options
+from agui_reasoning._options import RunOptions, check_options, echo_rule, policy_rows
 from agui_reasoning._run_frame import Ending, Frame, RunFrame, SubagentFrame
 from agui_reasoning.audit import AuditRecord, OnAudit
-from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import Delta, UsageDelta
 from agui_reasoning.emitter import BaseEmitter
 from agui_reasoning.emitter._disclosure import Visibility
@@ -25,12 +24,14 @@ from agui_reasoning.emitter._values import Anchors
 from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.errors import ConfigurationError, LocalProtocolError, RemoteProtocolError
 from agui_reasoning.parts import Part, ToolCallPart
-from agui_reasoning.policy import EchoRule
-from agui_reasoning.providers.echo import rule_for
-from agui_reasoning.providers.own_rules import OwnRules, own_rules
-from agui_reasoning.request import History, ProviderRequest, build_request, restore
-from agui_reasoning.request._foreign import ForeignReasoning
 from agui_reasoning.wire._encode import frames_of
+
+if TYPE_CHECKING:  # imported with the first key ring, policy or request
+    from agui_reasoning.crypto import KeyRing
+    from agui_reasoning.policy import EchoRule
+    from agui_reasoning.providers.own_rules import OwnRules
+    from agui_reasoning.request import History, ProviderRequest
+    from agui_reasoning.request._foreign import ForeignReasoning
 
 __all__ = ["Run"]
 
@@ -124,7 +125,7 @@ class Run:
                 unknown, or a row of the policy is invalid (``bad_policy``).
         """
         options = {name: value for name, value in locals().items() if name in RunOptions.__optional_keys__}
-        options["policy"] = self._policy = own_rules(policy)
+        options["policy"] = self._policy = policy_rows(policy)
         check_options(**options)
         options["summarize"] = options.pop("summarise") or summarize
         self.input = _parse(run_input, limits)
@@ -146,7 +147,7 @@ class Run:
         self._state: Literal["new", "running", "ended"] = "new"
         self._terminal: Event | None = None
         self._emitter = BaseEmitter(
-            rule_of=partial(rule_for, own=self._policy),
+            rule_of=partial(echo_rule, own=self._policy),
             **{name: value for name, value in audited.items() if name not in _NOT_EMITTING},
             used_call_ids=_call_ids(self.input),
             known_messages=self.input.messages,
@@ -187,6 +188,8 @@ class Run:
         The input is restored once. If that fails, every access raises the same error.
         """
         if self._opened is None:
+            from agui_reasoning.request import restore
+
             try:
                 self._opened = restore(self.input, subagent=self._subagent_id, **self._reading)
             except Exception as error:
@@ -233,6 +236,8 @@ class Run:
             ConfigurationError: Neither the call nor the run names an API (``no_api``), or ``keep_turns`` is
                 negative (``bad_limit``).
         """
+        from agui_reasoning.request import build_request
+
         target = api or self.api
         if target is None:
             raise ConfigurationError(

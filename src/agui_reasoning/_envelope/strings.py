@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from msgspec import Struct, ValidationError, convert, to_builtins
 
 from agui_reasoning._envelope.records import Envelope
 from agui_reasoning._envelope.version1 import Version1
 from agui_reasoning._strict_json import MAX_NESTING, dump, load
-from agui_reasoning.crypto import Binding, KeyRing, looks_like_token
-from agui_reasoning.crypto._arguments import check_encrypt_options
-from agui_reasoning.crypto._reader import TokenReader
-from agui_reasoning.crypto._secret import Secret
 from agui_reasoning.errors import ConfigurationError, DecryptionError
+
+if TYPE_CHECKING:
+    from agui_reasoning.crypto import Binding, KeyRing
+    from agui_reasoning.crypto._reader import TokenReader
 
 __all__ = [
     "MAX_ENVELOPE_CHARS",
@@ -23,6 +23,7 @@ __all__ = [
     "OnUndecryptable",
     "Opened",
     "is_envelope",
+    "looks_like_token",
     "plain_value",
     "read_envelope",
     "write_envelope",
@@ -45,6 +46,13 @@ _PLAIN_MARK: Final = '{"k":"agui-reasoning"'
 def is_envelope(value: str) -> bool:
     """Return whether a value claims to be an envelope of this package, plain or encrypted."""
     return value.startswith(_PLAIN_MARK) or looks_like_token(value)
+
+
+def looks_like_token(value: str) -> bool:
+    """Return whether a value looks like a token of this package."""
+    from agui_reasoning import crypto  # many processes have no keys
+
+    return crypto.looks_like_token(value)
 
 
 def write_envelope(envelope: Envelope) -> str:
@@ -93,6 +101,9 @@ class EnvelopeWriter:
 
     def __post_init__(self) -> None:
         """Reject keys that cannot encrypt, before there is anything to encrypt."""
+        from agui_reasoning.crypto import KeyRing
+        from agui_reasoning.crypto._arguments import check_encrypt_options
+
         if not isinstance(self.keys, KeyRing):
             raise ConfigurationError(
                 f"The keys are {type(self.keys).__name__}, not a KeyRing.",
@@ -108,6 +119,8 @@ class EnvelopeWriter:
 
     def write(self, envelope: Envelope) -> str | None:
         """Encrypt an envelope; ``None`` if it is too large for one value."""
+        from agui_reasoning.crypto._secret import Secret
+
         # No variable holds the plaintext, because tracebacks may show local variables.
         secret = Secret(write_envelope(envelope).encode())
         if len(secret.reveal()) > self.room:

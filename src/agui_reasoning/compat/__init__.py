@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from agui_reasoning._thinking import (
+from agui_reasoning._thinking import ThinkingUpgrader
+from agui_reasoning._thinking_events import (
     ThinkingEndEvent,
     ThinkingEvent,
     ThinkingStartEvent,
     ThinkingTextMessageContentEvent,
     ThinkingTextMessageEndEvent,
     ThinkingTextMessageStartEvent,
-    ThinkingUpgrader,
 )
 from agui_reasoning.compat._downgrade import ThinkingDowngrader
 from agui_reasoning.compat._streams import Translator, translate, translate_async

@@ -6,8 +6,24 @@ takes a short way around them (`_lane`). Internally, events are plain JSON. The 
 returned, never used to validate, because they coerce values.
 """
 
-from agui_reasoning.consumer._check import Finding, check_events
-from agui_reasoning.consumer._compact import compact
-from agui_reasoning.consumer._conversation import Conversation, reduce_events
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agui_reasoning._lazy import lazy_attributes
+
+if TYPE_CHECKING:
+    from agui_reasoning.consumer._check import Finding, check_events
+    from agui_reasoning.consumer._compact import compact
+    from agui_reasoning.consumer._conversation import Conversation, reduce_events
 
 __all__ = ["Conversation", "Finding", "check_events", "compact", "reduce_events"]
+
+_HOMES: Final = {
+    "agui_reasoning.consumer._check": ("Finding", "check_events"),
+    "agui_reasoning.consumer._compact": ("compact",),
+    "agui_reasoning.consumer._conversation": ("Conversation", "reduce_events"),
+}
+
+if not TYPE_CHECKING:  # a type checker would accept any attribute
+    __getattr__, __dir__ = lazy_attributes(__name__, _HOMES)

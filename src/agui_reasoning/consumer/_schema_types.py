@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
+
+from msgspec import Struct
 
 from agui_reasoning._limits import Limits
 
@@ -77,8 +78,7 @@ class SchemaType(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """A string, optionally one that matches a pattern."""
 
     pattern: str | None = None
@@ -94,8 +94,7 @@ class Text:
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class Const:
+class Const(Struct, frozen=True):
     """A constant string; any other value is malformed (C11)."""
 
     value: str
@@ -107,8 +106,7 @@ class Const:
         return self.value
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """A closed set of strings; other strings are unknown, and other types malformed (C11)."""
 
     values: frozenset[str]
@@ -121,8 +119,7 @@ class Choice:
         return value if value in self.values else DROP
 
 
-@dataclass(frozen=True, slots=True)
-class WholeNumber:
+class WholeNumber(Struct, frozen=True):
     """A whole number between two bounds."""
 
     least: int
@@ -137,8 +134,7 @@ class WholeNumber:
         return int(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(Struct, frozen=True):
     """True or false."""
 
     def read(self, value: Any, removed: list[str]) -> Any:
@@ -148,8 +144,7 @@ class Flag:
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class AnyJSON:
+class AnyJSON(Struct, frozen=True):
     """Any JSON value, whose contents are kept (C12); null only if allowed."""
 
     null: bool = True
@@ -161,8 +156,7 @@ class AnyJSON:
         return copy_json(value, NESTING)
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(Struct, frozen=True):
     """An object with any keys (C12)."""
 
     def read(self, value: Any, removed: list[str]) -> Any:
@@ -172,8 +166,7 @@ class Open:
         return copy_json(value, NESTING)
 
 
-@dataclass(frozen=True, slots=True)
-class Sequence:
+class Sequence(Struct, frozen=True):
     """A list; unknown elements are removed (C9)."""
 
     of: SchemaType
@@ -196,8 +189,7 @@ class Sequence:
         return kept
 
 
-@dataclass(frozen=True, slots=True)
-class Obj:
+class Obj(Struct, frozen=True):
     """An object with known members. ``open`` keeps the others too, as RFC 6902 requires for operations."""
 
     fields: Mapping[str, SchemaType]
@@ -229,8 +221,7 @@ class Obj:
         return kept
 
 
-@dataclass(frozen=True, slots=True)
-class Tagged:
+class Tagged(Struct, frozen=True):
     """One of several objects, selected by a string member; objects with other tags are unknown (C9)."""
 
     by: str
@@ -245,8 +236,7 @@ class Tagged:
         return DROP if kind is None else kind.read(value, removed)
 
 
-@dataclass(frozen=True, slots=True)
-class Either:
+class Either(Struct, frozen=True):
     """A string or a list."""
 
     items: Sequence

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from agui_reasoning.deltas._units import SegmentBuffer
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.parts import Origin
-from agui_reasoning.policy import EchoRule
+
+if TYPE_CHECKING:  # imported with the first policy
+    from agui_reasoning.policy import EchoRule
 
 __all__ = ["VISIBILITIES", "Disclosure", "Visibility"]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, cast, get_args
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from ag_ui.core import (
     BaseEvent,
@@ -21,7 +22,6 @@ from pydantic import TypeAdapter, ValidationError
 from agui_reasoning._envelope import EnvelopeWriter
 from agui_reasoning._ids import new_uuid
 from agui_reasoning.audit import OnAudit
-from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.deltas import Delta, ResponseStart, UsageDelta
 from agui_reasoning.deltas._assembler import Assembler
 from agui_reasoning.deltas._fold import deltas_of
@@ -43,12 +43,14 @@ from agui_reasoning.parts import (
     ToolResultPart,
     Turn,
 )
-from agui_reasoning.policy import EchoRule
 from agui_reasoning.wire._encode import frames_of
+
+if TYPE_CHECKING:  # imported with the first key ring or policy
+    from agui_reasoning.crypto import KeyRing
+    from agui_reasoning.policy import EchoRule
 
 __all__ = ["BaseEmitter"]
 
-_EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
 _MODELS = frozenset(get_args(get_args(Event)[0]))
 
 
@@ -281,6 +283,8 @@ def _sealer(
             code="keys_without_thread",
             hint="Pass thread_id=.",
         )
+    from agui_reasoning.crypto import Binding
+
     return EnvelopeWriter(keys, Binding(thread_id, tenant=tenant), ttl_s, pad_to)
 
 
@@ -324,9 +328,14 @@ def _wanted(item: Any) -> str:
 def _parse(item: Any, given: Mapping[str, Any] | None = None) -> object:
     """Return the model of an event given as JSON; other objects are returned unchanged."""
     try:
-        return _EVENTS.validate_python(item if given is None else given)
+        return _events().validate_python(item if given is None else given)
     except ValidationError:
         return item
+
+
+@cache
+def _events() -> TypeAdapter[Event]:
+    return TypeAdapter(Event)
 
 
 def _warn(message: str) -> None:

@@ -5,7 +5,7 @@ Optional fields without a value are omitted, because the protocol requires them 
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from ag_ui.core import (
     Event,
@@ -25,7 +25,9 @@ from ag_ui.core import (
 )
 
 from agui_reasoning._unvalidated import blank, made
-from agui_reasoning.crypto._binding import Subtype
+
+if TYPE_CHECKING:
+    from agui_reasoning.crypto._binding import Subtype
 
 __all__ = [
     "call_args",

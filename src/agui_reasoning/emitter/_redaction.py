@@ -24,7 +24,7 @@ from ag_ui.core import (
 )
 from pydantic import BaseModel
 
-from agui_reasoning.crypto import looks_like_token
+from agui_reasoning._envelope.strings import looks_like_token
 
 __all__ = ["Audience", "veiled"]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ag_ui.core import Event
 from msgspec import structs
@@ -31,7 +31,6 @@ from agui_reasoning._envelope import (
     plain_value,
 )
 from agui_reasoning.audit import OnAudit
-from agui_reasoning.crypto._binding import Subtype
 from agui_reasoning.emitter import _events as make
 from agui_reasoning.emitter._audits import audit_records
 from agui_reasoning.emitter._entities import (
@@ -44,7 +43,10 @@ from agui_reasoning.emitter._entities import (
     other_record,
 )
 from agui_reasoning.parts import Origin
-from agui_reasoning.policy import EchoRule
+
+if TYPE_CHECKING:  # imported with the first policy
+    from agui_reasoning.crypto._binding import Subtype
+    from agui_reasoning.policy import EchoRule
 
 __all__ = ["Anchors", "OpenAnchor", "Values"]
 
