@@ -293,10 +293,16 @@ def _step(index: int, delta: JSON) -> JSON:
     return {"event_type": "step.delta", "index": index, "delta": delta}
 
 
+_THOUGHT = (
+    "**Comparing the forecasts**\n\nI have two forecasts for the afternoon. The first gives 4.2 mm of rain "
+    "from two o'clock, the second only light showers. At 14 m/s an umbrella breaks: the wind decides."
+)
+
+# The API sends each thought whole, as an entry of some hundred characters: only the answer has short pieces.
 _INTERACTIONS = ProviderStream(
     "google",
     "gemini-3-flash-preview",
-    lambda text, number: _step(0, {"type": "thought_summary", "content": {"type": "text", "text": text}}),
+    lambda text, number: _step(1, {"type": "text", "text": text}),
     lambda text, number: _step(1, {"type": "text", "text": text}),
     opening=(
         {
@@ -309,8 +315,7 @@ _INTERACTIONS = ProviderStream(
             },
         },
         {"event_type": "step.start", "index": 0, "step": {"type": "thought"}},
-    ),
-    between=(
+        _step(0, {"type": "thought_summary", "content": {"type": "text", "text": _THOUGHT}}),
         _step(0, {"type": "thought_signature", "signature": "c2lnbmF0dXJl" * 20}),
         {"event_type": "step.stop", "index": 0},
         {"event_type": "step.start", "index": 1, "step": {"type": "model_output"}},

@@ -15,6 +15,7 @@ from agui_reasoning._shells.sources import WholeResponse, open_source, open_sour
 from agui_reasoning.deltas import Delta
 from agui_reasoning.errors import DecodeError, ProviderError
 from agui_reasoning.providers import decoder
+from agui_reasoning.providers._lane import Repeats
 from tests.sdk.conftest import Vendors
 from tests.support.effort import is_quick
 from tests.support.vendor_sdks import SDKS, THEIR_WARNINGS, VendorSDK, exchanges, greeting, sdk_of
@@ -36,6 +37,10 @@ class Decoded:
         self.deltas: list[Delta] = []
         self.failed = False
 
+    def read_all(self) -> None:
+        """Read payloads that repeat the last one, too."""
+        self._decoder._repeats = Repeats(None)
+
     def feed(self, payloads: Iterable[Any] | WholeResponse) -> None:
         if isinstance(payloads, WholeResponse):
             self.deltas += self._decoder.whole(payloads.response)
@@ -54,8 +59,12 @@ class Decoded:
 
 
 def of_wire(sdk: VendorSDK, exchange: Json) -> Decoded:
-    """What the JSON gives, as far as the SDK keeps it; a stream may be cut, or end with an error."""
+    """What the JSON gives when every payload is read, as far as the SDK keeps it.
+
+    A stream may be cut, or end with an error.
+    """
     made = Decoded(exchange)
+    made.read_all()
     try:
         if exchange["stream"]:
             made.feed(sdk.keeps(event["data"]) for event in exchange["events"])
