@@ -44,7 +44,8 @@ class Decoder(ABC):
         """
         self.provider = provider or self.vendor
         self.model = model
-        self._traits = vendor_traits(Origin(self.provider, self.api, model))
+        self._last_origin = Origin(self.provider, self.api, model)
+        self._traits = vendor_traits(self._last_origin)
         self.warnings: list[str] = []
         """Warnings about omitted data, each once; the shells pass them to ``on_warning``."""
         # Without known signs of the API, all payloads are accepted.
@@ -191,7 +192,13 @@ class Decoder(ABC):
 
     def _origin(self, source: JSONObject) -> Origin:
         """Return the origin of a response whose payload names its model."""
-        return Origin(self.provider, self.api, string(source, "model") or self.model)
+        return self._origin_of(string(source, "model") or self.model)
+
+    def _origin_of(self, model: str | None) -> Origin:
+        """Return the origin of a response of a model; most payloads name the same one."""
+        if model != self._last_origin.model:
+            self._last_origin = Origin(self.provider, self.api, model)
+        return self._last_origin
 
     def _refusal(self, data: JSONObject) -> ProviderError:
         """Build the error for a payload with an error in a common format."""

@@ -20,7 +20,6 @@ from agui_reasoning.deltas import (
     UsageDelta,
 )
 from agui_reasoning.errors import ProviderError
-from agui_reasoning.parts import Origin
 from agui_reasoning.providers._lane import Repeatable
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.gemini.arguments import PartialArg, assemble
@@ -83,7 +82,7 @@ class GeminiDecoder(Decoder):
             raise self._error(data)
         if not (self._running or data.keys() & {"candidates", "promptFeedback", "usageMetadata"}):
             return []
-        origin, response_id = self._origin_of(data), string(data, "responseId")
+        model, response_id = self._model_of(data), string(data, "responseId")
         candidate, others = _first_candidate(data)
         pieces = [read_part(part, path) for path, part in _parts(candidate)]
         reason = _reason(candidate) or string(obj(data, "promptFeedback"), "blockReason", "/promptFeedback")
@@ -92,8 +91,8 @@ class GeminiDecoder(Decoder):
             self._warn("The response has several candidates; only the first is decoded.")
         deltas: list[Delta] = []
         if not self._running:
-            deltas.append(ResponseStart(origin, id=response_id or None))
-            self._running, self._named_model = True, origin.model
+            deltas.append(ResponseStart(self._origin_of(model), id=response_id or None))
+            self._running, self._named_model = True, model
         for piece in pieces:
             deltas += self._take(piece)
         self._reason = reason or self._reason
@@ -125,9 +124,6 @@ class GeminiDecoder(Decoder):
     def _reset(self) -> None:
         self._running, self._reason, self._runs = False, None, 0
         self._run, self._last, self._call = None, None, None
-
-    def _origin_of(self, data: JSONObject) -> Origin:
-        return Origin(self.provider, self.api, self._model_of(data))
 
     def _model_of(self, data: JSONObject) -> str | None:
         return string(data, "modelVersion") or self._named_model or self.model
