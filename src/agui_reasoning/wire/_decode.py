@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from agui_reasoning._strict_json import Malformed, load
 from agui_reasoning.errors import RemoteProtocolError
@@ -76,11 +76,10 @@ class SSEDecoder:
 
     def _event(self, text: str, *, cut: bool) -> dict[str, Any]:
         self._number += 1
-        place = f"Frame {self._number}"
         value = load(text)
         if isinstance(value, Malformed):
-            raise bad_json(place, value.position, cut=cut)
-        return check_event(value, place)
+            raise bad_json(f"Frame {self._number}", value.position, cut=cut)
+        return value if _is_event(value) else check_event(value, f"Frame {self._number}")
 
 
 def check_event(value: object, place: str) -> dict[str, Any]:
@@ -89,8 +88,13 @@ def check_event(value: object, place: str) -> dict[str, Any]:
     Raises:
         RemoteProtocolError: ``bad_frame``.
     """
-    if isinstance(value, dict):
-        kind = value.get("type")
-        if isinstance(kind, str) and kind:
-            return value
+    if _is_event(value):
+        return value
     raise bad_event(place)
+
+
+def _is_event(value: object) -> TypeGuard[dict[str, Any]]:
+    if not isinstance(value, dict):
+        return False
+    kind = value.get("type")
+    return isinstance(kind, str) and kind != ""
