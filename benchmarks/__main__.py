@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from benchmarks.harness import FULL, QUICK, Figure, Path
 from benchmarks.paths import PATHS, load, measured
-from benchmarks.report import row, write_page
+from benchmarks.report import row, write_pages
 
 _WIDTHS = (48, 14, 18, 8, 6)
 
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         results[name] = path, figures
     if options.write:
         command = " ".join(["python -m benchmarks", *(arguments or sys.argv[1:])])
-        print(f"\nwritten: {write_page(results, command)}")
+        print("\nwritten:", *write_pages(results, command))
     return 0
 
 

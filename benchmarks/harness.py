@@ -130,10 +130,14 @@ class Path:
     Attributes:
         title: What is compared with what.
         measure: Measures the rows.
+        headline: A sentence for the README. ``{low}`` and ``{high}`` are the lowest and the highest median.
+        rows: The beginning of the names of the rows that the headline is about.
     """
 
     title: str
     measure: Measure
+    headline: str = ""
+    rows: str = ""
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:

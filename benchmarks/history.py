@@ -73,9 +73,10 @@ def _measure(effort: Effort) -> Iterator[Figure]:
         samples = ratios(_work(text, keys), _parsed(text), effort)
         yield Figure(f"{turns:,} turns, {name}", "×", samples, at_most(most))
         longer = thread(4 * turns, keys)
-        grown = ratios(_work(longer, keys), _work(text, keys), effort)
-        samples = tuple(sample / 4 for sample in grown)
-        yield Figure(f"growth to {4 * turns:,} turns, {name}, per turn", "×", samples, at_most(1.2))
+        grown = ratios(_work(longer, keys), _parsed(longer), effort)
+        yield Figure(f"{4 * turns:,} turns, {name}", "×", grown, at_most(most))
+        growth = tuple(many / few for many, few in zip(grown, samples, strict=True))
+        yield Figure(f"{4 * turns:,} turns ÷ {turns:,} turns, {name}", "×", growth, at_most(1.2))
 
 
 def _parsed(text: str) -> Callable[[], object]:

@@ -75,4 +75,9 @@ def _measure(effort: Effort) -> Iterator[Figure]:
             yield Figure(f"{count:,} deltas", "×", samples, at_least(least))
 
 
-PATH = Path("The same: times as fast as `@ag-ui/client` 1.0.0 under Node", _measure)
+PATH = Path(
+    "The same: times as fast as `@ag-ui/client` 1.0.0 under Node",
+    _measure,
+    "Reading a run of 20,000 deltas is {low} times as fast as with `@ag-ui/client` under Node.",
+    "20,000",
+)

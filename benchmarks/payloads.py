@@ -24,4 +24,5 @@ def _measure(effort: Effort) -> Iterator[Figure]:
 PATH = Path(
     "Payload dicts → AG-UI bytes, a whole run: times as fast as pydantic-ai's adapter alone",
     _measure,
+    "Turning a model's payloads into AG-UI bytes is {low} to {high} times as fast as pydantic-ai's adapter.",
 )

@@ -9,13 +9,16 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path as FilePath
-from typing import Final
+from typing import Final, TypeAlias
 
 from benchmarks.harness import Figure, Path
 
-__all__ = ["markdown", "row", "write_page"]
+__all__ = ["headlines", "markdown", "row", "write_pages"]
 
-_PAGE: Final = FilePath(__file__).parents[1] / "docs" / "performance.md"
+Results: TypeAlias = Mapping[str, tuple[Path, Sequence[Figure]]]
+"""The measured paths and their rows, by name."""
+
+_ROOT: Final = FilePath(__file__).parents[1]
 _MARKED: Final = re.compile(r"(<!-- measured -->\n).*?(<!-- /measured -->)", re.DOTALL)
 _PACKAGES: Final = (
     "ag-ui-protocol",
@@ -40,7 +43,18 @@ def row(figure: Figure) -> tuple[str, str, str, str, str]:
     return figure.name, f"{_short(figure.median)} {figure.unit}", spread, target, verdict
 
 
-def markdown(results: Mapping[str, tuple[Path, Sequence[Figure]]], command: str) -> str:
+def headlines(results: Results) -> str:
+    """Return the figures for the README, as a list."""
+    lines = []
+    for path, figures in results.values():
+        medians = [f.median for f in figures if f.samples and f.name.startswith(path.rows)]
+        if path.headline and medians:
+            low, high = _rounded(min(medians)), _rounded(max(medians))
+            lines.append(f"* {path.headline.format(low=low, high=high)}\n")
+    return "".join(lines)
+
+
+def markdown(results: Results, command: str) -> str:
     """Return the measured part of the page."""
     lines = [*_machine(command), ""]
     for name, (path, figures) in results.items():
@@ -51,14 +65,24 @@ def markdown(results: Mapping[str, tuple[Path, Sequence[Figure]]], command: str)
     return "\n".join(lines)
 
 
-def write_page(results: Mapping[str, tuple[Path, Sequence[Figure]]], command: str) -> FilePath:
-    """Replace the measured part of the page, and return its path."""
-    measured = markdown(results, command)
-    page = _PAGE.read_text(encoding="utf-8")
-    _PAGE.write_text(
-        _MARKED.sub(lambda found: found[1] + "\n" + measured + "\n" + found[2], page), encoding="utf-8"
-    )
-    return _PAGE
+def write_pages(results: Results, command: str) -> list[FilePath]:
+    """Replace the measured parts of the performance page and of the README, and return their paths."""
+    parts = {
+        _ROOT / "docs" / "performance.md": f"\n{markdown(results, command)}\n",
+        _ROOT / "README.md": headlines(results),
+    }
+    for page, measured in parts.items():
+        text = page.read_text(encoding="utf-8")
+        page.write_text(_MARKED.sub(rf"\g<1>{_literal(measured)}\g<2>", text), encoding="utf-8")
+    return list(parts)
+
+
+def _literal(text: str) -> str:
+    return text.replace("\\", r"\\")
+
+
+def _rounded(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.1f}"
 
 
 def _machine(command: str) -> list[str]:

@@ -95,4 +95,5 @@ def _measure(effort: Effort) -> Iterator[Figure]:
 PATH = Path(
     "Server CPU per run under uvicorn: times as fast as the official pattern",
     _measure,
+    "A run under uvicorn is {low} times as fast, in CPU time, as with the official encoder.",
 )

@@ -11,7 +11,7 @@ from agui_reasoning.providers import decoder, provider_apis
 from benchmarks.__main__ import main
 from benchmarks.harness import TINY, Figure, Path, at_least, at_most
 from benchmarks.paths import PATHS, load, measured
-from benchmarks.report import markdown, row
+from benchmarks.report import headlines, markdown, row
 from benchmarks.streams import STREAMS
 from benchmarks.texts import MIXED, pieces
 
@@ -58,6 +58,14 @@ def test_the_table_says_which_targets_are_met() -> None:
     ]
     table = markdown({"emit": (Path("A against B", load("emit").measure), figures)}, "make bench")
     assert "| b | 120 × | 120–120 | ≤ 1.5 | **no** |" in table
+
+
+def test_the_figures_for_the_readme_come_from_the_rows() -> None:
+    figures = [Figure("openai-chat", "×", (11.0, 12.0, 20.0)), Figure("gemini", "×", (9.0,))]
+    assert headlines({"payloads": (load("payloads"), figures), "emit": (load("emit"), figures)}) == (
+        "* Turning a model's payloads into AG-UI bytes is 9.0 to 12 times as fast as pydantic-ai's adapter.\n"
+    )
+    assert headlines({"payloads": (load("payloads"), [Figure("a", "", (), note="missing")])}) == ""
 
 
 def test_an_unknown_path_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
