@@ -13,6 +13,7 @@ from agui_reasoning.deltas import (
     ToolCallDelta,
 )
 from agui_reasoning.parts import Opaque
+from agui_reasoning.providers._lane import Repeatable
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.payload import JSONObject, array, string
 
@@ -22,6 +23,7 @@ class ToyDecoder(Decoder):
 
     api = "toy"
     vendor = "toymaker"
+    repeatable = Repeatable(texts=frozenset({"text"}))
 
     def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
         super().__init__(provider=provider, model=model)
