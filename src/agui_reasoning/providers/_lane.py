@@ -237,7 +237,7 @@ class _Copier:
         self._room -= 1
         if self._room < 0:
             raise _UnsuitableError
-        if path in self._members.unread:
+        if path in self._members.unread and value is not None:  # null stays null, and compares faster
             return _ANYTHING
         copy = _COPIES.get(type(value))
         if copy is None:
