@@ -7,7 +7,7 @@ generator is being closed.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
 from typing import Any, TypeAlias, Unpack
@@ -29,7 +29,7 @@ from agui_reasoning.request._foreign import ForeignReasoning
 from agui_reasoning.run import Run
 from agui_reasoning.wire._encode import frames_of
 
-__all__ = ["EventStream", "ModelStream", "request", "run_agent", "stream_run"]
+__all__ = ["EventStream", "FrameStream", "ModelStream", "request", "run_agent", "stream_run"]
 
 Agent: TypeAlias = Callable[[Run], AsyncIterator[AgentItem]]
 """Takes the run, and yields the agent's items."""
@@ -55,18 +55,11 @@ class EventStream:
             self._waiting = (await self._chunks.__anext__())[::-1]
         return self._waiting.pop()
 
-    async def frames(self) -> AsyncGenerator[bytes, None]:
-        """Yield the rest of the stream as Server-Sent Events, in one chunk of bytes per provider payload."""
+    def frames(self) -> FrameStream:
+        """Iterate over the rest of the stream as Server-Sent Events, in one chunk of bytes per payload."""
         waiting, self._waiting = self._waiting[::-1], []
         self._driver.sink = FRAMES
-        try:
-            if waiting:
-                yield frames_of(waiting)
-            async for chunk in self._chunks:
-                if chunk:
-                    yield chunk
-        finally:
-            await self.aclose()
+        return FrameStream(self, self._chunks, frames_of(waiting))
 
     async def aclose(self) -> None:
         """Stop the run and close its sources. No more events are yielded."""
@@ -77,6 +70,31 @@ class EventStream:
     def __del__(self) -> None:
         # A stream that was never read has not awaited its source.
         discard(self._source)
+
+
+class FrameStream:
+    """The bytes of an event stream, in chunks. Closing it closes the event stream."""
+
+    def __init__(self, stream: EventStream, chunks: AsyncGenerator[bytes, None], first: bytes) -> None:
+        self._stream = stream
+        self._chunks = chunks
+        self._first = first
+
+    def __aiter__(self) -> FrameStream:
+        return self
+
+    def __anext__(self) -> Awaitable[bytes]:
+        # Not a coroutine of its own, because it is called for every token.
+        return self._take_first() if self._first else self._chunks.__anext__()
+
+    async def _take_first(self) -> bytes:
+        first, self._first = self._first, b""
+        return first
+
+    async def aclose(self) -> None:
+        """Stop the run and close its sources. No more bytes are yielded."""
+        self._first = b""
+        await self._stream.aclose()
 
 
 def run_agent(
@@ -191,6 +209,7 @@ class _AsyncDriver(Driver):
     def __init__(self, run: Run, on_error: OnError | None = None, log: type[FailureLog] = FailureLog) -> None:
         super().__init__(run, on_error, log)
         self._recovery = Recovery(run)
+        self._awaits = run.summarizes
 
     async def chunks(self, items: AsyncGenerator[AgentItem, None]) -> AsyncGenerator[Any, None]:
         """Yield the chunks of a run, from first to last, for an agent's items."""
@@ -203,17 +222,19 @@ class _AsyncDriver(Driver):
                     async with aclosing(self._show(item)) as chunks:
                         async for chunk in chunks:
                             yield chunk
-            if self.run.summarizes and self.run.terminal is None:
-                yield await self._take(CloseDelta())
+            if self._awaits and self.run.terminal is None and (chunk := await self._take(CloseDelta())):
+                yield chunk
             last = self.last_events()
         except Exception as error:
             # Cancellation and the closing of this generator are not Exceptions: nothing is yielded then.
             self.report(error)
             failed = error
         if failed is not None:
-            yield await self._left_over(failed)
+            if chunk := await self._left_over(failed):
+                yield chunk
             last = self.failure(failed)
-        yield self.sink.write(last)
+        if last:
+            yield self.sink.write(last)
 
     async def items(self, agent: Agent) -> AsyncGenerator[AgentItem, None]:
         """Yield the agent's items, and close the agent with this generator.
@@ -242,15 +263,17 @@ class _AsyncDriver(Driver):
 
     async def _show(self, item: Any) -> AsyncGenerator[Any, None]:
         if not isinstance(item, ModelStream):
-            yield await self._take(item)
+            if chunk := await self._take(item):
+                yield chunk
             return
         asking = self._recovery.asking(item)
         async with aclosing(self._read(item) if asking is None else self._ask(asking)) as payloads:
             async for items in payloads:
                 # A summary that is awaited must not delay the events before it.
-                for several in [[one] for one in items] if self.run.summarizes else [items]:
-                    chunk, failed = await self._take_all(several)
-                    yield chunk
+                for several in [[one] for one in items] if self._awaits else (items,):
+                    chunk, failed = await self._take_all(several) if self._awaits else self.show_all(several)
+                    if chunk:
+                        yield chunk
                     if failed is not None:
                         raise failed
 
@@ -281,8 +304,6 @@ class _AsyncDriver(Driver):
 
     async def _take_all(self, items: Sequence[Any]) -> tuple[Any, Exception | None]:
         """Like `show_all`, but awaits summaries."""
-        if not self.run.summarizes:
-            return self.show_all(items)
         chunks: list[Any] = []
         try:
             for item in items:
@@ -293,7 +314,7 @@ class _AsyncDriver(Driver):
 
     async def _take(self, item: Any) -> Any:
         """Return the chunk of an item other than a model stream; awaits its summaries."""
-        if isinstance(item, Interrupt) or not self.run.summarizes or self.run.terminal is not None:
+        if isinstance(item, Interrupt) or not self._awaits or self.run.terminal is not None:
             return self.show(item)
         return self.sink.write(await _settled(self.run.receiving(item)))
 

@@ -309,7 +309,8 @@ class Run:
         Raises:
             LocalProtocolError: As in `receive`; or an application event cannot be written (``not_json``).
         """
-        self._require("running", "frames")
+        if self._state != "running":
+            self._require("running", "frames")
         if self._subagent_id is None:
             return self._emitter.frames(item)
         return frames_of(self.receive(item))  # its events carry its ID

@@ -184,9 +184,10 @@ class Reading:
     def receive(self, payload: Any) -> list[Delta]:
         """Decode one payload of the stream."""
         try:
-            return self._decoder.receive(_unwrapped(payload))
+            return self._decoder.receive(_unwrapped(payload) if isinstance(payload, tuple) else payload)
         finally:
-            self._pass_on_warnings()
+            if self._decoder.warnings:
+                self._pass_on_warnings()
 
     def whole(self, response: Any) -> list[Delta]:
         """Decode a whole response."""
@@ -233,22 +234,21 @@ class Driver:
 
     def show_all(self, items: Sequence[Any]) -> tuple[Any, Exception | None]:
         """Return the chunk of several items, up to the first that fails, and the error of that one."""
+        receive, run = self.sink.receive, self.run
         chunks: list[Any] = []
-        failed: Exception | None = None
         try:
             for item in items:
-                chunks.append(self.show(item))  # noqa: PERF401 -- keep those before an error
+                chunk = receive(run, item) if type(item) in _DELTAS else self.show(item)
+                chunks.append(chunk)
         except Exception as error:
-            failed = error
-        return chunks[0] if len(chunks) == 1 else self.sink.join(chunks), failed
+            return self.sink.join(chunks), error
+        return chunks[0] if len(chunks) == 1 else self.sink.join(chunks), None
 
     def show(self, item: Any) -> Any:
         """Return the chunk of an item other than a model stream; interrupts are kept for the end.
 
         Agents may end the run themselves: the events of `Run.cancel` and `Run.fail` pass unchanged.
         """
-        if type(item) in _DELTAS:
-            return self.sink.receive(self.run, item)
         if isinstance(item, Interrupt):
             self._interrupts.append(item)
             return self.sink.write([])

@@ -127,7 +127,8 @@ class _SyncDriver(Driver):
         with closing(self._read(item) if asking is None else self._ask(asking)) as payloads:
             for items in payloads:
                 chunk, failed = self.show_all(items)
-                yield chunk
+                if chunk:
+                    yield chunk
                 if failed is not None:
                     raise failed
 
