@@ -42,6 +42,7 @@ def _until(date: str, now_s: float) -> float | None:
 
 
 def _delay_of_google(body: Any) -> float | None:
+    body = body[0] if isinstance(body, list) and body else body
     error = body.get("error") if isinstance(body, Mapping) else None
     details = error.get("details") if isinstance(error, Mapping) else None
     for detail in details if isinstance(details, list) else ():

@@ -82,6 +82,14 @@ def serve(
             metavar="JSON", help="Additional request fields, as an object.", rich_help_panel=_PROVIDER
         ),
     ] = None,
+    retry_poisoned: Annotated[
+        bool,
+        typer.Option(
+            "--retry-poisoned/--no-retry-poisoned",
+            help="Ask once more, without it, if the provider refuses reasoning in a request.",
+            rich_help_panel=_PROVIDER,
+        ),
+    ] = True,
     visibility: Annotated[
         VisibilityChoice, typer.Option(help="How much of the reasoning is shown.", rich_help_panel=_REASONING)
     ] = VisibilityChoice.full,
@@ -141,7 +149,9 @@ def serve(
     given = {name: value for name, value in options.items() if value is not None}
     spec = upstream or _REPLAY
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
-    chosen = _provider(given) if _is_provider(given, upstream) else _replay(spec, delay_ms / 1000)
+    chosen = (
+        _provider(given, retry_poisoned) if _is_provider(given, upstream) else _replay(spec, delay_ms / 1000)
+    )
     app = create_app(
         chosen,
         stages=(Steps(),) if steps else (),
@@ -187,7 +197,7 @@ def _sdk_upstream(api: str | None) -> str | None:
     return provider_api(api).upstream if api in API_IDS else None
 
 
-def _provider(given: Mapping[str, str]) -> Upstream:
+def _provider(given: Mapping[str, str], retry_poisoned: bool) -> Upstream:
     from agui_reasoning import gateway
     from agui_reasoning.gateway._http import endpoint_of
 
@@ -212,7 +222,8 @@ def _provider(given: Mapping[str, str]) -> Upstream:
     }
     address: dict[str, Any] = {"base_url": given["--base-url"]} if "--base-url" in given else {}
     if sdk is None:
-        return gateway.HTTPUpstream(given["--api"], provider=given.get("--provider"), **address, **options)
+        options |= {"provider": given.get("--provider"), "retry_poisoned": retry_poisoned}
+        return gateway.HTTPUpstream(given["--api"], **address, **options)
     if given.get("--provider", vendor_of(given["--api"])) != vendor_of(given["--api"]):
         raise ConfigurationError(
             f"--api {given['--api']} is only served by the provider {vendor_of(given['--api'])}.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -16,6 +17,7 @@ from agui_reasoning._strict_json import dump
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.gateway._framing import FRAMINGS
 from agui_reasoning.gateway._parameters import checked_parameters, joined, with_reasoning
+from agui_reasoning.gateway._retries import ATTEMPTS, MAX_WAIT_S, Retries
 from agui_reasoning.gateway._signing import find_signer
 from agui_reasoning.gateway._upstream import Upstream
 from agui_reasoning.parts import Origin
@@ -23,11 +25,14 @@ from agui_reasoning.providers import provider_api
 from agui_reasoning.providers.api import HTTPEndpoint
 from agui_reasoning.providers.registry import provider_apis, vendor_of
 from agui_reasoning.request import ProviderRequest
+from agui_reasoning.request._build import write_flags
 from agui_reasoning.run import Run
 
 # The HTTP library is imported only when an upstream is created, because a replay does not need it.
 if TYPE_CHECKING:
     import httpx2
+
+    from agui_reasoning.gateway._transport import ProviderAnswer
 
 __all__ = ["TIMEOUT_S", "HTTPUpstream", "endpoint_of"]
 
@@ -47,7 +52,7 @@ _SECRET_CHARS: Final = 8
 
 
 class HTTPUpstream(Upstream):
-    """Answers each run with one request to a provider's HTTP API, without a vendor SDK.
+    """Answers each run with a request to a provider's HTTP API, without a vendor SDK.
 
     The request contains the conversation and the tools of the run input. If the model calls such tools, the
     front end answers the calls in its next run. Use an upstream in only one event loop.
@@ -67,6 +72,9 @@ class HTTPUpstream(Upstream):
         parameters: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
         timeout_s: float | None = TIMEOUT_S,
+        attempts: int = ATTEMPTS,
+        max_wait_s: float = MAX_WAIT_S,
+        retry_poisoned: bool = True,
         http: httpx2.AsyncClient | None = None,
     ) -> None:
         """Create an upstream. Sends no request.
@@ -86,13 +94,19 @@ class HTTPUpstream(Upstream):
                 provider's own tools.
             headers: Additional headers; they override the headers of this upstream.
             timeout_s: Limit for the time without data from the provider, in seconds; ``None`` for no limit.
+            attempts: How often a request is sent at most, if the provider is overloaded, limits requests,
+                fails or cannot be reached. ``Retry-After`` is honored. Nothing is repeated once a response
+                has begun.
+            max_wait_s: Limit for the time from the first attempt to the start of the last, in seconds.
+            retry_poisoned: Send a request once more, without what was refused, if the provider refuses it
+                because of reasoning in it; see `ModelStream`.
             http: Your own HTTP client, which is not closed; by default, one is created for all requests and
                 closed by `aclose`.
 
         Raises:
             ConfigurationError: The API has no HTTP form (``unknown_api``), the URL is invalid (``bad_url``),
-                a parameter cannot be set (``bad_parameter``), a header is invalid (``bad_header``), the
-                timeout is not positive (``bad_limit``), or there are AWS credentials but no region
+                a parameter cannot be set (``bad_parameter``), a header is invalid (``bad_header``), a limit
+                is out of range (``bad_limit``), or there are AWS credentials but no region
                 (``missing_region``).
             MissingExtraError: The extra ``client`` is not installed.
         """
@@ -113,18 +127,27 @@ class HTTPUpstream(Upstream):
         authorized = api_key is not None or self._headers.gives(self._endpoint.key_header)
         self._signer = None if authorized else find_signer(self._endpoint, base_url)
         self._url = str(url)
-        self._transport = Transport(url, self._secrets, _timeout(timeout_s), http, framing)
+        retries = Retries(attempts, max_wait_s)
+        self._transport = Transport(url, self._secrets, _timeout(timeout_s), http, framing, retries)
+        self._retry_poisoned = retry_poisoned
 
     def __repr__(self) -> str:
         return f"HTTPUpstream({self.api!r}, provider={self.provider!r}, model={self.model!r})"
 
     async def agent(self, run: Run) -> AsyncIterator[AgentItem]:
-        """Send one request with the complete conversation."""
-        request = await self._request(run)
+        """Send a request with the complete conversation."""
+        target: dict[str, Any] = {"api": self.api, "provider": self.provider, "model": self.model}
+        if self._retry_poisoned:
+            yield ModelStream(self._ask, **target, **self._fields(run))
+        else:
+            request = await aio.request(run, **self._fields(run))
+            yield ModelStream(await self._ask(request), **target)
+
+    async def _ask(self, request: ProviderRequest) -> AbstractAsyncContextManager[ProviderAnswer]:
+        """Return the answer to a request, which is sent when the answer is opened."""
         content = await anyio.to_thread.run_sync(self._content, request)
         sealed = await anyio.to_thread.run_sync(self._sealed, request, content)
-        answer = self._transport.ask(sealed.headers, content)
-        yield ModelStream(answer, api=self.api, provider=self.provider, model=self.model)
+        return self._transport.ask(sealed.headers, content)
 
     def _sealed(self, request: ProviderRequest, content: bytes) -> _Sealed:
         """Return the headers of a request, signed if necessary. Can wait for the network."""
@@ -142,15 +165,15 @@ class HTTPUpstream(Upstream):
         """Close the HTTP client, unless it is your own. A later request opens a new one."""
         await self._transport.aclose()
 
-    async def _request(self, run: Run) -> ProviderRequest:
+    def _fields(self, run: Run) -> dict[str, Any]:
+        """Return the arguments of `Run.request`."""
         tools = self._parameters.get("tools")
-        return await aio.request(
-            run,
-            system=self._system,
-            tools=None if tools is None else [*(run.input.tools or ()), *tools],
-            store=self._parameters.get("store") if self._stores else None,
-            apply_flags=True,
-        )
+        return {
+            "system": self._system,
+            "tools": None if tools is None else [*(run.input.tools or ()), *tools],
+            "store": self._parameters.get("store") if self._stores else None,
+            "apply_flags": True,
+        }
 
     def _content(self, request: ProviderRequest) -> bytes:
         """Return the JSON of the request, which includes the fields of ``extra_body``."""
@@ -161,6 +184,7 @@ class HTTPUpstream(Upstream):
                 body.pop(name, None)
             elif name != "tools":  # they are in what was built
                 body[name] = joined(body.get(name), value)
+        write_flags(body, (flag.model_copy(update={"extra_body": False}) for flag in request.overrides))
         betas = self._headers.of(request).get(_BETA)
         if betas and self._endpoint.betas:
             body.setdefault(self._endpoint.betas, betas.split(","))

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import anyio
 
+from agui_reasoning._shells._retry_after import retry_after
 from agui_reasoning._strict_json import Malformed, dump, load
 from agui_reasoning.errors import (
     ConfigurationError,
@@ -25,6 +26,7 @@ from agui_reasoning.errors import (
 )
 from agui_reasoning.gateway._frame_reader import FrameReader
 from agui_reasoning.gateway._framing import StreamFraming
+from agui_reasoning.gateway._retries import Retries
 from agui_reasoning.wire import MAX_FRAME_BYTES
 
 try:
@@ -68,8 +70,10 @@ class Transport:
         timeout_s: float | None,
         http: httpx2.AsyncClient | None,
         framing: StreamFraming,
+        retries: Retries,
     ) -> None:
         """Create a transport. The client is opened for the first request."""
+        self._retries = retries
         self._framing = framing
         self._url = url
         self._secrets = secrets
@@ -103,8 +107,9 @@ class Transport:
     def ask(self, headers: Mapping[str, str], content: bytes) -> AbstractAsyncContextManager[ProviderAnswer]:
         """Return a context that sends a request on entry, and closes the response on exit.
 
-        Entering raises `ProviderError` if the provider returns an error, and `TransportError` if there is no
-        response, or one that is neither a stream nor JSON.
+        Until the response begins, the request is repeated after failures that can pass. Entering raises
+        `ProviderError` if the provider returns an error, and `TransportError` if there is no response, or one
+        that is neither a stream nor JSON.
         """
 
         def write(http: httpx2.AsyncClient) -> httpx2.Request:
@@ -136,20 +141,28 @@ class Transport:
     @asynccontextmanager
     async def _judged(self, write: _Write) -> AsyncIterator[ProviderAnswer]:
         http = self._client()
-        response = await self._send(http, write(http))
+        response = await self._retries.call(lambda: self._opened(http, write(http)))
         async with _pieces(response) as pieces:
-            if not response.is_success:
-                raise await self._refusal(response, pieces)
             if _media_type(response) == self._framing.media_type:
                 async with aclosing(self._payloads(pieces)) as payloads:
                     yield payloads
             else:
                 yield self._whole(response.status_code, await self._read(pieces, MAX_FRAME_BYTES))
 
+    async def _opened(self, http: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
+        """Send a request, and return the open response unless it is an error."""
+        response = await self._send(http, request)
+        if response.is_success:
+            return response
+        async with _pieces(response) as pieces:
+            raise await self._refusal(response, pieces)
+
     async def _send(self, http: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
         try:
             # A redirect would send the key to another URL.
             return await http.send(request, stream=True, follow_redirects=False)
+        except (httpx2.ConnectTimeout, httpx2.PoolTimeout) as cause:
+            error = _unreachable(cause)
         except httpx2.TimeoutException:
             error = self._silent()
         except httpx2.HTTPError as cause:
@@ -233,8 +246,9 @@ class Transport:
         text = ""
         with suppress(TransportError):  # the status is known already
             text = (await self._read(pieces, _REFUSAL_BYTES)).decode(errors="replace")
-        error = _error(load(text))
-        words = error.get("message") if error else text
+        body = load(text)
+        error = _error(body)
+        words = _words(error) if error else text
         status_code, headers = response.status_code, response.headers
         kind = error.get("type") or error.get("status") or headers.get(_AWS_ERROR, "").partition(":")[0]
         return ProviderError(
@@ -242,6 +256,7 @@ class Transport:
             provider_type=self._name(kind),
             provider_message=self._hide(" ".join(str(words or "").split()))[:_WORDS_CHARS],
             status_code=status_code,
+            retry_after=retry_after(headers, body),
         )
 
     def _silent(self) -> TransportError:
@@ -336,6 +351,13 @@ def _error(body: Any) -> Mapping[str, Any]:
         return {}
     error = body.get("error", body)
     return error if isinstance(error, Mapping) else {"message": error}
+
+
+def _words(error: Mapping[str, Any]) -> str:
+    """Return the message of an error and, from gateways such as OpenRouter, that of the upstream."""
+    metadata = error.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    return " ".join(str(part) for part in (error.get("message"), raw) if part)
 
 
 def _is_error(payload: Mapping[str, Any]) -> bool:

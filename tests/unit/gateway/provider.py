@@ -123,7 +123,13 @@ def upstream(api: str, url: str, **more: Any) -> HTTPUpstream:
     """An upstream that asks the provider at an address, with the key that must not be seen."""
     provider, model = MODELS[api]
     base_url = url if api == "anthropic-messages" else f"{url}/v1"
-    options = {"base_url": base_url, "provider": provider, "model": model, "api_key": KEY} | more
+    options = {
+        "base_url": base_url,
+        "provider": provider,
+        "model": model,
+        "api_key": KEY,
+        "attempts": 1,
+    } | more
     return HTTPUpstream(api, **options)
 
 
