@@ -75,7 +75,7 @@ class Retries:
                 pause = self._pause(error, sent)
                 if pause is None or self.clock() - start + pause > self.max_wait_s:
                     raise
-                _log.warning(
+                _log.info(
                     "%s Request %d of %d follows in %.1f s.", error.args[0], sent + 1, self.attempts, pause
                 )
             await self.sleep(pause)
