@@ -14,7 +14,7 @@ __all__ = ["PATH"]
 
 
 def _measure(effort: Effort) -> Iterator[Figure]:
-    texts = pieces(effort.size(10_000))
+    texts = pieces(effort.size(20_000))
     theirs = adapt(texts)
     for api, stream in STREAMS.items():
         ours = partial(serve_payloads, api, stream, stream.payloads(texts))

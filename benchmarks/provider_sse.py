@@ -33,7 +33,7 @@ def _serve(api: str, stream: ProviderStream, reads: Sequence[bytes]) -> int:
 
 
 def _measure(effort: Effort) -> Iterator[Figure]:
-    texts = pieces(effort.size(10_000))
+    texts = pieces(effort.size(20_000))
     theirs = adapt(texts)
     for api, stream in STREAMS.items():
         http = provider_api(api).http
