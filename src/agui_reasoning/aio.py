@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
-from typing import Any, TypeAlias, Unpack
+from typing import Any, TypeAlias, TypeVar, Unpack
 
 import anyio.to_thread
 from ag_ui.core import Event, Interrupt, RunAgentInput, Tool
@@ -30,6 +30,8 @@ from agui_reasoning.run import Run
 from agui_reasoning.wire._encode import frames_of
 
 __all__ = ["EventStream", "FrameStream", "ModelStream", "request", "run_agent", "stream_run"]
+
+_T = TypeVar("_T")
 
 Agent: TypeAlias = Callable[[Run], AsyncIterator[AgentItem]]
 """Takes the run, and yields the agent's items."""
@@ -219,9 +221,15 @@ class _AsyncDriver(Driver):
         try:
             async with aclosing(items):
                 async for item in items:
-                    async with aclosing(self._show(item)) as chunks:
-                        async for chunk in chunks:
-                            yield chunk
+                    async with aclosing(self._groups(item)) as groups:
+                        async for group in groups:
+                            chunk, failed = (
+                                await self._take_all(group) if self._awaits else self.show_all(group)
+                            )
+                            if chunk:
+                                yield chunk
+                            if failed is not None:
+                                raise failed
             if self._awaits and self.run.terminal is None and (chunk := await self._take(CloseDelta())):
                 yield chunk
             last = self.last_events()
@@ -261,21 +269,14 @@ class _AsyncDriver(Driver):
             self.report(second)
         return chunk
 
-    async def _show(self, item: Any) -> AsyncGenerator[Any, None]:
+    def _groups(self, item: Any) -> AsyncGenerator[Sequence[AgentItem], None]:
+        """Return the items of an item, in groups that give one chunk each: those of one payload."""
         if not isinstance(item, ModelStream):
-            if chunk := await self._take(item):
-                yield chunk
-            return
+            return _one([item])
         asking = self._recovery.asking(item)
-        async with aclosing(self._read(item) if asking is None else self._ask(asking)) as payloads:
-            async for items in payloads:
-                # A summary that is awaited must not delay the events before it.
-                for several in [[one] for one in items] if self._awaits else (items,):
-                    chunk, failed = await self._take_all(several) if self._awaits else self.show_all(several)
-                    if chunk:
-                        yield chunk
-                    if failed is not None:
-                        raise failed
+        groups = self._read(item) if asking is None else self._ask(asking)
+        # A summary that is awaited must not delay the events before it.
+        return _singly(groups) if self._awaits else groups
 
     async def _ask(self, asking: Asking) -> AsyncGenerator[Sequence[AgentItem], None]:
         """Read a model stream whose source takes the request; ask once more after a known refusal."""
@@ -335,5 +336,12 @@ async def _settled(settling: Settling[list[Event]]) -> list[Event]:
         return events
 
 
-async def _one(item: AgentItem) -> AsyncGenerator[AgentItem, None]:
+async def _one(item: _T) -> AsyncGenerator[_T, None]:
     yield item
+
+
+async def _singly(groups: AsyncGenerator[Sequence[_T], None]) -> AsyncGenerator[Sequence[_T], None]:
+    async with aclosing(groups):
+        async for group in groups:
+            for one in group:
+                yield [one]
