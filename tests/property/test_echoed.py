@@ -130,7 +130,7 @@ def test_a_unit_is_in_the_request_if_and_only_if_it_is_said_to_be_echoed(items: 
 # -- a thread that two providers share
 
 PAIRS = list(permutations(API_IDS, 2))
-FOREIGN = {"foreign_origin", "policy", "incomplete", "orphan"}
+FOREIGN = {"foreign_origin", "native_foreign", "policy", "incomplete", "orphan"}
 """Why a unit of another provider is left out; calls that were cut, and responses without output, say so."""
 
 

@@ -197,6 +197,15 @@ def test_the_assertion_of_round_trips_takes_them() -> None:
             "row 1, `field`: 'blocks' does not exist in ollama; use thinking",
         ),
         (
+            "[[rule]]\napi = 'ollama'\nstatus = 'rejected'\nforbidden = ['blocks']",
+            "row 1, `forbidden`: 'blocks' does not exist in ollama; use thinking",
+        ),
+        (
+            "[[rule]]\napi = 'ollama'\nstatus = 'accepted'\nscope = 'all'\n"
+            "field = ['thinking']\nforbidden = ['thinking']",
+            "row 1: 'thinking' is in both `field` and `forbidden`",
+        ),
+        (
             "[[rule]]\napi = 'ollama'\nstatus = 'inert'\n[[rule.flags]]\nname = 'think'\nvalue = true",
             "row 1, `flags.0.reason`: Field required",
         ),

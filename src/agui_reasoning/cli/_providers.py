@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -20,6 +20,8 @@ from agui_reasoning.providers.own_rules import own_rules
 from agui_reasoning.providers.vendors import known_providers
 
 __all__ = ["providers"]
+
+_NEEDS: Final = {"signature": "a signature", "encrypted": "encrypted content, if the server stores nothing"}
 
 
 def providers(
@@ -77,6 +79,10 @@ def _show(rule: EchoRule) -> None:
     lines = [
         ("models", "" if rule.model == ("*",) else ", ".join(rule.model)),
         ("goes to", where),
+        ("forbidden", ", ".join(rule.forbidden)),
+        ("needs", _NEEDS[rule.needs] if rule.needs else ""),
+        ("if missing", "" if rule.placeholder is None else f"the placeholder {rule.placeholder!r}"),
+        ("bound to", "the conversation before it, which must not change" if rule.prefix_bound else ""),
         ("flags", ", ".join(flag.name for flag in rule.flags)),
         ("evidence", f"{rule.evidence} (checked {rule.checked})" if rule.checked else rule.evidence),
     ]

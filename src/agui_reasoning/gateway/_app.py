@@ -107,7 +107,9 @@ def create_app(
     options["policy"] = own_rules(options.get("policy", ()))  # a file is read once
     _check_options(chosen, tenant, options)
     visibility, keys = options.get("visibility", "full"), options.get("keys")
-    declared = capabilities(chosen, visibility=visibility, encrypted=keys is not None)
+    declared = capabilities(
+        chosen, visibility=visibility, encrypted=keys is not None, policy=options["policy"]
+    )
     reading = _Reading(max_body_bytes, body_timeout_s, allow_file_ids)
     endpoint = _Endpoint(chosen, keep_alive_s, on_error, reading, tenant, dict(options), declared)
 

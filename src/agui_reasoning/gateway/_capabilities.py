@@ -15,6 +15,7 @@ from ag_ui.core import (
 
 from agui_reasoning.emitter._disclosure import Visibility
 from agui_reasoning.gateway._upstream import Upstream
+from agui_reasoning.providers.own_rules import OwnRules, own_rules
 
 __all__ = ["capabilities"]
 
@@ -22,13 +23,18 @@ _PACKAGE: Final = "agui-reasoning"
 
 
 def capabilities(
-    upstream: Upstream, *, visibility: Visibility = "full", encrypted: bool = False
+    upstream: Upstream,
+    *,
+    visibility: Visibility = "full",
+    encrypted: bool = False,
+    policy: OwnRules = (),
 ) -> AgentCapabilities:
     """Describe what a client can expect of a gateway. Unknown capabilities are omitted.
 
     Args:
         upstream: The upstream of the gateway.
         visibility: The visibility of reasoning.
+        policy: Rows of the echo policy that are tried before those of this package.
         encrypted: Whether the gateway has keys, so that reasoning that is not shown is sent encrypted.
 
     Examples:
@@ -40,7 +46,7 @@ def capabilities(
         identity=IdentityCapabilities(name=upstream.name, type=_PACKAGE, version=version(_PACKAGE)),
         transport=TransportCapabilities(streaming=True),
         tools=ToolsCapabilities(supported=True, client_provided=True) if upstream.live else None,
-        reasoning=_reasoning(upstream.reasons, visibility, encrypted),
+        reasoning=_reasoning(upstream.reasons_by(own_rules(policy)), visibility, encrypted),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -21,6 +21,7 @@ from agui_reasoning.gateway._retries import ATTEMPTS, MAX_WAIT_S, Retries
 from agui_reasoning.gateway._signing import find_signer
 from agui_reasoning.gateway._upstream import Upstream
 from agui_reasoning.parts import Origin
+from agui_reasoning.policy import EchoRule
 from agui_reasoning.providers import provider_api
 from agui_reasoning.providers.api import HTTPEndpoint
 from agui_reasoning.providers.registry import provider_apis, vendor_of
@@ -133,6 +134,11 @@ class HTTPUpstream(Upstream):
 
     def __repr__(self) -> str:
         return f"HTTPUpstream({self.api!r}, provider={self.provider!r}, model={self.model!r})"
+
+    def reasons_by(self, policy: Sequence[EchoRule]) -> bool | None:
+        """Return whether responses contain reasoning, by parameters and policy; ``None`` if unknown."""
+        origin = Origin(self.provider, self.api, self.model)
+        return with_reasoning(origin, self._parameters, policy) if policy else self.reasons
 
     async def agent(self, run: Run) -> AsyncIterator[AgentItem]:
         """Send a request with the complete conversation."""

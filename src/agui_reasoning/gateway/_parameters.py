@@ -8,6 +8,7 @@ from typing import Any, Final
 from agui_reasoning._strict_json import JSONObject, dump
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.parts import Origin
+from agui_reasoning.policy import EchoRule
 from agui_reasoning.providers.echo import rule_for
 from agui_reasoning.providers.registry import vendor_of
 
@@ -48,9 +49,9 @@ def joined(recommended: Any, given: Any) -> Any:
     return given
 
 
-def with_reasoning(origin: Origin, parameters: JSONObject) -> bool | None:
+def with_reasoning(origin: Origin, parameters: JSONObject, policy: Sequence[EchoRule] = ()) -> bool | None:
     """Return whether responses contain reasoning by parameters and policy; ``None`` if unknown."""
-    rule = rule_for(origin)
+    rule = rule_for(origin, policy)
     settings = {flag.name: flag.value for flag in rule.flags} | parameters
     if _declined(settings):
         return False

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
 from agui_reasoning._shells.driver import AgentItem
+from agui_reasoning.policy import EchoRule
 from agui_reasoning.run import Run
 
 __all__ = ["Upstream"]
@@ -36,6 +37,10 @@ class Upstream(Protocol):
     def agent(self, run: Run) -> AsyncIterator[AgentItem]:
         """Answer one run, as `agui_reasoning.aio.run_agent` expects it."""
         ...
+
+    def reasons_by(self, policy: Sequence[EchoRule]) -> bool | None:
+        """Return ``reasons`` in an application with these rows of the echo policy in front."""
+        return self.reasons
 
     async def aclose(self) -> None:
         """Release resources; called when the application ends."""

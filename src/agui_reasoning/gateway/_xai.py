@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -25,6 +25,7 @@ from agui_reasoning.errors import (
 from agui_reasoning.gateway._parameters import checked_parameters, joined, with_reasoning
 from agui_reasoning.gateway._upstream import Upstream
 from agui_reasoning.parts import Origin
+from agui_reasoning.policy import EchoRule
 from agui_reasoning.providers import provider_api
 from agui_reasoning.run import Run
 
@@ -107,6 +108,11 @@ class XAIUpstream(Upstream):
 
     def __repr__(self) -> str:
         return f"XAIUpstream(model={self.model!r})"
+
+    def reasons_by(self, policy: Sequence[EchoRule]) -> bool | None:
+        """Return whether responses contain reasoning, by parameters and policy; ``None`` if unknown."""
+        origin = Origin(self.provider, self.api, self.model)
+        return with_reasoning(origin, self._parameters, policy) if policy else self.reasons
 
     async def agent(self, run: Run) -> AsyncIterator[AgentItem]:
         """Send one request with the complete conversation."""

@@ -105,6 +105,7 @@ class EchoRule(_Row):
         needed: The responses whose reasoning must not be missing; default is ``scope``.
         placeholder: The text to write where reasoning is required but missing.
         placeholder_scope: The responses that get the placeholder; default is ``scope``.
+        forbidden: The fields that make the provider refuse the request.
         needs: What a unit must have to be sent; ``encrypted`` applies if nothing is stored.
         trailing: How to treat reasoning at the end of a response, if something precedes it.
         pairs: Whether items and the reasoning before them are accepted only together, by their IDs.
@@ -133,6 +134,7 @@ class EchoRule(_Row):
     needed: Scope | None = None
     placeholder: str | None = None
     placeholder_scope: Scope | None = None
+    forbidden: tuple[Field, ...] = ()
     needs: Literal["signature", "encrypted"] | None = None
     trailing: Literal["drop", "keep"] = "drop"
     pairs: bool = False
@@ -159,6 +161,8 @@ class EchoRule(_Row):
             raise ValueError(f"the status {self.status!r} needs `field` and `scope`")
         if not self.echoes and (self.field or self.scope != "none"):
             raise ValueError(f"nothing is sent with the status {self.status!r}: omit `field` and `scope`")
+        if both := set(self.field) & set(self.forbidden):
+            raise ValueError(f"{min(both)!r} is in both `field` and `forbidden`")
         return self
 
     def matches(self, origin: Origin) -> bool:

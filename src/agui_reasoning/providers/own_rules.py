@@ -102,9 +102,10 @@ def _described(error: ValidationError) -> Iterator[str]:
 def _misfits(rule: EchoRule, number: int) -> Iterator[str]:
     """Describe the fields of a row that its API does not have."""
     known = provider_api(rule.api).echo_fields
-    for name in rule.field:
+    columns = {"field": rule.field, "forbidden": rule.forbidden}
+    for column, name in ((column, name) for column, names in columns.items() for name in names):
         if name not in known:
-            yield f"row {number}, `field`: {name!r} does not exist in {rule.api}; use {' or '.join(known)}"
+            yield f"row {number}, `{column}`: {name!r} does not exist in {rule.api}; use {' or '.join(known)}"
 
 
 def _reject(name: str, faults: Sequence[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from ag_ui.core import Message, RunAgentInput, Tool
 from msgspec import to_builtins
@@ -22,7 +22,7 @@ from agui_reasoning.errors import (
     ReasoningLostWarning,
 )
 from agui_reasoning.parts import NativePart, Opaque, Origin, ReasoningPart, RedactedRepr, Turn
-from agui_reasoning.policy import NO_RULE, EchoFlag, EchoRule, EchoStatus
+from agui_reasoning.policy import NO_RULE, EchoFlag, EchoRule, EchoStatus, Kinship
 from agui_reasoning.providers import provider_api, provider_apis
 from agui_reasoning.providers.api import CallIds, ProviderAPI
 from agui_reasoning.providers.echo import explain_no_rule, rule_for
@@ -36,7 +36,7 @@ from agui_reasoning.providers.encoding import (
 from agui_reasoning.providers.own_rules import OwnRules, own_rules
 from agui_reasoning.providers.vendors import vendor_traits
 from agui_reasoning.request._explain import explain
-from agui_reasoning.request._foreign import ForeignReasoning, as_context
+from agui_reasoning.request._foreign import ForeignReasoning, as_context, check_foreign_reasoning
 from agui_reasoning.request._history import History, ReportEntry
 from agui_reasoning.request._prepare import prepare
 from agui_reasoning.request._restore import restore
@@ -156,8 +156,8 @@ def build_request(
         on_warning: Called with each warning; default is Python's ``warnings``.
 
     Raises:
-        ConfigurationError: The API ID is unknown (``unknown_api``), an option belongs to another API
-            (``wrong_option``), a row of the policy is invalid (``bad_policy``), no turn has
+        ConfigurationError: The API ID is unknown (``unknown_api``), an option belongs to another API or is
+            unknown (``wrong_option``), a row of the policy is invalid (``bad_policy``), no turn has
             ``previous_response_id`` (``unknown_response``), there are keys but no thread
             (``keys_without_thread``), or encrypted values but no keys (``keys_missing``).
         RemoteProtocolError: The messages are malformed (``bad_input``) or exceed the limits (``too_large``).
@@ -169,6 +169,7 @@ def build_request(
         {'messages': [{'role': 'user', 'content': [{'type': 'text', 'text': 'Hello.'}]}]}
     """
     spec = _spec(api, store, previous_response_id)
+    check_foreign_reasoning(foreign_reasoning)
     reading = {
         "keys": keys,
         "thread_id": thread_id,
@@ -289,11 +290,15 @@ def _settle(
             report.drop(unit, reason, harmless=step.on_server)
 
 
+_BLOCK_REASONS: Final[dict[Kinship, str]] = {"foreign": "native_foreign", "unknown": "unknown_origin"}
+"""Why a block is left out, by the relation of its producer to the target."""
+
+
 def _left_out(unit: EchoUnit) -> str:
     """Return why an incomplete call, or a block that only its producer reads, is left out."""
     if unit.cut:
         return "incomplete"
-    return "no_place" if unit.at_home else f"{unit.kinship}_origin"
+    return _BLOCK_REASONS.get(unit.kinship, "no_place")
 
 
 def _note_lost_blocks(conversation: Iterable[ResponseStep | PlainMessage], report: EchoReport) -> None:

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 from ag_ui.core import Message, TextInputContent, UserMessage
 
+from agui_reasoning.errors import ConfigurationError, did_you_mean
 from agui_reasoning.parts import Origin, ReasoningPart, Turn
 from agui_reasoning.providers.echo import kinship
 
-__all__ = ["ForeignReasoning", "as_context"]
+__all__ = ["ForeignReasoning", "as_context", "check_foreign_reasoning"]
 
 ForeignReasoning: TypeAlias = Literal["drop", "context"]
 """What to do with reasoning that the target cannot read."""
 
+_CHOICES: Final = get_args(ForeignReasoning)
 _HEAD: Final = "(For context, the reasoning of another model in an earlier answer:)"
+
+
+def check_foreign_reasoning(chosen: str) -> None:
+    """Raise `ConfigurationError` for an unknown choice (``wrong_option``)."""
+    if chosen not in _CHOICES:
+        raise ConfigurationError(
+            f"foreign_reasoning={chosen!r} is unknown.",
+            code="wrong_option",
+            hint=f"{did_you_mean(str(chosen), _CHOICES)}Use one of: {', '.join(_CHOICES)}.",
+        )
 
 
 def as_context(items: Sequence[Turn | Message], target: Origin) -> Iterator[Turn | Message]:

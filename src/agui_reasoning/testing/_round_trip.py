@@ -49,6 +49,7 @@ _REASONS = {
     "misplaced": "its encryptedValue was written for another subagent",
     "incomplete": "it is incomplete, so it is shown but never sent back",
     "foreign_origin": "its encryptedValue names a producer whose values this provider cannot read",
+    "native_foreign": "its encryptedValue names a producer whose blocks this provider cannot read",
     "unknown_origin": "its encryptedValue does not name its producer: pass api=, provider=, model= to Run",
     "missing_signature": "its encryptedValue has no signature, which this provider requires",
     "missing_encrypted": "its encryptedValue has no encrypted content, which this provider requires",

@@ -21,6 +21,26 @@ def test_all_rows_are_shown_each_with_its_evidence_and_its_date(cli):
         assert f"  evidence    {rule.evidence} (checked {rule.checked})\n" in shown
 
 
+@pytest.mark.parametrize(
+    ("args", "lines"),
+    [
+        (["groq", "--model", "gpt-oss-120b"], ["forbidden   reasoning_content"]),
+        (["moonshot", "--model", "kimi-k2.6"], ["if missing  the placeholder ' '"]),
+        (
+            ["anthropic", "--api", "anthropic-messages", "--model", "claude-opus-5-5"],
+            ["needs       a signature", "bound to    the conversation before it, which must not change"],
+        ),
+        (
+            ["openai", "--api", "openai-responses"],
+            ["needs       encrypted content, if the server stores nothing"],
+        ),
+    ],
+)
+def test_people_see_what_a_request_needs_and_must_not_contain(args, lines, cli):
+    shown = cli("providers", *args).stdout
+    assert [line for line in lines if f"  {line}\n" not in shown] == []
+
+
 def test_a_program_gets_every_column_in_the_order_of_precedence(cli):
     assert rows(cli("providers", "--json")) == [rule.model_dump(mode="json") for rule in rules()]
 

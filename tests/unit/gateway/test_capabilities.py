@@ -11,6 +11,7 @@ from ag_ui.core import AgentCapabilities
 from agui_reasoning._scripted import load_script
 from agui_reasoning.emitter._disclosure import Visibility
 from agui_reasoning.gateway import HTTPUpstream, ReplayUpstream, capabilities, create_app, local_server
+from agui_reasoning.policy import EchoRule
 from tests.unit.gateway.http_client import call
 from tests.unit.gateway.test_app import Fake
 from tests.unit.gateway.test_replay import WHOLE
@@ -73,6 +74,18 @@ def test_reasoning_is_claimed_where_it_is_known(upstream: Any, supported: bool |
     told = reasoning(capabilities(upstream))
     assert told.get("supported") is supported
     assert ("streaming" in told) is (supported is not False)
+
+
+def test_a_row_of_the_users_own_counts() -> None:
+    upstream = asking("openai-chat", "m", "acme")
+    row = EchoRule(
+        api="openai-chat", provider=("acme",), status="accepted", field=("reasoning",), scope="all"
+    )
+    assert "supported" not in reasoning(capabilities(upstream))
+    assert reasoning(capabilities(upstream, policy=[row]))["supported"] is True
+    with local_server(create_app(upstream, policy=[row])) as url:
+        told = json.loads(call(f"{url}/agent/capabilities", None, "GET").body)
+    assert told["reasoning"]["supported"] is True
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,7 @@ DAMAGES: dict[Callable[[Turn], Case], tuple[str, set[str]]] = {
     of_an_earlier_turn: ("out_of_scope", {*APIS}),
     against_the_policy: ("policy", {*APIS}),
     without_values: ("missing_signature", {"anthropic-messages", "bedrock-converse", "gemini-interactions"}),
-    foreign_block: ("foreign_origin", {*APIS}),
+    foreign_block: ("native_foreign", {*APIS}),
     foreign_text: ("foreign_origin", {*APIS}),
 }
 """The damages, the reason in the report, and the APIs whose units are lost by it."""
@@ -214,7 +214,7 @@ def test_every_reason_of_a_damage_is_in_the_table() -> None:
     """An API that reads bare text does not miss a value; what else can be damaged is damaged everywhere."""
     assert {reason for reason, _ in DAMAGES.values()} == {
         *("foreign_origin", "unknown_origin", "incomplete", "orphan", "out_of_scope", "policy"),
-        "missing_signature",
+        *("missing_signature", "native_foreign"),
     }
     needy = {api for api in APIS if rule_for(spoken(api).origin or Origin()).needs == "signature"}
     assert needy == DAMAGES[without_values][1]

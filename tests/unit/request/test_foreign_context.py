@@ -9,6 +9,7 @@ import pytest
 from ag_ui.core import UserMessage
 
 from agui_reasoning import Run, aio, build_request
+from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.parts import Opaque, Origin, ReasoningPart, Segment, TextPart, Turn
 from agui_reasoning.providers import provider_apis
 from agui_reasoning.request import History
@@ -91,3 +92,10 @@ async def test_a_run_takes_the_option() -> None:
     body = run.request(**options).body
     assert HEAD in json.dumps(body)
     assert (await aio.request(run, **options)).body == body
+
+
+@pytest.mark.parametrize("chosen", ["contxt", "", None, True])
+def test_an_unknown_choice_is_an_error(chosen: Any) -> None:
+    with pytest.raises(ConfigurationError, match="Use one of: drop, context") as caught:
+        build("anthropic-messages", asked(thought("Hm.")), foreign_reasoning=chosen)
+    assert caught.value.code == "wrong_option"
