@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from agui_reasoning._lazy import lazy_attributes
 
 if TYPE_CHECKING:
+    from agui_reasoning.interop import claude_agent as claude_agent
     from agui_reasoning.interop import langchain as langchain
     from agui_reasoning.interop import litellm as litellm
     from agui_reasoning.interop import openai_agents as openai_agents
     from agui_reasoning.interop import openhands as openhands
     from agui_reasoning.interop import pydantic_ai as pydantic_ai
 
-__all__ = ["langchain", "litellm", "openai_agents", "openhands", "pydantic_ai"]
+__all__ = ["claude_agent", "langchain", "litellm", "openai_agents", "openhands", "pydantic_ai"]
 
 if not TYPE_CHECKING:  # a type checker would accept any attribute
     __getattr__, __dir__ = lazy_attributes(__name__, {}, __all__)

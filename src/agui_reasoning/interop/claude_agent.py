@@ -1,0 +1,295 @@
+"""Shows runs of the Claude Agent SDK, and remembers their sessions.
+
+The SDK keeps the conversation in sessions of its own, so there is no history to write: the ID of the session
+goes to the client as shared state, which front ends send back.
+
+The SDK is not imported: its messages are told apart by the names of their classes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from ag_ui.core import StateDeltaEvent, StateSnapshotEvent
+
+from agui_reasoning._shells.driver import AgentItem, ModelStream, PayloadReader, Reading
+from agui_reasoning.errors import DecryptionError, ProviderError
+from agui_reasoning.parts import ToolResultPart
+from agui_reasoning.providers.payload import JSONObject, compact_json
+from agui_reasoning.run import Run
+
+if TYPE_CHECKING:  # imported with the first key ring
+    from agui_reasoning.crypto import Binding, KeyRing
+
+__all__ = ["session_id", "stream"]
+
+_API: Final = "anthropic-messages"
+
+_STATE: Final = "claudeAgentSession"
+"""The member of the shared state that holds the ID of the session."""
+
+_SESSION_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+"""The ID becomes an argument of a command line, and the client could have changed it."""
+
+
+def stream(source: Any) -> ModelStream:
+    """Read the messages of the SDK inside a run.
+
+    Tool results are those of the SDK's tools. Subagents of the SDK become subagents of the run. The ID of the
+    session is added to the shared state; `session_id` reads it in the next run.
+
+    Args:
+        source: What ``client.receive_response()`` or ``query(…)`` returns, or anything else that
+            `ModelStream` accepts. Set ``include_partial_messages=True`` in the options of the SDK: without
+            it, messages come whole and redacted thinking is missing.
+
+    Returns:
+        A model stream to yield from an agent. The API is ``anthropic-messages`` unless the run names another;
+        provider and model are those of the run.
+
+    Raises:
+        ProviderError: The SDK reports an error as the result.
+
+    Source:
+        claude-agent-sdk 0.2.187: a message contains one content block; those of partial messages repeat.
+    """
+    return ModelStream(source, reader=_Reader)
+
+
+def session_id(run: Run) -> str | None:
+    """Return the ID of the session to resume, from the shared state of the run's input.
+
+    With keys, the ID is encrypted for the thread and the tenant of the run. Without keys it is the client's
+    word: check that the session belongs to the user.
+
+    Args:
+        run: The run.
+
+    Returns:
+        The ID for ``ClaudeAgentOptions(resume=…)``; ``None`` to start a session.
+    """
+    state = run.input.state
+    stored = state.get(_STATE) if isinstance(state, dict) else None
+    if not isinstance(stored, str):
+        return None
+    keys, binding = _sealing(run)
+    opened = stored if keys is None else _opened(keys, binding, stored)
+    return opened if _SESSION_ID.fullmatch(opened) else None
+
+
+def _sealing(run: Run) -> tuple[KeyRing | None, Binding]:
+    from agui_reasoning.crypto import Binding
+
+    options = run._options
+    tenant = cast("str", options.get("tenant") or "")
+    return cast("KeyRing | None", options.get("keys")), Binding(
+        run.input.thread_id, tenant=tenant, entity_id=_STATE
+    )
+
+
+def _opened(keys: KeyRing, binding: Binding, stored: str) -> str:
+    try:
+        return keys.decrypt(stored, binding).decode()
+    except DecryptionError:
+        return ""
+
+
+def _remembered(run: Run, session: str) -> AgentItem:
+    """Write the ID into the shared state; a patch needs an object to apply to."""
+    keys, binding = _sealing(run)
+    value = session if keys is None else keys.encrypt(session.encode(), binding)
+    if isinstance(run.input.state, dict):
+        return StateDeltaEvent.model_validate(
+            {"delta": [{"op": "add", "path": f"/{_STATE}", "value": value}]}
+        )
+    return StateSnapshotEvent(snapshot={_STATE: value})
+
+
+class _Reader:
+    """Reads the messages of one query: those of the agent itself, and those of its subagents."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._session = session_id(run)
+        self._agent = _Lane(run)
+        self._subagents: dict[str, _Subagent] = {}
+        self._callers: dict[str, tuple[Run, str]] = {}
+        self._handlers: dict[str, Callable[[Any], Sequence[AgentItem]]] = {
+            "StreamEvent": self._streamed,
+            "AssistantMessage": self._assistant,
+            "UserMessage": self._user,
+            "ResultMessage": self._result,
+        }
+
+    def receive(self, payload: Any) -> Sequence[AgentItem]:
+        """Read a message; those of the session itself give nothing but its ID."""
+        handler = self._handlers.get(type(payload).__name__)
+        remembered = self._remember(_session_of(payload))
+        return [*remembered, *(handler(payload) if handler else ())]
+
+    def whole(self, response: Any) -> Sequence[AgentItem]:
+        """Read a source that is not a stream: one message."""
+        return self.receive(response)
+
+    def close(self) -> Sequence[AgentItem]:
+        """End the subagents and the run."""
+        ended = [item for name in list(self._subagents) for item in self._end(name)]
+        return [*ended, *self._agent.close()]
+
+    def _remember(self, session: str | None) -> Sequence[AgentItem]:
+        if session is None or session == self._session:
+            return []
+        self._session = session
+        return [_remembered(self._run, session)]
+
+    def _streamed(self, message: Any) -> Sequence[AgentItem]:
+        return self._in(message, lambda lane: lane.streamed(message.event))
+
+    def _assistant(self, message: Any) -> Sequence[AgentItem]:
+        """Read a message, which names the subagents that it starts. One with an error is the CLI's own."""
+        if message.error is not None:
+            return []
+        items = self._in(message, lambda lane: lane.repeated(message))
+        run = self._lane(message.parent_tool_use_id).run
+        for block in message.content:
+            if _type_of(block) == "ToolUseBlock":
+                name = block.input.get("subagent_type")
+                self._callers[block.id] = run, name if isinstance(name, str) and name else block.name
+        return items
+
+    def _user(self, message: Any) -> Sequence[AgentItem]:
+        """Read tool results. The result of a call that started a subagent ends it."""
+        blocks = message.content if isinstance(message.content, list) else []
+        results = [block for block in blocks if _type_of(block) == "ToolResultBlock"]
+        if not results:
+            return []
+        ended = [item for block in results for item in self._end(block.tool_use_id)]
+        return [*ended, *self._in(message, lambda lane: [*lane.flush(), *map(_tool_result, results)])]
+
+    def _result(self, message: Any) -> Sequence[AgentItem]:
+        items = list(self._agent.flush())
+        if message.is_error:
+            raise ProviderError(
+                provider_type=message.subtype,
+                provider_message="\n".join([message.result or "", *(message.errors or ())]).strip(),
+                status_code=getattr(message, "api_error_status", None),
+            )
+        return items
+
+    def _lane(self, parent: str | None) -> _Lane:
+        return self._subagents[parent].lane if parent in self._subagents else self._agent
+
+    def _in(self, message: Any, read: Callable[[_Lane], Sequence[AgentItem]]) -> Sequence[AgentItem]:
+        """Read a message in the lane of its agent."""
+        parent = message.parent_tool_use_id
+        if parent is None:
+            return read(self._agent)
+        begun: Sequence[AgentItem] = ()
+        if parent not in self._subagents:
+            caller, name = self._callers.get(parent, (self._run, "subagent"))
+            self._subagents[parent] = _Subagent(caller.subagent(name))
+            begun = self._subagents[parent].run.start()
+        subagent = self._subagents[parent]
+        return [*begun, *subagent.shown(read(subagent.lane))]
+
+    def _end(self, parent: str) -> Sequence[AgentItem]:
+        subagent = self._subagents.pop(parent, None)
+        return subagent.end() if subagent else []
+
+
+class _Subagent:
+    """A subagent at work."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.lane = _Lane(run)
+
+    def shown(self, items: Sequence[Any]) -> Sequence[AgentItem]:
+        """Return the events of its items."""
+        return [event for item in items for event in self.run.receive(item)]
+
+    def end(self) -> Sequence[AgentItem]:
+        """Return its last events."""
+        return [*self.shown(self.lane.close()), *self.run.finish()]
+
+
+class _Lane:
+    """Reads what one agent says: the events of its model, or its messages if there are none."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self._target = ModelStream(None, run.api or _API, run.provider, run.model)
+        self._model: PayloadReader = Reading(run, self._target)
+        self._streamed: set[str] = set()
+        self._message: JSONObject | None = None
+
+    def streamed(self, event: JSONObject) -> Sequence[AgentItem]:
+        """Read an event of the API."""
+        if event.get("type") == "message_start":
+            self._streamed.add(event["message"].get("id"))
+        return self._model.receive(event)
+
+    def repeated(self, message: Any) -> Sequence[AgentItem]:
+        """Collect the blocks of a message, unless they were streamed; another message ends it."""
+        if message.message_id in self._streamed:
+            return []
+        ended: Sequence[AgentItem] = ()
+        if self._message is None or self._message["id"] != message.message_id:
+            ended = self.flush()
+            self._message = {"id": message.message_id, "type": "message", "role": "assistant"}
+            self._message |= {"model": message.model, "content": []}
+        self._message["content"] += [_block(block) for block in message.content if _type_of(block) in _BLOCKS]
+        return ended
+
+    def flush(self) -> Sequence[AgentItem]:
+        """Return the message that was collected."""
+        message, self._message = self._message, None
+        if message is None or not message["content"]:
+            return []
+        return Reading(self.run, self._target).whole(message)
+
+    def close(self) -> Sequence[AgentItem]:
+        """End the stream."""
+        return [*self.flush(), *self._model.close()]
+
+
+_BLOCKS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+    "TextBlock": ("text", ("text",)),
+    "ThinkingBlock": ("thinking", ("thinking", "signature")),
+    "ToolUseBlock": ("tool_use", ("id", "name", "input")),
+}
+"""The SDK's content blocks, as the type and the fields of those of the API."""
+
+
+def _type_of(block: Any) -> str:
+    return type(block).__name__
+
+
+def _block(block: Any) -> JSONObject:
+    kind, fields = _BLOCKS[_type_of(block)]
+    return {"type": kind} | {name: getattr(block, name) for name in fields}
+
+
+def _session_of(message: Any) -> str | None:
+    """Return the session that a message names. Before the first answer, only the SDK's own messages do."""
+    named = getattr(message, "session_id", None)
+    if named is None and isinstance(data := getattr(message, "data", None), dict):
+        named = data.get("session_id")
+    return named if isinstance(named, str) and named else None
+
+
+def _tool_result(block: Any) -> ToolResultPart:
+    text = _text(block.content)
+    if block.is_error:
+        return ToolResultPart(block.tool_use_id, "", error=text)
+    return ToolResultPart(block.tool_use_id, text)
+
+
+def _text(content: Any) -> str:
+    """Return the text of a result, and what is not only text as JSON."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    texts = [block.get("text", "") for block in content if block.get("type") == "text"]
+    return "".join(texts) if len(texts) == len(content) else compact_json(content)
