@@ -102,6 +102,41 @@ def test_models_that_bind_thinking_are_known_on_every_platform(model: str) -> No
     assert rule_for(Origin("bedrock", "anthropic-messages", model)).prefix_bound
 
 
+@pytest.mark.parametrize(
+    ("api", "provider", "model"),
+    [
+        ("openai-chat", "openrouter", "anthropic/claude-{}"),
+        ("openai-chat", "litellm", "anthropic/claude-{}"),
+        ("openai-chat", "litellm", "vertex_ai/claude-{}"),
+        ("openai-chat", "litellm", "bedrock/us.anthropic.claude-{}-v1:0"),
+        ("anthropic-messages", "litellm", "anthropic/claude-{}"),
+        ("litellm", "anthropic", "claude-{}"),
+        ("litellm", "bedrock", "bedrock/anthropic.claude-{}-v1:0"),
+        ("litellm", "vertex_ai", "vertex_ai/claude-{}"),
+    ],
+)
+def test_gateways_bind_blocks_as_their_upstream_does(api: str, provider: str, model: str) -> None:
+    """The rows of a bound model and of another one differ in nothing else."""
+    bound = rule_for(Origin(provider, api, model.format("opus-5-5")))
+    other = rule_for(Origin(provider, api, model.format("opus-4-8")))
+    differing = {"model", "evidence", "checked"}
+    assert bound.model_dump(exclude=differing) == {
+        **other.model_dump(exclude=differing),
+        "prefix_bound": True,
+    }
+    assert not other.prefix_bound
+
+
+@pytest.mark.parametrize(
+    ("model", "flags"),
+    [("gpt-5.2", ["include"]), ("gpt-5.4-mini", ["include", "reasoning.context"]), ("gpt-5.6", ["include"])],
+)
+def test_all_turns_are_asked_for_where_that_is_not_the_default(model: str, flags: list[str]) -> None:
+    rule = rule_for(Origin("openai", "openai-responses", model))
+    assert [flag.name for flag in rule.flags] == flags
+    assert (rule.status, rule.pairs, rule.needs) == ("required", True, "encrypted")
+
+
 @pytest.mark.parametrize("model", ["claude-opus-5", "claude-opus-5-20260505", "claude-mythos-5-1"])
 def test_models_that_do_not_check_are_not(model: str) -> None:
     assert not rule_for(Origin("anthropic", "anthropic-messages", model)).prefix_bound

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from agui_reasoning._shells._google_errors import google_details
+
 __all__ = ["retry_after"]
 
 
@@ -42,11 +44,8 @@ def _until(date: str, now_s: float) -> float | None:
 
 
 def _delay_of_google(body: Any) -> float | None:
-    body = body[0] if isinstance(body, list) and body else body
-    error = body.get("error") if isinstance(body, Mapping) else None
-    details = error.get("details") if isinstance(error, Mapping) else None
-    for detail in details if isinstance(details, list) else ():
-        delay = detail.get("retryDelay") if isinstance(detail, Mapping) else None
+    for detail in google_details(body):
+        delay = detail.get("retryDelay")
         if isinstance(delay, str) and delay.endswith("s"):
             return _number(delay[:-1])
     return None

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from agui_reasoning._shells._google_errors import google_reason
 from agui_reasoning._shells._retry_after import retry_after
 from agui_reasoning._strict_json import Malformed, load
 from agui_reasoning.errors import ProviderError, TransportError
@@ -89,7 +90,10 @@ _CAUSES: Final = (
         "credentials_refused",
         "The model's provider refused the credentials. Please tell the operator of this agent.",
         (401, 403),
-        ("authentication_error", "permission_error", "invalid_api_key", "UNAUTHENTICATED"),
+        (
+            *("authentication_error", "permission_error", "invalid_api_key", "UNAUTHENTICATED"),
+            "API_KEY_INVALID",  # Gemini's, with the status 400
+        ),
     ),
     Cause(
         "rate_limited",
@@ -238,6 +242,8 @@ def _names(error: BaseException, body: Any) -> Iterator[str]:
     holders = [inner] if isinstance(inner, Mapping) else []
     for holder in holders:
         yield from (str(holder[name]) for name in ("code", "type", "status", "Code") if holder.get(name))
+    if (reason := google_reason(body)) is not None:
+        yield reason
     for name in ("provider_code", "provider_type", "code", "type", "status"):
         value = getattr(error, name, None)
         if callable(value):  # a gRPC call's error

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import anyio
 
+from agui_reasoning._shells._google_errors import google_reason
 from agui_reasoning._shells._retry_after import retry_after
 from agui_reasoning._strict_json import Malformed, dump, load
 from agui_reasoning.errors import (
@@ -252,7 +253,7 @@ class Transport:
         status_code, headers = response.status_code, response.headers
         kind = error.get("type") or error.get("status") or headers.get(_AWS_ERROR, "").partition(":")[0]
         return ProviderError(
-            provider_code=self._name(error.get("code")) or str(status_code),
+            provider_code=self._name(google_reason(body) or error.get("code")) or str(status_code),
             provider_type=self._name(kind),
             provider_message=self._hide(" ".join(str(words or "").split()))[:_WORDS_CHARS],
             status_code=status_code,

@@ -11,7 +11,9 @@ import pytest
 
 from agui_reasoning import _scripted as scripted
 from agui_reasoning._scripted._exchange import payloads
+from agui_reasoning._shells.provider_failures import explain
 from agui_reasoning.gateway import HTTPUpstream, create_app, local_server
+from agui_reasoning.parts import Origin
 from tests.support.verifier import Client
 from tests.unit.gateway.http_client import INPUT, call
 from tests.unit.gateway.provider import KEY, Asked, Json, Provider, Reply, frames
@@ -170,3 +172,52 @@ def test_a_refusal_names_its_status_and_hides_the_key(
     assert events[-1]["type"] == "RUN_ERROR"
     assert KEY not in caplog.text + json.dumps(events)
     assert "INVALID_ARGUMENT" in caplog.text
+
+
+WRONG_KEY = {
+    "error": {
+        "code": 400,
+        "message": "API key not valid. Please pass a valid API key.",
+        "status": "INVALID_ARGUMENT",
+        "details": [
+            {"@type": "type.googleapis.com/google.rpc.LocalizedMessage", "message": "API key not valid."},
+            {
+                "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                "reason": "API_KEY_INVALID",
+                "domain": "googleapis.com",
+            },
+        ],
+    }
+}
+
+
+@apis
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_wrong_key_is_refused_with_the_status_of_a_wrong_request(api: str, listed: bool) -> None:
+    body = json.dumps([WRONG_KEY] if listed else WRONG_KEY).encode()
+    with gateway(api, Reply([body], 400, "application/json")) as (url, _):
+        last = call(url).events[-1]
+    assert (last["type"], last["code"]) == ("RUN_ERROR", "credentials_refused")
+
+
+class GoogleError(Exception):
+    """An error with the attributes of google-genai's `APIError`."""
+
+    def __init__(self, details: Json) -> None:
+        super().__init__("400 INVALID_ARGUMENT.")
+        self.code, self.status, self.details = 400, "INVALID_ARGUMENT", details
+
+
+@pytest.mark.parametrize(
+    ("details", "code"),
+    [
+        (WRONG_KEY, "credentials_refused"),
+        (WRONG_KEY["error"], "credentials_refused"),
+        ({"error": WRONG_KEY["error"] | {"details": ["?", {}, {"reason": 1}]}}, "request_refused"),
+        ({"error": WRONG_KEY["error"] | {"details": None}}, "request_refused"),
+    ],
+)
+def test_the_sdks_error_tells_a_wrong_key(details: Json, code: str) -> None:
+    told = explain(GoogleError(details), Origin("google", "gemini", MODEL))
+    assert told is not None
+    assert told.code == code
