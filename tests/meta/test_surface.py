@@ -33,7 +33,8 @@ CONTRACT = {
     ".emitter.stages": "Chunks Coalesce Steps",
     ".errors": """AGUIReasoningError ConfigurationError DecodeError DecryptionError LocalProtocolError
         ProtocolError ProviderError RemoteProtocolError RunFailedError TransportError TruncatedRunError""",
-    ".interop": "claude_agent langchain litellm openai_agents openhands pydantic_ai",
+    ".interop": "agno claude_agent langchain litellm openai_agents openhands pydantic_ai",
+    ".interop.agno": "messages stream",
     ".interop.claude_agent": "session_id stream",
     ".interop.langchain": "messages stream",
     ".interop.litellm": "messages stream",

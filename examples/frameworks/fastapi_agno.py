@@ -1,0 +1,51 @@
+"""A FastAPI endpoint for an Agno agent. Without ANTHROPIC_API_KEY, it uses recorded responses."""
+
+from contextlib import asynccontextmanager, nullcontext
+from os import getenv
+
+import uvicorn
+from ag_ui.core import RunAgentInput
+from agno.agent import Agent
+from agno.models.anthropic import Claude
+from anthropic import AsyncAnthropic
+from fastapi import FastAPI
+
+from agui_reasoning.aio import run_agent
+from agui_reasoning.asgi import AGUIResponse
+from agui_reasoning.gateway import local_server, provider_app
+from agui_reasoning.interop import agno
+
+ORIGIN = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-sonnet-4-6"}
+THINK = {"type": "enabled", "budget_tokens": 2048}
+REPLAY = provider_app("anthropic-weather")
+
+
+def get_forecast(place: str, hours: int) -> str:
+    """Weather forecast of a place for the next hours."""
+    return f"{place}: 9 °C, 4.2 mm of rain, gusts of 14 m/s."
+
+
+async def agent(run):
+    claude = Claude(ORIGIN["model"], thinking=THINK, max_tokens=4096, async_client=app.state.client)
+    weather = Agent(model=claude, tools=[get_forecast])
+    messages = agno.messages(run)  # the conversation, with the reasoning it needs
+    yield agno.stream(weather.arun(messages, stream=True, stream_events=True))
+
+
+@asynccontextmanager
+async def connect(app: FastAPI):
+    with nullcontext() if getenv("ANTHROPIC_API_KEY") else local_server(REPLAY) as url:
+        async with AsyncAnthropic(base_url=url, api_key=url and "none") as app.state.client:
+            yield
+
+
+app = FastAPI(lifespan=connect)
+
+
+@app.post("/agent")
+async def answer(run_input: RunAgentInput) -> AGUIResponse:
+    return AGUIResponse(run_agent(run_input, agent, **ORIGIN))
+
+
+if __name__ == "__main__":
+    uvicorn.run(app, port=int(getenv("PORT", "8000")))

@@ -1,0 +1,118 @@
+"""Agno runs its loop inside a run, and its provider gets everything back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+import pytest
+
+agno: Any = pytest.importorskip("agno.agent", reason="Agno has its own environment")
+anthropic: Any = pytest.importorskip("anthropic")
+
+from agno.models.anthropic import Claude  # type: ignore[import-not-found] # noqa: E402
+from agno.models.deepseek import DeepSeek  # type: ignore[import-not-found] # noqa: E402
+
+from agui_reasoning import Conversation, Run, reduce_events  # noqa: E402
+from agui_reasoning.aio import run_agent  # noqa: E402
+from agui_reasoning.crypto import KeyRing  # noqa: E402
+from agui_reasoning.errors import ConfigurationError  # noqa: E402
+from agui_reasoning.interop import agno as adapter  # noqa: E402
+from tests.frameworks import pages  # noqa: E402
+from tests.frameworks.threads import FORECAST, Agent, played, replayed  # noqa: E402
+
+ANTHROPIC, CHAT = "anthropic-weather", "chat-weather"
+
+
+def get_forecast(place: str, hours: int) -> str:
+    """Weather forecast of a place for the next hours."""
+    return FORECAST
+
+
+def agent_at(url: str, script: str = ANTHROPIC, tool: Any = get_forecast) -> Agent:
+    async def agent(run: Run) -> AsyncIterator[Any]:
+        if script == CHAT:
+            model = DeepSeek(id="deepseek-v4-flash", base_url=f"{url}/v1", api_key="none")
+        else:
+            client = anthropic.AsyncAnthropic(base_url=url, api_key="none", max_retries=0)
+            model = Claude(id="claude-sonnet-4-6", async_client=client, max_tokens=4096)
+        weather = agno.Agent(model=model, tools=[tool], telemetry=False)
+        yield adapter.stream(weather.arun(adapter.messages(run), stream=True, stream_events=True))
+
+    return agent
+
+
+@pytest.mark.parametrize("options", [{}, {"keys": True}, {"keys": True, "visibility": "hidden"}], ids=str)
+@pytest.mark.parametrize(("script", "counts"), [(ANTHROPIC, [0, 4, 6]), (CHAT, [0, 2, 3])])
+def test_everything_comes_back(script: str, counts: list[int], options: dict[str, Any]) -> None:
+    keys = KeyRing.generate() if options.get("keys") else None
+    thread = played(script, lambda url: agent_at(url, script), **{**options, "keys": keys})
+    assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == counts
+    assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
+
+
+def test_redacted_thinking_is_not_shown() -> None:
+    thread = played(ANTHROPIC, agent_at)
+    messages = reduce_events(thread.runs[0])
+    shown = [message.content for message in messages if message.role == "reasoning"]
+    assert not any("YWd1aS" in text for text in shown)
+    roles = [message.role for message in messages if message.role != "reasoning"]
+    assert roles == ["assistant", "tool", "assistant"]
+
+
+def failing(place: str, hours: int) -> str:
+    """Weather forecast of a place for the next hours."""
+    raise RuntimeError("The station is closed.")
+
+
+def test_a_failed_tool_is_in_the_history() -> None:
+    failing.__name__ = "get_forecast"
+    thread = played(ANTHROPIC, lambda url: agent_at(url, tool=failing))
+    (result,) = [event for event in thread.runs[0] if event.type == "TOOL_CALL_RESULT"]
+    assert result.metadata["agui-reasoning"]["error"] == "The station is closed."
+    sent = [block for message in thread.requests[2]["messages"] for block in message["content"]]
+    (told,) = [block for block in sent if block["type"] == "tool_result"]
+    assert told["content"] == "The station is closed."
+    assert (thread.missing(3), thread.findings) == ([], [])
+
+
+def test_a_reader_that_leaves_stops_the_run() -> None:
+    async def leave(url: str) -> None:
+        run_input = thread.conversation.run_input("Do I need an umbrella?")
+        events = run_agent(run_input, agent_at(url), api="anthropic-messages", provider="anthropic")
+        async for event in events:
+            if event.type == "REASONING_MESSAGE_CONTENT":
+                break
+        await events.aclose()
+        await anyio.sleep(0.2)  # a run that went on would ask again
+
+    with replayed(ANTHROPIC) as (url, thread):
+        anyio.run(leave, url)
+    assert len(thread.requests) == 1
+
+
+def test_an_error_of_the_provider_ends_the_run() -> None:
+    async def refused(url: str) -> list[Any]:
+        run_input = Conversation("t").run_input("Hello")
+        events = run_agent(run_input, agent_at(f"{url}/no"), api="anthropic-messages", provider="anthropic")
+        return [event async for event in events]
+
+    with replayed(ANTHROPIC) as (url, _):
+        events = anyio.run(refused, url)
+    assert events[-1].type == "RUN_ERROR"
+
+
+def test_other_apis_have_no_messages() -> None:
+    run = Run(Conversation("t").run_input("Hello"), api="openai-responses", provider="openai")
+    with pytest.raises(ConfigurationError, match="Agno") as raised:
+        adapter.messages(run)
+    assert raised.value.code == "unknown_api"
+
+
+def test_the_example_serves_without_a_key() -> None:
+    pages.check_example("agno")
+
+
+def test_the_page_shows_the_example() -> None:
+    pages.check_page("agno")
