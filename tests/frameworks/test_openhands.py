@@ -14,7 +14,7 @@ llm: Any = pytest.importorskip("openhands.sdk.llm", reason="the OpenHands SDK is
 
 from agui_reasoning import reduce_events, restore  # noqa: E402
 from agui_reasoning.interop import openhands  # noqa: E402
-from agui_reasoning.parts import Opaque  # noqa: E402
+from agui_reasoning.parts import Opaque, TextPart  # noqa: E402
 from tests.unit.interop.test_openhands import read  # noqa: E402
 from tests.unit.interop.test_openhands_messages import said, thought  # noqa: E402
 
@@ -82,3 +82,53 @@ def test_messages_write_what_the_provider_takes() -> None:
         "summary": [],
         "encrypted_content": "gAAAA",
     }
+
+
+FLAGS = {
+    "cache_enabled": False,
+    "vision_enabled": False,
+    "function_calling_enabled": True,
+    "force_string_serializer": False,
+    "send_reasoning_content": True,
+}
+ITEM = thought("Hm.", "openai.encrypted_content", "gAAAA", "rs_1")
+SIGNED = thought("Hm.", "anthropic.signature", "EqQB")
+
+
+def as_objects(message: Any) -> list[Any]:
+    return [message]
+
+
+def as_fields(message: Any) -> list[Any]:
+    return [message.model_dump(mode="json")]
+
+
+def as_chat(message: Any) -> list[Any]:
+    return [message.to_chat_dict(**FLAGS)]
+
+
+def as_items(message: Any) -> list[Any]:
+    return list(message.to_responses_dict(vision_enabled=False))
+
+
+@pytest.mark.parametrize(
+    ("part", "model", "form"),
+    [
+        (SIGNED, "anthropic/claude-sonnet-4-6", as_objects),
+        (SIGNED, "anthropic/claude-sonnet-4-6", as_fields),
+        (SIGNED, "anthropic/claude-sonnet-4-6", as_chat),
+        (ITEM, "openai/gpt-5.6", as_objects),
+        (ITEM, "openai/gpt-5.6", as_fields),
+        (ITEM, "openai/gpt-5.6", as_items),
+    ],
+)
+def test_stored_messages_are_written_as_they_were(part: Any, model: str, form: Any) -> None:
+    origin = {"provider": model.partition("/")[0], "model": model}
+    run = said(part, TextPart("I look."), **origin)
+    made = openhands.messages(run)
+    stored = [fields for message in made for fields in form(message)]
+    history = openhands.read_messages(stored, **origin)
+    assert openhands.messages(run, history=history) == made
+    assert [value for turn in history.turns for unit in turn.parts for value in getattr(unit, "opaque", ())] == [
+        *part.opaque
+    ]
