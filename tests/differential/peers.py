@@ -8,7 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from tests.support.environments import UnavailableError, environment, needed_by_us
+from tests.frameworks.table import FRAMEWORKS
+from tests.support.environments import UnavailableError, environment
 
 __all__ = ["VERSIONS", "Peer", "UnavailableError", "python_of", "python_of_litellm"]
 
@@ -16,9 +17,6 @@ VERSIONS = ("0.1.10", "0.1.13", "0.1.22")
 
 _MODELS = Path(__file__).with_name("peer_models.py")
 _SECONDS = 900
-
-_LITELLM = ("litellm>=1.100", "pytest", "pytest-timeout", "hypothesis", *needed_by_us("server"))
-"""It holds openai back, and so cannot be installed beside the other SDKs."""
 
 
 def python_of(version: str) -> Path:
@@ -36,7 +34,7 @@ def python_of_litellm() -> Path:
     Raises:
         UnavailableError: pip could not install them; the message is pip's.
     """
-    return environment("litellm", *_LITELLM)
+    return FRAMEWORKS["litellm"].python("litellm")
 
 
 class Peer:

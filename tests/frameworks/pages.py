@@ -48,9 +48,14 @@ def check_example(name: str, calls: int = 1) -> None:
     assert (roles[-2:], roles.count("user")) == (["reasoning", "assistant"], 2)
 
 
-def check_page(name: str) -> None:
-    """Check that the page shows what runs: its Python is the example's."""
-    page = ROOT / "docs" / "how-to" / "frameworks" / f"{name.replace('_', '-')}.md"
+def check_page(name: str, page_name: str | None = None) -> None:
+    """Check that the page shows what runs: its Python is the example's.
+
+    Args:
+        name: The framework.
+        page_name: The name of its page, unless it is that of the framework.
+    """
+    page = ROOT / "docs" / "how-to" / "frameworks" / f"{page_name or name.replace('_', '-')}.md"
     shown = [block.body for block in blocks(page) if block.language == "python"]
     example = _file(name).read_text(encoding="utf-8")
     assert shown

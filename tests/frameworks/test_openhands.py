@@ -129,6 +129,5 @@ def test_stored_messages_are_written_as_they_were(part: Any, model: str, form: A
     stored = [fields for message in made for fields in form(message)]
     history = openhands.read_messages(stored, **origin)
     assert openhands.messages(run, history=history) == made
-    assert [value for turn in history.turns for unit in turn.parts for value in getattr(unit, "opaque", ())] == [
-        *part.opaque
-    ]
+    parts = [unit for turn in history.turns for unit in turn.parts]
+    assert [value for unit in parts for value in getattr(unit, "opaque", ())] == list(part.opaque)
