@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+import anyio
 import pytest
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it looks for prices on the network
@@ -12,9 +14,13 @@ os.environ.setdefault("OPENHANDS_SUPPRESS_BANNER", "1")
 event: Any = pytest.importorskip("openhands.sdk.event", reason="the OpenHands SDK is not installed")
 llm: Any = pytest.importorskip("openhands.sdk.llm", reason="the OpenHands SDK is not installed")
 
-from agui_reasoning import reduce_events, restore  # noqa: E402
+from agui_reasoning import Run, reduce_events, restore  # noqa: E402
+from agui_reasoning._scripted._sequence import sequence  # noqa: E402
 from agui_reasoning.interop import openhands  # noqa: E402
-from agui_reasoning.parts import Opaque, TextPart  # noqa: E402
+from agui_reasoning.parts import Opaque, TextPart, ToolResultPart  # noqa: E402
+from tests.frameworks.threads import FORECAST, Agent, Thread, converse, played  # noqa: E402
+from tests.support.replay_server import ReplayServer, replaying  # noqa: E402
+from tests.support.wholes import whole_anthropic  # noqa: E402
 from tests.unit.interop.test_openhands import read  # noqa: E402
 from tests.unit.interop.test_openhands_messages import said, thought  # noqa: E402
 
@@ -131,3 +137,72 @@ def test_stored_messages_are_written_as_they_were(part: Any, model: str, form: A
     assert openhands.messages(run, history=history) == made
     parts = [unit for turn in history.turns for unit in turn.parts]
     assert [value for unit in parts for value in getattr(unit, "opaque", ())] == list(part.opaque)
+
+
+def agent_of(client: Any, before: Callable[[], None] = lambda: None) -> Agent:
+    """Asks with the SDK's messages, and shows the events that its agent makes of the answers."""
+
+    async def agent(run: Run) -> AsyncIterator[Any]:
+        while True:
+            before()
+            streamed = {"on_token": lambda chunk: None} if client.stream else {}
+            answer = await client.acompletion(openhands.messages(run), **streamed)
+            yield openhands.stream(as_events(answer.message, answer.id))
+            if not run.pending_calls:
+                return
+            for call in run.pending_calls:
+                yield ToolResultPart(call.id, FORECAST)
+
+    return agent
+
+
+def as_events(message: Any, response_id: str) -> list[Any]:
+    if not message.tool_calls:
+        return [event.MessageEvent(source="agent", llm_message=message, llm_response_id=response_id)]
+    (call,) = message.tool_calls
+    made = event.ActionEvent(
+        tool_name=call.name,
+        tool_call_id=call.id,
+        tool_call=call,
+        llm_response_id=response_id,
+        action=None,
+        thought=list(message.content),
+        reasoning_content=message.reasoning_content,
+        thinking_blocks=message.thinking_blocks,
+    )
+    return [made]
+
+
+def model_at(url: str, model: str, **more: Any) -> Any:
+    return llm.LLM(model=model, base_url=url, api_key="none", usage_id="test", num_retries=0, **more)
+
+
+def options(model: str) -> dict[str, Any]:
+    return {"api": "litellm", "provider": model.partition("/")[0], "model": model}
+
+
+def test_deepseek_gets_its_reasoning_back() -> None:
+    model = "deepseek/deepseek-v4-flash"
+
+    def agent_at(url: str) -> Agent:
+        return agent_of(model_at(f"{url}/v1", model, stream=True))
+
+    thread = played("chat-weather", agent_at, **options(model))
+    assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == [0, 2, 3]
+    assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
+
+
+def test_claude_gets_its_thinking_back() -> None:
+    """From whole responses: LiteLLM 1.105, which the SDK asks for, writes streamed thinking twice."""
+    script, model = "anthropic-weather", "anthropic/claude-sonnet-4-6"
+    exchanges = sequence(script)
+
+    def play(server: ReplayServer) -> None:
+        server.exchange = {"stream": False, "response": whole_anthropic(exchanges[len(server.asked)])}
+
+    with replaying("anthropic-messages") as server:
+        thread = Thread(script, server.asked)
+        agent = agent_of(model_at(server.url, model), lambda: play(server))
+        anyio.run(converse, thread, agent, options(model))
+    assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == [0, 4, 6]
+    assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])

@@ -23,7 +23,7 @@ from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning.aio import run_agent
 from agui_reasoning.gateway import local_server, provider_app
 
-__all__ = ["FORECAST", "QUESTIONS", "Thread", "played", "replayed"]
+__all__ = ["FORECAST", "QUESTIONS", "Thread", "converse", "played", "replayed"]
 
 Agent = Callable[[Run], AsyncIterator[Any]]
 
@@ -84,11 +84,12 @@ def played(script: str, agent_at: Callable[[str], Agent], **options: Any) -> Thr
     first = sequence(script)[0]
     asked = {name: first[name] for name in ("api", "provider", "model")} | options
     with replayed(script) as (url, thread):
-        anyio.run(_converse, thread, agent_at(url), asked)
+        anyio.run(converse, thread, agent_at(url), asked)
     return thread
 
 
-async def _converse(thread: Thread, agent: Agent, options: dict[str, Any]) -> None:
+async def converse(thread: Thread, agent: Agent, options: dict[str, Any]) -> None:
+    """Ask an agent both questions; `played` does so with a provider that streams."""
     for question in QUESTIONS:
         thread.runs.append(await _run(thread.conversation, question, agent, options))
     for _ in range(5):
