@@ -31,7 +31,10 @@ __all__ = ["Finding", "check_events"]
 _LEFT_TO_LINTS: Final = frozenset({"unknown_entity"})
 
 # Reported by an event that recovery may have inserted, about events before it.
-_NEVER_MUTED: Final = frozenset({"raw_beside_hidden"})
+_NEVER_MUTED: Final = frozenset({"raw_beside_hidden", "copied_reasoning", "repeated_reasoning"})
+
+# What one code says about an event, the other need not say again.
+_SAID_BY: Final = {"copied_reasoning": "reasoning_in_raw"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +130,9 @@ class _Checker:
         if not self._pipeline.close() and not self._recovery.implied:
             self._error(faults.truncated(begun))
         self._lints.close()
-        return sorted(self._findings, key=lambda finding: finding.index)
+        said = {(finding.code, finding.index) for finding in self._findings}
+        left = [one for one in self._findings if (_SAID_BY.get(one.code), one.index) not in said]
+        return sorted(left, key=lambda finding: finding.index)
 
     def _upgrade(self, event: object, received: Mapping[str, Any]) -> JSONObject:
         upgraded = dict(self._pipeline.upgrade(event))

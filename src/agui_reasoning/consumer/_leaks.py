@@ -9,7 +9,7 @@ from typing import Any, Final
 from agui_reasoning.consumer import _faults as faults
 from agui_reasoning.consumer._notices import Notice, cut
 
-__all__ = ["has_credential", "leaks"]
+__all__ = ["has_credential", "leaks", "unchecked_parts"]
 
 # Per credential: a part of it in lower case, and its pattern. The part is looked for first, which is faster.
 _PREFIXED: Final = r"(?<![\w-])(?:%s)[\w-]{16}"
@@ -87,9 +87,19 @@ def has_credential(text: str) -> bool:
     return any(part in folded and pattern.search(text) is not None for part, pattern in _CREDENTIALS)
 
 
-def _reasoning(event: Mapping[str, Any]) -> str | None:
+def unchecked_parts(event: Mapping[str, Any]) -> list[Any]:
+    """Return the values of the fields that may contain anything."""
+    return [event[name] for names in _unchecked(event) for name in names if name in event]
+
+
+def _unchecked(event: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of the fields with raw data, and of the others that may contain anything."""
     raw = ("rawEvent", "event") if event.get("type") == "RAW" else ("rawEvent",)
-    fields = _OPEN_FIELDS if faults.type_of(event) in _OPEN_EVENTS else ()
+    return raw, _OPEN_FIELDS if faults.type_of(event) in _OPEN_EVENTS else ()
+
+
+def _reasoning(event: Mapping[str, Any]) -> str | None:
+    raw, fields = _unchecked(event)
     places = [
         *(_first(event.get(field), f"/{field}", _is_raw_reasoning) for field in raw),
         *(_first(event.get(field), f"/{field}", _is_reasoning) for field in fields),

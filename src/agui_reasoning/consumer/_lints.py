@@ -10,6 +10,7 @@ from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer._history import HeldMessage, kind_of
 from agui_reasoning.consumer._notices import Notice, quoted
 from agui_reasoning.consumer._reduce import Reducer
+from agui_reasoning.consumer._run_lints import RunLints
 
 __all__ = ["Lints"]
 
@@ -41,9 +42,14 @@ class Lints:
     reducer: Reducer
     report: ReportNotice
     _run: _Run = field(default_factory=_Run)
+    _whole: RunLints = field(init=False)
     _chunk: bool = False
     _spans: set[str] = field(default_factory=set)
     _homeless: dict[tuple[str, str], int] = field(default_factory=dict)
+    _results: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._renew()
 
     def look(self, event: JSONObject, index: int, *, chunk: bool = False) -> None:
         """Check one event.
@@ -56,6 +62,7 @@ class Lints:
         self._chunk = chunk
         if self._run.raw_at is None and (event["type"] == "RAW" or "rawEvent" in event):
             self._run.raw_at = index
+        self._whole.look(event, index)
         lint = _LINTS.get(event["type"])
         if lint is not None:
             lint(self, event, index)
@@ -83,17 +90,24 @@ class Lints:
         for message in event.get("input", {}).get("messages", ()):
             self._arrived_message(message)
 
-    def _run_ended(self, event: JSONObject, index: int) -> None:
+    def _run_finished(self, event: JSONObject, index: int) -> None:
+        self._end_run(event)
+
+    def _run_failed(self, event: JSONObject, index: int) -> None:
         self._end_run()
 
-    def _end_run(self) -> None:
+    def _end_run(self, finished: JSONObject | None = None) -> None:
+        self._whole.finish(finished)
         if self._run.hid and self._run.raw_at is not None:
             message = (
                 "A run with hidden reasoning contains raw provider data, which may contain the reasoning."
             )
             remedy = "Do not send RAW events or rawEvent in a run that hides reasoning."
             self.report(self._run.raw_at, Notice("raw_beside_hidden", message, remedy))
-        self._run = _Run()
+        self._renew()
+
+    def _renew(self) -> None:
+        self._run, self._whole = _Run(), RunLints(self.reducer.history, self.report)
 
     # -- spans and messages
 
@@ -137,6 +151,7 @@ class Lints:
         self._arrived("message", event["parentMessageId" if "parentMessageId" in event else "toolCallId"])
 
     def _call_result(self, event: JSONObject, index: int) -> None:
+        self._results[event["toolCallId"]] = event["messageId"]
         self._arrived("message", event["messageId"])
 
     # -- values
@@ -201,13 +216,30 @@ class Lints:
         held = self.reducer.history.of_kinds(kinds)
         lost = sorted({name for record in held for name in _lost(record, snapshot)})
         if lost:
-            more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
-            names = ", ".join(map(quoted, lost[:_NAMED]))
-            message = f"The snapshot removes the encrypted value of {names}{more}."
+            message = f"The snapshot removes the encrypted value of {_listed(lost)}."
             remedy = "Repeat encryptedValue and encryptedValueType of every message and call that has them."
             self.report(index, Notice("snapshot_drops_value", message, remedy))
+        self._find_renamed(snapshot, index)
         for one in event["messages"]:
             self._arrived_message(one)
+
+    def _find_renamed(self, snapshot: dict[str, JSONObject], index: int) -> None:
+        answered = {one["toolCallId"]: name for name, one in snapshot.items() if one["role"] == "tool"}
+        renamed = [call for call, name in answered.items() if self._is_renamed(call, name, snapshot)]
+        if renamed:
+            message = f"The snapshot gives the result of {_listed(renamed)} another message ID."
+            remedy = "Use the messageId of TOOL_CALL_RESULT for the tool message in snapshots."
+            self.report(index, Notice("result_renamed", message, remedy))
+
+    def _is_renamed(self, call_id: str, name: str, snapshot: dict[str, JSONObject]) -> bool:
+        streamed = self._results.get(call_id, name)
+        return streamed != name and streamed not in snapshot
+
+
+def _listed(names: list[str]) -> str:
+    """Name the first few."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(map(quoted, names[:_NAMED]))}{more}"
 
 
 def _lost(record: HeldMessage, snapshot: dict[str, JSONObject]) -> list[str]:
@@ -231,8 +263,8 @@ def _grows(held: str, value: str) -> bool:
 
 _LINTS: Final[dict[str, Callable[[Lints, JSONObject, int], None]]] = {
     "RUN_STARTED": Lints._run_started,
-    "RUN_FINISHED": Lints._run_ended,
-    "RUN_ERROR": Lints._run_ended,
+    "RUN_FINISHED": Lints._run_finished,
+    "RUN_ERROR": Lints._run_failed,
     "REASONING_START": Lints._span,
     "REASONING_END": Lints._span,
     "REASONING_MESSAGE_START": Lints._message_start,

@@ -27,6 +27,8 @@ ORPHAN = ev("SUBAGENT_STARTED", name="n", parentSubagentRunId="p", **S1)
 CHUNK = ev("TEXT_MESSAGE_CHUNK", messageId="m", delta="x")
 MADE = ev("ACTIVITY_SNAPSHOT", messageId="a", activityType="t", content={})
 CALL = call("c", parentMessageId="m")
+LONG = "The user asks about the weather in Bergen."
+SIGNED = "c2lnbmF0dXJlIG9mIGEgcHJvdmlkZXI="
 RESULT = ev("TOOL_CALL_RESULT", messageId="t", toolCallId="c", content="")
 TWICE = {"type": "interrupt", "interrupts": [{"id": "i", "reason": "r"}, {"id": "i", "reason": "r"}]}
 
@@ -46,6 +48,29 @@ def ours(seq: int) -> str:
 def run(*events: Json) -> list[Json]:
     return [STARTED, *events, FINISHED]
 
+
+def used(provider: str | None, model: str | None = None) -> Json:
+    names = {"provider": provider, "model": model}
+    return {**FINISHED, "usage": [{"outputTokens": 1} | {k: v for k, v in names.items() if v}]}
+
+
+def answered(name: str, call_id: str = "c") -> Json:
+    return {"id": name, "role": "tool", "toolCallId": call_id, "content": ""}
+
+
+def begun_agents() -> list[Json]:
+    return [ev("SUBAGENT_STARTED", name="n", **owner) for owner in (S1, S2)]
+
+
+def ended_agents() -> list[Json]:
+    return [ev("SUBAGENT_FINISHED", **owner) for owner in (S1, S2)]
+
+
+CALLER = {
+    "id": "m",
+    "role": "assistant",
+    "toolCalls": [{"id": "c", "type": "function", "function": {"name": "get", "arguments": ""}}],
+}
 
 ERRORS: list[tuple[str, list[Json], int]] = [
     ("malformed_event", run(ev("TEXT_MESSAGE_START", messageId=7)), 1),
@@ -119,6 +144,17 @@ WARNINGS: list[tuple[str, list[Json], int]] = [
     ("parent_not_assistant", run(*thought("r"), *call("c", parentMessageId="r")), 3),
     ("credential_in_event", run(ev("RAW", event={"headers": ["Bearer sk-live-1234"]})), 1),
     ("reasoning_in_raw", run(ev("RAW", event={"delta": {"reasoning_content": "Hm."}})), 1),
+    ("missing_value", run(*thought("r", "Hm."), *CALL), 1),
+    ("missing_value", [*run(*HIDDEN), STARTED, *thought("s", "Hm."), *CALL, FINISHED], 6),
+    ("missing_value", [STARTED, *thought("r", "Hm."), used("anthropic", "claude-sonnet-4-6")], 1),
+    ("missing_value", [STARTED, *thought("r", "Hm."), used("openai", "gpt-5.6-sol")], 1),
+    ("repeated_reasoning", run(*thought("r", LONG), *text("m", "x"), *thought("s", LONG)), 7),
+    ("repeated_reasoning", [STARTED, *thought("r", LONG), *thought("s", LONG[:9], LONG[9:]), FAILED], 4),
+    ("copied_reasoning", run(ev("RAW", event=[{"a": LONG}]), *thought("r", LONG)), 1),
+    ("copied_reasoning", run(*thought("r", LONG), ev("STATE_SNAPSHOT", snapshot={"log": [LONG]})), 4),
+    ("copied_reasoning", run(*thought("r"), value("r", SIGNED), ev("CUSTOM", name="n", value=SIGNED)), 4),
+    ("result_renamed", run(*CALL, RESULT, snapshot(CALLER, answered("t2"))), 4),
+    ("result_renamed", [*run(*CALL, RESULT), STARTED, snapshot(CALLER, answered("t2")), FINISHED], 6),
     ("call_renamed", run(*CALL, *call("c", parentMessageId="m", toolCallName="put")), 3),
 ]  # fmt: skip
 GOOD: list[list[Json]] = [
@@ -136,7 +172,31 @@ GOOD: list[list[Json]] = [
     [*run(*HIDDEN), STARTED, snapshot(mused("r", encryptedValue="SEAL")), FINISHED],
     [ECHOED, value("m"), FINISHED],
     [FAILED],
-]
+    # reasoning without values: where no tool is called, where text goes back as text, where a run fails
+    run(*thought("r", "Hm."), *text("m")),
+    [STARTED, *thought("r", "Hm."), *CALL, used("deepseek", "deepseek-v4-flash")],
+    [STARTED, *thought("r", "Hm."), *CALL, used("ollama", "qwen3:8b")],
+    [STARTED, *thought("r", "Hm."), *CALL, used("somebody", "of-their-own")],
+    [STARTED, *thought("r", "Hm."), *CALL, FAILED],
+    run(*HIDDEN, *CALL),
+    run(*thought("r", "Hm."), *CALL, value("c", subtype="tool-call")),
+    # the same text: in another answer, of another subagent, in another run, short, or as the answer itself
+    run(*thought("r", LONG), value("r"), *CALL, RESULT, *thought("s", LONG)),
+    run(*thought("r", LONG), ev("STEP_STARTED", stepName="s"), ev("STEP_FINISHED", stepName="s"),
+        *thought("s", LONG)),
+    run(*begun_agents(), *thought("r", LONG, **S1), *thought("s", LONG, **S2), *ended_agents()),
+    [*run(*thought("r", LONG)), *run(*thought("s", LONG))],
+    run(*thought("r", "Hm."), *thought("s", "Hm.")),
+    run(*thought("r", LONG), *text("m", LONG)),
+    # copies of what is no reasoning, or too short to tell
+    run(*thought("r", "Hm."), ev("STATE_SNAPSHOT", snapshot={"a": "Hm."})),
+    run(*text("m", LONG), ev("STATE_SNAPSHOT", snapshot={"a": LONG})),
+    [*run(ev("RAW", event=LONG)), *run(*thought("r", LONG))],
+    # results under their ids
+    run(*CALL, RESULT, snapshot(CALLER, answered("t"))),
+    run(*CALL, RESULT, snapshot(CALLER, answered("t"), answered("t2"))),
+    [STARTED, snapshot(CALLER, answered("t2")), FINISHED],
+]  # fmt: skip
 
 
 def found(events: list[Json]) -> list[tuple[str, str, int]]:
