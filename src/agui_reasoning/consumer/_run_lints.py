@@ -41,6 +41,8 @@ class RunLints:
     _thoughts: dict[str, int] = field(default_factory=dict)
     _answers: int = 0
     _answer_of: dict[str, int] = field(default_factory=dict)
+    _after_text: set[str] = field(default_factory=set)
+    _has_text: bool = False
     _values: set[str] = field(default_factory=set)
     _copies: dict[str, int] = field(default_factory=dict)
     _calls: bool = False
@@ -71,9 +73,15 @@ class RunLints:
     def _thought(self, event: JSONObject, index: int) -> None:
         self._thoughts.setdefault(event["messageId"], index)
         self._answer_of.setdefault(event["messageId"], self._answers)
+        if self._has_text:
+            self._after_text.add(event["messageId"])
+
+    def _answer_text(self, event: JSONObject, index: int) -> None:
+        self._has_text = True
 
     def _next_answer(self, event: JSONObject, index: int) -> None:
         self._answers += 1
+        self._has_text = False
 
     def _value(self, event: JSONObject, index: int) -> None:
         self._values.add(event["encryptedValue"])
@@ -95,10 +103,11 @@ class RunLints:
     def _find_repeats(self, texts: Mapping[str, str]) -> None:
         first: dict[tuple[Any, int, str], str] = {}
         for name, text in texts.items():
-            held = self.history.get(name)
-            owner = None if held is None else held.members.get("subagentRunId")
-            earlier = first.setdefault((owner, self._answer_of[name], text), name)
-            if earlier != name and len(text) >= _SHORTEST:
+            members = held.members if (held := self.history.get(name)) is not None else {}
+            earlier = first.setdefault((members.get("subagentRunId"), self._answer_of[name], text), name)
+            # A repetition has no value of its own; a thought that the model had twice may have one.
+            is_copy = name in self._after_text and "encryptedValue" not in members
+            if earlier != name and is_copy and len(text) >= _SHORTEST:
                 message = f"The reasoning message {quoted(name)} repeats the text of {quoted(earlier)}."
                 remedy = "Send each reasoning text once: either its deltas or the aggregated message."
                 self.report(self._thoughts[name], Notice("repeated_reasoning", message, remedy))
@@ -158,6 +167,7 @@ _COLLECT: Final[dict[str, Callable[[RunLints, JSONObject, int], None]]] = {
     "REASONING_ENCRYPTED_VALUE": RunLints._value,
     "MESSAGES_SNAPSHOT": RunLints._snapshot,
     "TOOL_CALL_START": RunLints._call,
+    "TEXT_MESSAGE_START": RunLints._answer_text,
     "TOOL_CALL_RESULT": RunLints._next_answer,
     "STEP_STARTED": RunLints._next_answer,
 }

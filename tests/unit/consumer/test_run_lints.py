@@ -44,7 +44,7 @@ def test_a_conformance_stream_has_none(name: str) -> None:
 def test_a_truncated_or_failed_run_still_tells_what_leaked() -> None:
     leak = [STARTED, *thought("r", LONG), ev("CUSTOM", name="n", value=LONG)]
     assert codes(leak) == {"copied_reasoning"}
-    assert codes([STARTED, *thought("r", LONG), *thought("s", LONG)]) == {"repeated_reasoning"}
+    assert codes([STARTED, *thought("r", LONG), *text("m"), *thought("s", LONG)]) == {"repeated_reasoning"}
     assert codes([STARTED, *thought("r", LONG), *call("c", parentMessageId="m")]) == set()
 
 
@@ -55,7 +55,7 @@ def test_a_copy_under_the_name_of_reasoning_is_told_once() -> None:
 
 def test_a_finding_shows_neither_text_nor_value() -> None:
     sealed = "c2lnbmF0dXJlIG9mIGEgcHJvdmlkZXI="
-    events = [STARTED, *thought("r", LONG), value("r", sealed), *thought("s", LONG)]
+    events = [STARTED, *thought("r", LONG), value("r", sealed), *text("m"), *thought("s", LONG)]
     events += [ev("RAW", event=[sealed, LONG]), FINISHED]
     findings = check_events(events)
     assert [finding.code for finding in findings] == ["repeated_reasoning", "copied_reasoning"]
