@@ -29,8 +29,8 @@ def get_forecast(place: str, hours: int) -> str:
 async def agent(run):
     while True:
         body = {"input": run.request(tools=()).body["input"]}  # with the reasoning it needs
-        updates = app.state.agent.run("", stream=True, options={"extra_body": body})
-        yield ModelStream(update.raw_representation.raw_representation async for update in updates)
+        async with app.state.agent.run("", stream=True, options={"extra_body": body}) as updates:
+            yield ModelStream(update.raw_representation.raw_representation async for update in updates)
         if not run.pending_calls:
             return
         for call in run.pending_calls:

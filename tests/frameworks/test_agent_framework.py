@@ -6,18 +6,21 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 
 framework: Any = pytest.importorskip("agent_framework", reason="the Agent Framework has its own environment")
 clients: Any = pytest.importorskip("agent_framework.openai")
 openai: Any = pytest.importorskip("openai")
 
-from agui_reasoning import Run, reduce_events  # noqa: E402
+from agui_reasoning import Conversation, Run, reduce_events  # noqa: E402
+from agui_reasoning._scripted._sequence import sequence  # noqa: E402
 from agui_reasoning.aio import ModelStream, run_agent  # noqa: E402
 from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.parts import ToolResultPart  # noqa: E402
 from tests.frameworks import pages  # noqa: E402
 from tests.frameworks.threads import FORECAST, QUESTIONS, Agent, played, replayed  # noqa: E402
+from tests.support.replay_server import ReplayServer, replaying  # noqa: E402
 
 SCRIPT = "openai-weather"
 KEEP = {"store": False, "include": ["reasoning.encrypted_content"]}
@@ -41,29 +44,34 @@ def connected(url: str) -> Any:
     return openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
 
 
-async def items(updates: AsyncIterator[Any]) -> AsyncIterator[Any]:
-    """The provider's payloads, and the results of the tools that the framework runs."""
+async def payloads(updates: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    """What the provider sent."""
     async for update in updates:
-        payload = getattr(update.raw_representation, "raw_representation", None)
-        if payload is not None:
-            yield payload
-        for content in update.contents:
-            if content.type == "function_result":
-                yield ToolResultPart(content.call_id, content.result)
+        yield update.raw_representation.raw_representation
+
+
+def loop_of(client: Any) -> Agent:
+    one = made(client, own_loop=False)
+
+    async def agent(run: Run) -> AsyncIterator[Any]:
+        while True:
+            body = {"input": run.request(tools=()).body["input"]}
+            async with one.run("", stream=True, options={"extra_body": body}) as updates:
+                yield ModelStream(payloads(updates))
+            if not run.pending_calls:
+                return
+            for call in run.pending_calls:
+                (result,) = await get_forecast.invoke(arguments=call.args)
+                yield ToolResultPart(call.id, result.text)
+
+    return agent
 
 
 def request_by_request(url: str) -> Agent:
     async def agent(run: Run) -> AsyncIterator[Any]:
         async with connected(url) as client:
-            one = made(client, own_loop=False)
-            while True:
-                body = {"input": run.request(tools=()).body["input"]}
-                yield ModelStream(items(one.run("", stream=True, options={"extra_body": body})))
-                if not run.pending_calls:
-                    return
-                for call in run.pending_calls:
-                    (result,) = await get_forecast.invoke(arguments=call.args)
-                    yield ToolResultPart(call.id, result.text)
+            async for item in loop_of(client)(run):
+                yield item
 
     return agent
 
@@ -101,20 +109,24 @@ def test_results_stand_between_the_responses() -> None:
     assert roles == ["reasoning", "assistant", "tool", "reasoning", "assistant"]
 
 
-def test_a_reader_that_leaves_ends_the_requests() -> None:
-    async def leave(url: str) -> None:
-        run_input = thread.conversation.run_input("Do I need an umbrella?")
-        agent = request_by_request(url)
-        events = run_agent(run_input, agent, api="openai-responses", provider="openai", model="gpt-5.6-sol")
-        async for event in events:
-            if event.type == "REASONING_MESSAGE_CONTENT":
-                break
-        await events.aclose()
-        await anyio.sleep(0.2)  # a run that went on would ask again
+def test_a_reader_that_leaves_closes_the_connection() -> None:
+    async def leave(server: ReplayServer) -> None:
+        async with connected(server.url) as client:
+            run_input = Conversation("thread-1").run_input("Do I need an umbrella?")
+            model = {"api": "openai-responses", "provider": "openai", "model": "gpt-5.6-sol"}
+            events = run_agent(run_input, loop_of(client), **model)
+            async for event in events:
+                if event.type == "REASONING_MESSAGE_CONTENT":
+                    break
+            await events.aclose()
+            assert await anyio.to_thread.run_sync(server.left.wait, 10)  # while the client is open
 
-    with replayed(SCRIPT) as (url, thread):
-        anyio.run(leave, url)
-    assert len(thread.requests) == 1
+    exchange = sequence(SCRIPT)[0]
+    with replaying("openai-responses") as server:
+        server.exchange = {**exchange, "stream": True, "events": exchange["events"][:6]}
+        server.endless = True
+        anyio.run(leave, server)
+    assert len(server.asked) == 1
 
 
 def test_the_example_serves_without_a_key() -> None:
