@@ -17,7 +17,6 @@ from starlette.routing import Route
 from agui_reasoning import Run
 from agui_reasoning._scripted import load_script
 from agui_reasoning._scripted._exchange import payloads
-from agui_reasoning._shells.driver import FAILED
 from agui_reasoning.aio import ModelStream, run_agent
 from agui_reasoning.asgi import AGUIResponse
 from agui_reasoning.gateway import ReplayUpstream, create_app, local_server
@@ -227,7 +226,8 @@ def test_an_error_in_mid_reasoning_keeps_what_was_thought_and_says_nothing_of_it
         )
     assert_fine(verdict)
     assert verdict.run_error is not None
-    assert verdict.run_error["message"] == FAILED
+    assert verdict.run_error["code"] == "unreachable"
+    assert "connection to the model's provider failed" in verdict.run_error["message"]
     assert "secret" not in str(verdict)
     assert "secret words of the network" in caplog.text
     assert thought(verdict.messages) == sent("anthropic-weather")[: len(thought(verdict.messages))] != ""

@@ -14,7 +14,6 @@ import pytest
 from agui_reasoning import aio, stream_run
 from agui_reasoning._scripted import load_script
 from agui_reasoning._scripted._sequence import sequence
-from agui_reasoning._shells.driver import FAILED
 from agui_reasoning._shells.sources import open_source, open_source_sync
 from agui_reasoning.gateway._provider_replay import provider_app
 from agui_reasoning.gateway._serving import local_server
@@ -246,6 +245,9 @@ def test_a_refusal_of_the_provider_is_an_error_inside_the_run(
                 ask = lambda: client.chat.completions.create(model=MODEL, messages=ASK)  # noqa: E731
                 events = plain(stream_run(INPUT, ask, api="openai-chat"))
     assert [event["type"] for event in events] == ["RUN_STARTED", "RUN_ERROR"]
-    assert events[-1]["message"] == FAILED
+    assert (events[-1]["code"], events[-1]["message"]) == (
+        "request_refused",
+        "The model's provider refused the request.",
+    )
     assert "replay" not in str(events)
     assert "Traceback" in caplog.text

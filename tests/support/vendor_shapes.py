@@ -1026,7 +1026,7 @@ def _perplexity_signature() -> Shape:
 
 
 RESPONSES = [
-    *map(_summaries, ("openai", "azure", "litellm")),
+    *map(_summaries, ("openai", "azure", "opencode-zen", "litellm")),
     _summaries("xai", "xai.encrypted_content"),
     _codex(),
     _copilot_responses(),

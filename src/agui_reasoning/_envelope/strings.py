@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
-from msgspec import Struct, ValidationError, convert, to_builtins
+from msgspec import Struct, convert, to_builtins
 
 from agui_reasoning._envelope.records import Envelope
 from agui_reasoning._envelope.version1 import Version1
@@ -73,7 +73,7 @@ def read_envelope(value: str) -> Envelope | None:
         if isinstance(document, dict) and document.get("v") == 1:
             return convert(document, Version1).upgraded()
         return convert(document, Envelope)
-    except ValidationError:
+    except ValueError:  # a wrong type, or half a character
         return None
 
 

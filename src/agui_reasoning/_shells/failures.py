@@ -33,12 +33,12 @@ class FailureLog:
 
     def report(self, error: Exception, explanation: Explanation | None = None) -> None:
         """Log a failure, with its explanation if the provider is its cause."""
-        if is_own_error(error) or explanation is not None:
+        if is_own_error(error):
             self.report_line(error, explanation)
         elif self._run.visibility == "full":
-            _log.error("%s", self._line(error), exc_info=error)
+            _log.error("%s", self._line(error, explanation), exc_info=error)
         else:
-            _log.error("%s\n%s", self._line(error), _places(error))
+            _log.error("%s\n%s", self._line(error, explanation), _places(error))
 
     def report_line(self, error: Exception, explanation: Explanation | None = None) -> None:
         """Log a failure in one line, and its traceback at the level DEBUG."""

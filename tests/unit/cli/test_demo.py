@@ -446,7 +446,7 @@ def test_a_refusal_is_shown_and_status_1(careless, cli):
     careless(Hasty)
     result = cli("demo")
     assert result.status == 1
-    assert "   failed  The agent could not finish its answer. Please try again." in result.stdout
+    assert "   failed  The model's provider refused the request." in result.stdout
     assert "A run of anthropic-weather failed." in result.stdout
 
 
