@@ -17,7 +17,7 @@ from agui_reasoning._demo.front_end import post
 from tests.docs.markdown import ROOT, blocks
 from tests.frameworks.threads import QUESTIONS
 
-__all__ = ["check_example", "check_page"]
+__all__ = ["check_agent", "check_example", "check_page"]
 
 _SECONDS = 120
 _RUNNING = re.compile(r"Uvicorn running on (http://\S+)")
@@ -60,6 +60,19 @@ def check_page(name: str, page_name: str | None = None) -> None:
     example = _file(name).read_text(encoding="utf-8")
     assert shown
     assert [body for body in shown if body.strip() not in example] == []
+
+
+def check_agent(name: str, page_name: str) -> None:
+    """Check that a page which shows more than the example shows its agent.
+
+    Args:
+        name: The framework.
+        page_name: The name of the page, in the folder of the guides.
+    """
+    source = _file(name).read_text(encoding="utf-8")
+    shown = "".join(block.body for block in blocks(ROOT / "docs" / "how-to" / f"{page_name}.md"))
+    (agent,) = [node for node in ast.parse(source).body if getattr(node, "name", "") == "agent"]
+    assert (ast.get_source_segment(source, agent) or name) in shown
 
 
 def _file(name: str) -> Path:

@@ -18,6 +18,7 @@ from agui_reasoning import Run, reduce_events, restore  # noqa: E402
 from agui_reasoning._scripted._sequence import sequence  # noqa: E402
 from agui_reasoning.interop import openhands  # noqa: E402
 from agui_reasoning.parts import Opaque, TextPart, ToolResultPart  # noqa: E402
+from tests.frameworks import pages  # noqa: E402
 from tests.frameworks.threads import FORECAST, Agent, Thread, converse, played  # noqa: E402
 from tests.support.replay_server import ReplayServer, replaying  # noqa: E402
 from tests.support.wholes import whole_anthropic  # noqa: E402
@@ -206,3 +207,11 @@ def test_claude_gets_its_thinking_back() -> None:
         anyio.run(converse, thread, agent, options(model))
     assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == [0, 4, 6]
     assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
+
+
+def test_the_example_serves_without_a_key() -> None:
+    pages.check_example("openhands")
+
+
+def test_the_page_shows_the_agent() -> None:
+    pages.check_agent("openhands", "openhands")
