@@ -87,3 +87,9 @@ def test_the_navigation_lists_every_page_once() -> None:
     docs = ROOT / "docs"
     listed = re.findall(r"(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(listed) == sorted(path.relative_to(docs).as_posix() for path in docs.rglob("*.md"))
+
+
+def test_the_overview_of_frameworks_links_every_page() -> None:
+    folder = ROOT / "docs" / "how-to" / "frameworks"
+    overview = (folder / "index.md").read_text(encoding="utf-8")
+    assert [path.name for path in folder.glob("*.md") if f"]({path.name}" not in overview] == ["index.md"]
