@@ -16,6 +16,7 @@ llm: Any = pytest.importorskip("openhands.sdk.llm", reason="the OpenHands SDK is
 
 from agui_reasoning import Run, reduce_events, restore  # noqa: E402
 from agui_reasoning._scripted._sequence import sequence  # noqa: E402
+from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.interop import openhands  # noqa: E402
 from agui_reasoning.parts import Opaque, TextPart, ToolResultPart  # noqa: E402
 from tests.frameworks import pages  # noqa: E402
@@ -182,13 +183,15 @@ def options(model: str) -> dict[str, Any]:
     return {"api": "litellm", "provider": model.partition("/")[0], "model": model}
 
 
-def test_deepseek_gets_its_reasoning_back() -> None:
+@pytest.mark.parametrize("chosen", [{}, {"keys": True}, {"keys": True, "visibility": "hidden"}], ids=str)
+def test_deepseek_gets_its_reasoning_back(chosen: dict[str, Any]) -> None:
     model = "deepseek/deepseek-v4-flash"
+    keys = KeyRing.generate() if chosen.get("keys") else None
 
     def agent_at(url: str) -> Agent:
         return agent_of(model_at(f"{url}/v1", model, stream=True))
 
-    thread = played("chat-weather", agent_at, **options(model))
+    thread = played("chat-weather", agent_at, **{**options(model), **chosen, "keys": keys})
     assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == [0, 2, 3]
     assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
 
