@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import indent
 
 from agui_reasoning import Conversation, check_events
 from agui_reasoning._demo.front_end import post
@@ -48,18 +49,25 @@ def check_example(name: str, calls: int = 1) -> None:
     assert (roles[-2:], roles.count("user")) == (["reasoning", "assistant"], 2)
 
 
-def check_page(name: str, page_name: str | None = None) -> None:
-    """Check that the page shows what runs: its Python is the example's.
+def check_page(name: str, page_name: str | None = None, *others: str) -> None:
+    """Check that the page shows what runs: its Python is the example's, or that of tests.
 
     Args:
         name: The framework.
         page_name: The name of its page, unless it is that of the framework.
+        *others: The frameworks without an example that the page has, too.
     """
     page = ROOT / "docs" / "how-to" / "frameworks" / f"{page_name or name.replace('_', '-')}.md"
     shown = [block.body for block in blocks(page) if block.language == "python"]
-    example = _file(name).read_text(encoding="utf-8")
+    tests = [Path(__file__).parent / f"test_{other}.py" for other in others]
+    sources = "".join(file.read_text(encoding="utf-8") for file in (_file(name), *tests))
     assert shown
-    assert [body for body in shown if body.strip() not in example] == []
+    assert [body for body in shown if not _is_in(sources, body.strip())] == []
+
+
+def _is_in(sources: str, body: str) -> bool:
+    """Whether it stands there, at the margin or inside a function."""
+    return body in sources or indent(body, "    ") in sources
 
 
 def check_agent(name: str, page_name: str) -> None:

@@ -48,6 +48,8 @@ FRAMEWORKS = {
     "agno": Framework(("agno>=3.1", "anthropic", "openai")),
     "claude_agent": Framework(("claude-agent-sdk>=0.2.187",)),
     "openhands": Framework(("openhands-sdk>=1.58",), minor=12),
+    "llamaindex": Framework(("llama-index-core>=0.14.25", "llama-index-llms-openai")),
+    "adk": Framework(("google-adk>=2.13",)),
 }
 """The tests of each are `test_<name>.py` beside this file."""
 

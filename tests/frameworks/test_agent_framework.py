@@ -134,4 +134,4 @@ def test_the_example_serves_without_a_key() -> None:
 
 
 def test_the_page_shows_the_example() -> None:
-    pages.check_page("agent_framework", "raw-events")
+    pages.check_page("agent_framework", "raw-events", "llamaindex", "adk")

@@ -7,7 +7,7 @@ with the tool's result, and with the second question. The provider refuses what 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
@@ -23,7 +23,7 @@ from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning.aio import run_agent
 from agui_reasoning.gateway import local_server, provider_app
 
-__all__ = ["FORECAST", "QUESTIONS", "Thread", "converse", "played", "replayed"]
+__all__ = ["FORECAST", "QUESTIONS", "Thread", "converse", "played", "replayed", "shown"]
 
 Agent = Callable[[Run], AsyncIterator[Any]]
 
@@ -73,6 +73,25 @@ def replayed(script: str) -> Iterator[tuple[str, Thread]]:
         yield url, thread
 
 
+def shown(script: str, agent_at: Callable[[str], Agent], **options: Any) -> Thread:
+    """Play the first question through a framework's own loop, and build the second one's request.
+
+    That request is the third of the thread, and comes from the client's history.
+
+    Args:
+        script: The name of the first exchange.
+        agent_at: Makes the agent from the URL of the provider.
+        **options: Those of `Run`, besides API, provider and model, which are the script's.
+    """
+    first = sequence(script)[0]
+    asked = {name: first[name] for name in ("api", "provider", "model")} | options
+    with replayed(script) as (url, thread):
+        anyio.run(converse, thread, agent_at(url), asked, QUESTIONS[:1])
+    run = Run(thread.conversation.run_input(QUESTIONS[1]), **asked)
+    thread.requests.append(run.request(tools=()).body)
+    return thread
+
+
 def played(script: str, agent_at: Callable[[str], Agent], **options: Any) -> Thread:
     """Play the whole thread.
 
@@ -88,9 +107,11 @@ def played(script: str, agent_at: Callable[[str], Agent], **options: Any) -> Thr
     return thread
 
 
-async def converse(thread: Thread, agent: Agent, options: dict[str, Any]) -> None:
-    """Ask an agent both questions; `played` does so with a provider that streams."""
-    for question in QUESTIONS:
+async def converse(
+    thread: Thread, agent: Agent, options: dict[str, Any], questions: Sequence[str] = QUESTIONS
+) -> None:
+    """Ask an agent the questions; `played` does so with a provider that streams."""
+    for question in questions:
         thread.runs.append(await _run(thread.conversation, question, agent, options))
     for _ in range(5):
         await anyio.lowlevel.checkpoint()  # a closed connection is gone some rounds of the loop later

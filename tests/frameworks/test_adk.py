@@ -1,0 +1,111 @@
+"""Events of Google's ADK have the signatures of Gemini, and its session sends them back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+import pytest
+
+adk: Any = pytest.importorskip("google.adk.agents", reason="ADK has its own environment")
+gemini: Any = pytest.importorskip("google.adk.models.google_llm")
+runners: Any = pytest.importorskip("google.adk.runners")
+types: Any = pytest.importorskip("google.genai.types")
+
+from agui_reasoning import Run, reduce_events  # noqa: E402
+from agui_reasoning.aio import ModelStream, run_agent  # noqa: E402
+from agui_reasoning.crypto import KeyRing  # noqa: E402
+from agui_reasoning.parts import ToolResultPart  # noqa: E402
+from tests.frameworks.threads import FORECAST, QUESTIONS, Agent, played, replayed, shown  # noqa: E402
+
+SCRIPT = "gemini-weather"
+ORIGIN = {"api": "gemini", "provider": "google", "model": "gemini-3-flash-preview"}
+STREAMED = adk.RunConfig(streaming_mode="sse")
+
+
+def get_forecast(place: str, hours: int) -> dict[str, Any]:
+    """Weather forecast of a place for the next hours."""
+    return dict(json.loads(FORECAST))
+
+
+def runner_at(url: str) -> Any:
+    model = gemini.Gemini(model=ORIGIN["model"], base_url=url, client_kwargs={"api_key": "none"})
+    weather = adk.Agent(name="weather", model=model, tools=[get_forecast])
+    return runners.InMemoryRunner(weather, app_name="weather")
+
+
+def payload(event: Any) -> dict[str, Any]:
+    """What an event has of a payload of the provider."""
+    content = event.content.model_dump(mode="json", by_alias=True, exclude_none=True)
+    reason = event.finish_reason.value if event.finish_reason else None
+    return {"candidates": [{"content": content, "finishReason": reason}]}
+
+
+async def payloads(first: Any, events: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    """Those of one response: after them, an event that is not partial repeats it whole."""
+    yield payload(first)
+    async for event in events:
+        if not event.partial:
+            return
+        yield payload(event)
+
+
+def session_at(url: str) -> Agent:
+    runner = runner_at(url)
+
+    async def agent(run: Run) -> AsyncIterator[Any]:
+        who = {"user_id": "u", "session_id": run.input.thread_id}
+        if await runner.session_service.get_session(app_name="weather", **who) is None:
+            await runner.session_service.create_session(app_name="weather", **who)
+        said = types.Content(role="user", parts=[types.Part(text=run.input.messages[-1].content)])
+        events = runner.run_async(new_message=said, run_config=STREAMED, **who)
+        async for event in events:
+            if event.partial:
+                yield ModelStream(payloads(event, events))
+            for result in event.get_function_responses():
+                yield ToolResultPart(result.id, json.dumps(result.response))
+
+    return agent
+
+
+@pytest.mark.parametrize("options", [{}, {"keys": True}, {"keys": True, "visibility": "hidden"}], ids=str)
+def test_the_session_sends_everything_back(options: dict[str, Any]) -> None:
+    keys = KeyRing.generate() if options.get("keys") else None
+    thread = played(SCRIPT, session_at, **{**options, "keys": keys})
+    assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == [0, 2, 3]
+    assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
+
+
+@pytest.mark.parametrize("visibility", ["full", "hidden"])
+def test_the_history_has_every_value(visibility: str) -> None:
+    thread = shown(SCRIPT, session_at, keys=KeyRing.generate(), visibility=visibility)
+    assert len(thread.artifacts(3)) == 3
+    assert (thread.missing(3), thread.findings) == ([], [])
+
+
+def test_results_stand_between_the_responses() -> None:
+    messages = list(reduce_events(shown(SCRIPT, session_at).runs[0]))
+    assert [message.role for message in messages] == [
+        "reasoning",
+        "assistant",
+        "tool",
+        "reasoning",
+        "assistant",
+    ]
+    assert json.loads(messages[2].content) == json.loads(FORECAST)
+
+
+def test_a_reader_that_leaves_stops_the_run() -> None:
+    async def leave(url: str) -> None:
+        events = run_agent(thread.conversation.run_input(QUESTIONS[0]), session_at(url), **ORIGIN)
+        async for event in events:
+            if event.type == "REASONING_MESSAGE_CONTENT":
+                break
+        await events.aclose()
+        await anyio.sleep(0.2)  # a run that went on would ask again
+
+    with replayed(SCRIPT) as (url, thread):
+        anyio.run(leave, url)
+    assert len(thread.requests) == 1
