@@ -235,6 +235,14 @@ def test_a_file_that_cannot_be_read_and_values_that_are_no_rows(tmp_path: Any) -
         assert raised.value.code == "bad_policy"
 
 
+@pytest.mark.parametrize("empty", ["provider", "model"])
+def test_a_row_for_nobody_is_refused(empty: str, tmp_path: Any) -> None:
+    path = write(tmp_path, f'[[rule]]\napi = "ollama"\nstatus = "ignored"\n{empty} = []\n')
+    with pytest.raises(ConfigurationError, match=empty) as raised:
+        own_rules(path)
+    assert raised.value.code == "bad_policy"
+
+
 def test_every_row_of_the_package_would_pass_as_ones_own() -> None:
     assert own_rules(rules()) == rules()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from base64 import b64encode
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -67,7 +68,7 @@ def request(
         accept_plain=accept_plain,
         on_warning=warn,
     )
-    print(json.dumps(_as_json(built) if as_json else built.body, indent=2))
+    print(json.dumps(_as_json(built) if as_json else built.body, indent=2, default=_base64))
     if report:
         _print_report(built)
 
@@ -81,6 +82,11 @@ def _read(file: str) -> Any:
             hint="Pass a RunAgentInput, or an array of its messages.",
         )
     return messages
+
+
+def _base64(value: bytes) -> str:
+    """Write bytes as the API itself writes them in JSON; SDKs take them as they are."""
+    return b64encode(value).decode()
 
 
 def _as_json(built: ProviderRequest) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
-from typing import Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
+from annotated_types import MinLen
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
 from agui_reasoning.parts import Origin
@@ -124,8 +125,8 @@ class EchoRule(_Row):
     """
 
     api: str
-    provider: tuple[str, ...] = ("*",)
-    model: tuple[str, ...] = ("*",)
+    provider: Annotated[tuple[str, ...], MinLen(1)] = ("*",)
+    model: Annotated[tuple[str, ...], MinLen(1)] = ("*",)
     status: EchoStatus
     field: tuple[Field, ...] = ()
     every: bool = False

@@ -57,6 +57,16 @@ def test_the_body_of_the_next_request_is_printed(
     assert result.stderr.count("echoed: ") == 2
 
 
+def test_bytes_are_printed_as_base64(ask: Callable[..., Result]) -> None:
+    source = {"type": "data", "value": "aGVsbG8=", "mimeType": "image/png"}
+    seen = {"id": "u", "role": "user", "content": [{"type": "image", "source": source}]}
+    target = ("--api", "bedrock-converse", "--provider", "bedrock", "--model", "c")
+    result = ask("-", *target, given=json.dumps([seen]))
+    assert result.status == 0
+    (block,) = json.loads(result.stdout)["messages"][0]["content"]
+    assert block["image"]["source"] == {"bytes": "aGVsbG8="}
+
+
 def test_json_has_the_report_beside_the_body(ask: Callable[..., Result]) -> None:
     result = ask(*ARGS, "--json", "-", given=json.dumps(history("anthropic-weather")))
     told = json.loads(result.stdout)

@@ -227,7 +227,7 @@ def test_a_compacted_conversation_that_cannot_go_is_reported_and_warned_about(ap
     turn = Turn((COMPACTION, TextPart("Yes.")), GPT, "resp_1")
     request = build(api, USER, turn, UserMessage(id="v", content="Go on."), on_warning=heard.append)
     assert [(e.unit, e.outcome, e.reason) for e in request.report] == [
-        ("resp_1:0", "dropped", "foreign_origin")
+        ("resp_1:0", "dropped", "native_foreign")
     ]
     assert heard == [
         "1 block(s) cannot be sent to this target (openai.compaction); their content is left out, "
