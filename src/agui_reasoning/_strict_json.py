@@ -13,7 +13,17 @@ from typing import Any, Final, Never, TypeAlias
 from msgspec import DecodeError
 from msgspec.json import Decoder
 
-__all__ = ["MAX_NESTING", "JSONObject", "Malformed", "dump", "load", "scan", "skip_blank", "well_formed"]
+__all__ = [
+    "MAX_NESTING",
+    "JSONObject",
+    "Malformed",
+    "dump",
+    "has_half_character",
+    "load",
+    "scan",
+    "skip_blank",
+    "well_formed",
+]
 
 JSONObject: TypeAlias = dict[str, Any]
 """A JSON object with wire names as keys."""
@@ -82,6 +92,21 @@ def well_formed(value: Any) -> Any:
     return [well_formed(inner) for inner in value] if isinstance(value, list) else value
 
 
+def has_half_character(value: Any) -> bool:
+    """Return whether a string or a name in the JSON value has a lone surrogate."""
+    rest = [value]
+    while rest:
+        inner = rest.pop()
+        if isinstance(inner, str):
+            if not inner.isascii() and _LONE_SURROGATE.search(inner):
+                return True
+        elif isinstance(inner, dict):
+            rest += [*inner, *inner.values()]
+        elif isinstance(inner, list):
+            rest += inner
+    return False
+
+
 def _joined(text: str) -> str:
     if _SURROGATE.search(text) is None:
         return text
@@ -141,4 +166,5 @@ def _finite(number: str) -> float:
 _FAST = Decoder()
 _STRICT = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATE = re.compile("[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]")
 _BLANK = re.compile(r"[ \t\n\r]*")

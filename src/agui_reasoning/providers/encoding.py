@@ -92,6 +92,7 @@ class EchoUnit(Struct, frozen=True):
         refused: The reason why its reasoning or values may not be sent; empty if they may.
         required: Whether the provider requires them here.
         cut: Whether it is an incomplete call, which is here only because reasoning may have led to it.
+        damaged: Whether its native block had half a character; the part no longer has the block.
         call_id: The ID of a call in this request.
     """
 
@@ -102,6 +103,7 @@ class EchoUnit(Struct, frozen=True):
     refused: str = ""
     required: bool = False
     cut: bool = False
+    damaged: bool = False
     call_id: str = ""
 
     @property
@@ -112,7 +114,7 @@ class EchoUnit(Struct, frozen=True):
     @property
     def apart(self) -> bool:
         """Whether it has an entry in the report that does not depend on reasoning."""
-        return self.cut or isinstance(self.part, NativePart)
+        return self.cut or self.damaged or isinstance(self.part, NativePart)
 
 
 class CallAnswer(Struct, frozen=True):

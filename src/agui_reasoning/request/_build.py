@@ -298,7 +298,7 @@ def _left_out(unit: EchoUnit) -> str:
     """Return why an incomplete call, or a block that only its producer reads, is left out."""
     if unit.cut:
         return "incomplete"
-    return _BLOCK_REASONS.get(unit.kinship, "no_place")
+    return _BLOCK_REASONS.get(unit.kinship, "incomplete" if unit.damaged else "no_place")
 
 
 def _note_lost_blocks(conversation: Iterable[ResponseStep | PlainMessage], report: EchoReport) -> None:

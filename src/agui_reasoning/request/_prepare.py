@@ -16,8 +16,10 @@ from ag_ui.core import DeveloperMessage, Message, SystemMessage, TextPart, ToolM
 from msgspec import Struct, field, structs
 
 from agui_reasoning._failed_tools import told
+from agui_reasoning._strict_json import has_half_character
 from agui_reasoning.parts import (
     CUT_CALL_RESULT,
+    NativePart,
     Opaque,
     Origin,
     Part,
@@ -349,7 +351,8 @@ class _Judge(Struct, frozen=True):
         related = self._kinship(part, part.origin or turn_origin)
         required = self.needed and self.rule.status == "required"
         cut = isinstance(part, ToolCallPart) and part.status == "incomplete"
-        return EchoUnit(part, key, name, related, self._refusal(part, related), required, cut)
+        refused, whole = self._refusal(part, related), _without_damage(part)
+        return EchoUnit(whole, key, name, related, refused, required, cut, damaged=whole is not part)
 
     def _kinship(self, part: Part, origin: Origin | None) -> Kinship:
         opaque: tuple[Opaque, ...] = getattr(part, "opaque", ())
@@ -367,3 +370,12 @@ class _Judge(Struct, frozen=True):
         if getattr(part, "status", "complete") == "incomplete":
             return "incomplete"
         return "" if self.in_scope else "out_of_scope"
+
+
+def _without_damage(part: Part) -> Part:
+    """Return a part without its native block, if half a character shows that the block was changed."""
+    if isinstance(part, NativePart) and has_half_character(part.payload):
+        return replace(part, payload=None)
+    if isinstance(part, ToolResultPart) and has_half_character(part.native):
+        return replace(part, native=None)
+    return part
