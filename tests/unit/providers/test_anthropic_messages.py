@@ -202,6 +202,43 @@ def test_a_server_tool_and_its_result_are_kept_verbatim() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("result", "error"),
+    [
+        (
+            {
+                "type": "web_search_tool_result",
+                "content": {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"},
+            },
+            "max_uses_exceeded",
+        ),
+        (
+            {
+                "type": "text_editor_code_execution_tool_result",
+                "content": {
+                    "type": "text_editor_code_execution_tool_result_error",
+                    "error_code": "file_not_found",
+                    "error_message": "There is no such file.",
+                },
+            },
+            "There is no such file.",
+        ),
+        ({"type": "code_execution_tool_result", "content": {"type": "code_execution_tool_result_error"}}, ""),
+        ({"type": "mcp_tool_result", "content": [{"type": "text", "text": "No."}], "is_error": True}, ""),
+        ({"type": "mcp_tool_result", "content": [{"type": "text", "text": "Yes."}], "is_error": False}, None),
+        ({"type": "code_execution_tool_result", "content": {"type": "code_execution_result"}}, None),
+    ],
+)
+def test_a_server_tool_that_failed_says_so(result: dict[str, Any], error: str | None) -> None:
+    use = {"type": "server_tool_use", "id": "srv_1", "name": "tool", "input": {}}
+    native = {**result, "tool_use_id": "srv_1"}
+    found = [delta for delta in body(*block(0, use), *block(1, native)) if isinstance(delta, ToolResultDelta)]
+    assert [(delta.error, delta.native) for delta in found] == [(error, native)]
+    message: Any = START["message"]
+    whole = decode_response("anthropic-messages", {**message, "content": [use, native]})
+    assert whole == fold(decode(START, *block(0, use), *block(1, native), *ending()))
+
+
 def test_an_mcp_call_keeps_its_type_and_server() -> None:
     use = {"type": "mcp_tool_use", "id": "mcp_1", "name": "echo", "server_name": "s", "input": {"a": 1}}
     assert body(*block(0, use))[0] == ToolCallDelta(

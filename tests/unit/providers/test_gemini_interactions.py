@@ -118,6 +118,18 @@ def test_a_search_and_its_result_are_put_together() -> None:
     assert whole({**call, "search_type": "web"}, result) == found
 
 
+def test_a_tool_of_the_server_that_failed_says_so() -> None:
+    call = {"type": "code_execution_call", "id": "c1", "arguments": {"code": "1/0"}}
+    result = {"type": "code_execution_result", "call_id": "c1", "result": "ZeroDivisionError"}
+    failed = {**result, "is_error": True}
+    assert parts(*opened(call), *opened(result, failed), ended())[-1] == ToolResultPart(
+        "c1", "ZeroDivisionError", error="", native=failed
+    )
+    assert whole(call, failed)[-1] == ToolResultPart("c1", "ZeroDivisionError", error="", native=failed)
+    worked = {**result, "is_error": False}
+    assert whole(call, worked)[-1] == ToolResultPart("c1", "ZeroDivisionError", native=worked)
+
+
 def test_text_is_in_stretches_and_what_is_between_them_is_kept_whole() -> None:
     image = {"type": "image", "data": "eA==", "mime_type": "image/png"}
     note = {"type": "url_citation", "url": "u"}

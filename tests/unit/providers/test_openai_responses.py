@@ -38,6 +38,7 @@ from agui_reasoning.parts import (
 )
 from agui_reasoning.providers import decode_response, decoder
 from agui_reasoning.providers.openai_responses.decode import OpenAIResponsesDecoder
+from agui_reasoning.providers.payload import compact_json
 
 API = "openai-responses"
 MODEL = "gpt-5.6"
@@ -648,12 +649,6 @@ def test_an_action_for_the_client_can_be_rebuilt_from_its_call(item: JSON, name:
             "found",
         ),
         (
-            {"type": "mcp_call", "name": "find", "arguments": "{}", "output": None, "error": "refused"},
-            "find",
-            "{}",
-            "refused",
-        ),
-        (
             {"type": "tool_search_call", "execution": "server", "arguments": {"q": 1}},
             "tool_search",
             '{"q":1}',
@@ -671,6 +666,25 @@ def test_a_tool_of_the_provider_is_a_call_and_its_result(
         ToolCallPart("srv_1", name, arguments, server=True, origin=ORIGIN),
         ToolResultPart("srv_1", content, native=item, origin=ORIGIN),
     ]
+
+
+@pytest.mark.parametrize(
+    ("failure", "error"),
+    [
+        ("refused", "refused"),
+        ({"type": "http_error", "code": 502, "message": "Bad gateway"}, "Bad gateway"),
+        ({"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": "No."}]}, ""),
+        (None, None),
+    ],
+)
+def test_an_mcp_call_that_failed_says_so(failure: Any, error: str | None) -> None:
+    item = {"type": "mcp_call", "id": "mcp_1", "name": "find", "arguments": "{}", "error": failure}
+    begun = {**item, "arguments": "", "error": None}
+    content = failure if isinstance(failure, str) else failure and compact_json(failure, sort_keys=True)
+    found = stream(added(0, begun), done(0, item))[-1]
+    assert isinstance(found, ToolResultPart)
+    assert (found.content, found.error, found.native) == (content or "", error, item)
+    assert whole(item)[-1] == found
 
 
 def test_the_arguments_of_an_mcp_call_stream() -> None:

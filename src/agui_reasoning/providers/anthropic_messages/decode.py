@@ -259,7 +259,17 @@ def _open_other(block: _Block, path: str) -> list[Delta]:
         block.start = dict(block.start)
         return []
     content = as_text(block.start.get("content"))
-    return [ToolResultDelta(block.start["tool_use_id"], content, native=block.start)]
+    error = _failure(block.start)
+    return [ToolResultDelta(block.start["tool_use_id"], content, error=error, native=block.start)]
+
+
+def _failure(result: JSONObject) -> str | None:
+    """Return why a tool of the server failed; ``None`` if it did not."""
+    content = result.get("content")
+    if isinstance(content, dict) and str(content.get("type")).endswith("_tool_result_error"):
+        said = (content.get(name) for name in ("error_message", "error_code"))
+        return next((words for words in said if isinstance(words, str) and words), "")
+    return "" if result.get("is_error") is True else None
 
 
 # -- how each delta grows a block

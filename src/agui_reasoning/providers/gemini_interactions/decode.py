@@ -361,7 +361,8 @@ def _stop_other(step: _Step) -> list[Delta]:
         signature = start.get("signature") or ""
         return [call, *_signed(signature, call_id, f"tool_call:{call_id}"), CloseDelta(key=call_id)]
     if kind.endswith("_result") and isinstance(start.get("call_id"), str):
-        return [ToolResultDelta(start["call_id"], as_text(start.get("result")), native=start)]
+        error = "" if start.get("is_error") is True else None
+        return [ToolResultDelta(start["call_id"], as_text(start.get("result")), error=error, native=start)]
     return [NativeDelta(f"gemini.{kind}", start)]
 
 

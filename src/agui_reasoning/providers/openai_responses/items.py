@@ -348,7 +348,7 @@ def _end_server(item: OutputItem, source: JSONObject, path: str, arguments: str)
     return [
         _final_call(item, source, path, arguments, server=True),
         CloseDelta(key=call, status=_status(source)),
-        ToolResultDelta(call, _server_result(source), native=source),
+        ToolResultDelta(call, _server_result(source), error=_failure(source), native=source),
     ]
 
 
@@ -386,6 +386,15 @@ def _server_result(source: JSONObject) -> str:
     found: list[Any] = [source.get(name) for name in _SERVER_RESULTS]
     found.append(action.get("sources") if isinstance(action, dict) else None)
     return next((as_text(value) for value in found if value), "")
+
+
+def _failure(source: JSONObject) -> str | None:
+    """Return why a call of the provider's own failed; ``None`` if it did not."""
+    error = source.get("error")
+    words = error.get("message", "") if isinstance(error, dict) else error
+    if not error:
+        return None
+    return words if isinstance(words, str) else ""
 
 
 def _settle_output(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
