@@ -106,7 +106,12 @@ def marked_turn(turn: Turn, number: int) -> Turn:
     return Turn(parts, turn.origin, f"resp_{number}")
 
 
-LAWS: tuple[Callable[[str, Items, str, Requests], list[str]], ...] = (refused, returned)
+def repeated(name: str, items: Items, row: str, made: Requests) -> list[str]:
+    """The second request is not the first one again."""
+    return ["repeated"] if len(made) == 2 and made[0].body == made[1].body else []
+
+
+LAWS: tuple[Callable[[str, Items, str, Requests], list[str]], ...] = (refused, returned, repeated)
 
 
 # One conversation for all providers: drawing it takes long. A failure names its row, so nothing is shrunk.

@@ -93,11 +93,14 @@ class Asking:
         self._form = forms.get(self._target, _Form())
         self._asked = 0
         self._heard = False
+        self._sent: ProviderRequest | None = None
+        self._prepared: ProviderRequest | None = None
 
     def next_stream(self) -> ModelStream:
         """Build the next request, and return the stream that sends it. Takes time for long histories."""
         self._asked += 1
-        ask = partial(self._stream.source, self._request())
+        self._sent = self._prepared or self._request(self._form)
+        ask = partial(self._stream.source, self._sent)
         return replace(self._stream, source=ask, reader=self._reader, **REQUEST_FIELDS)
 
     def asks_again(self, error: Exception) -> bool:
@@ -112,13 +115,13 @@ class Asking:
             self._form = self._forms[self._target] = form
         return form is not None
 
-    def _request(self) -> ProviderRequest:
+    def _request(self, form: _Form) -> ProviderRequest:
         stream = self._stream
         fields = {name: getattr(stream, name) for name in REQUEST_FIELDS}
-        fields["history"] = self._form.of(self._history())
+        fields["history"] = form.of(self._history())
         api, provider, model = self._target.api, self._target.provider, self._target.model
         request = self._run.request(api=api, provider=provider, model=model, **fields)
-        flag = None if self._form.thinks else thinking_off(self._target)
+        flag = None if form.thinks else thinking_off(self._target)
         return request if flag is None else request.override(flag)
 
     def _history(self) -> History:
@@ -132,9 +135,13 @@ class Asking:
             # Text without the value that it needs is not sent either, and would only be reported as lost.
             strip: Remedy = refusal.remedy if rule.needs is None else "strip_reasoning"
             form = _Form(strip, len(history.items), self._form.thinks)
-            if form.of(history).items != self._form.of(history).items:
-                may_think = switch is None or not _requires_thinking(rule, history)
-                return replace(form, thinks=form.thinks and may_think)
+            request = self._request(form)
+            if self._sent is None or request.body != self._sent.body:
+                if switch is None or not form.thinks or not _requires_thinking(rule, history):
+                    self._prepared = request
+                    return form
+                self._prepared = request.override(switch)
+                return replace(form, thinks=False)
         if switch is None or not self._form.thinks:
             return None
         return replace(self._form, thinks=False)
