@@ -7,11 +7,11 @@ serve only to recognize it; explanations never contain them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from agui_reasoning._shells._google_errors import google_reason
+from agui_reasoning._shells._grpc_errors import GRPCFailure, grpc_failure
 from agui_reasoning._shells._retry_after import retry_after
 from agui_reasoning._strict_json import Malformed, load
 from agui_reasoning.errors import ProviderError, TransportError
@@ -79,12 +79,20 @@ class Cause:
         return failure.status in self.statuses or not failure.names.isdisjoint(self.names)
 
 
+_NO_CREDENTIALS: Final = frozenset({"NoCredentialsError", "PartialCredentialsError"})
+"""The classes by which botocore says that it has no credentials to sign a request with."""
+
 _CAUSES: Final = (
     Cause(
         "quota_exhausted",
         "The quota at the model's provider is used up. Please tell the operator of this agent.",
         (402,),
-        ("insufficient_quota", "billing_error", "exceeded_current_quota_error"),
+        (
+            "insufficient_quota",
+            "billing_error",
+            "exceeded_current_quota_error",
+            "ServiceQuotaExceededException",
+        ),
     ),
     Cause(
         "credentials_refused",
@@ -93,6 +101,7 @@ _CAUSES: Final = (
         (
             *("authentication_error", "permission_error", "invalid_api_key", "UNAUTHENTICATED"),
             "API_KEY_INVALID",  # Gemini's, with the status 400
+            *_NO_CREDENTIALS,
         ),
     ),
     Cause(
@@ -197,6 +206,10 @@ def read_failure(error: BaseException) -> ProviderFailure | None:
     """Return what an error says about a provider; ``None`` if it says nothing."""
     if isinstance(error, TransportError):
         return _OWN_LINKS.get(error.code)
+    if (call := grpc_failure(error)) is not None:
+        return _of_call(call)
+    if unsigned := _NO_CREDENTIALS & _classes(error):
+        return ProviderFailure(names=unsigned)
     response = getattr(error, "response", None)
     body, status = _body(error, response), _status(error, response)
     names = frozenset(_names(error, body))
@@ -205,6 +218,12 @@ def read_failure(error: BaseException) -> ProviderFailure | None:
         return ProviderFailure(status, names, words, _delay(error, response, body))
     link = _link(error)
     return None if link is None else ProviderFailure(link=link)
+
+
+def _of_call(call: GRPCFailure) -> ProviderFailure:
+    if call.link is not None:
+        return ProviderFailure(link=call.link)
+    return ProviderFailure(call.http_status, frozenset({call.status}), call.details[:_WORDS_CHARS])
 
 
 def _status(error: BaseException, response: Any) -> int | None:
@@ -246,9 +265,6 @@ def _names(error: BaseException, body: Any) -> Iterator[str]:
         yield reason
     for name in ("provider_code", "provider_type", "code", "type", "status"):
         value = getattr(error, name, None)
-        if callable(value):  # a gRPC call's error
-            with suppress(Exception):
-                value = value().name
         if isinstance(value, str) and not (name == "code" and isinstance(error, ProviderError)):
             yield value
 
@@ -270,12 +286,16 @@ def _delay(error: BaseException, response: Any, body: Any) -> float | None:
 
 def _link(error: BaseException) -> Literal["timeout", "unreachable"] | None:
     """Return how a connection failed, by the classes of an error."""
-    names = {kind.__name__ for kind in type(error).__mro__}
+    names = _classes(error)
     if isinstance(error, TimeoutError) or any("Timeout" in name for name in names):
         return "timeout"
     if isinstance(error, ConnectionError) or (names & _UNREACHABLE and not _is_own(error)):
         return "unreachable"
     return None
+
+
+def _classes(error: BaseException) -> frozenset[str]:
+    return frozenset(kind.__name__ for kind in type(error).__mro__)
 
 
 def _is_own(error: BaseException) -> bool:

@@ -43,13 +43,34 @@ def takes_request(source: Any) -> bool:
     """Return whether a source is a callable with exactly one required positional argument, the request."""
     if not _is_function(source):
         return False
+    required = _required(source, follow_wrapped=True)
+    return sum(parameter.kind is not parameter.KEYWORD_ONLY for parameter in required) == 1
+
+
+def _required(source: Callable[..., Any], *, follow_wrapped: bool) -> list[inspect.Parameter]:
+    """Return the required parameters of a callable, as far as it tells them."""
     try:
-        parameters = inspect.signature(source).parameters.values()
+        parameters = inspect.signature(source, follow_wrapped=follow_wrapped).parameters.values()
     except (TypeError, ValueError):  # some callables of extension modules have none
-        return False
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    required = [given for given in parameters if given.kind in positional and given.default is given.empty]
-    return len(required) == 1
+        return []
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [given for given in parameters if given.default is given.empty and given.kind not in variadic]
+
+
+def _check_callable(source: Callable[..., Any]) -> None:
+    """Refuse a callable that requires more than the request, which is bound already.
+
+    A decorator may pass arguments of its own, so its function counts, not the one that it wraps.
+    """
+    required = _required(source, follow_wrapped=False)
+    if required:
+        names = ", ".join(parameter.name for parameter in required)
+        raise ConfigurationError(
+            f"The source requires the arguments {names}, but it is called without any, or with the request "
+            "as its only required positional argument.",
+            code="bad_source",
+            hint="Bind other arguments with `functools.partial`, or give them defaults.",
+        )
 
 
 def discard(source: Any) -> None:
@@ -67,8 +88,8 @@ async def open_source(source: Any) -> AsyncIterator[AsyncIterator[Any] | WholeRe
     its end is also cancelled, if it has ``cancel`` but not ``aclose``.
 
     Raises:
-        ConfigurationError: The source cannot be read (``bad_source``), or is a callable that needs the event
-            loop, which worker threads do not have (``needs_event_loop``).
+        ConfigurationError: The source cannot be read or requires arguments (``bad_source``), or is a callable
+            that needs the event loop, which worker threads do not have (``needs_event_loop``).
     """
     async with AsyncExitStack() as stack:
         opened = await _called(source) if _is_function(source) else source
@@ -87,6 +108,7 @@ async def open_source(source: Any) -> AsyncIterator[AsyncIterator[Any] | WholeRe
 
 async def _called(source: Callable[[], Any]) -> Any:
     """Call a source; one that is not ``async`` may block, so it is called in a thread."""
+    _check_callable(source)
     if inspect.iscoroutinefunction(source):
         return source()
     try:
@@ -244,10 +266,11 @@ def open_source_sync(source: Any) -> Iterator[Iterator[Any] | WholeResponse]:
     """Open a synchronous source, and close it at the end of the block.
 
     Raises:
-        ConfigurationError: The source is asynchronous (``async_source``) or cannot be read (``bad_source``).
+        ConfigurationError: The source is asynchronous (``async_source``), or cannot be read or requires
+            arguments (``bad_source``).
     """
     with ExitStack() as stack:
-        opened = _stream_of(source() if _is_function(source) else source)
+        opened = _stream_of(_called_sync(source) if _is_function(source) else source)
         if _is_async(opened):
             discard(opened)
             raise ConfigurationError(
@@ -256,6 +279,11 @@ def open_source_sync(source: Any) -> Iterator[Iterator[Any] | WholeResponse]:
                 hint="Use agui_reasoning.aio, or the SDK's synchronous client.",
             )
         yield _sync_payloads(_enter_sync(opened, stack))
+
+
+def _called_sync(source: Callable[[], Any]) -> Any:
+    _check_callable(source)
+    return source()
 
 
 def _enter_sync(opened: Any, stack: ExitStack) -> Any:

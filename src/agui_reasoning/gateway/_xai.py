@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import Any, Final
@@ -13,6 +12,7 @@ from urllib.parse import urlsplit
 import anyio.to_thread
 
 from agui_reasoning import aio
+from agui_reasoning._shells._grpc_errors import GRPCFailure
 from agui_reasoning._shells.driver import AgentItem, ModelStream
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.errors import (
@@ -35,22 +35,6 @@ _API: Final = "xai-grpc"
 _BASE_URL: Final = "https://api.x.ai"
 _HIDDEN: Final = "[hidden]"
 _WORDS_CHARS: Final = 2_000
-
-_HTTP_STATUS: Final[Mapping[str, int]] = {
-    "INVALID_ARGUMENT": 400,
-    "FAILED_PRECONDITION": 400,
-    "OUT_OF_RANGE": 400,
-    "UNAUTHENTICATED": 401,
-    "PERMISSION_DENIED": 403,
-    "NOT_FOUND": 404,
-    "RESOURCE_EXHAUSTED": 429,
-    "UNIMPLEMENTED": 501,
-    "UNAVAILABLE": 503,
-}
-"""The HTTP status of each gRPC status, by the table of ``google.rpc.Code``; of any other it is 500."""
-
-# What gRPC itself says if it has found no server.
-_NO_SERVER: Final = re.compile(r"failed to connect|DNS resolution failed", re.IGNORECASE)
 
 
 class XAIUpstream(Upstream):
@@ -167,25 +151,25 @@ class XAIUpstream(Upstream):
                     yield payload
                 return
             except AioRpcError as cause:
-                error = self._error(cause.code().name, cause.details() or "")
+                error = self._error(GRPCFailure(cause.code().name, cause.details() or ""))
         raise error  # outside the handler: the cause can quote the conversation
 
-    def _error(self, status: str, details: str) -> AGUIReasoningError:
-        if status == "DEADLINE_EXCEEDED":
+    def _error(self, failure: GRPCFailure) -> AGUIReasoningError:
+        if failure.link == "timeout":
             return TransportError(
                 "The provider's answer was not complete in time.",
                 code="timeout",
                 hint="Raise `timeout_s` if the model needs more time.",
             )
-        if status == "UNAVAILABLE" and _NO_SERVER.search(details):
+        if failure.link == "unreachable":
             return TransportError(
                 "The connection to the provider failed (UNAVAILABLE).",
                 code="unreachable",
                 hint="Check the base URL, and that this machine can connect to it.",
             )
-        words = " ".join(details.replace(self._key.value, _HIDDEN).split())[:_WORDS_CHARS]
+        words = " ".join(failure.details.replace(self._key.value, _HIDDEN).split())[:_WORDS_CHARS]
         return ProviderError(
-            provider_type=status, provider_message=words, status_code=_HTTP_STATUS.get(status, 500)
+            provider_type=failure.status, provider_message=words, status_code=failure.http_status
         )
 
 
