@@ -15,12 +15,9 @@ from benchmarks.report import headlines, markdown, row
 from benchmarks.streams import STREAMS
 from benchmarks.texts import MIXED, pieces
 
-SLOW = {"imports", "official_client", "open_runs", "server"}
 
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in PATHS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PATHS)
 def test_a_path_yields_rows_with_samples_or_says_what_is_missing(name: str) -> None:
     figures = measured(load(name), TINY)
     assert figures
