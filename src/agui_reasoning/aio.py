@@ -288,7 +288,8 @@ class _AsyncDriver(Driver):
                         yield items
                 return
             except Exception as error:
-                if not asking.asks_again(error):
+                # It builds the request once more, which takes time for long histories.
+                if not await anyio.to_thread.run_sync(asking.asks_again, error):
                     raise
 
     async def _read(self, stream: ModelStream) -> AsyncGenerator[Sequence[AgentItem], None]:

@@ -13,8 +13,10 @@ anthropic: Any = pytest.importorskip("anthropic")
 
 from agno.models.anthropic import Claude  # type: ignore[import-not-found] # noqa: E402
 from agno.models.deepseek import DeepSeek  # type: ignore[import-not-found] # noqa: E402
+from agno.run.agent import RunContentEvent  # type: ignore[import-not-found] # noqa: E402
 
 from agui_reasoning import Conversation, Run, reduce_events  # noqa: E402
+from agui_reasoning import run_agent as run_sync  # noqa: E402
 from agui_reasoning.aio import run_agent  # noqa: E402
 from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.errors import ConfigurationError  # noqa: E402
@@ -59,6 +61,15 @@ def test_redacted_thinking_is_not_shown() -> None:
     assert not any("YWd1aS" in text for text in shown)
     roles = [message.role for message in messages if message.role != "reasoning"]
     assert roles == ["assistant", "tool", "assistant"]
+
+
+def test_a_long_word_in_the_reasoning_of_another_api_is_text() -> None:
+    word = "A" * 80
+    empty: dict[str, Any] = {"state": {}, "messages": [], "tools": [], "context": [], "forwardedProps": {}}
+    run = Run({"threadId": "t", "runId": "r", **empty}, api="openai-chat", provider="deepseek", model="m")
+    events = [RunContentEvent(reasoning_content=word), RunContentEvent(content="Yes.")]
+    shown = list(run_sync(run, lambda run: iter([adapter.stream(events)])))
+    assert [message.content for message in reduce_events(shown)] == [word, "Yes."]
 
 
 def failing(place: str, hours: int) -> str:

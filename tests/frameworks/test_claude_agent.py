@@ -145,6 +145,14 @@ def finished(**more: Any) -> Any:
     return sdk.ResultMessage("success", 1, 1, bool(more), 1, SESSION, **more)
 
 
+def test_what_was_said_before_an_error_is_kept() -> None:
+    messages = [said(sdk.TextBlock("I look.")), finished(errors=["The budget is used up."])]
+    events = anyio.run(shown, messages)
+    assert events[-1].type == "RUN_ERROR"
+    assert [event.delta for event in events if event.type == "TEXT_MESSAGE_CONTENT"] == ["I look."]
+    assert "budget" not in str(events)
+
+
 def test_a_subagent_has_a_lane_of_its_own() -> None:
     messages = [
         said(sdk.ToolUseBlock("toolu_1", "Agent", {"subagent_type": "storms", "prompt": "Look."})),

@@ -10,7 +10,10 @@ import pytest
 
 pydantic_ai: Any = pytest.importorskip("pydantic_ai", reason="Pydantic AI has its own environment")
 
-from agui_reasoning import Run  # noqa: E402
+from pydantic_ai import messages  # noqa: E402
+
+from agui_reasoning import Run, reduce_events  # noqa: E402
+from agui_reasoning import run_agent as run_sync  # noqa: E402
 from agui_reasoning.aio import run_agent  # noqa: E402
 from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.errors import ConfigurationError  # noqa: E402
@@ -95,6 +98,21 @@ def test_a_reader_that_leaves_stops_the_agent() -> None:
     assert len(thread.requests) == 1
 
 
+def test_arguments_of_parallel_calls_that_alternate_stay_apart() -> None:
+    parts = [messages.ToolCallPart("look", "", tool_call_id=f"call_{number}") for number in (1, 2)]
+    events = [messages.PartStartEvent(index=index, part=part) for index, part in enumerate(parts)]
+    for index, text in ((0, '{"a":'), (1, '{"b":'), (0, "1}"), (1, "2}")):
+        events.append(messages.PartDeltaEvent(index=index, delta=messages.ToolCallPartDelta(args_delta=text)))
+    events += [messages.PartEndEvent(index=index, part=part) for index, part in enumerate(parts)]
+    run = Run(run_input([]), api="openai-chat", provider="deepseek", model="m")
+    shown = list(run_sync(run, lambda run: iter([adapter.stream(events)])))
+    calls = [call for message in reduce_events(shown) for call in getattr(message, "tool_calls", None) or ()]
+    assert [(call.id, call.function.arguments) for call in calls] == [
+        ("call_1", '{"a":1}'),
+        ("call_2", '{"b":2}'),
+    ]
+
+
 IMAGE = {"type": "image", "source": {"type": "data", "value": "AAAA", "mimeType": "image/png"}}
 LINKED = {"type": "image", "source": {"type": "url", "value": "https://example.com/a.png"}}
 HISTORY = [
@@ -120,8 +138,8 @@ APIS = {
 @pytest.mark.parametrize("api", APIS)
 def test_a_history_becomes_model_messages(api: str) -> None:
     run = Run(run_input(HISTORY), api=api, provider=APIS[api], model="m")
-    messages = adapter.message_history(run)
-    kinds = [[part.part_kind for part in message.parts] for message in messages]
+    history = adapter.message_history(run)
+    kinds = [[part.part_kind for part in message.parts] for message in history]
     if api == "openai-chat":
         kinds[2].remove("thinking")  # DeepSeek wants the field in every answer, even if it is empty
     assert kinds == [
@@ -131,13 +149,13 @@ def test_a_history_becomes_model_messages(api: str) -> None:
         ["tool-return"],
         ["user-prompt"],
     ]
-    seen = messages[1].parts[0].content
+    seen = history[1].parts[0].content
     kept = [type(part).__name__ for part in seen]
     assert kept in (["str", "BinaryContent", "ImageUrl"], ["str", "BinaryImage", "ImageUrl"])
-    (result,) = messages[3].parts
+    (result,) = history[3].parts
     assert (result.tool_name, result.content, result.tool_call_id) == ("look", "Too dark.", "call_1")
     assert result.outcome == ("failed" if api in ("anthropic-messages", "gemini") else "success")
-    assert messages[-1].parts[0].content == "And now?"
+    assert history[-1].parts[0].content == "And now?"
 
 
 def run_input(messages: list[dict[str, Any]]) -> dict[str, Any]:

@@ -124,7 +124,7 @@ class _Reader:
         """Read a fragment. A signature ends its block."""
         if text := event.reasoning_content:
             yield from self._begin()
-            if _OPAQUE.fullmatch(text):
+            if self._field is None and _OPAQUE.fullmatch(text):
                 yield from self._redacted(text)
             else:
                 yield ReasoningDelta(text, key=self._key(), ext=self._field)

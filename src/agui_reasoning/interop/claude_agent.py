@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from ag_ui.core import StateDeltaEvent, StateSnapshotEvent
 
 from agui_reasoning._shells.driver import AgentItem, ModelStream, PayloadReader, Reading
+from agui_reasoning.deltas import Delta
 from agui_reasoning.errors import DecryptionError, ProviderError
+from agui_reasoning.interop._content import result_text
 from agui_reasoning.parts import ToolResultPart
-from agui_reasoning.providers.payload import JSONObject, compact_json
+from agui_reasoning.providers.payload import JSONObject
 from agui_reasoning.run import Run
 
 if TYPE_CHECKING:  # imported with the first key ring
@@ -175,6 +177,7 @@ class _Reader:
                 provider_type=message.subtype,
                 provider_message="\n".join([message.result or "", *(message.errors or ())]).strip(),
                 status_code=getattr(message, "api_error_status", None),
+                deltas=cast("Sequence[Delta]", items),
             )
         return items
 
@@ -281,15 +284,7 @@ def _session_of(message: Any) -> str | None:
 
 
 def _tool_result(block: Any) -> ToolResultPart:
-    text = _text(block.content)
+    text = result_text(block.content)
     if block.is_error:
         return ToolResultPart(block.tool_use_id, "", error=text)
     return ToolResultPart(block.tool_use_id, text)
-
-
-def _text(content: Any) -> str:
-    """Return the text of a result, and what is not only text as JSON."""
-    if content is None or isinstance(content, str):
-        return content or ""
-    texts = [block.get("text", "") for block in content if block.get("type") == "text"]
-    return "".join(texts) if len(texts) == len(content) else compact_json(content)

@@ -11,8 +11,9 @@ from typing import Any, Final
 from ag_ui.core import StepFinishedEvent, StepStartedEvent
 
 from agui_reasoning._shells.driver import AgentItem, ModelStream, PayloadReader, Reading
+from agui_reasoning.interop._content import result_text
 from agui_reasoning.parts import ToolResultPart
-from agui_reasoning.providers.payload import JSONObject, compact_json
+from agui_reasoning.providers.payload import JSONObject
 from agui_reasoning.run import Run
 
 __all__ = ["input_items", "stream"]
@@ -98,7 +99,7 @@ class _Reader:
         output = payload.item.raw_item
         call_id = _member(output, "call_id")
         if payload.name in ("tool_output", "handoff_occured") and isinstance(call_id, str):
-            return [ToolResultPart(call_id, _text(_member(output, "output")))]
+            return [ToolResultPart(call_id, result_text(_member(output, "output")))]
         return []
 
     def _next_agent(self, name: str) -> Sequence[AgentItem]:
@@ -126,12 +127,3 @@ class _Reader:
 
 def _member(item: Any, name: str) -> Any:
     return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
-
-
-def _text(output: Any) -> str:
-    """Return the text of a tool's output, and what is not only text as JSON."""
-    if isinstance(output, str):
-        return output
-    parts = output if isinstance(output, list) else []
-    texts = [_member(part, "text") for part in parts if _member(part, "type") == "input_text"]
-    return "".join(texts) if parts and len(texts) == len(parts) else compact_json(output)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
-from annotated_types import MinLen
+import pydantic
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
 from agui_reasoning.parts import Origin
@@ -37,6 +37,8 @@ EchoStatus: TypeAlias = Literal["required", "recommended", "accepted", "inert", 
 
 Scope: TypeAlias = Literal["none", "tool_loop", "tool_turns_all", "all"]
 """A set of responses: none, those with calls since the last user message, all with calls, or all."""
+
+AtLeastOne: Final = pydantic.Field(min_length=1)
 
 Field: TypeAlias = Literal[
     "blocks",
@@ -125,8 +127,8 @@ class EchoRule(_Row):
     """
 
     api: str
-    provider: Annotated[tuple[str, ...], MinLen(1)] = ("*",)
-    model: Annotated[tuple[str, ...], MinLen(1)] = ("*",)
+    provider: Annotated[tuple[str, ...], AtLeastOne] = ("*",)
+    model: Annotated[tuple[str, ...], AtLeastOne] = ("*",)
     status: EchoStatus
     field: tuple[Field, ...] = ()
     every: bool = False

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
-from ag_ui.core import Message, RunAgentInput, Tool
+from ag_ui.core import AssistantMessage, Message, RunAgentInput, Tool
 from msgspec import to_builtins
 from msgspec.json import encode
 
@@ -36,6 +36,7 @@ from agui_reasoning.providers.encoding import (
 from agui_reasoning.providers.own_rules import OwnRules, own_rules
 from agui_reasoning.providers.vendors import vendor_traits
 from agui_reasoning.request._explain import explain
+from agui_reasoning.request._fallback import plain_turn
 from agui_reasoning.request._foreign import ForeignReasoning, as_context, check_foreign_reasoning
 from agui_reasoning.request._history import History, ReportEntry
 from agui_reasoning.request._prepare import prepare
@@ -254,8 +255,15 @@ def _call_ids(spec: ProviderAPI, target: Origin) -> CallIds:
 
 def _history(given: Any, reading: dict[str, Any]) -> History:
     if isinstance(given, History):
-        return given
+        return replace(given, items=tuple(map(_as_turn, given.items)))
     return restore(given if isinstance(given, RunAgentInput | Mapping) else list(given), **reading)
+
+
+def _as_turn(item: Turn | Message) -> Turn | Message:
+    """Return an assistant message, which applications may put into a history, as the turn that it is."""
+    if not isinstance(item, AssistantMessage):
+        return item
+    return plain_turn(item.model_dump(mode="json", by_alias=True, exclude_none=True))
 
 
 def _check_response(items: Sequence[Turn | Message], response_id: str) -> None:

@@ -17,7 +17,7 @@ from agui_reasoning.providers.registry import signature_kinds
 from agui_reasoning.request._client_history import ClientHistory, Position, calls_of, message_text
 from agui_reasoning.request._history import ReportEntry
 
-__all__ = ["fallback_turns"]
+__all__ = ["fallback_turns", "plain_turn"]
 
 _REDACTED_ID = "redacted_thinking"
 
@@ -57,6 +57,11 @@ def fallback_turns(
 def _turn(reasoning: list[Part], parts: list[Part]) -> Turn:
     origin = next((part.origin for part in reasoning if part.origin), None)
     return Turn((*reasoning, *parts), origin)
+
+
+def plain_turn(message: dict[str, Any]) -> Turn:
+    """Return an assistant message without values as a turn of unknown origin."""
+    return Turn(tuple(_unclaimed(message, set(), set())))
 
 
 def _unclaimed(message: dict[str, Any], messages: set[str], calls: set[str]) -> list[Part]:

@@ -20,6 +20,7 @@ from agui_reasoning.deltas import (
     ToolCallDelta,
     UsageDelta,
 )
+from agui_reasoning.interop._content import result_text
 from agui_reasoning.parts import Channel, Opaque, Origin, Part, ToolResultPart
 from agui_reasoning.providers.payload import compact_json
 from agui_reasoning.run import Run
@@ -242,9 +243,7 @@ def _values(key: str, block: Mapping[str, Any]) -> Iterator[Delta]:
 
 
 def _result(message: Any) -> ToolResultPart:
-    content = message.content
-    parts = [part if isinstance(part, str) else part.get("text") for part in content]
-    text = content if isinstance(content, str) else "".join(part for part in parts if part)
+    text = result_text(message.content)
     return ToolResultPart(message.tool_call_id, text, text if message.status == "error" else None)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from agui_reasoning._strict_json import load
 from agui_reasoning.errors import ConfigurationError
+from agui_reasoning.interop._content import responses_in
 from agui_reasoning.parts import Origin
 from agui_reasoning.providers.payload import JSONObject
 
@@ -58,23 +59,16 @@ def _told(blocks: list[JSONObject]) -> Iterator[JSONObject]:
             yield _result(block["tool_use_id"], block.get("content", ""), status)
 
 
-_OF_THE_MODEL: Final = frozenset({"reasoning", "function_call"})
-
-
 def _responses(body: Mapping[str, Any]) -> Iterator[JSONObject]:
-    for answers, group in groupby(body["input"], _is_answer):
-        if answers:
-            yield _answer(list(group))
+    for is_response, items in responses_in(body["input"]):
+        if is_response:
+            yield _answer(items)
             continue
-        for item in group:
+        for item in items:
             if "output" in item:
                 yield _result(item["call_id"], item["output"])
             else:
                 yield {"role": item["role"], "content": item["content"]}
-
-
-def _is_answer(item: Mapping[str, Any]) -> bool:
-    return item.get("type") in _OF_THE_MODEL or item.get("role") == "assistant"
 
 
 def _answer(items: list[JSONObject]) -> JSONObject:

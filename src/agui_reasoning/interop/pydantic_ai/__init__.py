@@ -61,5 +61,5 @@ def message_history(run: Run) -> list[Any]:
             hint="Install pydantic-ai, or pydantic-ai-slim with the extra of your provider.",
         ) from None
     request = run.request(tools=())
-    messages: list[Any] = adapter.validate_python(message_dicts(request.target, request.body))
+    messages: list[Any] = adapter.validate_python(message_dicts(request.target, request.body, run.warn_once))
     return messages

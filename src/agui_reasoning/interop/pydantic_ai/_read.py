@@ -40,6 +40,7 @@ class EventReader:
         self._spelling = SPELLINGS.get(run.api or "", Spelling())
         self._values: dict[str, Opaque] = {}
         self._segments: dict[str, list[int]] = {}
+        self._calls: dict[int, str] = {}
         self._open: str | None = None
         self._response = 0
 
@@ -63,7 +64,7 @@ class EventReader:
         if event.index == 0:
             started = [*self._end_unit(), ResponseStart(self._origin)]
             self._response += 1
-            self._segments = {}
+            self._segments, self._calls = {}, {}
         key = self._key(event.index, part)
         if key != self._open:
             started += self._end_unit()
@@ -129,11 +130,12 @@ class EventReader:
         ext = {"id": part.id} if part.id else None
         server = part.part_kind == "builtin-tool-call"
         arguments = _arguments(part.args)
+        self._calls[index] = part.tool_call_id
         return [ToolCallDelta(part.tool_call_id, part.tool_name, arguments, server=server, ext=ext)]
 
     def _more_call(self, index: int, delta: Any) -> list[Delta]:
         arguments = _arguments(delta.args_delta)
-        return [ToolCallDelta(self._open or "", arguments=arguments)] if arguments else []
+        return [ToolCallDelta(self._calls.get(index, ""), arguments=arguments)] if arguments else []
 
     def _server_result(self, index: int, part: Any) -> list[Delta]:
         return [ToolResultDelta(part.tool_call_id, part.model_response_str())]
@@ -170,13 +172,13 @@ class EventReader:
         return Opaque(spelling.thought_signature, signature, "base64", attach)
 
     def _end_unit(self) -> list[Delta]:
-        """End the open unit, with its value."""
+        """End the open unit, with its value; calls stay open, because parallel ones may alternate."""
         key, self._open = self._open, None
         if key is None:
             return []
         value = self._values.pop(key, None)
-        given = [] if value is None else [OpaqueDelta(value, key=key)]
-        return [*given, CloseDelta(key=key)]
+        given: list[Delta] = [] if value is None else [OpaqueDelta(value, key=key)]
+        return given if key in self._calls.values() else [*given, CloseDelta(key=key)]
 
 
 def _nothing(reader: EventReader, index: int, part: Any) -> list[Delta]:

@@ -5,12 +5,13 @@ Answers of the model are decoded as whole responses, so that they become the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
 
 from agui_reasoning.errors import ConfigurationError
+from agui_reasoning.interop._content import responses_in
 from agui_reasoning.interop.pydantic_ai._spelling import REDACTED_ID, SPELLINGS, THOUGHT_SIGNATURE, Spelling
 from agui_reasoning.parts import Origin, Part, ReasoningPart, TextPart, ToolCallPart
 from agui_reasoning.providers import decode_response
@@ -38,8 +39,21 @@ class _Entry:
     result: _Result | None = None
 
 
-def message_dicts(target: Origin, body: Mapping[str, Any]) -> list[JSONObject]:
+_INCOMPLETE: Final = "incomplete"
+"""A mark on messages that lack a part, until they are returned."""
+
+_LEFT_OUT: Final = "Tools that the provider runs itself, and its own blocks, are left out for Pydantic AI."
+
+
+def message_dicts(
+    target: Origin, body: Mapping[str, Any], warn: Callable[[list[str]], None]
+) -> list[JSONObject]:
     """Write the messages, in the form that ``ModelMessagesTypeAdapter`` validates.
+
+    Args:
+        target: The target of the request.
+        body: Its body.
+        warn: Called with a sentence if something has no place in these messages.
 
     Raises:
         ConfigurationError: Requests of this API cannot be cut (``unknown_api``).
@@ -52,7 +66,10 @@ def message_dicts(target: Origin, body: Mapping[str, Any]) -> list[JSONObject]:
             hint=f"Pass one of these to the run: {', '.join(_CUTS)}.",
         )
     names: dict[str, str] = {}
-    return [message for entry in cut(body) for message in _messages(entry, target, names)]
+    messages = [message for entry in cut(body) for message in _messages(entry, target, names)]
+    if any(message.pop(_INCOMPLETE, False) for message in messages):
+        warn([_LEFT_OUT])
+    return messages
 
 
 def _messages(entry: _Entry, target: Origin, names: dict[str, str]) -> Iterator[JSONObject]:
@@ -80,14 +97,15 @@ def _response(answer: JSONObject, target: Origin, names: dict[str, str]) -> JSON
     parts = decode_response(target.api or "", answer, provider=target.provider, model=target.model)
     names |= {part.id: part.name for part in parts if isinstance(part, ToolCallPart)}
     spelling = SPELLINGS[target.api or ""]
-    written = [one for part in parts for one in _parts(part, spelling, target.provider)]
+    kept = [part for part in parts if _has_place(part)]
+    written = [one for part in kept for one in _WRITERS[type(part)](part, spelling, target.provider)]
     origin = {"provider_name": target.provider, "model_name": target.model}
-    return {"kind": "response", "parts": written, **origin}
+    return {"kind": "response", "parts": written, _INCOMPLETE: len(kept) < len(parts), **origin}
 
 
-def _parts(part: Part, spelling: Spelling, provider: str | None) -> Iterable[JSONObject]:
-    write = _WRITERS.get(type(part))
-    return [] if write is None else write(part, spelling, provider)
+def _has_place(part: Part) -> bool:
+    """Return whether messages have a place for a part; calls and results of server tools go in pairs."""
+    return type(part) in _WRITERS and not (isinstance(part, ToolCallPart) and part.server)
 
 
 def _thinking(part: ReasoningPart, spelling: Spelling, provider: str | None) -> list[JSONObject]:
@@ -165,15 +183,12 @@ def _anthropic(body: Mapping[str, Any]) -> Iterator[_Entry]:
                 yield _Entry(result=_Result(block["tool_use_id"], _joined(block.get("content", "")), failed))
 
 
-_OF_THE_MODEL: Final = frozenset({"reasoning", "function_call", "custom_tool_call"})
-
-
 def _responses(body: Mapping[str, Any]) -> Iterator[_Entry]:
-    for answers, group in groupby(body["input"], _is_answer):
-        if answers:
-            yield _Entry(answer={"output": [_item(item) for item in group], "status": "completed"})
+    for is_response, items in responses_in(body["input"]):
+        if is_response:
+            yield _Entry(answer={"output": [_item(item) for item in items], "status": "completed"})
             continue
-        for item in group:
+        for item in items:
             if "output" in item:
                 yield _Entry(result=_Result(item["call_id"], _joined(item["output"])))
             elif item["role"] in ("system", "developer"):
@@ -188,10 +203,6 @@ def _item(item: Mapping[str, Any]) -> JSONObject:
         return dict(item)
     text = {"type": "output_text", "text": _joined(item["content"]), "annotations": []}
     return {"type": "message", "role": "assistant", "content": [text]}
-
-
-def _is_answer(item: Mapping[str, Any]) -> bool:
-    return item.get("type") in _OF_THE_MODEL or item.get("role") == "assistant"
 
 
 def _chat(body: Mapping[str, Any]) -> Iterator[_Entry]:
