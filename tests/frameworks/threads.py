@@ -23,7 +23,7 @@ from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning.aio import run_agent
 from agui_reasoning.gateway import local_server, provider_app
 
-__all__ = ["FORECAST", "QUESTIONS", "Thread", "converse", "played", "replayed", "shown"]
+__all__ = ["FORECAST", "QUESTIONS", "Thread", "abandoned", "converse", "played", "replayed", "shown"]
 
 Agent = Callable[[Run], AsyncIterator[Any]]
 
@@ -104,6 +104,25 @@ def played(script: str, agent_at: Callable[[str], Agent], **options: Any) -> Thr
     asked = {name: first[name] for name in ("api", "provider", "model")} | options
     with replayed(script) as (url, thread):
         anyio.run(converse, thread, agent_at(url), asked)
+    return thread
+
+
+def abandoned(script: str, agent_at: Callable[[str], Agent]) -> Thread:
+    """Ask the first question, and leave while the model thinks; a framework that went on would ask again."""
+    first = sequence(script)[0]
+    options = {name: first[name] for name in ("api", "provider", "model")}
+
+    async def leave() -> None:
+        events = run_agent(thread.conversation.run_input(QUESTIONS[0]), agent, **options)
+        async for event in events:
+            if event.type == "REASONING_MESSAGE_CONTENT":
+                break
+        await events.aclose()
+        await anyio.sleep(0.2)
+
+    with replayed(script) as (url, thread):
+        agent = agent_at(url)
+        anyio.run(leave)
     return thread
 
 
