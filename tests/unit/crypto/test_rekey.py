@@ -9,7 +9,7 @@ from ag_ui.core import ActivityMessage, AssistantMessage, ReasoningMessage, User
 
 from agui_reasoning.crypto import Binding, KeyRing, rekey_messages
 from agui_reasoning.errors import ConfigurationError, DecryptionError, LocalProtocolError
-from tests.unit.crypto.tokens import BOTH, HOME, NEW, OLD, OLD_KEY, TEXT, header_of, with_header
+from tests.unit.crypto.tokens import BOTH, HOME, NEW, OLD, OLD_KEY, TEXT, altered, header_of, with_header
 
 PLAIN = '{"k":"agui-reasoning","v":1}'
 FOREIGN = "EqoBCkgIARABGAIiQL8"
@@ -124,7 +124,7 @@ def test_expiry_is_kept() -> None:
 def bad() -> dict[str, str]:
     late = KeyRing({"old": OLD_KEY}, now=lambda: 0)
     return {
-        "altered": old()[:-2] + "AA",
+        "altered": altered(old()),
         "cut": old()[:-9],
         "other header": with_header(old(), {"typ": "agui-reasoning+jwe"}),
         "another thread": old(TEXT, Binding("thread-2", tenant="acme")),

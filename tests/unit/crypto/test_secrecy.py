@@ -16,7 +16,7 @@ from agui_reasoning.crypto import Binding, KeyRing, rekey_messages
 from agui_reasoning.crypto import _base64url as base64url
 from agui_reasoning.crypto._secret import Secret
 from agui_reasoning.errors import AGUIReasoningError
-from tests.unit.crypto.tokens import BOTH, HOME, NEW_KEY, OLD, OLD_KEY, TEXT, frames
+from tests.unit.crypto.tokens import BOTH, HOME, NEW_KEY, OLD, OLD_KEY, TEXT, altered, frames
 
 ROOM = Path(agui_reasoning.crypto.__file__).parent
 SECRETS = [
@@ -60,10 +60,10 @@ FAILURES: dict[str, Callable[[], object]] = {
     "bad padding": lambda: OLD.encrypt(TEXT, HOME, pad_to=-1),
     "plaintext is text": lambda: OLD.encrypt(TEXT.decode(), HOME),  # type: ignore[arg-type]
     "plaintext too long": lambda: OLD.encrypt(TEXT * 1_000_000, HOME),
-    "altered": lambda: OLD.decrypt(TOKEN[:-2] + "AA", HOME),
+    "altered": lambda: OLD.decrypt(altered(TOKEN), HOME),
     "another place": lambda: OLD.decrypt(TOKEN, Binding("thread-2")),
     "another entity": lambda: OLD.decrypt(BOUND, Binding("t", entity_id="x")),
-    "rekey altered": lambda: BOTH.rekey(TOKEN[:-2] + "AA", HOME),
+    "rekey altered": lambda: BOTH.rekey(altered(TOKEN), HOME),
     "unknown key": lambda: OLD.content_key("new", "t"),
     "a history that does not open": lambda: rekey_messages(
         [{"id": "r", "role": "reasoning", "content": "", "encryptedValue": TOKEN}], BOTH, thread_id="x"

@@ -40,6 +40,12 @@ def frames(action: Callable[[], object]) -> str:
     raise AssertionError("it did not fail")
 
 
+def altered(token: str) -> str:
+    """A token with another tag, whatever its tag is."""
+    head, tag = token.rsplit(".", 1)
+    return f"{head}.{'B' if tag[0] == 'A' else 'A'}{tag[1:]}"
+
+
 def with_header(token: str, members: dict[str, Any] | str) -> str:
     """A token with another first segment; its tag no longer fits."""
     text = members if isinstance(members, str) else json.dumps(members)
