@@ -78,6 +78,7 @@ __all__ = [
     "RunFailedError",
     "TransportError",
     "TruncatedRunError",
+    "__version__",
     "build_request",
     "check_events",
     "compact",
@@ -87,6 +88,8 @@ __all__ = [
     "run_agent",
     "stream_run",
 ]
+
+__version__: Final = "0.1.0"
 
 _HOMES: Final = {
     "agui_reasoning.consumer": ("Conversation", "Finding", "check_events", "compact", "reduce_events"),

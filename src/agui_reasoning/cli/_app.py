@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache, wraps
 from importlib import import_module
-from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
+from agui_reasoning import __version__
 from agui_reasoning.cli._report import complain, line
 from agui_reasoning.cli._signals import ends_cleanly
 from agui_reasoning.errors import AGUIReasoningError
@@ -174,7 +174,7 @@ def _discard_output() -> None:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        print(f"{_NAME} {version(_NAME)}")
+        print(f"{_NAME} {__version__}")
         raise typer.Exit
 
 

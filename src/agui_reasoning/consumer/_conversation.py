@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 from ag_ui.core import Context, Event, Interrupt, Message, ResumeEntry, RunAgentInput, Tool, ToolCall
 from pydantic import BaseModel
 
 from agui_reasoning._ids import new_uuid
-from agui_reasoning._strict_json import JSONObject
+from agui_reasoning._strict_json import JSONObject, dump
 from agui_reasoning.consumer import _faults as faults
 from agui_reasoning.consumer._lane import Lane
 from agui_reasoning.consumer._models import event_model, model_of, plain_json
@@ -24,6 +24,7 @@ from agui_reasoning.consumer._outgoing import (
 )
 from agui_reasoning.consumer._pipeline import Pipeline
 from agui_reasoning.consumer._reduce import Reducer, RunStatus
+from agui_reasoning.consumer._stored import read_stored
 from agui_reasoning.consumer._verify import Phase
 from agui_reasoning.errors import LocalProtocolError, RemoteProtocolError
 from agui_reasoning.protocol import PROTOCOL_VERSION
@@ -87,6 +88,67 @@ class Conversation:
         self._reducer = Reducer(watched, {} if state is None else clean_state(state))
         cleaned = (clean_message(message, self._warn) for message in messages)
         self._reducer.hold(message for message in cleaned if message is not None)
+
+    # -- storage
+
+    @classmethod
+    def from_json(
+        cls,
+        text: str,
+        *,
+        on_warning: Callable[[str], None] | None = None,
+        new_id: Callable[[], str] | None = None,
+    ) -> Self:
+        """Restore a conversation from the result of `to_json`, or from the JSON of a RunAgentInput.
+
+        Args:
+            text: The JSON text.
+            on_warning: As in the constructor.
+            new_id: As in the constructor.
+
+        Raises:
+            LocalProtocolError: The text is not a stored conversation (``bad_conversation``), or a message or
+                the state is malformed (``bad_message``, ``bad_state``).
+        """
+        stored = read_stored(text)
+        conversation = cls(
+            stored.get("threadId"),
+            messages=stored.get("messages") or (),
+            state=stored.get("state"),
+            on_warning=on_warning,
+            new_id=new_id,
+        )
+        conversation._reducer.resume(
+            stored.get("status", "idle"), stored.get("interrupts") or [], stored.get("pendingToolCallIds")
+        )
+        return conversation
+
+    def to_json(self) -> str:
+        """Return the conversation as one line of JSON, to store it between runs.
+
+        Contains the thread ID, messages, state, status, pending calls and interrupts, with reasoning and
+        encrypted values as the client holds them.
+
+        Raises:
+            LocalProtocolError: A run is open (``run_open``).
+
+        Examples:
+            >>> message = {"id": "u", "role": "user", "content": "Hi"}
+            >>> conversation = Conversation("thread-1", messages=[message])
+            >>> Conversation.from_json(conversation.to_json()).messages == conversation.messages
+            True
+        """
+        self._require_no_open_run()
+        return dump(
+            {
+                "threadId": self._thread_id,
+                "status": self.status,
+                "state": self._reducer.state(),
+                "messages": [record.to_json() for record in self._reducer.history],
+                "pendingToolCallIds": [call.id for call in self._reducer.pending_calls()],
+                "interrupts": self._reducer.interrupts,
+            }
+        )
 
     # -- received events
 

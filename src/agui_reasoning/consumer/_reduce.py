@@ -87,6 +87,10 @@ class Reducer:
             if message["role"] == "tool":
                 self._calls[message["toolCallId"]] = True
 
+    def resume(self, status: RunStatus, interrupts: list[JSONObject], pending: list[str] | None) -> None:
+        """Restore the outcome of the latest run; without ``pending``, calls without results are pending."""
+        self.status, self.interrupts, self._named = status, copy_json(interrupts), pending
+
     def add_message(self, message: JSONObject) -> None:
         """Append a message of the client."""
         self.history.append(HeldMessage.of(message))
