@@ -67,7 +67,7 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python -m benchmarks --write
 
 docs: $(VENV)/docs.stamp
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
 	rm -rf $(VENV) site tests/differential/js/node_modules

@@ -31,6 +31,7 @@ RECORDS = (
 )
 HEADING = re.compile(r"^## `([a-z-]+)`", re.MULTILINE)
 ROW = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
+LINK = re.compile(r"(?:\]\(|^\[[^\]]+\]: )([^)\s]+)", re.MULTILINE)
 KIND = re.compile(r"`((?:[a-z]+)\.[a-z_]+)`")
 
 
@@ -69,10 +70,10 @@ def _without_code(page: Path) -> str:
     return re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"], ids=name_of)
 def test_every_link_leads_somewhere(page: Path) -> None:
     broken = []
-    for link in re.findall(r"\]\(([^)\s]+)\)", _without_code(page)):
+    for link in LINK.findall(_without_code(page)):
         file, _, anchor = link.partition("#")
         if "://" in link:
             continue
