@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Tests start processes: what one compiles, the next reads.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo judges test test-all test-frameworks lint docs bench clean
+.PHONY: demo judges test test-all test-browser test-frameworks lint docs bench clean
 
 $(VENV)/pip.stamp:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.12")'
@@ -51,6 +51,17 @@ test-all: judges
 test-frameworks: $(VENV)/test.stamp
 	$(BIN)/python scripts/test_frameworks.py $(FRAMEWORKS)
 
+$(VENV)/browser.stamp: pyproject.toml $(VENV)/test.stamp
+	$(BIN)/python -m pip install --quiet --group browser
+	@touch $@
+
+# The gateway's web page in Chromium.
+test-browser: $(VENV)/browser.stamp
+	$(BIN)/python scripts/install_chromium.py
+	$(BIN)/python scripts/install_node.py tests/browser/js
+	$(BIN)/python -m pytest -n 2 --dist worksteal tests/browser
+	@echo "Screenshots: build/screenshots/"
+
 lint: $(VENV)/lint.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -70,4 +81,4 @@ docs: $(VENV)/docs.stamp
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) site tests/differential/js/node_modules
+	rm -rf $(VENV) build site tests/differential/js/node_modules tests/browser/js/node_modules

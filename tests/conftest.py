@@ -1,12 +1,13 @@
 """How much is tried: ``--all`` for everything, ``--hypothesis-profile=thorough`` for a long look.
 
 Without them every law is asked of a sample (see `tests.support.effort`), and tests marked ``slow`` are left
-out.
+out. The tests that need Chromium run only when their folder, or something in it, is named.
 """
 
 import os
 import signal
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +22,8 @@ settings.register_profile(QUICK, ALL, max_examples=25)
 settings.register_profile("thorough", deadline=None, max_examples=5000)
 settings.load_profile(QUICK)
 
+IN_CHROMIUM = {Path(__file__).parent / name: f"run `make test-{name}`" for name in ("browser", "frontends")}
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="every recording, all examples, the slow tests too")
@@ -29,10 +32,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--all"):
         settings.load_profile("all")
+    if any(_is_named(folder, config) for folder in IN_CHROMIUM):
+        config.pluginmanager.import_plugin("tests.support.browser")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell without job control starts what runs in its background so, and each command that is
         # interrupted in a test would inherit it.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _is_named(folder: Path, config: pytest.Config) -> bool:
+    """Whether an argument is a folder or something in it."""
+    named = ((config.invocation_params.dir / arg.partition("::")[0]).resolve() for arg in config.args)
+    return any(path.is_relative_to(folder) for path in named)
+
+
+class _LeftOut(pytest.Dir):
+    """A folder whose tests are skipped, for one reason."""
+
+    def collect(self) -> Generator[pytest.Item]:
+        pytest.skip(IN_CHROMIUM[self.path], allow_module_level=True)
+        yield  # pragma: no cover
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Leave out what needs Chromium, unless it is named."""
+    if path not in IN_CHROMIUM or _is_named(path, parent.config):
+        return None
+    return _LeftOut.from_parent(parent, path=path)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,4 +1,4 @@
-"""Find Node and the judge's packages, for the tests and for `scripts/install_node.py`.
+"""Find Node and the packages of the tests' scripts, for them and for `scripts/install_node.py`.
 
 Standard library only: the script runs before anything is installed.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 JS_DIR = Path(__file__).parent / "js"
 MINIMUM_MAJOR = 20
 
-_STAMP = JS_DIR / "node_modules" / ".installed-lock-hash"
+_STAMP = Path("node_modules", ".installed-lock-hash")
 
 
 def find_node() -> Path | None:
@@ -50,18 +50,19 @@ def npm_command(node: Path) -> list[str] | None:
     return None if beside is None else [beside]
 
 
-def packages_installed() -> bool:
-    """Whether `node_modules` is what `package-lock.json` asks for."""
-    return _STAMP.is_file() and _STAMP.read_text(encoding="ascii") == _lock_hash()
+def packages_installed(folder: Path = JS_DIR) -> bool:
+    """Whether a folder's `node_modules` is what its `package-lock.json` asks for."""
+    stamp = folder / _STAMP
+    return stamp.is_file() and stamp.read_text(encoding="ascii") == _lock_hash(folder)
 
 
-def mark_installed() -> None:
+def mark_installed(folder: Path = JS_DIR) -> None:
     """Remembers that `node_modules` now follows `package-lock.json`."""
-    _STAMP.write_text(_lock_hash(), encoding="ascii")
+    (folder / _STAMP).write_text(_lock_hash(folder), encoding="ascii")
 
 
-def _lock_hash() -> str:
-    return hashlib.sha256((JS_DIR / "package-lock.json").read_bytes()).hexdigest()
+def _lock_hash(folder: Path) -> str:
+    return hashlib.sha256((folder / "package-lock.json").read_bytes()).hexdigest()
 
 
 def _major(node: Path) -> int:
