@@ -7,8 +7,7 @@ that happened; `screen` displays it.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, count
@@ -18,13 +17,13 @@ import anyio
 from ag_ui.core import Event
 
 from agui_reasoning._demo.front_end import FrontEnd
+from agui_reasoning._scripted._artifacts import Check, compare
 from agui_reasoning._scripted._exchange import Exchange
 from agui_reasoning._scripted._sequence import sequence
 from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.errors import RunFailedError
 from agui_reasoning.providers import provider_api
-from agui_reasoning.providers.transcript import ARTEFACTS, Entry
 
 # The gateway is imported on first use: the other commands work without the extra `server`.
 if TYPE_CHECKING:
@@ -48,25 +47,6 @@ _TOOL: Final[JSONObject] = {
     },
 }
 _NOT_PARAMETERS: Final = frozenset({"model", "stream", "tools"})
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """The check of one artifact from the provider against the last request.
-
-    Attributes:
-        kind: The kind of artifact; see `agui_reasoning._scripted._transcript`.
-        bytes: Its length in UTF-8.
-        fingerprint: The first 8 hexadecimal digits of its SHA-256.
-        path: Its JSON pointer in the request; ``None`` if it is missing.
-        unchanged: Whether it came back byte for byte and in the same order.
-    """
-
-    kind: str
-    bytes: int
-    fingerprint: str
-    path: str | None
-    unchanged: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,33 +172,3 @@ def _checks(exchanges: Sequence[Exchange], requests: Sequence[JSONObject]) -> It
     answered = exchanges[: len(requests) - 1]
     given = chain.from_iterable(read_answer(exchange) for exchange in answered)
     yield from compare(given, read_request(exchanges[0]["api"], requests[-1]))
-
-
-def compare(given: Iterable[Entry], returned: Iterable[Entry]) -> Iterator[Check]:
-    """Search for each artifact in order; unexpected artifacts count as failures too."""
-    remaining = _artifacts(returned)
-    start = 0
-    for entry in _artifacts(given):
-        positions = (
-            position for position in range(start, len(remaining)) if _same(remaining[position], entry)
-        )
-        if (position := next(positions, None)) is None:
-            yield _check(entry, None, unchanged=False)
-        else:
-            start = position
-            yield _check(entry, remaining.pop(position).path, unchanged=True)
-    for entry in remaining:
-        yield _check(entry, entry.path, unchanged=False)
-
-
-def _same(one: Entry, other: Entry) -> bool:
-    return (one.kind, one.value) == (other.kind, other.value)
-
-
-def _artifacts(entries: Iterable[Entry]) -> list[Entry]:
-    return [entry for entry in entries if entry.kind in ARTEFACTS and entry.value]
-
-
-def _check(entry: Entry, path: str | None, *, unchanged: bool) -> Check:
-    value = entry.value.encode()
-    return Check(entry.kind, len(value), hashlib.sha256(value).hexdigest()[:8], path, unchanged)

@@ -26,14 +26,15 @@ from starlette.routing import Route
 from agui_reasoning._options import ApplicationOptions, check_options
 from agui_reasoning._shells.driver import OnError, now_in_ms
 from agui_reasoning._shells.failures import BriefFailureLog
-from agui_reasoning._strict_json import Malformed, load
+from agui_reasoning._strict_json import JSONObject, Malformed, load
 from agui_reasoning.aio import agent_events
 from agui_reasoning.asgi import AGUIResponse
 from agui_reasoning.emitter._disclosure import Disclosure
-from agui_reasoning.errors import ConfigurationError, RemoteProtocolError
+from agui_reasoning.errors import AGUIReasoningError, ConfigurationError, RemoteProtocolError
 from agui_reasoning.gateway._body import BODY_TIMEOUT_S, read_body
 from agui_reasoning.gateway._capabilities import capabilities
 from agui_reasoning.gateway._guard import middleware, refusal
+from agui_reasoning.gateway._inspector import findings_report, request_report, require_local
 from agui_reasoning.gateway._page import ICON, render, render_hint
 from agui_reasoning.gateway._replay import ReplayUpstream
 from agui_reasoning.gateway._upstream import Upstream
@@ -51,9 +52,13 @@ MAX_BODY_BYTES: Final = 16 * 1024 * 1024
 TenantOf: TypeAlias = Callable[[Request], str | Awaitable[str]]
 """Returns the tenant of a request."""
 
+_Inspect: TypeAlias = Callable[[bytes, str], JSONObject]
+"""Answers a body of a tenant."""
+
 _log = logging.getLogger("agui_reasoning")
 _STATUS = {
     "no_tenant": 401,
+    "not_local": 403,
     "body_timeout": 408,
     "body_too_large": 413,
     "too_large": 413,
@@ -128,6 +133,7 @@ def create_app(
             Route("/favicon.ico", endpoint.show_icon, methods=["GET"]),
             Route(f"{path.rstrip('/')}/capabilities", endpoint.show_capabilities, methods=["GET"]),
             Route("/", endpoint.show_page, methods=["GET"]),
+            *_inspector_routes(endpoint),
         ],
         exception_handlers={HTTPException: _refuse_request},
     )
@@ -177,13 +183,26 @@ class _Endpoint:
             tenant = await self._tenant(request)
             body = await self.reading.body(request)
             # In a worker thread, because a large input would block other runs.
-            run = await anyio.to_thread.run_sync(lambda: self._run(_parse_json(body), tenant))
+            run = await anyio.to_thread.run_sync(lambda: self.run(body, tenant))
         except RemoteProtocolError as error:
             return refusal(_STATUS.get(error.code, 400), error.code, str(error))
         except ClientDisconnect:
             return Response(status_code=400)  # not received by anyone
         events = agent_events(run, self.upstream.agent, self.on_error, BriefFailureLog)
         return AGUIResponse(events, keep_alive_s=self.keep_alive_s)
+
+    async def inspect(self, answer: _Inspect, request: Request) -> Response:
+        try:
+            require_local(request)
+            _check_type(request)
+            tenant = await self._tenant(request)
+            body = await self.reading.body(request)
+            report = await anyio.to_thread.run_sync(lambda: answer(body, tenant))
+        except AGUIReasoningError as error:
+            return refusal(_STATUS.get(error.code, 400), error.code, str(error))
+        except ClientDisconnect:
+            return Response(status_code=400)
+        return JSONResponse(report)
 
     async def show_page(self, request: Request) -> Response:
         return HTMLResponse(render(str(request.url_for("agent")), self.upstream.name))
@@ -209,9 +228,9 @@ class _Endpoint:
             )
         return tenant
 
-    def _run(self, run_input: Any, tenant: str) -> Run:
+    def run(self, body: bytes, tenant: str) -> Run:
         run = Run(
-            run_input,
+            _parse_json(body),
             api=self.upstream.api,
             provider=self.upstream.provider,
             model=self.upstream.model,
@@ -222,6 +241,21 @@ class _Endpoint:
         )
         self.reading.check(run.input)
         return run
+
+
+def _inspector_routes(endpoint: _Endpoint) -> list[Route]:
+    """Return what the inspector asks for; nothing in front of a model, whose reasoning it would decrypt."""
+    upstream = endpoint.upstream
+    if not isinstance(upstream, ReplayUpstream):
+        return []
+    answers: dict[str, _Inspect] = {
+        "check": lambda body, tenant: findings_report(body),
+        "request": lambda body, tenant: request_report(endpoint.run(body, tenant), upstream),
+    }
+    return [
+        Route(f"/_page/{name}", partial(endpoint.inspect, answer), methods=["POST"])
+        for name, answer in answers.items()
+    ]
 
 
 def _check_options(upstream: Upstream, tenant: TenantOf | None, options: ApplicationOptions) -> None:

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agui_reasoning.errors import ConfigurationError
 
-__all__ = ["middleware", "refusal"]
+__all__ = ["bare_host", "is_loopback", "middleware", "refusal"]
 
 _ANY: Final = "*"
 _LOCALHOST: Final = "localhost"
@@ -33,7 +33,7 @@ def middleware(allowed_hosts: Sequence[str], allowed_origins: Sequence[str]) -> 
     Raises:
         ConfigurationError: An origin is invalid (``bad_origin``).
     """
-    hosts = tuple(_bare(host.lower()) for host in allowed_hosts)
+    hosts = tuple(bare_host(host.lower()) for host in allowed_hosts)
     origins = tuple(_origin(origin) for origin in allowed_origins)
     checks = Middleware(_Guard, hosts=hosts, origins=origins)
     if not origins:
@@ -65,7 +65,7 @@ class _Guard:
     def _refuse(self, scope: Scope, headers: Headers) -> Response | None:
         # Requests without these headers do not come from browsers.
         for host in headers.getlist("host"):
-            if not self._is_ours(_bare(host.lower()), scope):
+            if not self._is_ours(bare_host(host.lower()), scope):
                 return refusal(421, "host_not_allowed", _NOT_HERE)
         for origin in headers.getlist("origin"):
             if not self._is_welcome(origin.lower(), headers.get("host", "").lower()):
@@ -75,7 +75,7 @@ class _Guard:
     def _is_ours(self, name: str, scope: Scope) -> bool:
         """Return whether a name is a loopback name, the address of the connection, or allowed."""
         reached = (scope.get("server") or (None,))[0]
-        return _is_loopback(name) or name == reached or any(fnmatchcase(name, host) for host in self.hosts)
+        return is_loopback(name) or name == reached or any(fnmatchcase(name, host) for host in self.hosts)
 
     def _is_welcome(self, origin: str, host: str) -> bool:
         return _ANY in self.origins or origin in self.origins or _netloc(origin) == host
@@ -92,14 +92,15 @@ _NOT_YOU: Final = (
 )
 
 
-def _bare(host: str) -> str:
+def bare_host(host: str) -> str:
     """Return a host without port and brackets."""
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.partition(":")[0] if host.count(":") == 1 else host
 
 
-def _is_loopback(name: str) -> bool:
+def is_loopback(name: str) -> bool:
+    """Return whether a name or an address without brackets is one of this machine."""
     try:
         return ip_address(name).is_loopback
     except ValueError:

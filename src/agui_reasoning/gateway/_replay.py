@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import re
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
 from uuid import uuid4
 
 import anyio
 
+from agui_reasoning._scripted._artifacts import artifacts
 from agui_reasoning._scripted._exchange import Exchange, is_whole, payloads
 from agui_reasoning._scripted._sequence import choose, sequence
+from agui_reasoning._scripted._transcript import read_answer
 from agui_reasoning._shells.driver import AgentItem, ModelStream
 from agui_reasoning.deltas import Delta, ReasoningDelta
 from agui_reasoning.errors import DecodeError, ProviderError
@@ -22,6 +25,7 @@ from agui_reasoning.run import Run
 __all__ = ["ReplayUpstream"]
 
 _IDS: Final = frozenset({"id", "call_id", "item_id", "toolUseId"})
+_SUFFIX: Final = re.compile(r"_[0-9a-f]{8}\Z")
 _SPEAKERS: dict[str, Speaker] = {"user": "user", "assistant": "model", "tool": "tool"}
 
 
@@ -54,6 +58,7 @@ class ReplayUpstream(Upstream):
         self.reasons = _reasons(first)
         self._delay_s = delay_s
         self._is_script = isinstance(exchange, str)
+        self._artifacts: frozenset[tuple[str, str]] | None = None
 
     async def agent(self, run: Run) -> AsyncIterator[AgentItem]:
         """Replay the exchange that matches the input."""
@@ -66,11 +71,30 @@ class ReplayUpstream(Upstream):
             source, api=exchange["api"], provider=exchange.get("provider"), model=exchange.get("model")
         )
 
+    def has_sent(self, kind: str, value: str) -> bool:
+        """Return whether a response contains an artifact of the provider.
+
+        Args:
+            kind: Its kind, such as ``"signature"`` or ``"call id"``.
+            value: Its value; the ID of a script may have the suffix of a run.
+        """
+        if self._artifacts is None:
+            self._artifacts = frozenset(_artifacts(self._exchanges))
+        without_run = _SUFFIX.sub("", value) if self._is_script else value
+        return not self._artifacts.isdisjoint({(kind, value), (kind, without_run)})
+
     async def _paced(self, exchange: Exchange) -> AsyncIterator[Any]:
         for payload in payloads(exchange):
             if self._delay_s:
                 await anyio.sleep(self._delay_s)
             yield payload
+
+
+def _artifacts(exchanges: Iterable[Exchange]) -> Iterator[tuple[str, str]]:
+    """Yield kind and value of the artifacts in responses; incomplete recordings have fewer."""
+    for exchange in exchanges:
+        with suppress(DecodeError, ProviderError):
+            yield from ((entry.kind, entry.value) for entry in artifacts(read_answer(exchange)))
 
 
 def _with_fresh_ids(value: Any, run: str, name: str = "") -> Any:
