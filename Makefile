@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Tests start processes: what one compiles, the next reads.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo judges test test-all test-browser test-frameworks lint docs bench clean
+.PHONY: demo judges test test-all test-browser test-frontends test-frameworks lint docs bench clean
 
 $(VENV)/pip.stamp:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.12")'
@@ -62,6 +62,12 @@ test-browser: $(VENV)/browser.stamp
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests/browser
 	@echo "Screenshots: build/screenshots/"
 
+# Other projects' front ends in Chromium, in front of the gateway.
+test-frontends: $(VENV)/browser.stamp
+	$(BIN)/python scripts/install_chromium.py
+	$(BIN)/python scripts/install_frontends.py
+	$(BIN)/python -m pytest -n 2 --dist worksteal tests/frontends
+
 lint: $(VENV)/lint.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -82,3 +88,4 @@ docs: $(VENV)/docs.stamp
 
 clean:
 	rm -rf $(VENV) build site tests/differential/js/node_modules tests/browser/js/node_modules
+	rm -rf $(wildcard tests/frontends/*/node_modules tests/frontends/*/build)

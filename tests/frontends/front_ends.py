@@ -1,0 +1,30 @@
+"""The front ends that are tested."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from playwright.sync_api import Locator, Page
+
+from tests.frontends.harness import FrontEnd
+
+__all__ = ["FRONT_ENDS"]
+
+
+class CopilotKit(FrontEnd):
+    """Its chat has one button to send and to stop."""
+
+    faults = ("selfManagedAgents",)  # the terms of its license
+
+    def ask(self, page: Page, text: str) -> None:
+        page.get_by_test_id("copilot-chat-textarea").fill(text)
+        page.get_by_test_id("copilot-send-button").click()
+
+    def stop(self, page: Page) -> None:
+        page.get_by_test_id("copilot-send-button").click()
+
+    def busy(self, page: Page) -> Locator:
+        return page.get_by_test_id("copilot-chat-textarea").and_(page.locator("main[aria-busy=true] *"))
+
+
+FRONT_ENDS: Final = (CopilotKit("copilotkit"),)

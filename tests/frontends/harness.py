@@ -1,0 +1,304 @@
+"""A page in Chromium, the gateway, and a provider, and what passes between them.
+
+`Thread` asks questions through the page as its user would, and knows what must be in each request that
+reaches the provider.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final, Literal
+from urllib.parse import urlencode
+
+from playwright.sync_api import Locator, Page, expect
+
+from agui_reasoning._demo.playback import Check, compare
+from agui_reasoning._scripted._transcript import read_answer, read_request
+from agui_reasoning.crypto import KeyRing
+from agui_reasoning.gateway import HTTPUpstream, create_app, local_server
+from agui_reasoning.providers import provider_api
+from agui_reasoning.wire import read_events
+from tests.frontends.provider import PATIENCE_S, Answer, Provider, playing
+
+__all__ = ["FOLDER", "FRAGMENT", "FrontEnd", "Run", "Thread", "opened"]
+
+FOLDER: Final = Path(__file__).parent
+
+FRAGMENT: Final = 24
+"""How many characters of a value must not be seen in the page."""
+
+Visibility = Literal["full", "summary", "hidden"]
+
+
+class FrontEnd:
+    """How a user does things in a page.
+
+    These methods find what a page shows by its role and name, as people with a screen reader do. A front end
+    whose page differs overrides them.
+
+    Attributes:
+        name: The name of its folder here.
+        folder: The folder that is served, with an ``index.html``, which takes the URL of the agent and the ID
+            of the thread from its query: ``?agent=…&thread=…``.
+        faults: Regular expressions of what it logs that is no fault; see `tests.support.browser.Faults`.
+    """
+
+    faults: tuple[str, ...] = ()
+
+    def __init__(self, name: str, folder: Path | None = None) -> None:
+        self.name = name
+        self.folder = folder or FOLDER / name / "build"
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def ask(self, page: Page, text: str) -> None:
+        """Ask a question."""
+        box = page.get_by_role("textbox").last
+        box.fill(text)
+        box.press("Enter")
+
+    def stop(self, page: Page) -> None:
+        """Stop the run."""
+        page.get_by_role("button", name="Stop").click()
+
+    def regenerate(self, page: Page) -> None:
+        """Ask for another answer to the last question."""
+        page.get_by_role("button", name="Regenerate").last.click()
+
+    def edit(self, page: Page, number: int, text: str) -> None:
+        """Ask an earlier question, by its number from 0, in other words."""
+        page.get_by_role("button", name="Edit").nth(number).click()
+        box = page.get_by_role("textbox", name="Edit")
+        box.fill(text)
+        box.press("Enter")
+
+    def busy(self, page: Page) -> Locator:
+        """What is there while a run is on."""
+        return page.get_by_role("button", name="Stop")
+
+    def wait_until_idle(self, page: Page) -> None:
+        """Wait until the next question can be asked."""
+        expect(self.busy(page)).to_have_count(0)
+
+
+@dataclass
+class Run:
+    """A request to the gateway, and what it answered."""
+
+    input: dict[str, Any]
+    output: bytearray = field(default_factory=bytearray)
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """The events, as far as they were sent."""
+        return read_events(bytes(self.output))
+
+
+@dataclass
+class Thread:
+    """A conversation in a page.
+
+    Attributes:
+        front_end: How to use the page.
+        page: The page.
+        provider: The provider behind the gateway.
+        runs: What the page sent to the gateway, and what came back.
+    """
+
+    front_end: FrontEnd
+    page: Page
+    provider: Provider
+    runs: list[Run]
+
+    def ask(self, text: str, *, requests: int = 1) -> None:
+        """Ask a question, and wait for the answer.
+
+        Args:
+            text: The question.
+            requests: How many requests reach the provider: one, and another for each tool call.
+        """
+        before = len(self.provider.answers)
+        self.front_end.ask(self.page, text)
+        self._wait_for(before + requests)
+
+    def regenerate(self, *, requests: int = 1) -> None:
+        """Ask for another answer to the last question, and wait for it."""
+        before = len(self.provider.answers)
+        self.front_end.regenerate(self.page)
+        self._wait_for(before + requests)
+
+    def edit(self, number: int, text: str, *, requests: int = 1) -> None:
+        """Ask an earlier question, by its number from 0, in other words, and wait for the answer."""
+        before = len(self.provider.answers)
+        self.front_end.edit(self.page, number, text)
+        self._wait_for(before + requests)
+
+    def stop(self) -> None:
+        """Stop the run once the page shows it, and wait until the gateway has left the provider."""
+        expect(self.front_end.busy(self.page)).to_have_count(1)
+        self.front_end.stop(self.page)
+        self.provider.wait_until_left()
+        self.front_end.wait_until_idle(self.page)
+
+    def reload(self) -> None:
+        """Load the page again."""
+        self.page.reload()
+        self.front_end.wait_until_idle(self.page)
+
+    def _wait_for(self, answers: int) -> None:
+        self.provider.wait_for(answers)
+        last = self.provider.answers[answers - 1]
+        if last is not None and last.whole and last.text:
+            expect(self.page.get_by_text(f"Answer {last.number}:").last).to_be_visible()
+        self.front_end.wait_until_idle(self.page)
+
+    # -- what reached the provider
+
+    def artifacts(self, request: int, answers: Sequence[int] | None = None) -> list[Check]:
+        """Whether each artifact of earlier answers came back in a request, unchanged and in order.
+
+        Args:
+            request: The number of the request, from 1.
+            answers: The numbers of the answers that the request repeats; default is all whole ones before it.
+        """
+        api = self.provider.api
+        given = chain.from_iterable(
+            read_answer(answer.exchange) for answer in self._repeated(request, answers)
+        )
+        return list(compare(given, read_request(api, self.provider.requests[request - 1])))
+
+    def missing(self, request: int, answers: Sequence[int] | None = None) -> list[str]:
+        """The kinds of what did not come back, or not as it was, or should not have come."""
+        return [check.kind for check in self.artifacts(request, answers) if not check.unchanged]
+
+    def _repeated(self, request: int, numbers: Sequence[int] | None) -> Iterator[Answer]:
+        for answer in self.provider.answers[: request - 1]:
+            if answer is not None and (answer.number in numbers if numbers is not None else answer.whole):
+                yield answer
+
+    # -- what people see
+
+    def exposed(self) -> list[str]:
+        """The opaque values of which the page shows something: of the provider, and of the gateway."""
+        shown = _bare(self.page.inner_text("body"))
+        return [value for value in self._opaque() if _bare(value)[:FRAGMENT] in shown]
+
+    def revealed(self) -> list[str]:
+        """The reasoning of which the page shows something, open or collapsed."""
+        shown = _bare(self.page.text_content("body") or "")
+        units = chain.from_iterable(answer.reasoning for answer in self.provider.answers if answer)
+        return [text for text in units if _bare(text)[:FRAGMENT] in shown]
+
+    def _opaque(self) -> Iterator[str]:
+        for answer in self.provider.answers:
+            yield from answer.opaque if answer is not None else ()
+        for event in chain.from_iterable(run.events for run in self.runs):
+            if value := event.get("encryptedValue"):
+                yield value
+
+    @property
+    def thread_ids(self) -> set[str]:
+        """The threads that the page said it continues."""
+        return {run.input["threadId"] for run in self.runs}
+
+
+def _bare(text: str) -> str:
+    """The text without white space and Markdown, which front ends change."""
+    return "".join(char for char in text if char.isalnum())
+
+
+@contextmanager
+def opened(
+    front_end: FrontEnd,
+    page: Page,
+    pages: str,
+    script: str,
+    *,
+    visibility: Visibility = "full",
+    thread_id: str = "thread-1",
+    between: Callable[[str], Any] | None = None,
+) -> Iterator[Thread]:
+    """Open a front end whose gateway asks a provider that plays a script.
+
+    Args:
+        front_end: The front end.
+        page: A blank page of the browser.
+        pages: The URL under which the front ends' folders are served by their names.
+        script: The name of the first exchange.
+        visibility: That of the gateway; it encrypts what it does not show.
+        thread_id: The ID of the thread.
+        between: A context manager that makes the URL for the page from that of the agent, for a server of the
+            front end's own between the two.
+    """
+    runs: list[Run] = []
+    with playing(script) as (provider_url, provider):
+        keys = None if visibility == "full" else KeyRing.generate()
+        app = create_app(
+            _upstream(provider, provider_url), allowed_origins=[pages], visibility=visibility, keys=keys
+        )
+        with local_server(_recorded(app, runs)) as gateway:
+            agent = f"{gateway}/agent"
+            thread = Thread(front_end, page, provider, runs)
+            if between is None:
+                page.goto(_address(pages, front_end, agent, thread_id))
+                yield thread
+            else:
+                with between(agent) as server:
+                    page.goto(_address(pages, front_end, server, thread_id))
+                    yield thread
+
+
+def _address(pages: str, front_end: FrontEnd, agent: str, thread_id: str) -> str:
+    return f"{pages}/{front_end.name}/?{urlencode({'agent': agent, 'thread': thread_id})}"
+
+
+def _upstream(provider: Provider, url: str) -> HTTPUpstream:
+    first = provider.script[0]
+    api = provider_api(provider.api)
+    assert api.http is not None
+    excluded = {"model", "stream", "tools", *api.conversation_fields}
+    return HTTPUpstream(
+        provider.api,
+        base_url=url + api.http.base,
+        provider=first["provider"],
+        model=first["model"],
+        api_key="none",
+        parameters={field: value for field, value in first["request"].items() if field not in excluded},
+        timeout_s=PATIENCE_S,
+        attempts=1,
+        retry_poisoned=False,  # what is lost must be seen
+    )
+
+
+def _recorded(app: Any, runs: list[Run]) -> Any:
+    """Note the bodies of the requests and responses of an application."""
+
+    async def recorded(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await app(scope, receive, send)
+            return
+        body = bytearray()
+        run = Run({})
+
+        async def heard() -> Any:
+            message = await receive()
+            if message["type"] == "http.request" and not run.input:
+                body.extend(message.get("body", b""))
+                if not message.get("more_body"):
+                    run.input = json.loads(body)
+                    runs.append(run)
+            return message
+
+        async def said(message: Any) -> None:
+            run.output.extend(message.get("body", b""))
+            await send(message)
+
+        await app(scope, heard, said)
+
+    return recorded
