@@ -20,6 +20,7 @@ from agui_reasoning._demo.front_end import FrontEnd
 from agui_reasoning._scripted._artifacts import Check, compare
 from agui_reasoning._scripted._exchange import Exchange
 from agui_reasoning._scripted._sequence import sequence
+from agui_reasoning._scripted._tool import TOOL, TOOL_RESULT
 from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.errors import RunFailedError
@@ -29,23 +30,8 @@ from agui_reasoning.providers import provider_api
 if TYPE_CHECKING:
     from agui_reasoning.gateway import Upstream
 
-__all__ = ["TOOL_RESULT", "Check", "Playback", "compare", "play"]
+__all__ = ["Check", "Playback", "compare", "play"]
 
-TOOL_RESULT: Final = (
-    '{"place": "Bergen", "from": "14:00", "temperature_c": 9, "rain_mm": 4.2, "gusts_ms": 14}'
-)
-"""The result of the scripts' tool."""
-
-_TOOL: Final[JSONObject] = {
-    "name": "get_forecast",
-    "description": "Weather forecast of a place for the next hours",
-    "parameters": {
-        "type": "object",
-        "properties": {"place": {"type": "string"}, "hours": {"type": "integer"}},
-        "required": ["place"],
-        "additionalProperties": False,
-    },
-}
 _NOT_PARAMETERS: Final = frozenset({"model", "stream", "tools"})
 
 
@@ -98,7 +84,7 @@ def play(name: str) -> Playback:
     requests: list[JSONObject] = []
     failure = None
     with _gateway(exchanges, requests.append) as url:
-        front_end = FrontEnd(url, f"demo-{name}", [_TOOL])
+        front_end = FrontEnd(url, f"demo-{name}", [TOOL])
         try:
             anyio.run(_converse, front_end, [words for _, words in inputs])
         except RunFailedError as error:

@@ -127,8 +127,9 @@ def serve(
             rich_help_panel=_CALLERS,
         ),
     ] = False,
+    page: Annotated[bool, typer.Option("--page/--no-page", help="Serve the page at GET /.")] = True,
 ) -> None:
-    """Serve an AG-UI endpoint at POST /agent, and a page at GET /.
+    """Serve an AG-UI endpoint at POST /agent, and a page with a chat and an inspector at GET /.
 
     The upstream "replay" plays scripted provider streams; "replay:FILE" plays one recording (an object with
     "api", and "events" or "response") for every request. Neither needs an API key or network access. Pass
@@ -161,6 +162,7 @@ def serve(
         policy=policy or (),
         allowed_hosts=[host, *(allow_host or ())],
         allowed_origins=allow_origin or (),
+        page=page,
     )
     listening = listen(host, port)
     ready = f"agui-reasoning gateway ({chosen.name if given else spec}) at {url_of(listening)}"

@@ -1,13 +1,13 @@
 """The ASGI application of a gateway.
 
 ``POST`` to the endpoint starts a run, ``GET`` to its ``/capabilities`` describes it, and ``GET /`` returns a
-page that explains how to call it.
+page with a chat and an inspector.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from copy import deepcopy
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from agui_reasoning.gateway._body import BODY_TIMEOUT_S, read_body
 from agui_reasoning.gateway._capabilities import capabilities
 from agui_reasoning.gateway._guard import middleware, refusal
 from agui_reasoning.gateway._inspector import findings_report, request_report, require_local
-from agui_reasoning.gateway._page import ICON, render, render_hint
+from agui_reasoning.gateway._page import ICON, Settings, page_routes, render_hint
 from agui_reasoning.gateway._replay import ReplayUpstream
 from agui_reasoning.gateway._upstream import Upstream
 from agui_reasoning.parts import Origin
@@ -54,6 +54,8 @@ TenantOf: TypeAlias = Callable[[Request], str | Awaitable[str]]
 
 _Inspect: TypeAlias = Callable[[bytes, str], JSONObject]
 """Answers a body of a tenant."""
+
+_Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 _log = logging.getLogger("agui_reasoning")
 _STATUS = {
@@ -81,6 +83,8 @@ def create_app(
     tenant: TenantOf | None = None,
     allowed_hosts: Sequence[str] = (),
     allowed_origins: Sequence[str] = (),
+    page: bool = True,
+    page_links: Mapping[str, str] | None = None,
     **options: Unpack[ApplicationOptions],
 ) -> Starlette:
     """Create the application of a gateway.
@@ -100,6 +104,8 @@ def create_app(
         allowed_hosts: Accepted values of ``Host``, besides names of this machine and the address of the
             connection. Patterns such as ``*.example.com`` and ``*`` are allowed.
         allowed_origins: Origins of web pages that may use the gateway, besides its own; ``*`` allows all.
+        page: Serve a page with a chat and an inspector at ``/``, to whoever ``tenant`` accepts.
+        page_links: The pages of other gateways, by label, for the page to link.
         **options: The options of `agui_reasoning.Run` for all runs; each run gets a copy of ``stages``.
 
     Raises:
@@ -118,6 +124,8 @@ def create_app(
     reading = _Reading(max_body_bytes, body_timeout_s, allow_file_ids)
     endpoint = _Endpoint(chosen, keep_alive_s, on_error, reading, tenant, dict(options), declared)
 
+    settings = Settings(chosen, path, options, allowed_origins, page_links or {})
+
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         try:
@@ -131,9 +139,13 @@ def create_app(
         routes=[
             Route(path, endpoint.answer, methods=["POST"], name="agent"),
             Route("/favicon.ico", endpoint.show_icon, methods=["GET"]),
-            Route(f"{path.rstrip('/')}/capabilities", endpoint.show_capabilities, methods=["GET"]),
-            Route("/", endpoint.show_page, methods=["GET"]),
-            *_inspector_routes(endpoint),
+            Route(
+                f"{path.rstrip('/')}/capabilities",
+                endpoint.guarded(endpoint.show_capabilities),
+                methods=["GET"],
+            ),
+            *(page_routes(settings, endpoint.guarded) if page else ()),
+            *(_inspector_routes(endpoint) if page else ()),
         ],
         exception_handlers={HTTPException: _refuse_request},
     )
@@ -204,18 +216,23 @@ class _Endpoint:
             return Response(status_code=400)
         return JSONResponse(report)
 
-    async def show_page(self, request: Request) -> Response:
-        return HTMLResponse(render(str(request.url_for("agent")), self.upstream.name))
-
     async def show_icon(self, request: Request) -> Response:
         return Response(ICON, media_type="image/svg+xml")
 
     async def show_capabilities(self, request: Request) -> Response:
-        try:
-            await self._tenant(request)
-        except RemoteProtocolError as error:
-            return refusal(_STATUS[error.code], error.code, str(error))
         return JSONResponse(self.capabilities.model_dump(mode="json", by_alias=True, exclude_none=True))
+
+    def guarded(self, handler: _Handler) -> _Handler:
+        """Return a handler that answers only requests with a tenant."""
+
+        async def guarded(request: Request) -> Response:
+            try:
+                await self._tenant(request)
+            except RemoteProtocolError as error:
+                return refusal(_STATUS[error.code], error.code, str(error))
+            return await handler(request)
+
+        return guarded
 
     async def _tenant(self, request: Request) -> str:
         if self.tenant is None:
@@ -319,9 +336,9 @@ async def _refuse_request(request: Request, error: Exception) -> Response:
 
 def _refuse_method(request: Request) -> Response:
     """Explain how to call the endpoint to people who open it in a browser."""
-    page = request.url.replace(path=f"{request.scope.get('root_path', '')}/", query="")
-    if "text/html" in request.headers.get("accept", ""):
-        return HTMLResponse(render_hint(str(request.url.replace(query="")), str(page)), 405)
-    return refusal(
-        405, "method_not_allowed", f"Method Not Allowed. Send a RunAgentInput with POST; see {page}."
-    )
+    has_page = any(isinstance(route, Route) and route.name == "page" for route in request.app.routes)
+    page = str(request.url.replace(path=f"{request.scope.get('root_path', '')}/", query=""))
+    if has_page and "text/html" in request.headers.get("accept", ""):
+        return HTMLResponse(render_hint(str(request.url.replace(query="")), page), 405)
+    see = f"; see {page}" if has_page else ""
+    return refusal(405, "method_not_allowed", f"Method Not Allowed. Send a RunAgentInput with POST{see}.")

@@ -35,6 +35,9 @@ class ReplayUpstream(Upstream):
     A script answers a question with reasoning and a tool call, and a tool result with reasoning and text; it
     has exchanges for two questions. Its IDs are new in each run. A recording answers every request in the
     same way.
+
+    Attributes:
+        questions: The questions of the conversation that the exchanges belong to.
     """
 
     def __init__(
@@ -59,6 +62,8 @@ class ReplayUpstream(Upstream):
         self._delay_s = delay_s
         self._is_script = isinstance(exchange, str)
         self._artifacts: frozenset[tuple[str, str]] | None = None
+        questions = (exchange.get("question") for exchange in self._exchanges)
+        self.questions = tuple(dict.fromkeys(text for text in questions if isinstance(text, str)))
 
     async def agent(self, run: Run) -> AsyncIterator[AgentItem]:
         """Replay the exchange that matches the input."""

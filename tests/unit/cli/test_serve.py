@@ -52,7 +52,7 @@ def types(answer):
 def test_it_says_where_it_is_answers_and_ends_on_a_signal(stop):
     with serving(stop=stop) as url:
         assert types(call(f"{url}/agent"))[-1] == "RUN_FINISHED"
-        assert b"AG-UI" in call(f"{url}/", None, "GET").body
+        assert b"agui-reasoning" in call(f"{url}/", None, "GET").body
         port = int(url.rpartition(":")[2])
     with socket.socket() as again:
         again.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -160,7 +160,7 @@ def test_a_provider_is_asked_with_the_key_of_the_environment(api, monkeypatch):
             assert types(call(f"{served}/agent"))[-1] == "RUN_FINISHED"
             preflight = {"origin": "http://localhost:3000", "access-control-request-method": "POST"}
             assert send(served, preflight, "OPTIONS").status == 200
-            page = call(f"{served}/", None, "GET").body.decode()
+            page = call(f"{served}/_page/config.json", None, "GET").body.decode()
     (asked,) = provider.asked
     assert KEY in (
         asked.headers.get("x-api-key"),
@@ -169,6 +169,7 @@ def test_a_provider_is_asked_with_the_key_of_the_environment(api, monkeypatch):
     assert (asked.body["model"], asked.body["top_p"]) == (model, 0.5)
     assert "Be brief." in json.dumps(asked.body)
     assert f"{api}:{model}" in page
+    assert KEY not in page
 
 
 def test_a_server_of_your_own_needs_no_key():

@@ -345,35 +345,6 @@ def test_a_client_that_leaves_in_its_request_is_no_error(url: str, caplog: pytes
     assert caplog.records == []
 
 
-# -- the page
-
-
-def test_the_page_names_the_endpoint_and_shows_how_to_call_it() -> None:
-    with local_server(create_app(Fake())) as url:
-        answer = call(f"{url}/", None, "GET")
-    page = answer.body.decode()
-    assert answer.headers["content-type"] == "text/html; charset=utf-8"
-    assert f"curl -N {url}/agent" in page
-    assert "&lt;fake&gt;" in page
-    # Self-contained: nothing is loaded from anywhere.
-    assert not any(word in page for word in ("<script", "src=", "<link", "@import"))
-
-
-def test_the_call_on_the_page_works(url: str) -> None:
-    page = call(f"{url}/", None, "GET").body.decode()
-    run(call(f"{url}/agent", page.partition("-d '")[2].partition("'</code>")[0].encode()))
-
-
-def test_a_host_from_outside_is_escaped() -> None:
-    with local_server(create_app(allowed_hosts=["*"])) as url:
-        parts = urlsplit(url)
-        with socket.create_connection((parts.hostname, parts.port), TIMEOUT) as connection:
-            connection.sendall(b"GET / HTTP/1.1\r\nHost: x<script>\r\nConnection: close\r\n\r\n")
-            page = b"".join(iter(lambda: connection.recv(65536), b""))
-    assert b"<h1>agui-reasoning gateway</h1>" in page
-    assert b"<script>" not in page
-
-
 # -- what is told when it starts
 
 

@@ -1,0 +1,106 @@
+/**
+ * Expands the `*_CHUNK` shorthand and old THINKING_* events, so that a reducer sees only starts, contents and ends.
+ *
+ * Each subagent, and the agent itself, has a lane with at most one open item.
+ */
+
+import { newId } from "./ids.js";
+
+/** @typedef {import("./conversation.js").AGUIEvent} AGUIEvent */
+
+const FORMS = new Map([
+  ["TEXT_MESSAGE_CHUNK", { id: "messageId", stem: "TEXT_MESSAGE", content: "CONTENT", settled: ["role", "name"] }],
+  ["REASONING_MESSAGE_CHUNK", { id: "messageId", stem: "REASONING_MESSAGE", content: "CONTENT", settled: [] }],
+  ["TOOL_CALL_CHUNK", { id: "toolCallId", stem: "TOOL_CALL", content: "ARGS", settled: ["toolCallName", "parentMessageId"] }],
+]);
+
+/** The events that close the open item of all lanes. */
+const CLOSES_ALL = new Set(["RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT"]);
+/** The events that close no item. */
+const CLOSES_NONE = new Set([
+  "RAW", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "REASONING_ENCRYPTED_VALUE", "SUBAGENT_STARTED",
+]);
+
+export class Expander {
+  /** @type {Map<string | undefined, {form: {id: string, stem: string, content: string}, id: string}>} */
+  #lanes = new Map();
+  #thinking = new Thinking();
+
+  /**
+   * @param {AGUIEvent} received
+   * @returns {AGUIEvent[]}
+   */
+  receive(received) {
+    const event = this.#thinking.upgrade(received);
+    const form = FORMS.get(event.type);
+    if (form) return this.#chunk(form, event);
+    if (this.#lanes.size === 0 || CLOSES_NONE.has(event.type)) return [event];
+    const lanes = CLOSES_ALL.has(event.type) ? [...this.#lanes.keys()] : [event.subagentRunId];
+    return [...lanes.flatMap((lane) => this.#end(lane)), event];
+  }
+
+  #chunk(form, event) {
+    const lane = this.#lane(form, event);
+    const item = this.#lanes.get(lane);
+    const tag = lane === undefined ? {} : { subagentRunId: lane };
+    if (item?.form === form && (event[form.id] ?? item.id) === item.id) return this.#content(item, event, tag);
+    const id = event[form.id];
+    if (typeof id !== "string") return [];
+    const opened = { form, id };
+    const ended = this.#end(lane);
+    this.#lanes.set(lane, opened);
+    const start = { type: `${form.stem}_START`, [form.id]: id, ...some(event, ...form.settled, "metadata"), ...tag };
+    return [...ended, start, ...(event.delta === undefined ? [] : this.#content(opened, event, tag))];
+  }
+
+  /** Finds the lane of a chunk: continuations may omit the subagent, and the ID. */
+  #lane(form, event) {
+    const holders = [...this.#lanes].filter(([, item]) => item.form === form);
+    if (event[form.id] !== undefined) {
+      const holder = holders.find(([, item]) => item.id === event[form.id]);
+      return holder ? holder[0] : event.subagentRunId;
+    }
+    const own = holders.some(([lane]) => lane === event.subagentRunId);
+    return own || event.subagentRunId !== undefined || holders.length !== 1 ? event.subagentRunId : holders[0][0];
+  }
+
+  #content({ form, id }, event, tag) {
+    if (event.delta === undefined && event.metadata === undefined) return [];
+    const content = { type: `${form.stem}_${form.content}`, [form.id]: id, delta: event.delta ?? "" };
+    return [{ ...content, ...some(event, "metadata"), ...tag }];
+  }
+
+  #end(lane) {
+    const item = this.#lanes.get(lane);
+    if (!item) return [];
+    this.#lanes.delete(lane);
+    const tag = lane === undefined ? {} : { subagentRunId: lane };
+    return [{ type: `${item.form.stem}_END`, [item.form.id]: item.id, ...tag }];
+  }
+}
+
+/** Renames the events of old producers, which have no IDs. */
+class Thinking {
+  #count = 0;
+  #message = "";
+  #prefix = newId();
+
+  upgrade(event) {
+    switch (event.type) {
+      case "THINKING_TEXT_MESSAGE_START":
+        this.#message = `thinking-${this.#prefix}-${(this.#count += 1)}`;
+        return { ...event, type: "REASONING_MESSAGE_START", messageId: this.#message, role: "reasoning" };
+      case "THINKING_TEXT_MESSAGE_CONTENT":
+        return { ...event, type: "REASONING_MESSAGE_CONTENT", messageId: this.#message };
+      case "THINKING_TEXT_MESSAGE_END":
+        return { ...event, type: "REASONING_MESSAGE_END", messageId: this.#message };
+      default:
+        return event;
+    }
+  }
+}
+
+/** Copies some members of an event, if it has them. */
+function some(event, ...names) {
+  return Object.fromEntries(names.filter((name) => event[name] !== undefined).map((name) => [name, event[name]]));
+}

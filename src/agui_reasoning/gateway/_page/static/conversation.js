@@ -1,0 +1,445 @@
+/**
+ * The client side of an AG-UI conversation, without input or output: events go in, messages come out, and the
+ * next run input is made of them. Members that are not known here are kept and sent back untouched.
+ *
+ * @typedef {{type: string, [member: string]: any}} AGUIEvent
+ * @typedef {{id: string, type: "function", function: {name: string, arguments: string}, [member: string]: any}} ToolCall
+ * @typedef {{id: string, role: string, content?: any, toolCalls?: ToolCall[], [member: string]: any}} Message
+ * @typedef {"idle" | "running" | "finished" | "interrupted" | "stopped" | "failed"} RunStatus
+ * @typedef {{code: string, message: string}} RunFailure
+ */
+
+import { Expander } from "./chunks.js";
+import { applyPatch } from "./json-patch.js";
+
+export const PROTOCOL_VERSION = "1.0";
+
+/** The member of `metadata` that holds this project's hints. */
+const HINT = "agui-reasoning";
+
+/** @type {Map<string, RunStatus>} */
+const OUTCOMES = new Map([["success", "finished"], ["interrupt", "interrupted"], ["cancelled", "stopped"]]);
+
+/** The codes of RUN_ERROR that tell that somebody stopped the run. */
+const STOP_CODES = new Set(["abort", "aborted", "cancelled"]);
+
+/**
+ * Returns this project's hint on an event, a message or a call.
+ *
+ * @param {{metadata?: any}} entity
+ * @returns {Record<string, any>}
+ */
+export function hintOf(entity) {
+  const hint = entity?.metadata?.[HINT];
+  return typeof hint === "object" && hint !== null ? hint : {};
+}
+
+export class Conversation {
+  /** @type {Message[]} */
+  messages = [];
+  /** @type {unknown} */
+  state = {};
+  /** @type {RunStatus} */
+  status = "idle";
+  /** @type {RunFailure | null} Why the last run failed. */
+  failure = null;
+  /** @type {Map<string, {name: string, status: string}>} The subagents of the last run. */
+  subagents = new Map();
+  /** @type {Map<string, number>} How long reasoning took, in milliseconds, by message ID. */
+  durations = new Map();
+
+  /** @type {Map<string, Message>} */
+  #byId = new Map();
+  /** @type {Map<string, {call: ToolCall, owner: Message}>} */
+  #calls = new Map();
+  /** @type {Map<string, number>} When the open messages and calls were opened. */
+  #open = new Map();
+  /** @type {Set<string>} The calls of the last run that have no result. */
+  #unanswered = new Set();
+  /** @type {Set<string>} */
+  #changed = new Set();
+  #expander = new Expander();
+
+  /**
+   * @param {string} threadId
+   * @param {{messages?: Message[], state?: unknown, durations?: Iterable<[string, number]>, status?: RunStatus,
+   *   failure?: RunFailure | null}} [stored]
+   */
+  constructor(threadId, stored = {}) {
+    this.threadId = threadId;
+    this.state = stored.state ?? {};
+    this.durations = new Map(stored.durations ?? []);
+    this.status = stored.status ?? "idle";
+    this.failure = stored.failure ?? null;
+    for (const message of stored.messages ?? []) this.#add(message);
+    this.#derivePending();
+  }
+
+  /** @param {string} id */
+  message(id) {
+    return this.#byId.get(id);
+  }
+
+  /** Returns whether a message or a call is still being received. */
+  isOpen(id) {
+    return this.#open.has(id);
+  }
+
+  /** The calls that wait for a result of this client. */
+  get pendingToolCalls() {
+    if (this.status !== "finished") return [];
+    return [...this.#unanswered].map((id) => this.#calls.get(id)?.call).filter((call) => call !== undefined);
+  }
+
+  /**
+   * Applies one event.
+   *
+   * @param {AGUIEvent} event Unknown types are ignored.
+   * @param {number} [at] When it arrived, in milliseconds.
+   * @returns {Set<string>} The IDs of the messages that it changed.
+   */
+  receive(event, at = Date.now()) {
+    this.#changed = new Set();
+    for (const expanded of this.#expander.receive(event)) {
+      const handler = HANDLERS.get(expanded.type);
+      if (handler) handler(this, expanded, at);
+    }
+    return this.#changed;
+  }
+
+  /**
+   * Marks the run as ended, although no event said so.
+   *
+   * @param {RunStatus} status
+   * @param {RunFailure | null} [failure]
+   */
+  endRun(status, failure = null) {
+    this.status = status;
+    this.failure = failure;
+    this.#open.clear();
+    this.#unanswered.clear();
+    this.#expander = new Expander();
+  }
+
+  /**
+   * Appends a message of the user.
+   *
+   * @param {string} id
+   * @param {string} content
+   */
+  addUserMessage(id, content) {
+    this.#add({ id, role: "user", content });
+  }
+
+  /**
+   * Adds the result of a call of this client.
+   *
+   * @param {string} id
+   * @param {string} toolCallId
+   * @param {string} content
+   * @param {string} [error] Why the tool failed.
+   */
+  addToolResult(id, toolCallId, content, error) {
+    this.#addResult({ id, role: "tool", toolCallId, content, ...(error === undefined ? {} : { error }) });
+  }
+
+  /**
+   * Removes a message and all that follow it.
+   *
+   * @param {string} messageId
+   */
+  truncateBefore(messageId) {
+    const index = this.messages.findIndex((message) => message.id === messageId);
+    if (index < 0) return;
+    this.#replaceAll(this.messages.slice(0, index));
+    this.endRun("idle");
+  }
+
+  /**
+   * Returns the input of the next run.
+   *
+   * @param {{runId: string, tools?: object[], context?: object[], forwardedProps?: object}} options
+   */
+  runInput({ runId, tools = [], context = [], forwardedProps = {} }) {
+    return {
+      threadId: this.threadId,
+      runId,
+      protocolVersion: PROTOCOL_VERSION,
+      messages: this.messages.filter((message) => message.role !== "activity"),
+      state: this.state,
+      tools,
+      context,
+      forwardedProps,
+    };
+  }
+
+  // -- messages
+
+  /** @param {Message} message */
+  #add(message, index = this.messages.length) {
+    this.messages.splice(index, 0, message);
+    this.#index(message);
+    return message;
+  }
+
+  /** @param {Message} message */
+  #index(message) {
+    if (!this.#byId.has(message.id)) this.#byId.set(message.id, message);
+    for (const call of message.toolCalls ?? []) {
+      if (!this.#calls.has(call.id)) this.#calls.set(call.id, { call, owner: message });
+    }
+  }
+
+  /** @param {Message[]} messages */
+  #replaceAll(messages) {
+    this.messages = messages;
+    this.#byId.clear();
+    this.#calls.clear();
+    for (const message of messages) this.#index(message);
+  }
+
+  /** Derives the unanswered calls of stored messages. */
+  #derivePending() {
+    for (const id of this.#calls.keys()) this.#unanswered.add(id);
+    for (const message of this.messages) if (message.role === "tool") this.#unanswered.delete(message.toolCallId);
+  }
+
+  /** @param {Message} message */
+  #addResult(message) {
+    this.#unanswered.delete(message.toolCallId);
+    this.#changed.add(message.id);
+    const owner = this.#calls.get(message.toolCallId)?.owner;
+    this.#touch(owner);
+    let index = owner ? this.messages.indexOf(owner) + 1 : this.messages.length;
+    while (owner && this.messages[index]?.role === "tool") index += 1;
+    this.#add(message, index);
+  }
+
+  /**
+   * @param {Message | undefined} message
+   * @param {AGUIEvent} [event] An event whose metadata belongs to the message.
+   */
+  #touch(message, event) {
+    if (!message) return;
+    mergeMetadata(message, event);
+    this.#changed.add(message.id);
+  }
+
+  // -- handlers
+
+  runStarted(event) {
+    this.endRun("running");
+    this.subagents.clear();
+    for (const message of listOf(event.input?.messages)) {
+      if (!isMessage(message) || this.#byId.has(message.id)) continue;
+      this.#touch(this.#add(message));
+    }
+  }
+
+  runFinished(event) {
+    const outcome = event.outcome ?? {};
+    const named = listOf(outcome.pendingToolCallIds);
+    if (named.length) this.#unanswered = new Set(named.filter((id) => this.#unanswered.has(id)));
+    this.#open.clear();
+    this.status = OUTCOMES.get(outcome.type) ?? "finished";
+  }
+
+  runError(event) {
+    const code = typeof event.code === "string" ? event.code : "";
+    const message = typeof event.message === "string" ? event.message : "";
+    if (STOP_CODES.has(code)) this.endRun("stopped");
+    else this.endRun("failed", { code, message });
+  }
+
+  start(event, role, at) {
+    const held = this.#byId.get(event.messageId);
+    if (held?.role === "activity") return;
+    const message = held ?? this.#add({ id: event.messageId, role, content: "", ...some(event, "name", "subagentRunId") });
+    this.#open.set(message.id, at);
+    this.#touch(message, event);
+  }
+
+  content(event) {
+    const message = this.#byId.get(event.messageId);
+    if (!message || message.role === "activity") return;
+    appendText(message, textOf(event.delta));
+    this.#touch(message, event);
+  }
+
+  end(event, at) {
+    const message = this.#byId.get(event.messageId);
+    if (!message) return;
+    this.#touch(message, event);
+    if (message.role === "reasoning") this.#measure(message, at);
+    this.#open.delete(message.id);
+  }
+
+  /** Keeps how long reasoning took: as the server measured it, else as this client saw it. */
+  #measure(message, at) {
+    const { durationMs } = hintOf(message);
+    const opened = this.#open.get(message.id);
+    if (Number.isFinite(durationMs)) this.durations.set(message.id, durationMs);
+    else if (opened !== undefined) this.durations.set(message.id, at - opened);
+  }
+
+  callStart(event, at) {
+    const id = event.toolCallId;
+    if (!this.#calls.has(id)) {
+      const owner = this.#callOwner(event);
+      const call = { id, type: "function", function: { name: textOf(event.toolCallName), arguments: "" } };
+      (owner.toolCalls ??= []).push(call);
+      this.#calls.set(id, { call, owner });
+    }
+    const { call, owner } = this.#calls.get(id);
+    if (event.toolCallName) call.function.name = textOf(event.toolCallName);
+    mergeMetadata(call, event);
+    this.#open.set(id, at);
+    this.#unanswered.add(id);
+    this.#touch(owner);
+  }
+
+  #callOwner(event) {
+    const parent = this.#byId.get(event.parentMessageId);
+    if (parent?.role === "assistant") return parent;
+    const id = parent || event.parentMessageId === undefined ? event.toolCallId : event.parentMessageId;
+    return this.#add({ id, role: "assistant", ...some(event, "subagentRunId") });
+  }
+
+  callArgs(event) {
+    const held = this.#calls.get(event.toolCallId);
+    if (!held) return;
+    held.call.function.arguments += textOf(event.delta);
+    mergeMetadata(held.call, event);
+    this.#touch(held.owner);
+  }
+
+  callEnd(event) {
+    const held = this.#calls.get(event.toolCallId);
+    if (!held) return;
+    mergeMetadata(held.call, event);
+    this.#open.delete(event.toolCallId);
+    this.#touch(held.owner);
+  }
+
+  callResult(event) {
+    const message = { id: event.messageId, role: "tool", ...some(event, "toolCallId", "content", "subagentRunId", "metadata") };
+    const { error } = hintOf(event);
+    if (typeof error === "string") message.error = error;
+    const held = this.#byId.get(event.messageId);
+    if (held?.role !== "tool" || held.toolCallId !== message.toolCallId) return this.#addResult(message);
+    Object.assign(held, message);
+    this.#unanswered.delete(message.toolCallId);
+    return this.#touch(held);
+  }
+
+  encryptedValue(event) {
+    const call = event.subtype === "tool-call" ? this.#calls.get(event.entityId) : undefined;
+    const message = event.subtype === "message" ? this.#byId.get(event.entityId) : undefined;
+    const target = call?.call ?? (message?.role === "activity" ? undefined : message);
+    if (!target) return;
+    target.encryptedValue = event.encryptedValue;
+    delete target.encryptedValueType;
+    Object.assign(target, some(event, "encryptedValueType"));
+    this.#touch(call?.owner ?? message);
+  }
+
+  messagesSnapshot(event) {
+    const snapshot = new Map(listOf(event.messages).filter(isMessage).map((message) => [message.id, message]));
+    const roles = new Set([...snapshot.values()].map((message) => message.role));
+    const keeps = ({ role }) => ["reasoning", "activity"].includes(role) && !roles.has(role);
+    const held = this.messages.filter((message) => snapshot.has(message.id) || keeps(message));
+    const known = new Set(held.map((message) => message.id));
+    const added = [...snapshot.values()].filter((message) => !known.has(message.id));
+    for (const message of [...this.messages, ...added]) this.#changed.add(message.id);
+    this.#replaceAll([...held.map((message) => snapshot.get(message.id) ?? message), ...added]);
+  }
+
+  activitySnapshot(event) {
+    const held = this.#byId.get(event.messageId);
+    if (held && event.replace === false) return;
+    const activity = { id: event.messageId, role: "activity", ...some(event, "activityType", "content", "subagentRunId") };
+    if (held) this.messages.splice(this.messages.indexOf(held), 1, activity);
+    else this.messages.push(activity);
+    this.#byId.set(activity.id, activity);
+    this.#touch(activity, event);
+  }
+
+  activityDelta(event) {
+    const held = this.#byId.get(event.messageId);
+    if (held?.role !== "activity") return;
+    held.content = patched(held.content, event.patch);
+    this.#touch(held, event);
+  }
+
+  stateDelta(event) {
+    this.state = patched(this.state, event.delta);
+  }
+
+  subagent(event, status) {
+    const name = this.subagents.get(event.subagentRunId)?.name ?? textOf(event.name);
+    this.subagents.set(event.subagentRunId, { name, status });
+  }
+}
+
+/** @type {Map<string, (conversation: Conversation, event: AGUIEvent, at: number) => void>} */
+const HANDLERS = new Map([
+  ["RUN_STARTED", (conversation, event) => conversation.runStarted(event)],
+  ["RUN_FINISHED", (conversation, event) => conversation.runFinished(event)],
+  ["RUN_ERROR", (conversation, event) => conversation.runError(event)],
+  ["TEXT_MESSAGE_START", (conversation, event, at) => conversation.start(event, event.role ?? "assistant", at)],
+  ["TEXT_MESSAGE_CONTENT", (conversation, event) => conversation.content(event)],
+  ["TEXT_MESSAGE_END", (conversation, event, at) => conversation.end(event, at)],
+  ["REASONING_MESSAGE_START", (conversation, event, at) => conversation.start(event, "reasoning", at)],
+  ["REASONING_MESSAGE_CONTENT", (conversation, event) => conversation.content(event)],
+  ["REASONING_MESSAGE_END", (conversation, event, at) => conversation.end(event, at)],
+  ["REASONING_ENCRYPTED_VALUE", (conversation, event) => conversation.encryptedValue(event)],
+  ["TOOL_CALL_START", (conversation, event, at) => conversation.callStart(event, at)],
+  ["TOOL_CALL_ARGS", (conversation, event) => conversation.callArgs(event)],
+  ["TOOL_CALL_END", (conversation, event) => conversation.callEnd(event)],
+  ["TOOL_CALL_RESULT", (conversation, event) => conversation.callResult(event)],
+  ["MESSAGES_SNAPSHOT", (conversation, event) => conversation.messagesSnapshot(event)],
+  ["ACTIVITY_SNAPSHOT", (conversation, event) => conversation.activitySnapshot(event)],
+  ["ACTIVITY_DELTA", (conversation, event) => conversation.activityDelta(event)],
+  ["STATE_SNAPSHOT", (conversation, event) => { conversation.state = event.snapshot; }],
+  ["STATE_DELTA", (conversation, event) => conversation.stateDelta(event)],
+  ["SUBAGENT_STARTED", (conversation, event) => conversation.subagent(event, "running")],
+  ["SUBAGENT_FINISHED", (conversation, event) => conversation.subagent(event, "finished")],
+  ["SUBAGENT_ERROR", (conversation, event) => conversation.subagent(event, "failed")],
+]);
+
+/** Merges the metadata of an event into a message or a call. */
+function mergeMetadata(target, event) {
+  if (isObject(event?.metadata)) target.metadata = { ...target.metadata, ...event.metadata };
+}
+
+/** Appends to the content of a message, which can be a list of parts. */
+function appendText(message, delta) {
+  if (!Array.isArray(message.content)) {
+    message.content = (message.content ?? "") + delta;
+    return;
+  }
+  const last = message.content.at(-1);
+  if (last?.type === "text") last.text += delta;
+  else message.content.push({ type: "text", text: delta });
+}
+
+/** Returns a patched value, or the same one if the patch does not fit. */
+function patched(value, patch) {
+  try {
+    return applyPatch(value, patch);
+  } catch {
+    return value; // as the protocol says: the run goes on
+  }
+}
+
+/** Copies some members of an event, if it has them. */
+function some(event, ...names) {
+  return Object.fromEntries(names.filter((name) => event[name] !== undefined).map((name) => [name, event[name]]));
+}
+
+const listOf = (value) => (Array.isArray(value) ? value : []);
+const textOf = (value) => (typeof value === "string" ? value : "");
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+const isCall = (value) => isObject(value) && typeof value.id === "string" && isObject(value.function);
+const isMessage = (value) => isObject(value) && typeof value.id === "string" && typeof value.role === "string"
+  && (value.toolCalls === undefined || (Array.isArray(value.toolCalls) && value.toolCalls.every(isCall)));
