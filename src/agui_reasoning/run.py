@@ -130,6 +130,7 @@ class Run:
         options["summarize"] = options.pop("summarise") or summarize
         self.input = _parse(run_input, limits)
         self.api, self.provider, self.model = api, provider, model
+        self.keys, self.tenant = keys, tenant
         self._frame: Frame = RunFrame(
             self.input.thread_id, self.input.run_id, self.input.protocol_version is not None
         )

@@ -36,8 +36,8 @@ def sdk_agent(client: Any, script: str = RESPONSES, **more: Any) -> Any:
     else:
         model = agents.OpenAIResponsesModel("gpt-5.6-sol", client)
         settings = agents.ModelSettings(store=False, response_include=["reasoning.encrypted_content"])
-    more = {"tools": [get_forecast], **more}
-    return agents.Agent(name="Weather", model=model, model_settings=settings, **more)
+    more = {"name": "Weather", "tools": [get_forecast], **more}
+    return agents.Agent(model=model, model_settings=settings, **more)
 
 
 def agent_at(url: str, script: str = RESPONSES) -> Agent:
@@ -135,6 +135,29 @@ def test_a_handoff_is_a_result_and_a_step() -> None:
         ("STEP_STARTED", "Storms", None),
         ("STEP_FINISHED", "Storms", None),
     ]
+
+
+def handing_over(url: str) -> Agent:
+    """The call of the first response is a handoff; another agent gives the second response."""
+
+    async def agent(run: Run) -> AsyncIterator[Any]:
+        async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
+            second = sdk_agent(client, name="Storms")
+            handoff = agents.handoff(second, tool_name_override="get_forecast")
+            first = sdk_agent(client, tools=[], handoffs=[handoff])
+            yield openai_agents.stream(agents.Runner.run_streamed(first, openai_agents.input_items(run)))
+
+    return agent
+
+
+@pytest.mark.parametrize("options", [{}, {"keys": True, "visibility": "hidden"}], ids=str)
+def test_what_came_before_and_after_a_handoff_goes_back(options: dict[str, Any]) -> None:
+    keys = KeyRing.generate() if options.get("keys") else None
+    thread = played(RESPONSES, handing_over, **{**options, "keys": keys})
+    steps = [[event.step_name for event in run if event.type == "STEP_STARTED"] for run in thread.runs]
+    assert steps == [["Storms"], []]
+    assert len(thread.artifacts(3)) == 10
+    assert (thread.missing(3), thread.findings) == ([], [])
 
 
 def test_the_example_serves_without_a_key() -> None:

@@ -196,9 +196,11 @@ def test_deepseek_gets_its_reasoning_back(chosen: dict[str, Any]) -> None:
     assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
 
 
-def test_claude_gets_its_thinking_back() -> None:
+@pytest.mark.parametrize("chosen", [{}, {"keys": True}, {"keys": True, "visibility": "hidden"}], ids=str)
+def test_claude_gets_its_thinking_back(chosen: dict[str, Any]) -> None:
     """From whole responses: LiteLLM 1.105, which the SDK asks for, writes streamed thinking twice."""
     script, model = "anthropic-weather", "anthropic/claude-sonnet-4-6"
+    keys = KeyRing.generate() if chosen.get("keys") else None
     exchanges = sequence(script)
 
     def play(server: ReplayServer) -> None:
@@ -207,7 +209,7 @@ def test_claude_gets_its_thinking_back() -> None:
     with replaying("anthropic-messages") as server:
         thread = Thread(script, server.asked)
         agent = agent_of(model_at(server.url, model), lambda: play(server))
-        anyio.run(converse, thread, agent, options(model))
+        anyio.run(converse, thread, agent, {**options(model), **chosen, "keys": keys})
     assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == [0, 4, 6]
     assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
 

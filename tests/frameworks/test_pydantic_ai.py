@@ -9,7 +9,7 @@ import pytest
 
 pydantic_ai: Any = pytest.importorskip("pydantic_ai", reason="Pydantic AI has its own environment")
 
-from pydantic_ai import messages  # noqa: E402
+from pydantic_ai import RunContext, messages  # noqa: E402
 
 from agui_reasoning import Run, reduce_events  # noqa: E402
 from agui_reasoning import run_agent as run_sync  # noqa: E402
@@ -17,7 +17,7 @@ from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.errors import ConfigurationError  # noqa: E402
 from agui_reasoning.interop import pydantic_ai as adapter  # noqa: E402
 from tests.frameworks import pages  # noqa: E402
-from tests.frameworks.threads import FORECAST, Agent, abandoned, played  # noqa: E402
+from tests.frameworks.threads import FORECAST, Agent, abandoned, played, replayed  # noqa: E402
 
 ANTHROPIC, RESPONSES, CHAT, GEMINI = "anthropic-weather", "openai-weather", "chat-weather", "gemini-weather"
 ARTIFACTS = {ANTHROPIC: [0, 4, 6], RESPONSES: [0, 6, 10], CHAT: [0, 2, 3], GEMINI: [0, 2, 3]}
@@ -77,6 +77,63 @@ def test_everything_comes_back(script: str, options: dict[str, Any]) -> None:
     thread = played(script, agent_at(script), **{**options, "keys": keys})
     assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == ARTIFACTS[script]
     assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
+
+
+def delegating(url: str, delegate: Any) -> Any:
+    """An agent whose tool asks another agent."""
+    made = pydantic_ai.Agent(model_at(url, ANTHROPIC))
+
+    @made.tool
+    async def get_forecast(context: RunContext[None], place: str, hours: int) -> str:
+        handler = adapter.subagent(context, "forecaster")
+        await delegate.run(f"The weather in {place}?", event_stream_handler=handler)
+        return FORECAST
+
+    return made
+
+
+@pytest.mark.parametrize("options", [{}, {"keys": True, "visibility": "hidden"}], ids=str)
+def test_an_agent_that_a_tool_asks_is_a_subagent(options: dict[str, Any]) -> None:
+    def at(url: str) -> Agent:
+        async def agent(run: Run) -> AsyncIterator[Any]:
+            asked = delegating(url, framework_agent(inner_url, ANTHROPIC))
+            yield adapter.stream(asked.run_stream_events(message_history=adapter.message_history(run)))
+
+        return agent
+
+    keys = KeyRing.generate() if options.get("keys") else None
+    with replayed(ANTHROPIC) as (inner_url, inner):
+        thread = played(ANTHROPIC, at, **{**options, "keys": keys})
+    assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == [0, 4, 6]
+    assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
+    assert len(inner.requests) == 2
+    events = thread.runs[0]
+    lanes = [event for event in events if getattr(event, "subagent_run_id", None) is not None]
+    started, *own, finished = lanes
+    assert (started.type, started.name, finished.type) == (
+        "SUBAGENT_STARTED",
+        "forecaster",
+        "SUBAGENT_FINISHED",
+    )
+    assert {event.subagent_run_id for event in own} == {started.subagent_run_id}
+    answered = [event.subagent_run_id for event in events if event.type == "TOOL_CALL_RESULT"]
+    assert answered == [started.subagent_run_id, None]
+    assert events[events.index(started) - 1].type == "TOOL_CALL_END"
+
+
+def test_a_delegate_that_asks_a_delegate_is_its_subagent() -> None:
+    def at(url: str) -> Agent:
+        async def agent(run: Run) -> AsyncIterator[Any]:
+            inner = delegating(second, framework_agent(third, ANTHROPIC))
+            yield adapter.stream(delegating(url, inner).run_stream_events("Do I need an umbrella?"))
+
+        return agent
+
+    with replayed(ANTHROPIC) as (second, _), replayed(ANTHROPIC) as (third, _):
+        thread = played(ANTHROPIC, at)
+    (outer, inner) = [event for event in thread.runs[0] if event.type == "SUBAGENT_STARTED"]
+    assert (outer.parent_subagent_run_id, inner.parent_subagent_run_id) == (None, outer.subagent_run_id)
+    assert thread.findings == []
 
 
 def test_a_reader_that_leaves_stops_the_agent() -> None:
@@ -160,4 +217,4 @@ def test_the_example_serves_without_a_key() -> None:
 
 
 def test_the_page_shows_the_example() -> None:
-    pages.check_page("pydantic_ai")
+    pages.check_page("pydantic_ai", None, "pydantic_ai")

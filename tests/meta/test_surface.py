@@ -40,7 +40,7 @@ CONTRACT = {
     ".interop.litellm": "messages stream",
     ".interop.openai_agents": "input_items stream",
     ".interop.openhands": "messages read_events stream write_events",
-    ".interop.pydantic_ai": "message_history stream",
+    ".interop.pydantic_ai": "message_history stream subagent",
     ".parts": """NativePart Opaque Origin ReasoningPart Segment TextPart ToolCallPart ToolResultPart Turn""",
     ".protocol": "PROTOCOL_VERSION",
     ".providers": "decode_response decoder",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from ag_ui.core import CustomEvent, Interrupt, RunAgentInput, RunErrorEvent
 
-from agui_reasoning import LocalProtocolError, RemoteProtocolError, Run
+from agui_reasoning import LocalProtocolError, RemoteProtocolError, Run, check_events
 from agui_reasoning.deltas import (
     FinishDelta,
     ReasoningDelta,
@@ -342,6 +342,26 @@ def test_parallel_subagents_have_lanes_of_their_own() -> None:
     assert wire[-1]["usage"] == [{"model": "m", "outputTokens": 3}]
     assert [turn.parts[-1].text for turn in left.history.turns] == ["L."]  # type: ignore[union-attr]
     assert len(run.history.turns) == 1
+
+
+def test_calls_of_subagents_have_ids_of_their_own() -> None:
+    """Models number their calls, or a replay repeats them."""
+    run, events = started(MODERN, new_id=iter(f"id{n}" for n in range(99)).__next__)
+    events += run.receive(ToolCallDelta("call_0", "ask", "{}"))
+    child = run.subagent("child", id="C")
+    steps = [
+        *child.start(),
+        *child.receive(ToolCallDelta("call_0", "look", "{}")),
+        *child.receive(ToolResultDelta("call_0", "nothing")),
+        *child.finish(),
+    ]
+    for event in steps:
+        events += run.receive(event)
+    events += run.receive(ToolResultDelta("call_0", "nothing either")) + run.finish()
+    results = [event for event in plain(events) if event["type"] == "TOOL_CALL_RESULT"]
+    inner, outer = [event["toolCallId"] for event in results]
+    assert (inner == "call_0", outer) == (False, "call_0")
+    assert check_events(events) == []
 
 
 def test_a_subagent_that_never_ended_is_ended_with_the_run() -> None:

@@ -123,8 +123,12 @@ class BaseEmitter:
         self._closed = False
 
     def nest(self, emitter: BaseEmitter, subagent: str) -> None:
-        """Mark an emitter as that of a subagent; its values name the subagent, its events pass unchanged."""
+        """Mark an emitter as that of a subagent; its values name the subagent, its events pass unchanged.
+
+        IDs of calls are unique in the whole run.
+        """
         emitter._values.subagent = subagent
+        emitter._writer.used_call_ids = self._writer.used_call_ids
         emitter._writer.listeners = (self._nested_ids, *self._writer.listeners)
 
     @property

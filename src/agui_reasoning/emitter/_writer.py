@@ -92,7 +92,7 @@ class Writer:
         """Units that may still add text to it after other text or a call, because they started before."""
         self._is_past = False
         """Whether text or a call followed its opening."""
-        self._used_call_ids = set(used_call_ids)
+        self.used_call_ids = set(used_call_ids)
         self.listeners: tuple[set[str], ...] = ()
         """Sets that receive the IDs of the written messages and calls."""
         self._wire_ids: dict[str, str] = {}
@@ -417,9 +417,9 @@ class Writer:
     def _new_call(self, unit: CallUnit) -> EmittedCall:
         native_id = unit.key or ""
         wire_id = native_id
-        if not native_id or native_id in self._used_call_ids:
+        if not native_id or native_id in self.used_call_ids:
             wire_id = self._new_id()
-        self._used_call_ids.add(wire_id)
+        self.used_call_ids.add(wire_id)
         self._wire_ids[native_id] = wire_id
         parent = self._message
         parent.used = True

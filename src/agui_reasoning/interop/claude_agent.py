@@ -18,6 +18,7 @@ from agui_reasoning._shells.driver import AgentItem, ModelStream, PayloadReader,
 from agui_reasoning.deltas import Delta
 from agui_reasoning.errors import DecryptionError, ProviderError
 from agui_reasoning.interop._content import result_text
+from agui_reasoning.interop._subagents import Subagent
 from agui_reasoning.parts import ToolResultPart
 from agui_reasoning.providers.payload import JSONObject
 from agui_reasoning.run import Run
@@ -84,11 +85,7 @@ def session_id(run: Run) -> str | None:
 def _sealing(run: Run) -> tuple[KeyRing | None, Binding]:
     from agui_reasoning.crypto import Binding
 
-    options = run._options
-    tenant = cast("str", options.get("tenant") or "")
-    return cast("KeyRing | None", options.get("keys")), Binding(
-        run.input.thread_id, tenant=tenant, entity_id=_STATE
-    )
+    return run.keys, Binding(run.input.thread_id, tenant=run.tenant, entity_id=_STATE)
 
 
 def _opened(keys: KeyRing, binding: Binding, stored: str) -> str:
@@ -116,7 +113,7 @@ class _Reader:
         self._run = run
         self._session = session_id(run)
         self._agent = _Lane(run)
-        self._subagents: dict[str, _Subagent] = {}
+        self._subagents: dict[str, Subagent[_Lane]] = {}
         self._callers: dict[str, tuple[Run, str]] = {}
         self._handlers: dict[str, Callable[[Any], Sequence[AgentItem]]] = {
             "StreamEvent": self._streamed,
@@ -182,7 +179,7 @@ class _Reader:
         return items
 
     def _lane(self, parent: str | None) -> _Lane:
-        return self._subagents[parent].lane if parent in self._subagents else self._agent
+        return self._subagents[parent].reader if parent in self._subagents else self._agent
 
     def _in(self, message: Any, read: Callable[[_Lane], Sequence[AgentItem]]) -> Sequence[AgentItem]:
         """Read a message in the lane of its agent."""
@@ -192,30 +189,15 @@ class _Reader:
         begun: Sequence[AgentItem] = ()
         if parent not in self._subagents:
             caller, name = self._callers.get(parent, (self._run, "subagent"))
-            self._subagents[parent] = _Subagent(caller.subagent(name))
-            begun = self._subagents[parent].run.start()
+            run = caller.subagent(name)
+            self._subagents[parent] = Subagent(run, _Lane(run))
+            begun = run.start()
         subagent = self._subagents[parent]
-        return [*begun, *subagent.shown(read(subagent.lane))]
+        return [*begun, *subagent.shown(read(subagent.reader))]
 
     def _end(self, parent: str) -> Sequence[AgentItem]:
         subagent = self._subagents.pop(parent, None)
         return subagent.end() if subagent else []
-
-
-class _Subagent:
-    """A subagent at work."""
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        self.lane = _Lane(run)
-
-    def shown(self, items: Sequence[Any]) -> Sequence[AgentItem]:
-        """Return the events of its items."""
-        return [event for item in items for event in self.run.receive(item)]
-
-    def end(self) -> Sequence[AgentItem]:
-        """Return its last events."""
-        return [*self.shown(self.lane.close()), *self.run.finish()]
 
 
 class _Lane:

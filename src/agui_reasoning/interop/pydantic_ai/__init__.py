@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterable, Awaitable, Callable
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from agui_reasoning._shells.driver import ModelStream
@@ -11,14 +13,14 @@ from agui_reasoning.interop.pydantic_ai._read import EventReader
 from agui_reasoning.interop.pydantic_ai._write import message_dicts
 from agui_reasoning.run import Run
 
-__all__ = ["message_history", "stream"]
+__all__ = ["message_history", "stream", "subagent"]
 
 
 def stream(source: Any) -> ModelStream:
     """Read the events of an agent inside a run.
 
     Thinking parts become reasoning with its signatures, and the results of the agent's tools become tool
-    results.
+    results. Agents that run with a handler of `subagent` become subagents.
 
     Args:
         source: What ``agent.run_stream_events`` returns, or anything else that `ModelStream` accepts.
@@ -52,14 +54,43 @@ def message_history(run: Run) -> list[Any]:
     Warns:
         ReasoningLostWarning: The provider requires reasoning that cannot be sent.
     """
+    adapter = _imported("pydantic_ai.messages").ModelMessagesTypeAdapter
+    request = run.request(tools=())
+    messages: list[Any] = adapter.validate_python(message_dicts(request.target, request.body, run.warn_once))
+    return messages
+
+
+def subagent(context: Any, name: str) -> Callable[[Any, AsyncIterable[Any]], Awaitable[None]]:
+    """Return the ``event_stream_handler`` of an agent that a tool runs, to show it as a subagent.
+
+    `stream` reads the delegate's events in those of the agent that has the tool. The subagent ends with the
+    result of the tool.
+
+    Args:
+        context: The ``RunContext`` of the tool, which must be ``async``.
+        name: The name of the subagent.
+
+    Raises:
+        ConfigurationError: Pydantic AI is not installed (``missing_framework``).
+
+    Source:
+        pydantic-ai 2.68: ``RunContext.emit`` puts custom events into the stream of the run.
+    """
+    made = _imported("agui_reasoning.interop.pydantic_ai._delegate").DelegateEvent
+
+    async def forward(_: Any, events: AsyncIterable[Any]) -> None:
+        async for event in events:
+            await context.emit(made(delegate=name, event=event))
+
+    return forward
+
+
+def _imported(name: str) -> ModuleType:
     try:
-        adapter = import_module("pydantic_ai.messages").ModelMessagesTypeAdapter
+        return import_module(name)
     except ImportError:
         raise ConfigurationError(
             "Pydantic AI is not installed.",
             code="missing_framework",
             hint="Install pydantic-ai, or pydantic-ai-slim with the extra of your provider.",
         ) from None
-    request = run.request(tools=())
-    messages: list[Any] = adapter.validate_python(message_dicts(request.target, request.body, run.warn_once))
-    return messages

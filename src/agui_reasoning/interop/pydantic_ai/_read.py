@@ -20,6 +20,7 @@ from agui_reasoning.deltas import (
     ToolCallDelta,
     ToolResultDelta,
 )
+from agui_reasoning.interop._subagents import Subagent
 from agui_reasoning.interop.pydantic_ai._spelling import REDACTED_ID, SPELLINGS, THOUGHT_SIGNATURE, Spelling
 from agui_reasoning.parts import Opaque, Origin, ToolResultPart
 from agui_reasoning.providers.payload import compact_json
@@ -36,6 +37,8 @@ class EventReader:
 
     def __init__(self, run: Run) -> None:
         """Start before the first event."""
+        self._run = run
+        self._subagents: dict[tuple[str | None, str], Subagent[EventReader]] = {}
         self._origin = Origin(run.provider, run.api, run.model)
         self._spelling = SPELLINGS.get(run.api or "", Spelling())
         self._values: dict[str, Opaque] = {}
@@ -54,8 +57,9 @@ class EventReader:
         return self.receive(response)
 
     def close(self) -> Sequence[AgentItem]:
-        """End the run."""
-        return self._end_unit()
+        """End the subagents and the run."""
+        ended = [item for call_id, _ in list(self._subagents) for item in self._end_subagents(call_id)]
+        return [*ended, *self._end_unit()]
 
     # -- events
 
@@ -86,7 +90,29 @@ class EventReader:
         part = event.part
         text = part.content if isinstance(part.content, str) else part.model_response_str()
         failed = getattr(part, "outcome", "success") in _FAILED
-        return [*self._end_unit(), ToolResultPart(part.tool_call_id, text, text if failed else None)]
+        result = ToolResultPart(part.tool_call_id, text, text if failed else None)
+        return [*self._end_subagents(part.tool_call_id), *self._end_unit(), result]
+
+    # -- subagents
+
+    def _custom(self, event: Any) -> Sequence[AgentItem]:
+        """Read an event of a delegate; others are the application's."""
+        if type(event).__name__ != "DelegateEvent":
+            return []
+        key = event.tool_call_id, event.delegate
+        begun: list[AgentItem] = [*self._end_unit()]
+        if key not in self._subagents:
+            begun.append(CloseDelta())  # the call runs, so the response is over
+            run = self._run.subagent(event.delegate)
+            self._subagents[key] = Subagent(run, EventReader(run))
+            begun += run.start()
+        subagent = self._subagents[key]
+        return [*begun, *subagent.shown(subagent.reader.receive(event.event))]
+
+    def _end_subagents(self, call_id: str | None) -> list[AgentItem]:
+        """End the subagents of a call."""
+        keys = [key for key in self._subagents if key[0] == call_id]
+        return [item for key in keys for item in self._subagents.pop(key).end()]
 
     # -- parts
 
@@ -195,6 +221,7 @@ _EVENTS: Final[Mapping[str, Callable[[EventReader, Any], Sequence[AgentItem]]]] 
     "part_end": EventReader._end,
     "function_tool_result": EventReader._result,
     "output_tool_result": EventReader._result,
+    "custom": EventReader._custom,
 }
 _PARTS: Final[Mapping[str, Callable[[EventReader, int, Any], list[Delta]]]] = {
     "thinking": EventReader._thinking,
