@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Tests start processes: what one compiles, the next reads.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo judges test test-all test-browser test-frontends test-frameworks lint docs bench clean
+.PHONY: demo smoke judges test test-all test-browser test-frontends test-frameworks lint docs bench clean
 
 $(VENV)/pip.stamp:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.12")'
@@ -32,6 +32,11 @@ $(VENV)/docs.stamp: pyproject.toml $(VENV)/demo.stamp
 
 demo: $(VENV)/demo.stamp
 	@$(BIN)/agui-reasoning demo
+
+# Opt-in: asks the providers whose keys are in the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, …). Each costs
+# at most 16,384 output tokens: $0.25 where a million cost $15.
+smoke: $(VENV)/demo.stamp
+	@$(BIN)/python scripts/smoke.py
 
 judges: $(VENV)/test.stamp
 	$(BIN)/python scripts/install_node.py
