@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from ag_ui.core import Message
 
-from agui_reasoning._options import EmitterOptions, echo_rule, policy_rows
+from agui_reasoning._options import EmitterOptions, echo_rule, policy_rows, shows_options
 from agui_reasoning.emitter import BaseEmitter
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class Emitter(BaseEmitter):
          'TEXT_MESSAGE_START', 'TEXT_MESSAGE_CONTENT', 'TEXT_MESSAGE_END']
     """
 
+    @shows_options(EmitterOptions, BaseEmitter.__init__)
     def __init__(
         self,
         *,

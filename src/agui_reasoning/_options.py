@@ -1,13 +1,14 @@
 """The options of a run: their types, and their validation.
 
 `agui_reasoning.Run` documents them with their defaults. Shells accept them as
-``**options: Unpack[RunOptions]`` (PEP 692) and pass them on.
+``**options: Unpack[RunOptions]`` (PEP 692), pass them on, and name them with `shows_options`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Required, TypedDict
+from collections.abc import Callable, Iterator, Sequence
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Any, Required, TypedDict, TypeVar
 
 from agui_reasoning._envelope import EnvelopeReader, EnvelopeWriter, OnUndecryptable
 from agui_reasoning._limits import Limits
@@ -32,7 +33,10 @@ __all__ = [
     "check_options",
     "echo_rule",
     "policy_rows",
+    "shows_options",
 ]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class _Emission(TypedDict, total=False):
@@ -130,6 +134,34 @@ def check_options(
         raise _wrong("Both summarize and summarise were given.", "Pass summarize alone.")
     if limits is not None and not isinstance(limits, Limits):
         raise _wrong(f"limits is {type(limits).__name__}, not Limits.", "Pass agui_reasoning.Limits(…).")
+
+
+def shows_options(options: type, like: Callable[..., Any]) -> Callable[[_Function], _Function]:
+    """Let `help` and `inspect.signature` name the options that a function accepts as ``**options``.
+
+    Args:
+        options: The typed dict of the options.
+        like: A function that has each of them as a parameter, with its type and default.
+    """
+
+    def decorate(function: _Function) -> _Function:
+        own = signature(function)
+        named = [one for one in own.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+        taken = [one for one in _parameters(options, like) if one.name not in own.parameters]
+        setattr(function, "__signature__", own.replace(parameters=[*named, *taken]))  # noqa: B010
+        return function
+
+    return decorate
+
+
+def _parameters(options: type, like: Callable[..., Any]) -> Iterator[Parameter]:
+    # As text: the annotations are not evaluated, so TypedDict takes every option for an optional one.
+    types = {name: getattr(one, "__forward_arg__", "") for name, one in options.__annotations__.items()}
+    for one in signature(like).parameters.values():
+        if types.get(one.name, "").startswith("Required["):
+            yield one.replace(default=Parameter.empty)
+        elif one.name in types:
+            yield one
 
 
 def policy_rows(policy: OwnRules) -> tuple[EchoRule, ...]:

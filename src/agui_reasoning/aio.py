@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, TypeVar, Unpack
 import anyio.to_thread
 from ag_ui.core import Event, Interrupt, RunAgentInput, Tool
 
-from agui_reasoning._options import RunOptions, StreamRunOptions
+from agui_reasoning._options import RunOptions, StreamRunOptions, shows_options
 from agui_reasoning._shells.driver import AgentItem, Driver, ModelStream, OnError, bad_agent, reading, run_of
 from agui_reasoning._shells.failures import FailureLog
 from agui_reasoning._shells.recovery import Asking, Recovery
@@ -99,6 +99,7 @@ class FrameStream:
         await self._stream.aclose()
 
 
+@shows_options(RunOptions, Run.__init__)
 def run_agent(
     run_input: RunAgentInput | Mapping[str, Any] | Run,
     agent: Agent,
@@ -176,6 +177,7 @@ async def request(
     return await anyio.to_thread.run_sync(build)
 
 
+@shows_options(StreamRunOptions, Run.__init__)
 def stream_run(
     run_input: RunAgentInput | Mapping[str, Any],
     source: Any,

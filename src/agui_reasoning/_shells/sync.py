@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, Unpack
 
 from ag_ui.core import Event, RunAgentInput
 
-from agui_reasoning._options import RunOptions, StreamRunOptions
+from agui_reasoning._options import RunOptions, StreamRunOptions, shows_options
 from agui_reasoning._shells.driver import AgentItem, Driver, ModelStream, OnError, bad_agent, reading, run_of
 from agui_reasoning._shells.recovery import Asking, Recovery
 from agui_reasoning._shells.sinks import FRAMES
@@ -57,6 +57,7 @@ SyncAgent: TypeAlias = Callable[[Run], Iterator[AgentItem]]
 """A function of the run that yields the items of the agent."""
 
 
+@shows_options(RunOptions, Run.__init__)
 def run_agent(
     run_input: RunAgentInput | Mapping[str, Any] | Run,
     agent: SyncAgent,
@@ -72,6 +73,7 @@ def run_agent(
     return EventStream(_SyncDriver(run_of(run_input, options), on_error), agent)
 
 
+@shows_options(StreamRunOptions, Run.__init__)
 def stream_run(
     run_input: RunAgentInput | Mapping[str, Any],
     source: Any,

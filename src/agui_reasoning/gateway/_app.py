@@ -23,7 +23,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from agui_reasoning._options import ApplicationOptions, check_options
+from agui_reasoning._options import ApplicationOptions, check_options, shows_options
 from agui_reasoning._shells.driver import OnError, now_in_ms
 from agui_reasoning._shells.failures import BriefFailureLog
 from agui_reasoning._strict_json import JSONObject, Malformed, load
@@ -71,6 +71,7 @@ _STATUS = {
 _NAMES = {404: "not_found", 405: "method_not_allowed"}
 
 
+@shows_options(ApplicationOptions, Run.__init__)
 def create_app(
     upstream: Upstream | None = None,
     *,

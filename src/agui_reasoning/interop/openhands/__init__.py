@@ -14,7 +14,7 @@ from ag_ui.core import Event, RunAgentInput
 from pydantic import BaseModel
 
 from agui_reasoning._ids import new_uuid
-from agui_reasoning._options import RunOptions
+from agui_reasoning._options import RunOptions, shows_options
 from agui_reasoning._shells.driver import ModelStream
 from agui_reasoning.consumer import Conversation
 from agui_reasoning.errors import ConfigurationError
@@ -108,6 +108,7 @@ def read_messages(
     return read_stored(stored, Origin(provider, "litellm", model), new_id or new_uuid)
 
 
+@shows_options(RunOptions, Run.__init__)
 def read_events(
     events: Iterable[Any],
     *,
