@@ -94,3 +94,4 @@ docs: $(VENV)/docs.stamp
 clean:
 	rm -rf $(VENV) build site tests/differential/js/node_modules tests/browser/js/node_modules
 	rm -rf $(wildcard tests/frontends/*/node_modules tests/frontends/*/build)
+	rm -rf examples/web/node_modules examples/web/dist

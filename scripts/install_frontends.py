@@ -17,10 +17,12 @@ import install_node
 from tests.differential.node import find_node, npm_command
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = sorted(path.parent for path in (ROOT / "tests/frontends").glob("*/package.json"))
+EXAMPLE = ROOT / "examples/web"
+FOLDERS = [EXAMPLE, *sorted(path.parent for path in (ROOT / "tests/frontends").glob("*/package.json"))]
 
 _STAMP = Path("node_modules", ".built-sources-hash")
-_GENERATED = frozenset({"node_modules", "build"})
+_BUILT = ("build", "dist")
+_GENERATED = frozenset({"node_modules", *_BUILT})
 _SECONDS = 600.0
 
 
@@ -34,7 +36,7 @@ def _build(folder: Path) -> int:
     """Builds a page, unless its sources are those of the last time."""
     stamp, sources = folder / _STAMP, _sources_hash(folder)
     built = stamp.is_file() and stamp.read_text(encoding="ascii") == sources
-    if built and (folder / "build" / "index.html").is_file():
+    if built and any((folder / name / "index.html").is_file() for name in _BUILT):
         return 0
     node = find_node()
     npm = None if node is None else npm_command(node)

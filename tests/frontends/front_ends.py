@@ -6,7 +6,9 @@ from typing import Final
 
 from playwright.sync_api import Locator, Page
 
+from agui_reasoning.emitter.stages import Steps
 from tests.frontends.harness import FrontEnd
+from tests.support.environments import ROOT
 
 __all__ = ["FRONT_ENDS"]
 
@@ -27,4 +29,8 @@ class CopilotKit(FrontEnd):
         return page.get_by_test_id("copilot-chat-textarea").and_(page.locator("main[aria-busy=true] *"))
 
 
-FRONT_ENDS: Final = (CopilotKit("copilotkit"),)
+FRONT_ENDS: Final = (
+    CopilotKit("copilotkit"),
+    FrontEnd("typescript-client", ROOT / "examples" / "web" / "dist"),
+    FrontEnd("tanstack", stages=(Steps(),)),
+)

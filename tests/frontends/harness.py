@@ -20,6 +20,7 @@ from playwright.sync_api import Locator, Page, expect
 from agui_reasoning._demo.playback import Check, compare
 from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning.crypto import KeyRing
+from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.gateway import HTTPUpstream, create_app, local_server
 from agui_reasoning.providers import provider_api
 from agui_reasoning.wire import read_events
@@ -45,13 +46,15 @@ class FrontEnd:
         name: The name of its folder here.
         folder: The folder that is served, with an ``index.html``, which takes the URL of the agent and the ID
             of the thread from its query: ``?agent=…&thread=…``.
+        stages: Those that its users must add to the gateway.
         faults: Regular expressions of what it logs that is no fault; see `tests.support.browser.Faults`.
     """
 
     faults: tuple[str, ...] = ()
 
-    def __init__(self, name: str, folder: Path | None = None) -> None:
+    def __init__(self, name: str, folder: Path | None = None, *, stages: Sequence[Stage] = ()) -> None:
         self.name = name
+        self.stages = stages
         self.folder = folder or FOLDER / name / "build"
 
     def __repr__(self) -> str:
@@ -240,7 +243,11 @@ def opened(
     with playing(script) as (provider_url, provider):
         keys = None if visibility == "full" else KeyRing.generate()
         app = create_app(
-            _upstream(provider, provider_url), allowed_origins=[pages], visibility=visibility, keys=keys
+            _upstream(provider, provider_url),
+            allowed_origins=[pages],
+            visibility=visibility,
+            keys=keys,
+            stages=front_end.stages,
         )
         with local_server(_recorded(app, runs)) as gateway:
             agent = f"{gateway}/agent"

@@ -1,7 +1,6 @@
 import { HttpAgent, randomUUID, type Message, type ToolCall } from "@ag-ui/client";
 import { runTool, TOOLS } from "./tools";
 
-const STORAGE_KEY = "agui-reasoning-example";
 const MAX_RUNS = 10; // per question, so that a model that keeps calling tools ends
 
 /** A thread with an agent. It keeps every message as it came: the agent needs its reasoning back unchanged. */
@@ -11,9 +10,11 @@ export class Chat {
   #stopped = false;
   #agent: HttpAgent;
   #changed: () => void;
+  #storageKey: string;
 
   constructor(url: string, changed: () => void) {
-    const stored = localStorage.getItem(STORAGE_KEY);
+    this.#storageKey = `thread with ${url}`; // an agent never gets the thread of another one
+    const stored = localStorage.getItem(this.#storageKey);
     const { threadId, messages } = stored ? JSON.parse(stored) : { threadId: randomUUID(), messages: [] };
     this.#agent = new HttpAgent({ url, threadId, initialMessages: messages });
     this.#agent.subscribe({ onMessagesChanged: changed });
@@ -55,7 +56,7 @@ export class Chat {
 
   save(): void {
     const { threadId, messages } = this.#agent;
-    localStorage.setItem(STORAGE_KEY, JSON.stringify({ threadId, messages }));
+    localStorage.setItem(this.#storageKey, JSON.stringify({ threadId, messages }));
   }
 
   #cut(length: number): void {

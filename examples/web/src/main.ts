@@ -14,7 +14,8 @@ const page = {
 
 let editing = ""; // the ID of the question that is being edited
 let frame = 0;
-const chat = new Chat("/agent", () => {
+const url = new URLSearchParams(location.search).get("agent") ?? "/agent";
+const chat = new Chat(url, () => {
   frame ||= requestAnimationFrame(show); // at most once per frame, however many events arrive
 });
 
@@ -24,8 +25,9 @@ function show(): void {
   page.messages.ariaBusy = String(chat.running);
   page.error.textContent = chat.error;
   page.send.disabled = page.clear.disabled = chat.running;
-  page.stop.disabled = !chat.running;
-  page.regenerate.disabled = chat.running || chat.messages.length === 0;
+  page.question.ariaLabel = editing ? "Edit the message" : "Message";
+  page.stop.hidden = !chat.running;
+  page.regenerate.hidden = chat.running || chat.messages.length === 0;
   for (const button of page.messages.querySelectorAll<HTMLButtonElement>(".edit")) button.disabled = chat.running;
 }
 
@@ -34,6 +36,7 @@ page.composer.addEventListener("submit", (event) => {
   const text = page.question.value;
   void (editing ? chat.edit(editing, text) : chat.send(text));
   editing = page.question.value = "";
+  show();
 });
 
 page.question.addEventListener("keydown", (event) => {
@@ -49,6 +52,7 @@ page.messages.addEventListener("click", (event) => {
   editing = question.id;
   page.question.value = question.querySelector(".text")!.textContent;
   page.question.focus();
+  show();
 });
 
 page.clear.addEventListener("click", () => {
