@@ -1,0 +1,76 @@
+/** The tab of the gateway: its settings, its addresses, and how to use it from an application. */
+
+import { h } from "../dom.js";
+import { copyButton, note } from "./widgets.js";
+
+const VISIBILITY = {
+  full: "The stream contains the reasoning.",
+  summary: "The stream contains summaries of the reasoning.",
+  hidden: "The stream contains no reasoning.",
+};
+
+/** @param {import("../config.js").Config} config */
+export function gatewayPanel(config) {
+  const endpoint = new URL(config.endpoint, document.baseURI).href;
+  return h(
+    "div",
+    { class: "insp-gateway" },
+    h("dl", { class: "insp-facts" }, ...factsOf(config, endpoint)),
+    h("h3", {}, "Use it from an application"),
+    snippet(agentLines(endpoint)),
+    note("Install the client with ", h("code", {}, "npm install @ag-ui/client"), ". Pages of other origins need ", h("code", {}, "--allow-origin"), "."),
+    h("h3", {}, "More"),
+    h(
+      "ul",
+      { class: "insp-list-plain" },
+      h("li", {}, h("a", { href: config.capabilities }, "Capabilities of this gateway"), ", as JSON"),
+      h("li", {}, h("code", {}, "docs/how-to/gateway.md"), ": options, keys, tenants and errors"),
+      h("li", {}, h("code", {}, "docs/reference/findings"), ": the findings of ", h("code", {}, "check")),
+    ),
+  );
+}
+
+/**
+ * Returns the lines that point an `HttpAgent` to an endpoint.
+ *
+ * @param {string} endpoint
+ */
+export function agentLines(endpoint) {
+  return [
+    'import { HttpAgent } from "@ag-ui/client";',
+    `const agent = new HttpAgent({ url: ${JSON.stringify(endpoint)}, initialMessages: [{ id: "1", role: "user", content: "Umbrella or raincoat?" }] });`,
+    "await agent.runAgent({}, { onEvent: ({ event }) => console.log(event.type) });",
+  ].join("\n");
+}
+
+function factsOf(config, endpoint) {
+  const { name, api, provider, model } = config.upstream;
+  const origins = config.allowedOrigins.length ? config.allowedOrigins : ["this page only"];
+  return [
+    ...fact("Endpoint", code(endpoint)),
+    ...fact("Upstream", code(name), config.upstream.live ? ", a model" : ", which replays responses"),
+    ...fact("Model", [provider, api, model].filter(Boolean).join(" · ") || "unknown"),
+    ...fact("Visibility", code(config.visibility), `: ${VISIBILITY[config.visibility] ?? ""}`),
+    ...fact("Key IDs", ...keyWords(config.keyIds)),
+    ...fact("Allowed origins", origins.join(", ")),
+    ...fact("Version", config.version),
+  ];
+}
+
+function keyWords(ids) {
+  if (ids.length === 0) return ["none: values are readable"];
+  return ids.flatMap((id, index) => [index ? ", " : "", code(id), index ? "" : " (encrypts)"]);
+}
+
+function fact(name, ...value) {
+  return [h("dt", {}, name), h("dd", {}, ...value)];
+}
+
+function code(text) {
+  return h("code", {}, text);
+}
+
+function snippet(text) {
+  const lines = h("pre", { class: "insp-text", tabindex: "0", "aria-label": "Three lines of JavaScript" }, h("code", {}, text));
+  return h("div", { class: "insp-snippet" }, lines, copyButton("Copy", () => text));
+}

@@ -1,0 +1,105 @@
+/** The tab of the request: what the history becomes at the provider, with the provider's own artifacts marked. */
+
+import { h } from "../dom.js";
+import { counted } from "./events.js";
+import { nextInput } from "./history-panel.js";
+import { jsonView } from "./json-view.js";
+import { ask } from "./server.js";
+import { sizeText } from "./values.js";
+import { chip, copyButton, note } from "./widgets.js";
+
+const ABSENT = {
+  live: "The preview exists only if the gateway replays responses, because a request contains decrypted reasoning. "
+    + "Use `agui-reasoning request` where the keys are.",
+  other: "This gateway does not offer the preview.",
+};
+
+/** What a comparison with the provider's response says. */
+const STATES = new Map([
+  [true, { text: "unchanged", tone: "good" }],
+  [false, { text: "not from this gateway", tone: "warn" }],
+  [null, { text: "another form", tone: "neutral" }],
+]);
+
+const OUTCOMES = { echoed: "good", placeholder: "warn", dropped: "warn" };
+
+export class RequestPanel {
+  #isShown = false;
+  #isStale = true;
+  #abort = new AbortController();
+
+  /**
+   * @param {import("../session.js").Session} session
+   * @param {import("../config.js").Config} config
+   */
+  constructor(session, config) {
+    this.#session = session;
+    this.#config = config;
+    this.#address = config.inspector.request;
+    this.element = h("div", { class: "insp-request" });
+    if (!this.#address) this.element.append(note(config.upstream.live ? ABSENT.live : ABSENT.other));
+  }
+
+  #session;
+  #config;
+  #address;
+
+  show(isShown) {
+    this.#isShown = isShown;
+    this.#refresh();
+  }
+
+  changed() {
+    this.#isStale = true;
+    this.#refresh();
+  }
+
+  async #refresh() {
+    if (!this.#address || !this.#isShown || !this.#isStale || this.#session.isRunning) return;
+    this.#isStale = false;
+    this.#abort.abort();
+    this.#abort = new AbortController();
+    const { signal } = this.#abort;
+    const input = nextInput(this.#session, this.#config);
+    if (input.messages.length === 0) {
+      this.element.replaceChildren(note("The thread is empty. The request that it becomes appears here."));
+      return;
+    }
+    try {
+      const report = await ask(this.#address, JSON.stringify(input), signal);
+      if (!signal.aborted) this.element.replaceChildren(...contentOf(report));
+    } catch (error) {
+      if (!signal.aborted) this.element.replaceChildren(note(error.message));
+    }
+  }
+}
+
+function contentOf(report) {
+  const marks = new Map(report.artifacts.map((artifact) => [artifact.path, markOf(artifact)]));
+  return [
+    h("p", { class: "insp-chips" }, ...[report.api, report.provider, report.model].filter(Boolean).map((name) => chip(name))),
+    note(sentenceOf(report.artifacts)),
+    ...unitsOf(report.units),
+    h("h3", {}, "Request body"),
+    jsonView(report.body, marks),
+    copyButton("Copy the body", () => JSON.stringify(report.body, null, 2)),
+  ];
+}
+
+/** @returns {import("./json-view.js").Mark} */
+function markOf({ kind, bytes, unchanged, fingerprint }) {
+  const { text, tone } = STATES.get(unchanged) ?? STATES.get(null);
+  return { label: `${kind}, ${sizeText(bytes)}, ${text}`, tone, title: `SHA-256 ${fingerprint}…` };
+}
+
+function sentenceOf(artifacts) {
+  if (artifacts.length === 0) return "The request has nothing that the provider requires back.";
+  const unchanged = artifacts.filter((artifact) => artifact.unchanged).length;
+  return `${unchanged} of ${counted(artifacts.length, "artifact")} of the provider: unchanged, byte for byte. Each is marked below.`;
+}
+
+function unitsOf(units) {
+  if (units.length === 0) return [];
+  const lines = units.map(({ outcome, sentence }) => h("li", { dataset: { tone: OUTCOMES[outcome] } }, sentence));
+  return [h("h3", {}, "What happens to the reasoning"), h("ul", { class: "insp-units" }, ...lines)];
+}

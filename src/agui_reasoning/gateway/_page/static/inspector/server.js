@@ -1,0 +1,26 @@
+/** Asks the server parts of the inspector, which exist only for replayed responses on this machine. */
+
+/** A sentence for people about why there is no answer. */
+export class InspectorError extends Error {
+  name = "InspectorError";
+}
+
+/**
+ * @param {string} address
+ * @param {string} body JSON.
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<any>}
+ * @throws {InspectorError}
+ */
+export async function ask(address, body, signal) {
+  let response;
+  try {
+    response = await fetch(address, { method: "POST", headers: { "content-type": "application/json" }, body, cache: "no-store", signal });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new InspectorError("The gateway cannot be reached.");
+  }
+  const answer = await response.json().catch(() => null);
+  if (response.ok && answer) return answer;
+  throw new InspectorError(answer?.error?.message ?? `The gateway answered with status ${response.status}.`);
+}
