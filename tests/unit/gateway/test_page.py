@@ -19,7 +19,7 @@ from agui_reasoning.crypto import KeyRing
 from agui_reasoning.gateway import HTTPUpstream, ReplayUpstream, create_app
 
 STATIC = Path(page_package.__file__).parent / "static"
-FILES = sorted(path.name for path in STATIC.iterdir())
+FILES = sorted(path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*") if path.is_file())
 POLICY = {
     "default-src": "'none'",
     "script-src": "'self'",
@@ -66,7 +66,15 @@ def test_every_static_file_is_served_with_its_type(served: TestClient, name: str
 
 @pytest.mark.parametrize(
     "path",
-    ["/_page/", "/_page/missing.js", "/_page/../_app.py", "/_page/..%2f__init__.py", "/_page/%2e%2e/_app.py"],
+    [
+        "/_page/",
+        "/_page/missing.js",
+        "/_page/inspector",
+        "/_page/inspector/../../_config.py",
+        "/_page/../_app.py",
+        "/_page/..%2f__init__.py",
+        "/_page/%2e%2e/_app.py",
+    ],
 )
 def test_nothing_else_is_served(served: TestClient, path: str) -> None:
     assert served.get(path).status_code == 404

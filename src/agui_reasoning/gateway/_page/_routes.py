@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Final, TypeAlias
 
 from starlette.exceptions import HTTPException
@@ -43,7 +44,17 @@ HEADERS: Final = {
 }
 """The headers of all responses of the page. Browsers keep copies, but ask whether these are current."""
 
-_STATIC: Final = files(__package__) / "static"
+
+def _listed(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, Traversable]]:
+    """Yield the files in a folder and its subfolders, each with its path."""
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _listed(entry, f"{prefix}{entry.name}/")
+        else:
+            yield f"{prefix}{entry.name}", entry
+
+
+_FILES: Final = dict(_listed(files(__package__) / "static"))
 _MEDIA_TYPES: Final = {
     "html": "text/html; charset=utf-8",
     "css": "text/css; charset=utf-8",
@@ -67,7 +78,7 @@ def page_routes(settings: Settings, guard: Guard) -> list[Route]:
     return [
         Route("/", guard(_show_page), methods=["GET"], name="page"),
         Route("/_page/config.json", guard(show_config), methods=["GET"]),
-        Route("/_page/{stem}.{suffix}", guard(_show_file), methods=["GET"]),
+        Route("/_page/{stem:path}.{suffix}", guard(_show_file), methods=["GET"]),
     ]
 
 
@@ -81,7 +92,7 @@ async def _show_file(request: Request) -> Response:
 
 def _read(name: str) -> tuple[bytes, str]:
     """Read a static file. Only the names in the folder are looked up, so no other path is ever opened."""
-    found = next((file for file in _STATIC.iterdir() if file.name == name), None)
+    found = _FILES.get(name)
     media_type = _MEDIA_TYPES.get(name.rpartition(".")[2])
     if found is None or media_type is None:
         raise HTTPException(404)
