@@ -11,7 +11,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Final
+from typing import Any, Final
 
 from starlette.requests import Request
 
@@ -24,7 +24,7 @@ from agui_reasoning.gateway._guard import bare_host, is_loopback
 from agui_reasoning.gateway._replay import ReplayUpstream
 from agui_reasoning.providers import provider_api
 from agui_reasoning.providers.transcript import CALL_ID
-from agui_reasoning.request import ProviderRequest
+from agui_reasoning.request import ProviderRequest, ReportEntry
 from agui_reasoning.request._explain import explain
 from agui_reasoning.run import Run
 from agui_reasoning.wire import read_events
@@ -94,7 +94,7 @@ def request_report(run: Run, upstream: ReplayUpstream) -> JSONObject:
         "model": upstream.model,
         "body": body,
         "artifacts": list(_artifacts(body, upstream)),
-        "units": list(_units(built)),
+        "outcomes": list(_outcomes(built)),
         "flags": [flag.model_dump(mode="json") for flag in built.flags],
     }
 
@@ -116,14 +116,18 @@ def _artifacts(body: JSONObject, upstream: ReplayUpstream) -> Iterator[JSONObjec
         yield described | ({"unchanged": None} if entry.kind == CALL_ID and not unchanged else {})
 
 
-def _units(built: ProviderRequest) -> Iterator[JSONObject]:
+def _outcomes(built: ProviderRequest) -> Iterator[JSONObject]:
+    """Yield the outcomes of reasoning units, those of one answer and reason together."""
+    groups: dict[Any, list[ReportEntry]] = {}
     for entry in built.report:
+        groups.setdefault((entry.answer, entry.origin, entry.outcome, entry.reason), []).append(entry)
+    for entries in groups.values():
         yield {
-            "unit": entry.unit,
-            "outcome": entry.outcome,
-            "reason": entry.reason,
-            "answer": entry.answer,
-            "sentence": explain([entry], built.target, built.policy),
+            "units": [entry.unit for entry in entries],
+            "outcome": entries[0].outcome,
+            "reason": entries[0].reason,
+            "answer": entries[0].answer,
+            "sentence": explain(entries, built.target, built.policy),
         }
 
 

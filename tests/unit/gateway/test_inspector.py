@@ -123,7 +123,7 @@ def test_every_artifact_of_a_provider_is_marked_and_unchanged(script: str) -> No
     assert {artifact["unchanged"] for artifact in report["artifacts"]} <= {True, None}
     assert all(artifact["unchanged"] for artifact in report["artifacts"] if artifact["kind"] != "call id")
     assert all(at(report["body"], artifact["path"]) for artifact in report["artifacts"])
-    assert "echoed" in {unit["outcome"] for unit in report["units"]}
+    assert "echoed" in {group["outcome"] for group in report["outcomes"]}
 
 
 def test_a_request_says_what_is_sent_and_where(url: str) -> None:
@@ -132,7 +132,9 @@ def test_a_request_says_what_is_sent_and_where(url: str) -> None:
     signature = next(entry for entry in report["artifacts"] if entry["kind"] == "signature")
     assert signature["path"] == "/messages/1/content/0/signature"
     assert signature["bytes"] == len(at(report["body"], signature["path"]))
-    assert [unit["sentence"].partition(": ")[2] for unit in report["units"]] == ["1 unit sent unchanged."] * 2
+    (outcome,) = report["outcomes"]
+    assert (outcome["outcome"], outcome["answer"], len(outcome["units"])) == ("echoed", 1, 2)
+    assert outcome["sentence"].endswith(": 2 units sent unchanged.")
 
 
 def test_a_changed_text_loses_its_signature_and_the_report_says_why(url: str) -> None:
@@ -140,8 +142,8 @@ def test_a_changed_text_loses_its_signature_and_the_report_says_why(url: str) ->
     thought = next(message for message in body["messages"] if message["role"] == "reasoning")
     thought["content"] += " Or not."
     report = json.loads(call(f"{url}/_page/request", body).body)
-    lost = next(unit for unit in report["units"] if unit["outcome"] == "dropped")
-    assert lost["unit"] == thought["id"]
+    lost = next(group for group in report["outcomes"] if group["outcome"] == "dropped")
+    assert lost["units"] == [thought["id"]]
     assert "left out" in lost["sentence"]
     assert all("Or not" not in json.dumps(entry) for entry in report["artifacts"])
 
@@ -255,7 +257,7 @@ def test_a_request_is_read_with_the_keys_of_its_tenant() -> None:
         )
     assert "thinking" in {entry["kind"] for entry in own["artifacts"]}
     assert "thinking" not in {entry["kind"] for entry in other["artifacts"]}
-    assert {unit["reason"] for unit in other["units"]} == {"undecryptable"}
+    assert {group["reason"] for group in other["outcomes"]} == {"undecryptable"}
 
 
 def at(value: Any, pointer: str) -> Any:

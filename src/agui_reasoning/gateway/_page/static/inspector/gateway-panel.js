@@ -18,7 +18,10 @@ export function gatewayPanel(config) {
     h("dl", { class: "insp-facts" }, ...factsOf(config, endpoint)),
     h("h3", {}, "Use it from an application"),
     snippet(agentLines(endpoint)),
-    note("Install the client with ", h("code", {}, "npm install @ag-ui/client"), ". Pages of other origins need ", h("code", {}, "--allow-origin"), "."),
+    note(
+      "Install the client with ", code("npm install @ag-ui/client"), ", and add messages with ", code("agent.addMessage"),
+      ". Pages of other origins need ", code("--allow-origin"), ".",
+    ),
     h("h3", {}, "More"),
     h(
       "ul",
@@ -38,8 +41,8 @@ export function gatewayPanel(config) {
 export function agentLines(endpoint) {
   return [
     'import { HttpAgent } from "@ag-ui/client";',
-    `const agent = new HttpAgent({ url: ${JSON.stringify(endpoint)}, initialMessages: [{ id: "1", role: "user", content: "Umbrella or raincoat?" }] });`,
-    "await agent.runAgent({}, { onEvent: ({ event }) => console.log(event.type) });",
+    `const agent = new HttpAgent({ url: ${JSON.stringify(endpoint)} });`,
+    "await agent.runAgent({}, { onEvent: ({ event }) => console.log(event) });",
   ].join("\n");
 }
 

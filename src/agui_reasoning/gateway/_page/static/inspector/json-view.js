@@ -4,8 +4,8 @@ import { h } from "../dom.js";
 
 /** Strings up to this length are shown in full. */
 const LONG = 120;
-const HEAD = 72;
-const TAIL = 12;
+const HEAD = 36;
+const TAIL = 10;
 /** Objects up to this length are written on one line. */
 const INLINE = 56;
 const MAX_DEPTH = 64;
@@ -34,8 +34,11 @@ export function jsonView(value, marks = new Map()) {
 /** Returns a string that is abbreviated as in the view. */
 export function abbreviated(text) {
   if (text.length <= LONG) return text;
-  const isProse = text.slice(0, LONG).includes(" ");
-  return isProse ? `${text.slice(0, LONG - 8).trimEnd()}…` : `${text.slice(0, HEAD)}…${text.slice(-TAIL)}`;
+  return isProse(text) ? `${text.slice(0, LONG - 8).trimEnd()}…` : `${text.slice(0, HEAD)}…${text.slice(-TAIL)}`;
+}
+
+function isProse(text) {
+  return text.slice(0, LONG).includes(" ");
 }
 
 function moreButton(rest) {
@@ -52,7 +55,7 @@ function moreButton(rest) {
  */
 function linesOf(value, place, marks) {
   if (typeof value !== "object" || value === null || isInline(value, place, marks)) {
-    return [() => line(place, [scalar(value)], marks.get(place.pointer))];
+    return [() => line(place, scalar(value, place.end), marks.get(place.pointer))];
   }
   const isList = Array.isArray(value);
   const members = isList ? value.map((member, index) => [index, member]) : Object.entries(value);
@@ -64,9 +67,9 @@ function linesOf(value, place, marks) {
   }, marks));
   const closing = { ...place, key: "" };
   return [
-    () => line({ ...place, end: "" }, [isList ? "[" : "{"], marks.get(place.pointer)),
+    () => line(place, [isList ? "[" : "{"], marks.get(place.pointer)),
     ...children,
-    () => line(closing, [isList ? "]" : "}"]),
+    () => line(closing, [(isList ? "]" : "}") + place.end]),
   ];
 }
 
@@ -78,24 +81,24 @@ function isInline(value, { depth, pointer }, marks) {
 }
 
 /** @returns {HTMLElement} */
-function line({ depth, key, end }, content, mark) {
+function line({ depth, key }, content, mark) {
   const element = h("div", { class: "insp-json-line", dataset: mark ? { tone: mark.tone } : {} });
   element.style.setProperty("--depth", String(depth));
   if (key) element.append(h("span", { class: "insp-json-key" }, JSON.stringify(key)), ": ");
-  element.append(...content, end);
+  element.append(...content);
   if (mark) element.append(h("span", { class: "insp-json-mark" }, mark.label));
   return element;
 }
 
-function scalar(value) {
-  if (typeof value !== "string") return h("span", { class: "insp-json-plain" }, JSON.stringify(value) ?? "null");
+/** @returns {(Node | string)[]} */
+function scalar(value, end) {
+  if (typeof value !== "string") return [h("span", { class: "insp-json-plain" }, JSON.stringify(value) ?? "null"), end];
   const short = abbreviated(value);
-  if (short === value) return h("span", { class: "insp-json-string" }, JSON.stringify(value));
-  return longString(value, short);
+  const text = h("span", { class: "insp-json-string", dataset: { prose: isProse(value) } }, JSON.stringify(short));
+  return short === value ? [text, end] : [text, end, " ", sizeButton(text, value, short)];
 }
 
-function longString(value, short) {
-  const text = h("span", { class: "insp-json-string" }, JSON.stringify(short));
+function sizeButton(text, value, short) {
   const size = `${value.length.toLocaleString("en")} characters`;
   const button = h("button", { type: "button", class: "insp-json-more", "aria-expanded": "false" }, size);
   button.addEventListener("click", () => {
@@ -104,7 +107,7 @@ function longString(value, short) {
     text.textContent = JSON.stringify(isOpen ? short : value);
     button.textContent = isOpen ? size : "Show less";
   });
-  return h("span", {}, text, " ", button);
+  return button;
 }
 
 function escaped(name) {

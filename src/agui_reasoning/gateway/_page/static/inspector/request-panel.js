@@ -79,7 +79,7 @@ function contentOf(report) {
   return [
     h("p", { class: "insp-chips" }, ...[report.api, report.provider, report.model].filter(Boolean).map((name) => chip(name))),
     note(sentenceOf(report.artifacts)),
-    ...unitsOf(report.units),
+    ...outcomesOf(report.outcomes),
     h("h3", {}, "Request body"),
     jsonView(report.body, marks),
     copyButton("Copy the body", () => JSON.stringify(report.body, null, 2)),
@@ -87,9 +87,9 @@ function contentOf(report) {
 }
 
 /** @returns {import("./json-view.js").Mark} */
-function markOf({ kind, bytes, unchanged, fingerprint }) {
+function markOf({ kind, bytes, unchanged }) {
   const { text, tone } = STATES.get(unchanged) ?? STATES.get(null);
-  return { label: `${kind}, ${sizeText(bytes)}, ${text}`, tone, title: `SHA-256 ${fingerprint}…` };
+  return { label: `${kind} · ${sizeText(bytes)} · ${text}`, tone };
 }
 
 function sentenceOf(artifacts) {
@@ -98,8 +98,8 @@ function sentenceOf(artifacts) {
   return `${unchanged} of ${counted(artifacts.length, "artifact")} of the provider: unchanged, byte for byte. Each is marked below.`;
 }
 
-function unitsOf(units) {
-  if (units.length === 0) return [];
-  const lines = units.map(({ outcome, sentence }) => h("li", { dataset: { tone: OUTCOMES[outcome] } }, sentence));
-  return [h("h3", {}, "What happens to the reasoning"), h("ul", { class: "insp-units" }, ...lines)];
+function outcomesOf(outcomes) {
+  if (outcomes.length === 0) return [];
+  const lines = outcomes.map(({ outcome, sentence }) => h("li", { dataset: { tone: OUTCOMES[outcome] } }, sentence));
+  return [h("h3", {}, "What happens to the reasoning"), h("ul", { class: "insp-outcomes" }, ...lines)];
 }

@@ -24,7 +24,7 @@ export class TimelinePanel {
     });
     this.#detail = new EventDetail(() => this.#list.element.focus());
     this.#hint = h("p", { class: "insp-empty" }, "Ask something, or drop a stored log here. Each event of the run becomes a row.");
-    const toolbar = h("div", { class: "insp-toolbar" }, this.#filters(), h("label", { class: "insp-follow" }, this.#follow, "Follow"), this.#count);
+    const toolbar = h("div", { class: "insp-toolbar" }, this.#filters(), this.#count, h("label", { class: "insp-follow" }, this.#follow, "Follow"));
     this.element = h("div", { class: "insp-timeline" }, toolbar, this.#hint, this.#list.element, this.#detail.element);
     this.update();
   }
