@@ -102,12 +102,13 @@ export function nextInput(session, config) {
 function cardOf(message) {
   const text = contentText(message.content);
   const isReasoning = message.role === "reasoning";
+  const chips = [visibleChip(text), ...valueChips(message)].filter(Boolean);
   return h(
     "article",
     { class: "insp-message", dataset: { role: message.role } },
     h("h3", {}, message.role, h("code", { title: message.id }, short(message.id))),
     text ? h("p", { class: "insp-visible" }, abbreviated(text)) : isReasoning ? note("No visible text.") : null,
-    h("p", { class: "insp-chips" }, visibleChip(text), ...valueChips(message)),
+    chips.length ? h("p", { class: "insp-chips" }, ...chips) : null,
     ...(message.toolCalls ?? []).map(callLine),
     disclosure("JSON", () => jsonView(message)),
   );

@@ -86,7 +86,7 @@ function line({ depth, key }, content, mark) {
   element.style.setProperty("--depth", String(depth));
   if (key) element.append(h("span", { class: "insp-json-key" }, JSON.stringify(key)), ": ");
   element.append(...content);
-  if (mark) element.append(h("span", { class: "insp-json-mark" }, mark.label));
+  if (mark) element.append(" ", h("span", { class: "insp-json-mark" }, mark.label));
   return element;
 }
 
