@@ -1,4 +1,12 @@
+/** The left side of the page: the thread, and the field for messages. */
+
+import { Announcer } from "./announcer.js";
 import { h } from "./dom.js";
+import { icon } from "./icons.js";
+import { ThreadView, isSubmit } from "./thread-view.js";
+
+/** How far from the end the thread may be scrolled and still follow, in pixels. */
+const NEAR_END = 60;
 
 /**
  * Mounts the chat.
@@ -8,16 +16,159 @@ import { h } from "./dom.js";
  * @param {import("./config.js").Config} config
  */
 export function mountChat(element, session, config) {
-  const thread = h("div", { class: "thread" });
-  const input = h("textarea", { id: "composer-input", "aria-label": "Message" });
-  const form = h("form", { class: "composer" }, input, h("button", {}, "Send"));
-  form.addEventListener("submit", (submitted) => {
-    submitted.preventDefault();
-    session.send(input.value);
-    input.value = "";
-  });
-  session.addEventListener("change", () => {
-    thread.replaceChildren(...session.conversation.messages.map((message) => h("p", {}, `${message.role}: ${message.content}`)));
-  });
-  element.append(thread, form);
+  const chat = new Chat(session, config);
+  element.replaceChildren(...chat.elements);
+  chat.changed(null);
+}
+
+class Chat {
+  /** @type {Set<string> | null} The messages that changed since the last frame; `null` for all. */
+  #changed = new Set();
+  #isScheduled = false;
+  #follows = true;
+
+  constructor(session, config) {
+    this.session = session;
+    this.view = new ThreadView(session);
+    this.announcer = new Announcer(session, this.view);
+    this.welcome = welcome(session, config);
+    this.outcome = h("div", { class: "outcome" });
+    this.scroller = h(
+      "div", { class: "scroller", tabindex: "0", role: "region", "aria-label": "Conversation", onscroll: () => this.#scrolled() },
+      h("div", { class: "column thread" }, this.welcome, this.view.element, this.outcome),
+    );
+    this.jump = h("button", { type: "button", class: "jump", hidden: true, onclick: () => this.#toEnd() }, icon("down"), "Latest");
+    this.composer = new Composer(session);
+    this.elements = [this.scroller, h("div", { class: "jump-row" }, this.jump), h("div", { class: "dock" }, h("div", { class: "column" }, this.composer.element)), this.announcer.element];
+    session.addEventListener("change", (event) => this.changed(event.detail));
+    session.addEventListener("status", () => this.changed(new Set()));
+    addEventListener("keydown", (pressed) => {
+      if (pressed.key === "Escape" && !pressed.defaultPrevented) session.stop();
+    });
+  }
+
+  /** @param {Set<string> | null} ids */
+  changed(ids) {
+    if (ids === null || this.#changed === null) this.#changed = null;
+    else for (const id of ids) this.#changed.add(id);
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    requestAnimationFrame(() => this.#draw());
+  }
+
+  #draw() {
+    const ids = this.#changed;
+    this.#changed = new Set();
+    this.#isScheduled = false;
+    this.view.update(ids);
+    this.welcome.hidden = this.session.conversation.messages.length > 0;
+    this.view.element.ariaBusy = String(this.session.isRunning);
+    showOutcome(this.outcome, this.session);
+    this.composer.update();
+    this.announcer.update();
+    if (this.#follows) this.#toEnd();
+  }
+
+  #scrolled() {
+    const { scrollTop, scrollHeight, clientHeight } = this.scroller;
+    this.#follows = scrollHeight - scrollTop - clientHeight < NEAR_END;
+    this.jump.hidden = this.#follows;
+  }
+
+  #toEnd() {
+    this.#follows = true;
+    this.scroller.scrollTop = this.scroller.scrollHeight;
+  }
+}
+
+/** What an empty thread shows. */
+function welcome(session, config) {
+  const ask = (question) => h("button", { type: "button", class: "suggestion", onclick: () => session.send(question) }, question);
+  const note = config.upstream.live ? null : h("p", { class: "welcome-note" }, "The answers are scripted: they fit these questions, and cost nothing.");
+  return h(
+    "div", { class: "welcome" },
+    h("h2", {}, "What would you like to ask?"), note, h("div", { class: "suggestions" }, ...config.questions.map(ask)),
+  );
+}
+
+/** Shows how the run is doing at the end of the thread: it waits for the model, or it failed. */
+function showOutcome(element, session) {
+  const { status, failure } = session.conversation;
+  const waiting = session.conversation.isThinking ? "thinking" : "waiting";
+  const kind = status === "running" && isWaiting(session.conversation) ? waiting : status;
+  const key = JSON.stringify([kind, failure]);
+  if (element.dataset.shown === key) return;
+  element.dataset.shown = key;
+  element.replaceChildren(...(OUTCOMES[kind]?.(session) ?? []));
+}
+
+/** Returns whether nothing of the answer is arriving yet. */
+function isWaiting(conversation) {
+  const last = conversation.messages.at(-1);
+  return last?.role !== "assistant" && !conversation.isOpen(last?.id);
+}
+
+const OUTCOMES = {
+  thinking: () => [h("p", { class: "waiting" }, h("span", { class: "pulse" }), "Thinking…")],
+  waiting: () => [h("p", { class: "waiting" }, h("span", { class: "pulse" }), "Waiting for the model…")],
+  stopped: (session) => [h("p", { class: "stopped" }, icon("stop"), "Stopped", retryButton(session, "Try again"))],
+  interrupted: () => [h("p", { class: "stopped" }, icon("alert"), "The agent waits for a decision that this page cannot give.")],
+  failed: (session) => {
+    const { code, message } = session.conversation.failure ?? { code: "", message: "" };
+    const sentence = message || "The run failed, and the agent did not say why.";
+    return [h("div", { class: "failure", role: "alert" }, icon("alert"), h("div", {}, h("p", {}, sentence), code && h("p", { class: "failure-code" }, "Code: ", h("code", {}, code))), retryButton(session, "Retry"))];
+  },
+};
+
+function retryButton(session, label) {
+  return h("button", { type: "button", class: "button", onclick: () => {
+    document.getElementById("composer-input")?.focus();
+    session.retry();
+  } }, icon("redo"), label);
+}
+
+/** The field for messages. */
+class Composer {
+  constructor(session) {
+    this.session = session;
+    this.input = h("textarea", { id: "composer-input", rows: "1", placeholder: "Ask something", "aria-label": "Message", "aria-describedby": "composer-hint", oninput: () => this.#resize() });
+    this.send = h("button", { class: "round", "aria-label": "Send" }, icon("send"));
+    this.stop = h("button", { type: "button", class: "round", "aria-label": "Stop", hidden: true, onclick: () => this.#stop() }, icon("stop"));
+    this.element = h("form", { class: "composer" }, this.input, this.send, this.stop, h("p", { class: "composer-hint", id: "composer-hint" }, "Enter sends, Shift+Enter starts a new line, Esc stops"));
+    this.element.addEventListener("submit", (submitted) => {
+      submitted.preventDefault();
+      this.#submit();
+    });
+    this.input.addEventListener("keydown", (pressed) => {
+      if (!isSubmit(pressed)) return;
+      pressed.preventDefault();
+      this.#submit();
+    });
+  }
+
+  update() {
+    const { isRunning } = this.session;
+    if (this.stop.hidden === !isRunning) return;
+    const hadFocus = [this.send, this.stop].includes(document.activeElement);
+    this.send.hidden = isRunning;
+    this.stop.hidden = !isRunning;
+    if (hadFocus) this.input.focus();
+  }
+
+  #submit() {
+    if (this.session.isRunning || !this.input.value.trim()) return;
+    this.session.send(this.input.value.trim());
+    this.input.value = "";
+    this.#resize();
+  }
+
+  #stop() {
+    this.input.focus();
+    this.session.stop();
+  }
+
+  #resize() {
+    this.input.style.height = "auto";
+    this.input.style.height = `${this.input.scrollHeight}px`;
+  }
 }

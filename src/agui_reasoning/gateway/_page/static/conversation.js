@@ -43,7 +43,7 @@ export class Conversation {
   status = "idle";
   /** @type {RunFailure | null} Why the last run failed. */
   failure = null;
-  /** @type {Map<string, {name: string, status: string}>} The subagents of the last run. */
+  /** @type {Map<string, {name: string, status: string}>} The subagents of all runs. */
   subagents = new Map();
   /** @type {Map<string, number>} How long reasoning took, in milliseconds, by message ID. */
   durations = new Map();
@@ -54,6 +54,8 @@ export class Conversation {
   #calls = new Map();
   /** @type {Map<string, number>} When the open messages and calls were opened. */
   #open = new Map();
+  /** @type {Set<string>} The open spans of reasoning. */
+  #spans = new Set();
   /** @type {Set<string>} The calls of the last run that have no result. */
   #unanswered = new Set();
   /** @type {Set<string>} */
@@ -85,6 +87,11 @@ export class Conversation {
     return this.#open.has(id);
   }
 
+  /** Whether the model is thinking, visibly or not. */
+  get isThinking() {
+    return this.#spans.size > 0;
+  }
+
   /** The calls that wait for a result of this client. */
   get pendingToolCalls() {
     if (this.status !== "finished") return [];
@@ -112,11 +119,14 @@ export class Conversation {
    *
    * @param {RunStatus} status
    * @param {RunFailure | null} [failure]
+   * @param {number} [at] When it ended, in milliseconds.
    */
-  endRun(status, failure = null) {
+  endRun(status, failure = null, at = Date.now()) {
     this.status = status;
     this.failure = failure;
+    for (const id of this.#open.keys()) this.#measure(this.#byId.get(id), at);
     this.#open.clear();
+    this.#spans.clear();
     this.#unanswered.clear();
     this.#expander = new Expander();
   }
@@ -229,7 +239,6 @@ export class Conversation {
 
   runStarted(event) {
     this.endRun("running");
-    this.subagents.clear();
     for (const message of listOf(event.input?.messages)) {
       if (!isMessage(message) || this.#byId.has(message.id)) continue;
       this.#touch(this.#add(message));
@@ -241,14 +250,23 @@ export class Conversation {
     const named = listOf(outcome.pendingToolCallIds);
     if (named.length) this.#unanswered = new Set(named.filter((id) => this.#unanswered.has(id)));
     this.#open.clear();
+    this.#spans.clear();
     this.status = OUTCOMES.get(outcome.type) ?? "finished";
   }
 
-  runError(event) {
+  runError(event, at) {
     const code = typeof event.code === "string" ? event.code : "";
     const message = typeof event.message === "string" ? event.message : "";
-    if (STOP_CODES.has(code)) this.endRun("stopped");
-    else this.endRun("failed", { code, message });
+    if (STOP_CODES.has(code)) this.endRun("stopped", null, at);
+    else this.endRun("failed", { code, message }, at);
+  }
+
+  spanStart(event) {
+    this.#spans.add(event.messageId);
+  }
+
+  spanEnd(event) {
+    this.#spans.delete(event.messageId);
   }
 
   start(event, role, at) {
@@ -270,12 +288,13 @@ export class Conversation {
     const message = this.#byId.get(event.messageId);
     if (!message) return;
     this.#touch(message, event);
-    if (message.role === "reasoning") this.#measure(message, at);
+    this.#measure(message, at);
     this.#open.delete(message.id);
   }
 
   /** Keeps how long reasoning took: as the server measured it, else as this client saw it. */
   #measure(message, at) {
+    if (message?.role !== "reasoning") return;
     const { durationMs } = hintOf(message);
     const opened = this.#open.get(message.id);
     if (Number.isFinite(durationMs)) this.durations.set(message.id, durationMs);
@@ -385,10 +404,12 @@ export class Conversation {
 const HANDLERS = new Map([
   ["RUN_STARTED", (conversation, event) => conversation.runStarted(event)],
   ["RUN_FINISHED", (conversation, event) => conversation.runFinished(event)],
-  ["RUN_ERROR", (conversation, event) => conversation.runError(event)],
+  ["RUN_ERROR", (conversation, event, at) => conversation.runError(event, at)],
   ["TEXT_MESSAGE_START", (conversation, event, at) => conversation.start(event, event.role ?? "assistant", at)],
   ["TEXT_MESSAGE_CONTENT", (conversation, event) => conversation.content(event)],
   ["TEXT_MESSAGE_END", (conversation, event, at) => conversation.end(event, at)],
+  ["REASONING_START", (conversation, event) => conversation.spanStart(event)],
+  ["REASONING_END", (conversation, event) => conversation.spanEnd(event)],
   ["REASONING_MESSAGE_START", (conversation, event, at) => conversation.start(event, "reasoning", at)],
   ["REASONING_MESSAGE_CONTENT", (conversation, event) => conversation.content(event)],
   ["REASONING_MESSAGE_END", (conversation, event, at) => conversation.end(event, at)],

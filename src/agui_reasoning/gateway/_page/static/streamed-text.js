@@ -1,0 +1,63 @@
+/** A text that grows: each update appends to the last paragraph, and earlier paragraphs are not touched again. */
+
+import { h } from "./dom.js";
+
+export class StreamedText {
+  #shown = "";
+  /** Where the last paragraph starts. */
+  #start = 0;
+  /** @type {Text | null} */
+  #last = null;
+
+  /** @param {string} className */
+  constructor(className) {
+    this.element = h("div", { class: className });
+  }
+
+  /**
+   * Shows a text.
+   *
+   * @param {string} text
+   */
+  update(text) {
+    if (text === this.#shown) return;
+    if (!text.startsWith(this.#shown)) this.#clear();
+    const end = this.#shown.length;
+    this.#shown = text;
+    this.#breakParagraphs(text, Math.max(this.#start, endOfWords(text, end)));
+    if (!this.#last) this.#open("");
+    const from = this.#start + this.#last.length;
+    if (from < text.length) this.#last.appendData(text.slice(from));
+  }
+
+  #breakParagraphs(text, from) {
+    const breaks = /\n{2,}(?=[^\n])/g;
+    breaks.lastIndex = from;
+    for (let found = breaks.exec(text); found; found = breaks.exec(text)) {
+      const paragraph = text.slice(this.#start, found.index);
+      if (this.#last) this.#last.data = paragraph;
+      else this.#open(paragraph);
+      this.#last = null;
+      this.#start = breaks.lastIndex;
+      this.#open("");
+    }
+  }
+
+  #open(text) {
+    this.#last = document.createTextNode(text);
+    this.element.append(h("p", {}, this.#last));
+  }
+
+  #clear() {
+    this.element.replaceChildren();
+    this.#shown = "";
+    this.#start = 0;
+    this.#last = null;
+  }
+}
+
+/** Returns where the line breaks before a position begin: a paragraph can end with breaks that are already shown. */
+function endOfWords(text, position) {
+  while (position > 0 && text[position - 1] === "\n") position -= 1;
+  return position;
+}

@@ -1,0 +1,272 @@
+/** Shows the messages of a conversation. Only what changed is touched, and texts grow by what is new. */
+
+import { h } from "./dom.js";
+import { textOf } from "./format.js";
+import { icon } from "./icons.js";
+import { Disclosure, Segment } from "./reasoning-view.js";
+import { StreamedText } from "./streamed-text.js";
+import { ToolCard } from "./tool-view.js";
+import { turnsOf } from "./turns.js";
+
+export class ThreadView {
+  /** @type {Map<string, QuestionView | AnswerView>} */
+  #turns = new Map();
+  /** @type {Map<string, string>} The key of the turn of each message. */
+  #turnOf = new Map();
+
+  /** @param {import("./session.js").Session} session */
+  constructor(session) {
+    this.session = session;
+    this.element = h("div", { class: "turns" });
+  }
+
+  /**
+   * Shows what has changed.
+   *
+   * @param {Set<string> | null} ids The changed messages, or `null` for everything.
+   */
+  update(ids) {
+    const turns = turnsOf(this.session.conversation.messages);
+    const keys = ids && new Set([...ids].map((id) => this.#turnOf.get(id)));
+    this.#turnOf = new Map(turns.flatMap((turn) => idsOf(turn).map((id) => [id, turn.key])));
+    for (const id of ids ?? []) keys?.add(this.#turnOf.get(id));
+    reconcile(this.element, this.#turns, turns, (turn) => new (turn.kind === "question" ? QuestionView : AnswerView)(turn, this.session));
+    for (const turn of turns) if (!keys || keys.has(turn.key)) this.#turns.get(turn.key)?.update(turn);
+  }
+
+  /** @returns {AnswerView | undefined} */
+  get lastAnswer() {
+    const last = [...this.#turns.values()].at(-1);
+    return last instanceof AnswerView ? last : undefined;
+  }
+}
+
+function idsOf(turn) {
+  if (turn.kind === "question") return [turn.message.id];
+  return turn.items.flatMap((item) => (item.kind === "reasoning" ? item.messages.map(({ id }) => id) : [item.message.id, item.result?.id]));
+}
+
+/**
+ * Makes the children of an element match a list, by key, and moves as few as possible.
+ *
+ * @template {{element: HTMLElement}} View
+ * @template {{key: string}} Value
+ * @param {HTMLElement} parent
+ * @param {Map<string, View>} views
+ * @param {Value[]} values
+ * @param {(value: Value) => View} create
+ */
+function reconcile(parent, views, values, create) {
+  const keys = new Set(values.map(({ key }) => key));
+  for (const [key, view] of views) {
+    if (keys.has(key)) continue;
+    view.element.remove();
+    views.delete(key);
+  }
+  let place = parent.firstElementChild;
+  for (const value of values) {
+    let view = views.get(value.key);
+    if (!view) views.set(value.key, (view = create(value)));
+    if (view.element === place) place = place.nextElementSibling;
+    else parent.insertBefore(view.element, place);
+  }
+}
+
+/** A message of the user, which can be edited. */
+class QuestionView {
+  #text = new StreamedText("bubble");
+
+  constructor(turn, session) {
+    this.session = session;
+    this.id = turn.message.id;
+    this.editButton = action("edit", "Edit", () => this.#edit());
+    this.actions = h("div", { class: "actions" }, copyButton(() => textOf(this.message.content)), this.editButton);
+    this.element = h("article", { class: "turn question", "aria-label": "You" }, this.#text.element, this.actions);
+  }
+
+  update({ message }) {
+    this.message = message;
+    this.#text.update(textOf(message.content));
+  }
+
+  #edit() {
+    const field = h("textarea", { class: "edit-field", "aria-label": "Edit your message" });
+    field.value = textOf(this.message.content);
+    const close = () => {
+      form.replaceWith(this.#text.element, this.actions);
+      this.editButton.focus();
+    };
+    const form = h(
+      "form", { class: "edit" }, field,
+      h("div", { class: "edit-actions" }, h("button", { type: "button", class: "button", onclick: close }, "Cancel"), h("button", { class: "button button-primary" }, "Send")),
+    );
+    form.addEventListener("submit", (submitted) => {
+      submitted.preventDefault();
+      if (!field.value.trim()) return;
+      document.getElementById("composer-input")?.focus();
+      this.session.edit(this.id, field.value);
+    });
+    form.addEventListener("keydown", (pressed) => {
+      if (pressed.key === "Escape") {
+        pressed.stopPropagation();
+        close();
+      } else if (isSubmit(pressed) && pressed.target === field) {
+        pressed.preventDefault();
+        form.requestSubmit();
+      }
+    });
+    this.#text.element.replaceWith(form);
+    this.actions.remove();
+    field.focus();
+    field.setSelectionRange(field.value.length, field.value.length);
+  }
+}
+
+/** An answer: reasoning, tool calls and text. */
+class AnswerView {
+  /** @type {Map<string, {element: HTMLElement}>} */
+  #views = new Map();
+  /** @type {Map<string, Segment>} The reasoning of the answer, wherever it is shown. */
+  #segments = new Map();
+  #items = h("div", { class: "items" });
+
+  constructor(turn, session) {
+    this.session = session;
+    this.copy = copyButton(() => this.text);
+    this.actions = h("div", { class: "actions" }, this.copy, action("redo", "Regenerate", () => this.#regenerate()));
+    this.element = h("article", { class: "turn answer", "aria-label": "Assistant" }, this.#items, this.actions);
+  }
+
+  update(turn) {
+    const before = [...this.#views.values()].filter((view) => view instanceof Disclosure);
+    const wasExpanded = before.filter((view) => view.isExpanded).map((view) => view.segments[0]?.id);
+    const focused = before.find((view) => view.toggle === document.activeElement)?.segments[0]?.id;
+    this.messageIds = idsOf(turn);
+    this.text = turn.items.filter(({ kind }) => kind === "text").map(({ message }) => textOf(message.content)).join("\n\n");
+    this.calls = turn.items.filter(({ kind }) => kind === "call");
+    reconcile(this.#items, this.#views, turn.items, (item) => this.#create(item));
+    for (const item of turn.items) this.#updateItem(item);
+    this.#restore(wasExpanded, focused);
+    this.actions.hidden = this.session.isRunning;
+    this.copy.hidden = !this.text;
+  }
+
+  /** Reasoning may have moved to another disclosure: that one is expanded, and has the focus, as the one before. */
+  #restore(expanded, focused) {
+    for (const view of this.disclosures) {
+      if (!view.isExpanded && expanded.some((id) => view.has(id))) view.expand(true);
+      if (focused && view.has(focused) && document.activeElement !== view.toggle) view.toggle.focus();
+    }
+  }
+
+  get disclosures() {
+    return [...this.#views.values()].filter((view) => view instanceof Disclosure);
+  }
+
+  #create(item) {
+    switch (item.kind) {
+      case "reasoning":
+        return new Disclosure();
+      case "text":
+        return new StreamedText("answer-text");
+      case "call":
+        return new ToolCard(item.call, {
+          answer: (content, error) => this.session.answer(item.call.id, content, { error }),
+          showReason: () => this.#showReason(item.call.id),
+          suggested: suggestedAnswer(this.session.config, item.call),
+        });
+      default:
+        return new ActivityView();
+    }
+  }
+
+  #updateItem(item) {
+    const view = /** @type {any} */ (this.#views.get(item.key));
+    const { conversation } = this.session;
+    if (item.kind === "reasoning") {
+      view.setSegments(item.messages.map((message) => this.#segment(message)));
+      view.refresh();
+    } else if (item.kind === "text") {
+      view.update(textOf(item.message.content));
+    } else if (item.kind === "call") {
+      view.update(item.call, statusOf(item, conversation), item.result, this.#reasonOf(item) !== undefined);
+    } else {
+      view.update(item.message);
+    }
+    const subagent = this.session.conversation.subagents.get((item.message ?? item.messages?.[0]).subagentRunId);
+    if (subagent) view.element.dataset.subagent = subagent.name;
+  }
+
+  #segment(message) {
+    let segment = this.#segments.get(message.id);
+    if (!segment) this.#segments.set(message.id, (segment = new Segment(message)));
+    segment.update(message, this.session.conversation);
+    return segment;
+  }
+
+  #reasonOf(item) {
+    return this.disclosures.find((view) => view.has(item.reasoningId) && view.segments.some(({ id, hasText }) => id === item.reasoningId && hasText));
+  }
+
+  #showReason(callId) {
+    const item = this.calls.find(({ call }) => call.id === callId);
+    const disclosure = item && this.#reasonOf(item);
+    if (!disclosure) return;
+    disclosure.expand(true);
+    const segment = disclosure.segments.find(({ id }) => id === item.reasoningId);
+    segment?.element.focus();
+    segment?.element.scrollIntoView({ block: "nearest" });
+  }
+
+  #regenerate() {
+    document.getElementById("composer-input")?.focus();
+    const id = this.messageIds.find((found) => found !== undefined);
+    if (id) this.session.regenerate(id);
+  }
+}
+
+/** @returns {import("./tool-view.js").CallStatus} */
+function statusOf({ call, result }, conversation) {
+  if (result) return result.error ? "failed" : "done";
+  if (conversation.isOpen(call.id)) return "writing";
+  if (conversation.status === "running") return "running";
+  return conversation.pendingToolCalls.some(({ id }) => id === call.id) ? "waiting" : "unanswered";
+}
+
+function suggestedAnswer(config, call) {
+  return config.tools.find(({ declaration }) => declaration.name === call.function.name)?.answer ?? "";
+}
+
+/** Something that the agent shows besides messages. */
+class ActivityView {
+  #text = h("pre", { tabindex: "0", "aria-label": "Content" });
+  #type = h("span", { class: "activity-type" });
+
+  constructor() {
+    this.element = h("section", { class: "activity", "aria-label": "Activity" }, this.#type, this.#text);
+  }
+
+  update(message) {
+    this.#type.textContent = String(message.activityType ?? "Activity");
+    this.#text.textContent = textOf(message.content);
+  }
+}
+
+/** Returns whether a key press sends a text: Enter without Shift, unless it ends the input of a composed character. */
+export function isSubmit(pressed) {
+  return pressed.key === "Enter" && !pressed.shiftKey && !pressed.isComposing;
+}
+
+/** Creates a small button with an icon. */
+function action(name, label, onclick) {
+  return h("button", { type: "button", class: "action", onclick }, icon(name), label);
+}
+
+function copyButton(text) {
+  const button = action("copy", "Copy", async () => {
+    await navigator.clipboard?.writeText(text());
+    button.replaceChildren(icon("check"), "Copied");
+    setTimeout(() => button.replaceChildren(icon("copy"), "Copy"), 1500);
+  });
+  return button;
+}
