@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import ast
 import os
-import re
-import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from textwrap import indent
 
 from agui_reasoning import Conversation, check_events
 from agui_reasoning._demo.front_end import post
 from tests.docs.markdown import ROOT, blocks
+from tests.frameworks.processes import serving
 from tests.frameworks.threads import QUESTIONS
 
 __all__ = ["check_agent", "check_example", "check_page"]
 
-_SECONDS = 120
-_RUNNING = re.compile(r"Uvicorn running on (http://\S+)")
 _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "DEEPSEEK_API_KEY", "GOOGLE_API_KEY")
 _MAX_LINES = 20
 
@@ -95,25 +90,7 @@ def _length(name: str) -> int:
     return sum((node.end_lineno or 0) - line + 1 for node, line in zip(body, first, strict=True))
 
 
-@contextmanager
-def _serving(name: str) -> Iterator[str]:
+def _serving(name: str) -> AbstractContextManager[str]:
     """Run the example without a key."""
     env = {key: value for key, value in os.environ.items() if key not in _KEYS} | {"PORT": "0"}
-    command = [sys.executable, str(_file(name))]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, env=env, text=True) as server:
-        watchdog = threading.Timer(_SECONDS, server.kill)
-        watchdog.start()
-        try:
-            lines = []
-            for line in server.stderr or ():
-                lines.append(line)
-                if found := _RUNNING.search(line):
-                    drain = threading.Thread(target=lambda: lines.extend(server.stderr or ()))
-                    drain.start()
-                    yield found[1]
-                    break
-            else:
-                raise AssertionError(f"it did not start: {''.join(lines)}")
-        finally:
-            watchdog.cancel()
-            server.terminate()
+    return serving([sys.executable, _file(name)], env)

@@ -44,7 +44,7 @@ FRAMEWORKS = {
     "pydantic_ai": Framework(("pydantic-ai-slim[anthropic,openai,google]>=2.68",)),
     "openai_agents": Framework(("openai-agents>=0.24",)),
     "agent_framework": Framework(("agent-framework-core>=1.23", "agent-framework-openai")),
-    "litellm": Framework(("litellm>=1.100", "mcp")),
+    "litellm": Framework(("litellm[proxy]>=1.106", "mcp", *needed_by_us("client"))),
     "agno": Framework(("agno>=3.1", "anthropic", "openai")),
     "claude_agent": Framework(("claude-agent-sdk>=0.2.187",)),
     "openhands": Framework(("openhands-sdk>=1.58",), minor=12),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import anyio
@@ -18,12 +19,14 @@ from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.interop import litellm  # noqa: E402
 from agui_reasoning.parts import ToolResultPart  # noqa: E402
 from tests.frameworks import pages  # noqa: E402
-from tests.frameworks.threads import FORECAST, Agent, played, replayed  # noqa: E402
+from tests.frameworks.litellm_proxy import asked_through, proxy  # noqa: E402
+from tests.frameworks.threads import FORECAST, Agent, Thread, played, replayed  # noqa: E402
 
-CLAUDE, DEEPSEEK = "anthropic-weather", "chat-weather"
+CLAUDE, DEEPSEEK, GPT = "anthropic-weather", "chat-weather", "openai-weather"
 MODELS = {
     CLAUDE: ("anthropic/claude-sonnet-4-6", ""),
     DEEPSEEK: ("deepseek/deepseek-v4-flash", "/v1"),
+    GPT: ("openai/responses/gpt-5.6-sol", "/v1"),
 }
 """The model by LiteLLM's name, and what follows the URL of the provider."""
 
@@ -111,6 +114,68 @@ def test_a_reader_that_leaves_stops_the_loop() -> None:
     with replayed(CLAUDE) as (url, thread):
         anyio.run(leave, url)
     assert len(thread.requests) == 1
+
+
+Proxied = tuple[str, dict[str, Thread]]
+
+
+@pytest.fixture(scope="module")
+def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
+    """The proxy with a model for each script: its URL, and what the providers behind it are asked."""
+    with ExitStack() as stack:
+        providers = {script: stack.enter_context(replayed(script)) for script in MODELS}
+        models = {
+            name: {"model": name, "api_base": f"{providers[script][0]}{path}", "api_key": "none"}
+            for script, (name, path) in MODELS.items()
+        }
+        url = stack.enter_context(proxy(models, tmp_path_factory.mktemp("litellm")))
+        yield url, {script: thread for script, (_, thread) in providers.items()}
+
+
+CHAT, MESSAGES, RESPONSES = "openai-chat", "anthropic-messages", "openai-responses"
+
+
+def through(proxied: Proxied, api: str, script: str, **options: Any) -> Thread:
+    url, threads = proxied
+    thread = threads[script]
+    thread.requests.clear()
+    asked_through(url, api, MODELS[script][0], thread, **options)
+    assert (len(thread.requests), thread.findings) == (3, [])
+    return thread
+
+
+@pytest.mark.parametrize("options", [{}, {"keys": True, "visibility": "hidden"}], ids=str)
+@pytest.mark.parametrize(
+    ("api", "script", "counts"),
+    [
+        (CHAT, CLAUDE, [4, 6]),
+        (CHAT, DEEPSEEK, [2, 3]),
+        (MESSAGES, CLAUDE, [4, 6]),
+        (RESPONSES, CLAUDE, [4, 6]),
+        (RESPONSES, DEEPSEEK, [2, 3]),
+        (RESPONSES, GPT, [6, 10]),
+    ],
+)
+def test_the_proxy_sends_everything_back(
+    proxied: Proxied, api: str, script: str, counts: list[int], options: dict[str, Any]
+) -> None:
+    keys = KeyRing.generate() if options.get("keys") else None
+    thread = through(proxied, api, script, **{**options, "keys": keys})
+    assert [len(thread.artifacts(number)) for number in (2, 3)] == counts
+    assert (thread.missing(2), thread.missing(3)) == ([], [])
+
+
+@pytest.mark.filterwarnings("ignore::agui_reasoning.ReasoningLostWarning")
+@pytest.mark.parametrize(
+    ("api", "kept"),
+    [
+        (CHAT, {"call id"}),
+        (MESSAGES, {"call id", "encrypted content"}),
+    ],
+)
+def test_what_the_proxy_keeps_of_gpt_in_other_apis(proxied: Proxied, api: str, kept: set[str]) -> None:
+    thread = through(proxied, api, GPT)
+    assert {check.kind for check in thread.artifacts(3) if check.unchanged} == kept
 
 
 def test_the_example_serves_without_a_key() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Final
 
 from ag_ui.core import (
@@ -13,6 +12,7 @@ from ag_ui.core import (
     TransportCapabilities,
 )
 
+from agui_reasoning import __version__
 from agui_reasoning.emitter._disclosure import Visibility
 from agui_reasoning.gateway._upstream import Upstream
 from agui_reasoning.providers.own_rules import OwnRules, own_rules
@@ -43,7 +43,7 @@ def capabilities(
         ReasoningCapabilities(supported=True, streaming=True, encrypted=False)
     """
     return AgentCapabilities(
-        identity=IdentityCapabilities(name=upstream.name, type=_PACKAGE, version=version(_PACKAGE)),
+        identity=IdentityCapabilities(name=upstream.name, type=_PACKAGE, version=__version__),
         transport=TransportCapabilities(streaming=True),
         tools=ToolsCapabilities(supported=True, client_provided=True) if upstream.live else None,
         reasoning=_reasoning(upstream.reasons_by(own_rules(policy)), visibility, encrypted),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
-from typing import Final
 
+from agui_reasoning import __version__
 from agui_reasoning._options import ApplicationOptions
 from agui_reasoning._scripted._tool import TOOL, TOOL_RESULT
 from agui_reasoning._strict_json import JSONObject
@@ -15,8 +14,6 @@ from agui_reasoning.gateway._replay import ReplayUpstream
 from agui_reasoning.gateway._upstream import Upstream
 
 __all__ = ["Settings", "page_config"]
-
-_PACKAGE: Final = "agui-reasoning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +41,7 @@ def page_config(settings: Settings) -> JSONObject:
     replay = upstream if isinstance(upstream, ReplayUpstream) else None
     endpoint = settings.path.lstrip("/")
     return {
-        "version": version(_PACKAGE),
+        "version": __version__,
         "endpoint": endpoint,
         "capabilities": f"{endpoint.rstrip('/')}/capabilities".lstrip("/"),
         "upstream": {
