@@ -23,7 +23,17 @@ from agui_reasoning._demo.marked_json import Line, marked_lines
 from agui_reasoning._demo.playback import Check, Playback
 from agui_reasoning.providers import provider_api
 
-__all__ = ["Row", "Screen", "ScreenBlock", "blocks", "conversation", "event_rows", "short", "stdout_console"]
+__all__ = [
+    "Row",
+    "Screen",
+    "ScreenBlock",
+    "blocks",
+    "conversation",
+    "event_rows",
+    "short",
+    "stderr_console",
+    "stdout_console",
+]
 
 _WIDEST = 100
 _INDENT = 11
@@ -300,10 +310,28 @@ def _returned(good: int, of: int) -> str:
 
 
 def stdout_console() -> Console:
-    """Return a console for standard output, plain unless it is a terminal and NO_COLOR is unset."""
+    """Return a console for standard output; see `_console`."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-    plain = False if os.environ.get("NO_COLOR") else None
-    console = Console(force_terminal=plain, highlight=False, markup=False, emoji=False)
+    return _console(stderr=False)
+
+
+def stderr_console() -> Console:
+    """Return a console for standard error; see `_console`."""
+    return _console(stderr=True)
+
+
+def _console(*, stderr: bool) -> Console:
+    """Return a console with colors on terminals, and elsewhere if FORCE_COLOR is set; NO_COLOR wins."""
+    plain = bool(os.environ.get("NO_COLOR"))
+    forced = bool(os.environ.get("FORCE_COLOR")) and not plain
+    console = Console(
+        stderr=stderr,
+        force_terminal=False if plain else None,
+        color_system="standard" if forced else "auto",
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
     console.width = min(console.width, _WIDEST)
     return console

@@ -16,6 +16,8 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from agui_reasoning import __version__
+from agui_reasoning.cli._commands import COMMANDS, INTERRUPTED
+from agui_reasoning.cli._help import command_help, group_help, summary
 from agui_reasoning.cli._report import complain, line
 from agui_reasoning.cli._signals import ends_cleanly
 from agui_reasoning.errors import AGUIReasoningError
@@ -23,26 +25,6 @@ from agui_reasoning.errors import AGUIReasoningError
 __all__ = ["app", "run"]
 
 _NAME = "agui-reasoning"
-# Commands in the order shown by --help, each with the module that implements it.
-_MODULES = {
-    "demo": "demo",
-    "serve": "serve",
-    "proxy": "proxy",
-    "encode": "encode",
-    "check": "check",
-    "reduce": "reduce",
-    "request": "request",
-    "trace": "trace",
-    "upgrade": "upgrade",
-    "downgrade": "downgrade",
-    "migrate": "migrate",
-    "keygen": "keys",
-    "encrypt": "keys",
-    "decrypt": "keys",
-    "rekey": "rekey",
-    "providers": "providers",
-}
-_INTERRUPTED = 130
 _NO_OUTPUT = "The output cannot be written"
 _OUTPUT_HINT = "Check where the output is redirected. [unwritable_output]"
 # UsageError itself has moved between Typer versions; its subclass has not.
@@ -51,7 +33,6 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 app = typer.Typer(
     name=_NAME,
     help="Provider reasoning in, correct AG-UI events out, losing nothing.",
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -82,7 +63,7 @@ def run(args: Sequence[str] | None = None) -> int:
         line("error", f"{_reason(error)} See '{_command(error)} --help'. [usage]")
         return 2
     except (typer.Abort, KeyboardInterrupt):
-        return _INTERRUPTED
+        return INTERRUPTED
     return status if isinstance(status, int) else 0
 
 
@@ -95,36 +76,34 @@ def _command(error: Any) -> str:
     return error.ctx.command_path if error.ctx else _NAME
 
 
-class _PlainFlags:
-    """Mixin that hides the type of flags in the help."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters as the help shows them."""
-        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
-        for param in params:
-            if getattr(param, "is_flag", False) and param.metavar is None:
-                param.metavar = ""
-        return params
+def _colored(ctx: Any, text: str) -> str:
+    """Let colors pass if the text has any: it has been written for its terminal already."""
+    ctx.color = "\x1b" in text
+    return text
 
 
-class _Group(_PlainFlags, TyperGroup):
+class _Group(TyperGroup):
     """Command group that imports a command's module on first use."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         # Only the names are needed: Typer suggests similar ones.
-        self.commands = dict.fromkeys(_MODULES)  # type: ignore[assignment]
+        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the command names in the order of the help."""
-        return list(_MODULES)
+        return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command, or ``None`` if the name is unknown."""
-        return _load(cmd_name) if cmd_name in _MODULES else None
+        return _load(cmd_name) if cmd_name in COMMANDS else None
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the help: the commands by task."""
+        return _colored(ctx, group_help(ctx, ((name, summary(_load(name))) for name in COMMANDS)))
 
 
-class _Command(_PlainFlags, TyperCommand):
+class _Command(TyperCommand):
     """Command whose usage errors always refer to its own help."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -135,10 +114,14 @@ class _Command(_PlainFlags, TyperCommand):
             vars(error)["ctx"] = vars(error).get("ctx") or ctx
             raise
 
+    def get_help(self, ctx: Any) -> str:
+        """Return the help, with examples and exit codes."""
+        return _colored(ctx, command_help(str(ctx.info_name), ctx))
+
 
 @cache
 def _load(name: str) -> Any:
-    function = getattr(import_module(f"agui_reasoning.cli._{_MODULES[name]}"), name)
+    function = getattr(import_module(f"agui_reasoning.cli._{COMMANDS[name].module}"), name)
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     single.command(name, cls=_Command, help=_paragraphs(function))(_with_errors_reported(function))
     return typer.main.get_command(single)

@@ -1,57 +1,139 @@
-"""``check``: verify an AG-UI stream and lint valid constructs that real clients mishandle."""
+"""``check``: verify AG-UI streams and lint valid constructs that real clients mishandle."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
-from typing import Annotated, Any, Final
+import sys
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from enum import StrEnum
+from typing import Annotated, Final
 
 import typer
-from rich.text import Text
 
-from agui_reasoning._demo.screen import stdout_console
-from agui_reasoning.cli._reading import STDIN
-from agui_reasoning.cli._report import counted
+from agui_reasoning.cli._check_formats import CheckedFile, as_github, as_json, as_sarif, as_text
+from agui_reasoning.cli._completion import complete_codes
+from agui_reasoning.cli._findings import FINDINGS
+from agui_reasoning.cli._progress import ProgressBar, progress
+from agui_reasoning.cli._reading import found_files
+from agui_reasoning.cli._report import complain
 from agui_reasoning.cli._stream import Stream, read_stream
 from agui_reasoning.consumer import Finding, check_events
+from agui_reasoning.errors import AGUIReasoningError, did_you_mean
 
-__all__ = ["check"]
+__all__ = ["FormatChoice", "check"]
 
 _TRUNCATED: Final = "truncated_run"
-_STYLES = {"error": "bold red", "warning": "yellow"}
+_SUFFIXES: Final = frozenset({".json", ".jsonl", ".ndjson", ".sse"})
+
+
+class FormatChoice(StrEnum):
+    """The choices of ``--format``."""
+
+    text = "text"
+    json = "json"
+    github = "github"
+    sarif = "sarif"
+
+
+_REPORTS: Final[dict[FormatChoice, Callable[[Sequence[CheckedFile], str | None], str]]] = {
+    FormatChoice.text: as_text,
+    FormatChoice.json: as_json,
+    FormatChoice.github: as_github,
+    FormatChoice.sarif: as_sarif,
+}
+
+
+def _codes(value: str | None) -> str | None:
+    """Reject codes that no finding has."""
+    for code in _split(value):
+        if code not in FINDINGS:
+            near = did_you_mean(code, FINDINGS)
+            raise typer.BadParameter(f"No finding has the code {code!r}. {near}".rstrip())
+    return value
 
 
 def check(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A path, or - for standard input.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="Files, folders to search, or - for standard input."),
+    ],
     strict: Annotated[bool, typer.Option("--strict", help="Fail on warnings too.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    select: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CODES",
+            help="Report only these codes, separated by commas.",
+            autocompletion=complete_codes,
+            callback=_codes,
+        ),
+    ] = None,
+    ignore: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CODES",
+            help="Do not report these codes, separated by commas.",
+            autocompletion=complete_codes,
+            callback=_codes,
+        ),
+    ] = None,
+    output: Annotated[
+        FormatChoice,
+        typer.Option(
+            "--format",
+            metavar="text|json|github|sarif",
+            help="The format of the report.",
+            rich_help_panel="Output",
+        ),
+    ] = FormatChoice.text,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="The same as --format json.", rich_help_panel="Output")
+    ] = False,
+    docs_url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Where this documentation is published, for links.", rich_help_panel="Output"
+        ),
+    ] = None,
 ) -> None:
-    """Verify an AG-UI stream, and report valid constructs that real clients mishandle.
+    """Verify AG-UI streams, and report valid constructs that real clients mishandle.
 
-    FILE holds the events as server-sent events, JSON lines or a JSON array. Each code has a page in the
-    documentation. Findings with the same code and message are shown once; --json lists all of them.
-    Exits with 1 if the stream breaks the protocol or is truncated, and with 2 if it cannot be read in full.
+    A FILE holds the events as server-sent events, JSON lines or a JSON array. Folders are searched for *.sse,
+    *.jsonl, *.ndjson and *.json. Each code has a page in the documentation. As text, findings with the same
+    code and message are shown once; the other formats list each one.
     """
-    stream = read_stream(file)
-    findings = _findings(stream)
-    counts: Counter[str] = Counter(finding.severity for finding in findings)
-    if as_json:
-        print(json.dumps(_report(stream, counts, findings), indent=2))
-    else:
-        _show(stream, counts, findings)
-        if _uses_thinking(stream.events):
-            _suggest_upgrade(file)
-    if stream.error is not None:
-        raise stream.error
-    if counts["error"] or (strict and findings):
+    checked = [_checked(file) for file in found_files(files, _SUFFIXES)]
+    shown = [_filtered(one, set(_split(select)) or FINDINGS.keys(), set(_split(ignore))) for one in checked]
+    report = _REPORTS[FormatChoice.json if json_output else output](shown, docs_url)
+    sys.stdout.write(report)
+    statuses = [complain(one.error) for one in shown if one.error is not None]
+    severities = {finding.severity for one in shown for finding in one.findings}
+    if statuses:
+        raise typer.Exit(2)
+    if "error" in severities or (strict and severities):
         raise typer.Exit(1)
 
 
-def _findings(stream: Stream) -> list[Finding]:
+def _split(codes: str | None) -> list[str]:
+    return [code.strip() for code in (codes or "").split(",") if code.strip()]
+
+
+def _checked(file: str) -> CheckedFile:
+    with progress("check", None) as bar:
+        try:
+            stream = read_stream(file)
+        except AGUIReasoningError as error:
+            return CheckedFile(file, error=error)
+        return CheckedFile(file, stream, _findings(stream, bar), stream.error)
+
+
+def _filtered(checked: CheckedFile, selected: Collection[str], ignored: Collection[str]) -> CheckedFile:
+    kept = [one for one in checked.findings if one.code in selected and one.code not in ignored]
+    return replace(checked, findings=kept)
+
+
+def _findings(stream: Stream, bar: ProgressBar) -> list[Finding]:
     """Return the findings, including a truncated end unless reading stopped before it."""
-    findings, end = check_events(stream.events), len(stream.events)
+    findings, end = check_events(bar.over(stream.events)), len(stream.events)
     ended = [finding for finding in findings if (finding.code, finding.index) != (_TRUNCATED, end)]
     if stream.error is not None:
         return ended
@@ -61,78 +143,3 @@ def _findings(stream: Stream) -> list[Finding]:
             Finding(_TRUNCATED, "error", end, "The stream ended in the middle of an event.", remedy)
         )
     return findings
-
-
-def _uses_thinking(events: Iterable[Mapping[str, Any]]) -> bool:
-    return any(event["type"].startswith("THINKING_") for event in events)
-
-
-def _report(stream: Stream, counts: Counter[str], findings: Sequence[Finding]) -> dict[str, object]:
-    return {
-        "ok": stream.error is None and not findings,
-        "events": len(stream.events),
-        "errors": counts["error"],
-        "warnings": counts["warning"],
-        "findings": [{**asdict(finding), "line": _line(stream, finding)} for finding in findings],
-    }
-
-
-def _show(stream: Stream, counts: Counter[str], findings: Sequence[Finding]) -> None:
-    console = stdout_console()
-    for group in _by_code(findings):
-        first = group[0]
-        head = (f"{first.severity:<8}", _STYLES[first.severity])
-        console.print(Text.assemble(head, (f" {_place(stream, first)}  ", "dim"), (first.code, "bold")))
-        console.print(Text(f"         {first.message}"), soft_wrap=True)
-        messages = Counter(finding.message for finding in group)
-        _show_more(messages[first.message] - 1)
-        for finding in _first_per_message(group)[1:]:
-            place = (f"         {_place(stream, finding)}  ", "dim")
-            console.print(Text.assemble(place, finding.message), soft_wrap=True)
-            _show_more(messages[finding.message] - 1)
-        for remedy in dict.fromkeys(finding.remedy for finding in group):
-            console.print(Text(f"         {remedy}", "dim"), soft_wrap=True)
-    console.print(Text(f"{counted(len(stream.events), 'event')}: {_verdict(counts)}"))
-
-
-def _show_more(number: int) -> None:
-    if number:
-        stdout_console().print(Text(f"         and {number} more.", "dim"))
-
-
-def _place(stream: Stream, finding: Finding) -> str:
-    line = _line(stream, finding)
-    return "the end" if line is None else f"event {finding.index + 1}, line {line}"
-
-
-def _line(stream: Stream, finding: Finding) -> int | None:
-    return stream.lines[finding.index] if finding.index < len(stream.lines) else None
-
-
-def _suggest_upgrade(file: str) -> None:
-    name = "FILE" if file == STDIN else file
-    words = (
-        f"The stream uses THINKING_* events. Convert them to REASONING_* with: agui-reasoning upgrade {name}"
-    )
-    stdout_console().print(Text(words), soft_wrap=True)
-
-
-def _by_code(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
-    """Group findings by code and severity, in order of first occurrence."""
-    groups: dict[tuple[str, str], list[Finding]] = {}
-    for finding in findings:
-        groups.setdefault((finding.code, finding.severity), []).append(finding)
-    return groups.values()
-
-
-def _first_per_message(findings: Iterable[Finding]) -> list[Finding]:
-    """Return the first finding for each message."""
-    first_by_message: dict[str, Finding] = {}
-    for finding in findings:
-        first_by_message.setdefault(finding.message, finding)
-    return list(first_by_message.values())
-
-
-def _verdict(counts: Counter[str]) -> str:
-    found = [counted(counts[severity], severity) for severity in ("error", "warning") if counts[severity]]
-    return f"{', '.join(found)}." if found else "no problems found."

@@ -12,6 +12,7 @@ import typer
 
 from agui_reasoning._demo.playback import Playback, play
 from agui_reasoning._demo.screen import Screen, stdout_console
+from agui_reasoning.cli._completion import complete_api
 from agui_reasoning.providers import provider_api, provider_apis
 
 __all__ = ["SCRIPTS", "demo"]
@@ -27,7 +28,9 @@ _PAUSE_S = 0.04
 
 
 def demo(
-    api: Annotated[str | None, typer.Option(help="Play the conversation of this API only.")] = None,
+    api: Annotated[
+        str | None, typer.Option(autocompletion=complete_api, help="Play the conversation of this API only.")
+    ] = None,
     as_json: Annotated[
         bool,
         typer.Option("--json", help="Print one JSON object with the checks and the last requests in full."),
@@ -35,8 +38,7 @@ def demo(
 ) -> None:
     """Play two turns through the gateway, and show what the user sees and what the provider receives back.
 
-    The provider is scripted: no API key or network is needed. Exits with 1 if any provider data is changed
-    or lost on the way back.
+    The provider is scripted: no API key or network is needed.
     """
     playbacks = map(play, _chosen(api))
     played = list(playbacks) if as_json else _show(playbacks)

@@ -10,6 +10,7 @@ import typer
 from ag_ui.core import Event
 
 from agui_reasoning._ids import new_uuid
+from agui_reasoning.cli._completion import complete_api, complete_provider
 from agui_reasoning.cli._report import warn
 from agui_reasoning.cli._source import read_file, read_source
 from agui_reasoning.deltas import Delta, UsageDelta
@@ -26,9 +27,15 @@ FAILURE = "The model's answer could not be completed."
 
 def encode(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A path, or - for standard input.")],
-    api: Annotated[str | None, typer.Option(help=f"One of: {', '.join(API_IDS)}.", metavar="API")] = None,
+    api: Annotated[
+        str | None,
+        typer.Option(help=f"One of: {', '.join(API_IDS)}.", metavar="API", autocompletion=complete_api),
+    ] = None,
     provider: Annotated[
-        str | None, typer.Option(help="The provider that serves the model, such as openrouter.")
+        str | None,
+        typer.Option(
+            autocompletion=complete_provider, help="The provider that serves the model, such as openrouter."
+        ),
     ] = None,
     model: Annotated[str | None, typer.Option(help="The model, if the payloads do not name it.")] = None,
     thread: Annotated[str | None, typer.Option(help="The thread ID; random by default.")] = None,

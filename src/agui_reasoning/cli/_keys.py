@@ -26,7 +26,9 @@ _Entity: TypeAlias = Annotated[
     str,
     typer.Option("--entity", metavar="ID", help="The message or tool call the token is bound to, if any."),
 ]
-_Subtype: TypeAlias = Annotated[Subtype, typer.Option("--subtype", help="The kind of entity --entity names.")]
+_Subtype: TypeAlias = Annotated[
+    Subtype, typer.Option("--subtype", metavar="message|tool-call", help="The kind of entity --entity names.")
+]
 
 
 def keygen(
@@ -77,7 +79,7 @@ def decrypt(
 ) -> None:
     """Decrypt a token and print its content byte for byte.
 
-    FILE holds one token. Exits with 1 if it cannot be decrypted; the message is the same for every cause.
+    FILE holds one token. If it cannot be decrypted, the error message is the same for every cause.
     """
     ring = key_ring(keys_env, keys_file)
     token = read_file(file).decode("utf-8", "replace").strip()

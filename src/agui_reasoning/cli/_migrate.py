@@ -15,6 +15,7 @@ import typer
 from rich.text import Text
 
 from agui_reasoning._demo.screen import stdout_console
+from agui_reasoning.cli._progress import progress
 from agui_reasoning.cli._reading import opened
 from agui_reasoning.cli._report import complain, counted, line
 from agui_reasoning.cli._rewrite import Rewrite
@@ -43,14 +44,14 @@ def migrate(
     """Rewrite Python source from THINKING_* events, which AG-UI 1.0 removed, to REASONING_*.
 
     Prints a diff, or changes the files with --write. Places that need a decision are listed on standard error
-    with file, line and advice, and the exit status is 1. Files that cannot be read are listed too, and the
-    exit status is 2. Folders are searched for *.py and *.pyi; hidden folders, virtual environments and
-    node_modules are skipped.
+    with file, line and advice, and so are files that cannot be read. Folders are searched for *.py and *.pyi;
+    hidden folders, virtual environments and node_modules are skipped.
     """
     from agui_reasoning.compat._codemod import migrate_sources  # requires the extra `migrate`
 
     sources, unreadable = _read(_files(paths))
-    migrations = migrate_sources(sources, keep_title=keep_title)
+    with progress("migrate", None):
+        migrations = migrate_sources(sources, keep_title=keep_title)
     findings = [finding for migration in migrations for finding in migration.findings]
     listed = [*findings, *unreadable]
     changed = [migration for migration in migrations if migration.changed]

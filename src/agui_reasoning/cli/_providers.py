@@ -10,6 +10,7 @@ from typing import Annotated, Final
 import typer
 
 from agui_reasoning._demo.screen import stdout_console
+from agui_reasoning.cli._completion import complete_api, complete_provider
 from agui_reasoning.cli._policy import PolicyFile
 from agui_reasoning.errors import ConfigurationError, did_you_mean
 from agui_reasoning.parts import Origin
@@ -25,8 +26,11 @@ _NEEDS: Final = {"signature": "a signature", "encrypted": "encrypted content, if
 
 
 def providers(
-    provider: Annotated[str | None, typer.Argument(metavar="P", help="Show only this provider.")] = None,
-    api: Annotated[str | None, typer.Option(help="Show only this API.")] = None,
+    provider: Annotated[
+        str | None,
+        typer.Argument(metavar="P", autocompletion=complete_provider, help="Show only this provider."),
+    ] = None,
+    api: Annotated[str | None, typer.Option(autocompletion=complete_api, help="Show only this API.")] = None,
     model: Annotated[str | None, typer.Option(help="Show only the row that applies to this model.")] = None,
     policy: PolicyFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array with every column.")] = False,

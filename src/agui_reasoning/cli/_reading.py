@@ -1,18 +1,16 @@
-"""Incremental reading of large files, with a progress bar."""
+"""Files to read, and incremental reading of large ones."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any, Final
-
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TextColumn
 
 from agui_reasoning.errors import ConfigurationError
 
-__all__ = ["STDIN", "lines", "opened", "pieces", "progress"]
+__all__ = ["STDIN", "found_files", "lines", "opened", "pieces", "size_of"]
 
 STDIN: Final = "-"
 _PIECE: Final = 1 << 16
@@ -60,20 +58,36 @@ def unreadable(file: str, error: Exception) -> ConfigurationError:
     )
 
 
-@contextmanager
-def progress(command: str, source: IO[bytes], *, quiet: bool) -> Iterator[Callable[[float], None]]:
-    """Show a progress bar on stderr if it is a terminal; yields a function that adds processed bytes."""
-    console = Console(stderr=True)
-    bar = Progress(
-        TextColumn(command),
-        BarColumn(),
-        TaskProgressColumn(),
-        DownloadColumn(),
-        console=console,
-        transient=True,
-        disable=quiet or not console.is_terminal,
-        redirect_stdout=False,
-    )
-    with bar:
-        task = bar.add_task(command, total=os.fstat(source.fileno()).st_size or None)
-        yield lambda size: bar.advance(task, size)
+def found_files(paths: Iterable[str], suffixes: Collection[str]) -> list[str]:
+    """Return the files to read, in order and once: folders are searched for files with the suffixes.
+
+    Hidden files and folders are skipped, and so are symbolic links inside folders.
+
+    Raises:
+        ConfigurationError: A folder has no such file (``no_files``).
+    """
+    found: dict[str, None] = {}
+    for path in paths:
+        found.update(dict.fromkeys(_inside(Path(path), suffixes) if os.path.isdir(path) else [path]))
+    return list(found)
+
+
+def _inside(folder: Path, suffixes: Collection[str]) -> list[str]:
+    found = []
+    for root, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        files = [Path(root, name) for name in names if not name.startswith(".")]
+        found += [str(file) for file in files if file.suffix in suffixes and not file.is_symlink()]
+    if not found:
+        kinds = ", ".join(f"*{suffix}" for suffix in sorted(suffixes))
+        raise ConfigurationError(
+            f"{folder} has no files to read.",
+            code="no_files",
+            hint=f"Pass a folder with {kinds}, or name the files.",
+        )
+    return sorted(found)
+
+
+def size_of(source: IO[bytes]) -> int | None:
+    """Return the size of an open file in bytes; ``None`` for a pipe."""
+    return os.fstat(source.fileno()).st_size or None

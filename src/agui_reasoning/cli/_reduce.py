@@ -27,8 +27,7 @@ def reduce(
     """Print the messages a client holds after an AG-UI stream.
 
     FILE holds the events as server-sent events, JSON lines or a JSON array. If the stream breaks the protocol
-    or is truncated, the messages up to that point are printed, and the exit status is 1. If the file cannot
-    be read to the end, the exit status is 2.
+    or is truncated, the messages up to that point are printed.
     """
     conversation = Conversation(on_warning=warn)
     failure = _receive(conversation, read_stream(file))

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from agui_reasoning.cli._reading import STDIN, lines, opened, progress
+from agui_reasoning.cli._progress import progress
+from agui_reasoning.cli._reading import STDIN, lines, opened, size_of
 from agui_reasoning.cli._report import line, warn
 from agui_reasoning.cli._rewrite import FileSink, Rewrite, Standard
 from agui_reasoning.cli._ring import KeysEnv, KeysFile, TenantOption, key_ring, not_empty
@@ -57,14 +58,17 @@ def rekey(
 
     FILE is JSON or JSON lines: arrays of messages, messages, or objects with threadId and messages. It is
     replaced atomically at the end; an interrupted command leaves it unchanged. Tokens that cannot be
-    decrypted are kept and listed, and the exit status is 1. It is safe to run the command repeatedly.
+    decrypted are kept and listed. It is safe to run the command repeatedly.
     """
     rekeyer = _Rekeyer(key_ring(keys_env, keys_file), thread, tenant)
     to_stdout = file == STDIN and not dry_run
-    with opened(file) as source, progress("rekey", source, quiet=as_json or to_stdout) as advance:
+    with (
+        opened(file) as source,
+        progress("rekey", size_of(source), quiet=as_json or to_stdout, in_bytes=True) as bar,
+    ):
         sink = FileSink() if dry_run else Standard() if to_stdout else Rewrite(file, source)
         with sink:
-            rekeyer.all(lines(file, source), sink, advance)
+            rekeyer.all(lines(file, source), sink, bar.advance)
             source.close()
             sink.commit()
     report = rekeyer.report(file, dry_run)

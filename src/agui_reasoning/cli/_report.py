@@ -6,7 +6,7 @@ import sys
 
 from agui_reasoning.errors import AGUIReasoningError, LocalProtocolError, ProviderError, RemoteProtocolError
 
-__all__ = ["complain", "counted", "exit_status", "line", "warn"]
+__all__ = ["complain", "counted", "exit_status", "line", "printable", "warn"]
 
 # The default status is 2, for unreadable input and usage errors. These errors mean that the input is invalid.
 _BROKEN = (ProviderError, LocalProtocolError, RemoteProtocolError)
@@ -33,11 +33,14 @@ def warn(message: str) -> None:
 
 
 def line(kind: str, message: str) -> None:
-    """Write one line; line breaks and unprintable characters from untrusted names are replaced."""
-    words = " ".join(message.split())
-    printable = "".join(char if char.isprintable() else "�" for char in words)
+    """Write one line; names in it may be untrusted."""
     if sys.stderr is not None:  # with None, print would write to stdout
-        print(f"{kind}: {printable}", file=sys.stderr)
+        print(f"{kind}: {printable(message)}", file=sys.stderr)
+
+
+def printable(text: str) -> str:
+    """Return a text as one line, with unprintable characters replaced."""
+    return "".join(char if char.isprintable() else "�" for char in " ".join(text.split()))
 
 
 def counted(number: int, noun: str) -> str:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from agui_reasoning._strict_json import Malformed, load
+from agui_reasoning.cli._completion import complete_api, complete_provider
 from agui_reasoning.cli._policy import PolicyFile
 from agui_reasoning.cli._report import warn
 from agui_reasoning.cli._ring import KeysEnv, KeysFile, TenantOption, key_ring_if_any, not_empty
@@ -24,9 +25,12 @@ __all__ = ["request"]
 
 def request(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A path, or - for standard input.")],
-    api: Annotated[str, typer.Option(help="The API of the request.")],
+    api: Annotated[str, typer.Option(autocompletion=complete_api, help="The API of the request.")],
     provider: Annotated[
-        str | None, typer.Option(help="The provider that serves the model, such as openrouter.")
+        str | None,
+        typer.Option(
+            autocompletion=complete_provider, help="The provider that serves the model, such as openrouter."
+        ),
     ] = None,
     model: Annotated[str | None, typer.Option(help="The model of the request.")] = None,
     system: Annotated[str | None, typer.Option(help="The system instructions.")] = None,

@@ -14,12 +14,25 @@ from agui_reasoning.errors import ConfigurationError
 
 __all__ = ["KeysEnv", "KeysFile", "TenantOption", "key_ring", "key_ring_if_any", "not_empty"]
 
+_KEYS = "Keys"
+
 KeysEnv: TypeAlias = Annotated[
-    str, typer.Option("--keys-env", metavar="NAME", help="The environment variable that holds the keys.")
+    str,
+    typer.Option(
+        "--keys-env",
+        metavar="NAME",
+        help="The environment variable that holds the keys; see keygen.",
+        rich_help_panel=_KEYS,
+    ),
 ]
 KeysFile: TypeAlias = Annotated[
     str | None,
-    typer.Option("--keys-file", metavar="PATH", help="A file that holds the keys, instead of the variable."),
+    typer.Option(
+        "--keys-file",
+        metavar="PATH",
+        help="A file that holds the keys, instead of the variable.",
+        rich_help_panel=_KEYS,
+    ),
 ]
 TenantOption: TypeAlias = Annotated[
     str, typer.Option(metavar="NAME", help="The tenant that owns the thread.")

@@ -12,15 +12,17 @@ import typer
 
 from agui_reasoning._scripted import names
 from agui_reasoning._strict_json import load
+from agui_reasoning.cli._base_urls import base_url_of
+from agui_reasoning.cli._completion import complete_api, complete_provider
 from agui_reasoning.cli._policy import PolicyFile
 from agui_reasoning.cli._report import warn
-from agui_reasoning.cli._ring import KeysFile, key_ring_if_any
+from agui_reasoning.cli._ring import KeysEnv, KeysFile, key_ring_if_any
 from agui_reasoning.cli._source import read_file
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.crypto._keys import DEFAULT_VARIABLE
 from agui_reasoning.emitter.stages import Steps
 from agui_reasoning.errors import ConfigurationError
-from agui_reasoning.providers import provider_api
+from agui_reasoning.providers import provider_api, provider_apis
 from agui_reasoning.providers.registry import API_IDS, vendor_of
 
 # The gateway is imported on first use: the other commands work without the extra `server`.
@@ -31,9 +33,13 @@ __all__ = ["serve"]
 
 _REPLAY = "replay"
 _PORT = 8000
-_PROVIDER = "Provider"
+_PROVIDER = "Provider (--api, --base-url and --model are mandatory, except --base-url for xai-grpc)"
+_REPLAYS = "Replay"
 _CALLERS = "Callers"
 _REASONING = "Reasoning"
+
+
+_SERVED = tuple(api.id for api in provider_apis() if api.http is not None or api.upstream is not None)
 
 
 class VisibilityChoice(StrEnum):
@@ -53,14 +59,27 @@ def serve(
         str | None,
         typer.Option(
             metavar="UPSTREAM",
-            help="The upstream: replay, replay:SCRIPT or replay:FILE.",
+            help="What to replay: replay, replay:FILE or replay:SCRIPT, such as replay:gemini-weather.",
             show_default=_REPLAY,
+            rich_help_panel=_REPLAYS,
         ),
     ] = None,
-    api: Annotated[str | None, typer.Option(help="The provider's API.", rich_help_panel=_PROVIDER)] = None,
+    api: Annotated[
+        str | None,
+        typer.Option(
+            autocompletion=complete_api,
+            help=f"The provider's API: one of {', '.join(_SERVED)}.",
+            rich_help_panel=_PROVIDER,
+        ),
+    ] = None,
     provider: Annotated[
         str | None,
-        typer.Option(help="The provider that serves the model, such as openai.", rich_help_panel=_PROVIDER),
+        typer.Option(
+            autocompletion=complete_provider,
+            help="The provider that serves the model; mandatory for openai-chat. 'agui-reasoning providers' "
+            "lists the known ones, and another name is allowed.",
+            rich_help_panel=_PROVIDER,
+        ),
     ] = None,
     base_url: Annotated[
         str | None,
@@ -91,22 +110,25 @@ def serve(
         ),
     ] = True,
     visibility: Annotated[
-        VisibilityChoice, typer.Option(help="How much of the reasoning is shown.", rich_help_panel=_REASONING)
-    ] = VisibilityChoice.full,
-    keys_env: Annotated[
-        str,
+        VisibilityChoice,
         typer.Option(
-            metavar="NAME",
-            help="The environment variable that holds the keys; see keygen.",
+            metavar="full|summary|hidden",
+            help="How much of the reasoning is shown.",
             rich_help_panel=_REASONING,
         ),
-    ] = DEFAULT_VARIABLE,
+    ] = VisibilityChoice.full,
+    keys_env: KeysEnv = DEFAULT_VARIABLE,
     policy: PolicyFile = None,
     steps: Annotated[
         bool, typer.Option("--steps", help="Emit STEP events around reasoning.", rich_help_panel=_REASONING)
     ] = False,
     delay_ms: Annotated[
-        int, typer.Option(min=0, help="The delay before each replayed payload, in milliseconds.")
+        int,
+        typer.Option(
+            min=0,
+            help="The delay before each replayed payload, in milliseconds.",
+            rich_help_panel=_REPLAYS,
+        ),
     ] = 0,
     keys_file: KeysFile = None,
     allow_origin: Annotated[
@@ -214,7 +236,7 @@ def _provider(given: Mapping[str, str], retry_poisoned: bool) -> Upstream:
         raise ConfigurationError(
             f"Missing options for a provider: {', '.join(missing)}.",
             code="missing_option",
-            hint="For example: --api anthropic-messages --base-url https://api.anthropic.com --model NAME.",
+            hint=f"For example: {_complete(given)}.",
         )
     options: dict[str, Any] = {
         "model": given["--model"],
@@ -234,6 +256,18 @@ def _provider(given: Mapping[str, str], retry_poisoned: bool) -> Upstream:
         )
     upstream: Upstream = getattr(gateway, sdk)(**address, **options)
     return upstream
+
+
+def _complete(given: Mapping[str, str]) -> str:
+    """Return the options for a provider, with examples for what is missing."""
+    api = given.get("--api", "anthropic-messages")
+    provider = given.get("--provider", "openai" if _needs_provider(api) else None)
+    words = ["--api", api]
+    if provider is not None:
+        words += ["--provider", provider]
+    if _sdk_upstream(api) is None:
+        words += ["--base-url", given.get("--base-url", base_url_of(api, provider))]
+    return " ".join([*words, "--model", given.get("--model", "NAME")])
 
 
 def _key(name: str | None) -> str | None:

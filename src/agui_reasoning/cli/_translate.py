@@ -12,7 +12,8 @@ from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
-from agui_reasoning.cli._reading import STDIN, opened, pieces, progress
+from agui_reasoning.cli._progress import progress
+from agui_reasoning.cli._reading import STDIN, opened, pieces, size_of
 from agui_reasoning.cli._report import warn
 from agui_reasoning.cli._rewrite import FileSink, Rewrite, Standard
 from agui_reasoning.compat import Translator
@@ -58,12 +59,14 @@ def translate_file(command: str, file: str, make: MakeTranslator, *, in_place: b
         translation = _Translation(make, show_events=as_json and not in_place)
         with (
             sink,
-            progress(command, source, quiet=not in_place and sys.stdout.isatty()) as advance,
+            progress(
+                command, size_of(source), quiet=not in_place and sys.stdout.isatty(), in_bytes=True
+            ) as bar,
             translation.printed(as_json=as_json),
         ):
             for data in pieces(file, source):
                 translation.feed(data, sink)
-                advance(len(data))
+                bar.advance(len(data))
             translation.close(sink)
             sink.commit()
 

@@ -3,7 +3,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from threading import Thread
+from threading import Thread, Timer
 from unittest.mock import patch
 
 import pytest
@@ -45,6 +45,19 @@ def cli(capsysbinary):
         return Result(status, out.decode(), err.decode())
 
     return run
+
+
+class AtOnce(Timer):
+    """A timer that fires when it is started."""
+
+    def start(self) -> None:
+        self.function()
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Let every progress bar appear at once, as if its work took long."""
+    monkeypatch.setattr("agui_reasoning.cli._progress.Timer", AtOnce)
 
 
 @pytest.fixture

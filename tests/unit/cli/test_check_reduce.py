@@ -64,13 +64,16 @@ def test_the_status_tells(events, strict, status, file, cli):
 
 
 def test_a_finding_says_where_what_and_what_to_do(file, cli):
-    assert cli("check", file(BROKEN)).stdout.splitlines() == [
-        "error    event 5, line 1  not_open",
-        "         TEXT_MESSAGE_CONTENT: no text message 'm1' is open.",
-        "         Send TEXT_MESSAGE_START first, and nothing after the end.",
+    path = file(BROKEN)
+    assert cli("check", path).stdout.splitlines() == [
+        f"{path}:1: error not_open TEXT_MESSAGE_CONTENT: no text message 'm1' is open. (event 5)",
+        "  hint: Send TEXT_MESSAGE_START first, and nothing after the end.",
+        "  see:  docs/reference/findings/not_open.md",
         "6 events: 1 error.",
     ]
-    assert cli("check", file(GOOD[:1])).stdout.splitlines()[0] == "error    the end  truncated_run"
+    assert cli("check", file(GOOD[:1])).stdout.splitlines()[0] == (
+        f"{path}:1: error truncated_run The stream ended without a terminal event. (end)"
+    )
 
 
 def test_json_is_one_object(file, cli):
@@ -78,14 +81,23 @@ def test_json_is_one_object(file, cli):
     report = json.loads(result.stdout)
     assert result.status == 0
     [finding] = report.pop("findings")
-    assert report == {"ok": False, "events": 5, "errors": 0, "warnings": 1}
+    assert report == {
+        "ok": False,
+        "files": 1,
+        "events": 5,
+        "errors": 0,
+        "warnings": 1,
+        "unreadable": [],
+    }
     assert {**finding, "message": "", "remedy": ""} == {
         "code": "value_before_entity",
         "severity": "warning",
         "index": 1,
+        "file": str(file(LOSSY)),
         "line": 1,
         "message": "",
         "remedy": "",
+        "page": "docs/reference/findings/value_before_entity.md",
     }
     assert json.loads(cli("check", file(GOOD), "--json").stdout)["ok"] is True
 
@@ -103,16 +115,17 @@ def test_each_message_of_a_code_is_shown_once_and_all_findings_in_json(file, cli
         ]
     )
     shown = cli("check", path).stdout
-    assert [line.split()[-1] for line in shown.splitlines() if line.startswith("warning")] == [
-        "legacy_shape",
-        "unknown_event",
+    heads = [line.split() for line in shown.splitlines() if " warning " in line]
+    assert [(head[2], head[3], head[-1]) for head in heads] == [
+        ("legacy_shape", "THINKING_TEXT_MESSAGE_START", "2)"),
+        ("legacy_shape", "THINKING_TEXT_MESSAGE_CONTENT", "3)"),
+        ("legacy_shape", "THINKING_TEXT_MESSAGE_END", "28)"),
+        ("unknown_event", "foo", "29)"),
     ]
-    assert shown.count(" more.") == 1
-    assert "         and 24 more.\n" in shown
-    assert "         event 3, line 1  THINKING_TEXT_MESSAGE_CONTENT left the protocol" in shown
-    assert "         event 28, line 1  THINKING_TEXT_MESSAGE_END left the protocol" in shown
+    assert "\n  and 24 more: events 4, 5, 6, 7, 8, 9, 10, 11, ...\n" in shown
+    assert shown.count("docs/reference/findings/legacy_shape.md") == 1
     assert f"with: agui-reasoning upgrade {path}\n" in shown
-    assert "30 events: 28 warnings.\n" in shown
+    assert "30 events: 28 warnings (27 legacy_shape, 1 unknown_event).\n" in shown
     assert len(json.loads(cli("check", path, "--json").stdout)["findings"]) == 28
 
 
@@ -130,7 +143,7 @@ def test_each_message_of_a_code_is_shown_once_and_all_findings_in_json(file, cli
 def test_a_finding_names_the_line_that_its_event_begins_on(data, line, tmp_path, cli):
     path = tmp_path / "events"
     path.write_bytes(data.encode())
-    assert cli("check", path).stdout.startswith(f"error    event 5, line {line}  not_open\n")
+    assert cli("check", path).stdout.startswith(f"{path}:{line}: error not_open ")
     assert json.loads(cli("check", path, "--json").stdout)["findings"][0]["line"] == line
 
 
@@ -158,7 +171,7 @@ def test_a_cut_inside_an_event_still_gives_what_came_before(form, at, tmp_path, 
     assert (reduced.status, checked.status, checked.stderr) == (1, 1, "")
     assert "Maybe." in reduced.stdout
     assert reduced.stderr.endswith("[truncated_run]\n")
-    assert checked.stdout.count("truncated_run") == 1
+    assert checked.stdout.count(" error truncated_run ") == 1
 
 
 @pytest.mark.parametrize("form", FRAMES)
@@ -171,7 +184,7 @@ def test_a_cut_after_a_run_is_told_too(form, tmp_path, cli):
     assert (reduced.status, checked.status) == (1, 1)
     assert "Take a coat." in reduced.stdout
     assert reduced.stderr.endswith("[truncated_stream]\n")
-    assert checked.stdout.startswith("error    the end  truncated_run\n")
+    assert " error truncated_run The stream ended in the middle of an event. (end)" in checked.stdout
 
 
 @pytest.mark.parametrize(

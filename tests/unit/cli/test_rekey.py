@@ -408,7 +408,7 @@ def test_memory_does_not_grow_with_the_file(file, cli):
     assert peaks[1] < peaks[0] + 300_000 < large.stat().st_size
 
 
-def test_a_terminal_shows_how_far_it_is(file, cli):
+def test_long_work_shows_on_a_terminal_how_far_it_is(file, cli, at_once):
     path = file(lines(*[history("t")] * 20))
     result = cli("rekey", path, AGUI_REASONING_KEYS=BOTH.to_env(), FORCE_COLOR="1", TERM="xterm")
     assert "100%" in result.stderr

@@ -194,18 +194,18 @@ def test_a_name_is_answered_to_when_it_is_allowed():
     [
         (
             ["--api", "openai-responses"],
-            "Missing options for a provider: --base-url, --model. For example: --api anthropic-messages "
-            "--base-url https://api.anthropic.com --model NAME. [missing_option]",
+            "Missing options for a provider: --base-url, --model. For example: --api openai-responses "
+            "--base-url https://api.openai.com/v1 --model NAME. [missing_option]",
         ),
         (
             ["--model", "m"],
             "Missing options for a provider: --api, --base-url. For example: --api anthropic-messages "
-            "--base-url https://api.anthropic.com --model NAME. [missing_option]",
+            "--base-url https://api.anthropic.com --model m. [missing_option]",
         ),
         (
             ["--api", "openai-chat", "--base-url", "http://localhost/v1", "--model", "m"],
-            "Missing options for a provider: --provider. For example: --api anthropic-messages "
-            "--base-url https://api.anthropic.com --model NAME. [missing_option]",
+            "Missing options for a provider: --provider. For example: --api openai-chat --provider "
+            "openai --base-url http://localhost/v1 --model m. [missing_option]",
         ),
         (
             [*PROVIDER, "--upstream", "replay"],
@@ -244,8 +244,8 @@ def test_a_name_is_answered_to_when_it_is_allowed():
         ),
         (
             ["--api", "xai-grpc"],
-            "Missing options for a provider: --model. For example: --api anthropic-messages "
-            "--base-url https://api.anthropic.com --model NAME. [missing_option]",
+            "Missing options for a provider: --model. For example: --api xai-grpc --model NAME. "
+            "[missing_option]",
         ),
         (
             ["--api", "xai-grpc", "--model", "m", "--provider", "openai"],

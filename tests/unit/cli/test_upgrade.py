@@ -1,7 +1,6 @@
 """Test ``upgrade``, ``downgrade`` and ``proxy``: files of any form and size, and a running agent."""
 
 import json
-import os
 import signal
 import stat
 import subprocess
@@ -260,39 +259,6 @@ def test_memory_does_not_grow_with_the_file(tmp_path, form, more):
         peaks.append(int(done.stderr.splitlines()[-1]))
         path.unlink()
     assert peaks[1] - peaks[0] < ROOM_KB
-
-
-# -- a terminal
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
-def test_a_terminal_gets_a_progress_bar_and_the_output_stays_clean(tmp_path):
-    path = log_of("json_lines", 2, tmp_path / "run.log")
-    shown = on_terminal("upgrade", path, "--in-place")
-    assert b"upgrade" in shown
-    assert b"100%" in shown
-    assert types(path.read_bytes())[1] == "REASONING_START"
-
-
-def on_terminal(*args):
-    """Run a command whose standard error is a terminal; give what that shows."""
-    ours, theirs = os.openpty()
-    command = [sys.executable, "-m", "agui_reasoning.cli", *map(str, args)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=theirs, env=environment(TERM="xterm", COLUMNS="100")
-    ) as running:
-        os.close(theirs)
-        shown = b""
-        try:
-            while piece := os.read(ours, 4096):
-                shown += piece
-        except OSError:  # how Linux says that the other end is closed
-            pass
-        finally:
-            os.close(ours)
-        assert running.stdout.read() == b""
-    assert running.returncode == 0
-    return shown
 
 
 # -- the proxy
