@@ -83,6 +83,12 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     assert broken == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_included_file_exists(page: Path) -> None:
+    included = re.findall(r'^--8<-- "([^":]+)', page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [file for file in included if not (ROOT / file).is_file()] == []
+
+
 def test_the_navigation_lists_every_page_once() -> None:
     """`mkdocs build --strict` refuses a page that it does not list."""
     docs = ROOT / "docs"

@@ -11,7 +11,7 @@ async function* announceCalls(events) {
       calls.get(event.toolCallId).json += event.delta;
     } else if (event.type === "TOOL_CALL_RESULT") {
       calls.delete(event.toolCallId);
-    } else if (event.type === "RUN_FINISHED") {
+    } else if (event.type === "RUN_FINISHED" && (event.outcome?.type ?? "success") === "success") {
       for (const { json, ...call } of calls.values()) {
         const value = { ...call, input: JSON.parse(json || "{}") };
         yield { type: "CUSTOM", name: "tool-input-available", value };
