@@ -16,7 +16,10 @@ __all__ = ["FRONT_ENDS"]
 class CopilotKit(FrontEnd):
     """Its chat has one button to send and to stop."""
 
-    faults = ("selfManagedAgents",)  # the terms of its license
+    faults = (
+        "selfManagedAgents",  # the terms of its license
+        "agent_run_error_event",  # it logs what the gateway says
+    )
 
     def ask(self, page: Page, text: str) -> None:
         page.get_by_test_id("copilot-chat-textarea").fill(text)
@@ -25,12 +28,21 @@ class CopilotKit(FrontEnd):
     def stop(self, page: Page) -> None:
         page.get_by_test_id("copilot-send-button").click()
 
+    def regenerate(self, page: Page) -> None:
+        page.get_by_test_id("copilot-regenerate-button").last.click()
+
+    def edit(self, page: Page, number: int, text: str) -> None:
+        page.once("dialog", lambda dialog: dialog.accept(text))
+        page.get_by_test_id("copilot-user-message").nth(number).hover()
+        page.get_by_test_id("copilot-edit-button").nth(number).click()
+
     def busy(self, page: Page) -> Locator:
         return page.get_by_test_id("copilot-chat-textarea").and_(page.locator("main[aria-busy=true] *"))
 
 
 FRONT_ENDS: Final = (
     CopilotKit("copilotkit"),
+    FrontEnd("assistant-ui"),
     FrontEnd("typescript-client", ROOT / "examples" / "web" / "dist"),
     FrontEnd("tanstack", stages=(Steps(),)),
 )

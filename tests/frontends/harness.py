@@ -23,8 +23,9 @@ from agui_reasoning.crypto import KeyRing
 from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.gateway import HTTPUpstream, create_app, local_server
 from agui_reasoning.providers import provider_api
+from agui_reasoning.providers.transcript import CALL_ID, Entry
 from agui_reasoning.wire import read_events
-from tests.frontends.provider import PATIENCE_S, Answer, Provider, playing
+from tests.frontends.provider import PATIENCE_S, Provider, playing
 
 __all__ = ["FOLDER", "FRAGMENT", "FrontEnd", "Run", "Thread", "opened"]
 
@@ -163,27 +164,32 @@ class Thread:
 
     # -- what reached the provider
 
-    def artifacts(self, request: int, answers: Sequence[int] | None = None) -> list[Check]:
+    def artifacts(
+        self, request: int, answers: Sequence[int] | None = None, partly: Sequence[int] = ()
+    ) -> list[Check]:
         """Whether each artifact of earlier answers came back in a request, unchanged and in order.
 
         Args:
             request: The number of the request, from 1.
             answers: The numbers of the answers that the request repeats; default is all whole ones before it.
+            partly: The numbers of broken answers whose reasoning may come back too, but not their calls.
         """
-        api = self.provider.api
-        given = chain.from_iterable(
-            read_answer(answer.exchange) for answer in self._repeated(request, answers)
-        )
-        return list(compare(given, read_request(api, self.provider.requests[request - 1])))
+        returned = read_request(self.provider.api, self.provider.requests[request - 1])
+        broken = (entry for entry in self._given(request, partly) if entry.kind != CALL_ID)
+        allowed = {(entry.kind, entry.value) for entry in broken}
+        kept = [entry for entry in returned if (entry.kind, entry.value) not in allowed]
+        return list(compare(self._given(request, answers), kept))
 
-    def missing(self, request: int, answers: Sequence[int] | None = None) -> list[str]:
+    def missing(
+        self, request: int, answers: Sequence[int] | None = None, partly: Sequence[int] = ()
+    ) -> list[str]:
         """The kinds of what did not come back, or not as it was, or should not have come."""
-        return [check.kind for check in self.artifacts(request, answers) if not check.unchanged]
+        return [check.kind for check in self.artifacts(request, answers, partly) if not check.unchanged]
 
-    def _repeated(self, request: int, numbers: Sequence[int] | None) -> Iterator[Answer]:
+    def _given(self, request: int, numbers: Sequence[int] | None) -> Iterator[Entry]:
         for answer in self.provider.answers[: request - 1]:
             if answer is not None and (answer.number in numbers if numbers is not None else answer.whole):
-                yield answer
+                yield from read_answer(answer.exchange)
 
     # -- what people see
 

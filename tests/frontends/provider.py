@@ -85,7 +85,7 @@ class Answer:
     @property
     def opaque(self) -> list[str]:
         """The values that only the provider can read."""
-        return [entry.value for entry in read_answer(self.exchange) if entry.kind in _OPAQUE]
+        return [entry.value for entry in read_answer(self.exchange) if entry.kind in _OPAQUE and entry.value]
 
 
 class Provider:

@@ -1,0 +1,115 @@
+import { createRoot } from "react-dom/client";
+import { HttpAgent } from "@ag-ui/client";
+import {
+  ActionBarPrimitive,
+  AssistantRuntimeProvider,
+  AuiIf,
+  ComposerPrimitive,
+  ErrorPrimitive,
+  makeAssistantTool,
+  MessagePrimitive,
+  ThreadPrimitive,
+} from "@assistant-ui/react";
+import { useAgUiRuntime } from "@assistant-ui/react-ag-ui";
+
+const query = new URLSearchParams(location.search);
+const url = query.get("agent") ?? "http://127.0.0.1:8000/agent";
+const threadId = query.get("thread") ?? (sessionStorage.threadId ??= crypto.randomUUID());
+
+// Keeps all messages as assistant-ui writes them: with reasoning and encryptedValue.
+const saved = `messages of ${threadId}`;
+const items = () => new Map(JSON.parse(sessionStorage.getItem(saved) ?? "[]"));
+const keep = async (item) =>
+  sessionStorage.setItem(saved, JSON.stringify([...items().set(item.message.id, item)]));
+const history = {
+  async load() {
+    const messages = [...items().values()].map(({ parentId, message }) => ({
+      parentId,
+      message: { ...message, createdAt: new Date(message.createdAt) },
+    }));
+    return { headId: messages.at(-1)?.message.id ?? null, messages };
+  },
+  append: keep,
+  update: keep,
+};
+
+const agent = new HttpAgent({ url, threadId });
+
+const Forecast = makeAssistantTool({
+  toolName: "get_forecast",
+  type: "frontend",
+  description: "Weather forecast of a place for the next hours",
+  parameters: {
+    type: "object",
+    properties: { place: { type: "string" }, hours: { type: "integer" } },
+    required: ["place"],
+  },
+  execute: async ({ place }) => ({ place, from: "14:00", temperature_c: 9, rain_mm: 4.2, gusts_ms: 14 }),
+});
+
+function Reasoning({ text, status }) {
+  return (
+    <details>
+      <summary>{status.type === "running" ? "Thinking…" : "Thought"}</summary>
+      <p style={{ whiteSpace: "pre-wrap" }}>{text}</p>
+    </details>
+  );
+}
+
+function UserMessage() {
+  return (
+    <MessagePrimitive.Root>
+      <b>You</b> <MessagePrimitive.Parts />
+      <ActionBarPrimitive.Edit>Edit</ActionBarPrimitive.Edit>
+    </MessagePrimitive.Root>
+  );
+}
+
+function EditComposer() {
+  return (
+    <ComposerPrimitive.Root>
+      <ComposerPrimitive.Input aria-label="Edit the question" />
+      <ComposerPrimitive.Send>Save</ComposerPrimitive.Send>
+      <ComposerPrimitive.Cancel>Cancel</ComposerPrimitive.Cancel>
+    </ComposerPrimitive.Root>
+  );
+}
+
+function AssistantMessage() {
+  return (
+    <MessagePrimitive.Root>
+      <MessagePrimitive.Parts components={{ Reasoning }} />
+      <MessagePrimitive.Error>
+        <ErrorPrimitive.Root role="alert">
+          <ErrorPrimitive.Message />
+        </ErrorPrimitive.Root>
+      </MessagePrimitive.Error>
+      <ActionBarPrimitive.Reload>Regenerate</ActionBarPrimitive.Reload>
+    </MessagePrimitive.Root>
+  );
+}
+
+function App() {
+  const runtime = useAgUiRuntime({ agent, adapters: { history } });
+  return (
+    <AssistantRuntimeProvider runtime={runtime}>
+      <Forecast />
+      <ThreadPrimitive.Root>
+        <ThreadPrimitive.Viewport>
+          <ThreadPrimitive.Messages components={{ UserMessage, EditComposer, AssistantMessage }} />
+        </ThreadPrimitive.Viewport>
+        <ComposerPrimitive.Root>
+          <ComposerPrimitive.Input aria-label="Question" />
+          <AuiIf condition={({ thread }) => !thread.isRunning}>
+            <ComposerPrimitive.Send>Send</ComposerPrimitive.Send>
+          </AuiIf>
+          <AuiIf condition={({ thread }) => thread.isRunning}>
+            <ComposerPrimitive.Cancel>Stop</ComposerPrimitive.Cancel>
+          </AuiIf>
+        </ComposerPrimitive.Root>
+      </ThreadPrimitive.Root>
+    </AssistantRuntimeProvider>
+  );
+}
+
+createRoot(document.body).render(<App />);
