@@ -1,9 +1,8 @@
 """Read the fenced blocks of a Markdown page, and the HTML comments that configure their tests.
 
-Four comments count. ``<!-- setup`` holds Python that readers need not see; it runs before what follows.
-``<!-- output -->`` between a Python block and the next block says that the latter is what the former prints.
-``<!-- exit 2 -->`` before a console block says that its commands end with that code, and ``<!-- serves -->``
-that its command runs until it is interrupted.
+Three comments count. ``<!-- output -->`` between a Python block and the next block says that the latter is
+what the former prints, ``<!-- exit 2 -->`` before a console block that its commands end with that code, and
+``<!-- serves -->`` that its command runs until it is interrupted.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 _TOKEN = re.compile(
-    r"^<!-- (?P<note>setup\n(?P<setup>.*?)|output |serves |exit (?P<code>\d+) )-->$"
+    r"^<!-- (?P<note>output |serves |exit (?P<code>\d+) )-->$"
     r"|^```(?P<language>[a-z]*)[^\n]*\n(?P<body>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
@@ -41,9 +40,7 @@ def blocks(page: Path) -> list[Block]:
     is_output, exit_code, serves = False, 0, False
     for token in _TOKEN.finditer(source):
         line = source.count("\n", 0, token.start()) + 1
-        if token["setup"] is not None:
-            found.append(Block("python", token["setup"], line))
-        elif token["note"] is not None:
+        if token["note"] is not None:
             is_output, exit_code = token["note"] == "output ", int(token["code"] or 0)
             serves = token["note"] == "serves "
         else:

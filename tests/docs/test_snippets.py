@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from typing import Any
 import pytest
 
 import agui_reasoning
+from agui_reasoning.gateway import local_server
+from tests.docs.environment import Providers, surroundings, talk, talk_wsgi
 from tests.docs.markdown import PAGES, ROOT, Block, blocks, name_of
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -28,12 +31,14 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 ENDING = [example for example in EXAMPLES if "uvicorn.run" not in example.read_text(encoding="utf-8")]
 BIN = Path(sys.executable).parent
 COMMAND = "agui-reasoning "
-# A page's setup may put a stand-in for these into `sys.modules`, so that readers see the import.
-SDKS = ("anthropic", "litellm", "openai")
 NEEDS_A_SHELL = re.compile(r"[|&;<>()$`*?#~\n]")
 # They show `examples/frameworks`, which run in environments of their own: see `tests/frameworks`.
 OF_FRAMEWORKS = ROOT / "docs" / "how-to" / "frameworks"
 RUN_HERE = [page for page in PAGES if OF_FRAMEWORKS not in page.parents]
+# What a front end calls, by the name that pages give it.
+SERVED: dict[str, Callable[[Any], None]] = {"app": talk, "application": talk_wsgi}
+# Its provider is neither on this machine nor where the environment says.
+ELSEWHERE = re.compile(r'base_url="https?://')
 # The test that generates it compares what it shows.
 GENERATED = {"docs/reference/providers.md"}
 # What the build of the site includes: a file of the repository, which is tested where it stands.
@@ -75,13 +80,24 @@ def check_output(printed: str, expected: Block) -> None:
         assert printed == expected.body
 
 
+@pytest.fixture(scope="module")
+def providers() -> Iterator[tuple[Providers, str]]:
+    app = Providers()
+    with local_server(app) as url:
+        yield app, url
+
+
 @pytest.mark.parametrize("page", RUN_HERE, ids=name_of)
 def test_python_of_a_page_runs_and_prints_what_the_page_shows(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path, providers: tuple[Providers, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for sdk in SDKS:
-        monkeypatch.setitem(sys.modules, sdk, None)
+    with surroundings(name_of(page), *providers):
+        run_page(page)
+
+
+def run_page(page: Path) -> None:
+    """Run the Python of a page in order, compare what it prints, and call what it serves."""
     namespace: dict[str, Any] = {"__name__": "__page__"}
     printed = None
     for block in blocks(page):
@@ -89,11 +105,21 @@ def test_python_of_a_page_runs_and_prints_what_the_page_shows(
             assert printed is not None, f"{name_of(page)}:{block.line} follows no Python block"
             check_output(printed, block)
         elif block.language == "python":
+            served = {name: namespace.get(name) for name in SERVED}
             with contextlib.redirect_stdout(io.StringIO()) as stdout:
                 exec(compile(block.body, str(page), "exec"), namespace)
             printed = stdout.getvalue()
+            for name, call in SERVED.items():
+                if namespace.get(name) is not served[name] and not ELSEWHERE.search(block.body):
+                    call(namespace[name])
             continue
         printed = None
+
+
+def test_pages_hide_nothing_that_their_snippets_need() -> None:
+    """Find comments with code. What a snippet needs is in it, or in an earlier one of the page."""
+    hiding = [name_of(page) for page in PAGES if "<!-- setup" in page.read_text(encoding="utf-8")]
+    assert hiding == []
 
 
 def test_every_shown_output_is_compared() -> None:
