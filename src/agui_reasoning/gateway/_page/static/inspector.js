@@ -44,7 +44,7 @@ export function mountInspector(element, session, config) {
     { id: "check", label: "Check", content: findings.element, onshow: shows("check") },
     { id: "gateway", label: "Gateway", content: gatewayPanel(config), onshow: shows("gateway") },
   ]);
-  const opener = logOpener(document.body, (events) => session.loadLog(events));
+  const opener = logOpener(document.body, session);
   element.append(h("div", { class: "insp-head" }, h("h2", {}, "Inspector"), opener), tabs.element);
   listen(session, { timeline, history, request, findings });
 }

@@ -3,7 +3,7 @@
 import { h } from "../dom.js";
 import { rowTitle, secondsText } from "./event-list.js";
 import { abbreviated, jsonView } from "./json-view.js";
-import { copyButton } from "./widgets.js";
+import { copyButton, prose } from "./widgets.js";
 
 /** How much of the text of deltas is shown. */
 const MAX_TEXT = 20_000;
@@ -38,7 +38,7 @@ export class EventDetail {
     this.element.hidden = false;
     this.element.replaceChildren(
       h("div", { class: "insp-detail-head" }, h("h3", {}, row.type), h("span", {}, factsOf(row)), this.#closeButton()),
-      ...findings.map(({ severity, message, remedy }) => h("p", { class: "insp-callout", dataset: { severity } }, `${message} ${remedy}`)),
+      ...findings.map(({ severity, message, remedy }) => h("p", { class: "insp-callout", dataset: { severity } }, ...prose(`${message} ${remedy}`))),
       ...(entries.length > 1 ? [textOf(entries), this.#stepper()] : []),
       this.#json,
       copyButton("Copy JSON", () => this.#copied()),

@@ -4,7 +4,7 @@ import { h } from "../dom.js";
 import { counted } from "./events.js";
 import { isDue, shownFindings } from "./schedule.js";
 import { ask } from "./server.js";
-import { chip, note } from "./widgets.js";
+import { chip, disclosure, note, prose } from "./widgets.js";
 
 /**
  * @typedef {object} Finding
@@ -16,6 +16,8 @@ import { chip, note } from "./widgets.js";
  * @property {string} page The page of the documentation.
  */
 
+/** How many findings of a group are shown at first. */
+const SHOWN = 5;
 /** The shortest time between two checks of a run, in milliseconds. */
 const PAUSE_MS = 400;
 
@@ -80,23 +82,30 @@ export class FindingsPanel {
     const { log, isRunning } = this.#session;
     const findings = shownFindings(report.findings, { events: report.events, isRunning: isRunning || log.length > report.events });
     const words = findings.length ? counted(findings.length + report.omitted, "problem") : "no problems found";
-    this.#tell(note(`${counted(report.events, "event")}: ${words}.`), ...findings.map((finding) => this.#finding(finding, report.events)));
+    this.#tell(note(`${counted(report.events, "event")}: ${words}.`), ...grouped(findings).map((group) => this.#group(group, report.events)));
     if (report.omitted) this.element.append(note(`${counted(report.omitted, "more problem")} not shown.`));
     this.#onfindings(findings);
   }
 
-  #finding(finding, events) {
-    const isEnd = finding.index >= events;
-    const place = isEnd ? "end of the stream" : `event ${finding.index + 1}`;
-    const show = () => this.#onreveal(Math.min(finding.index, events - 1));
+  #group(findings, events) {
+    const [{ code, severity, remedy, page }] = findings;
+    const places = findings.map((finding) => this.#place(finding, events));
+    const rest = places.splice(SHOWN);
     return h(
       "article",
-      { class: "insp-finding", dataset: { severity: finding.severity } },
-      h("h3", {}, h("code", {}, finding.code), chip(finding.severity, finding.severity === "error" ? "bad" : "warn")),
-      h("p", {}, finding.message),
-      h("p", { class: "insp-remedy" }, finding.remedy),
-      h("p", { class: "insp-links" }, h("button", { type: "button", class: "insp-link", onclick: show }, `Show ${place}`), pageOf(finding)),
+      { class: "insp-finding" },
+      h("h3", {}, h("code", {}, code), chip(severity, severity === "error" ? "bad" : "warn")),
+      ...places,
+      rest.length ? disclosure(counted(rest.length, "more"), () => h("div", {}, ...rest)) : null,
+      h("p", { class: "insp-remedy" }, ...prose(remedy), " See ", h("code", {}, `docs/${page}.md`), "."),
     );
+  }
+
+  #place({ index, message }, events) {
+    const words = index < events ? `event ${index + 1}` : "the end";
+    const show = () => this.#onreveal(Math.min(index, events - 1));
+    const button = h("button", { type: "button", class: "insp-link", "aria-label": `Show ${words}`, onclick: show }, words);
+    return h("p", {}, ...prose(message), " ", button);
   }
 
   #tell(...content) {
@@ -104,6 +113,12 @@ export class FindingsPanel {
   }
 }
 
-function pageOf({ page }) {
-  return h("span", {}, "Read ", h("code", {}, `docs/${page}.md`));
+/** Groups findings that one change would solve, in order of their first occurrence. */
+function grouped(findings) {
+  const groups = new Map();
+  for (const finding of findings) {
+    const key = `${finding.severity} ${finding.code} ${finding.remedy}`;
+    groups.set(key, [...(groups.get(key) ?? []), finding]);
+  }
+  return [...groups.values()];
 }

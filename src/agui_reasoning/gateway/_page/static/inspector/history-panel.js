@@ -45,7 +45,8 @@ export class HistoryPanel {
 
   /** @param {Set<string> | null} ids */
   changed(ids) {
-    this.#stale = ids === null || this.#stale === null ? null : new Set([...this.#stale, ...ids]);
+    if (ids === null) this.#stale = null;
+    for (const id of ids ?? []) this.#stale?.add(id);
     if (this.#isShown) this.#draw();
   }
 

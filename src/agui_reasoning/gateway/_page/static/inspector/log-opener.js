@@ -5,22 +5,25 @@ import { openLog } from "./log-file.js";
 
 /**
  * @param {HTMLElement} dropZone
- * @param {(events: object[], name: string) => void} onlog
+ * @param {import("../session.js").Session} session
  * @returns {HTMLElement} The button and the place for messages.
  */
-export function logOpener(dropZone, onlog) {
+export function logOpener(dropZone, session) {
   const message = h("p", { class: "insp-opened", role: "status" });
   const open = async (file) => {
     try {
       const events = await openLog(file);
-      onlog(events, file.name);
+      session.loadLog(events);
       message.textContent = `${file.name} is open. Its thread is not stored.`;
-      delete message.dataset.tone;
     } catch (error) {
       message.textContent = error.message;
       message.dataset.tone = "bad";
     }
   };
+  session.addEventListener("log", () => {
+    message.textContent = "";
+    delete message.dataset.tone;
+  });
   acceptDrops(dropZone, open);
   return h("div", { class: "insp-opener" }, ...picker(open), message);
 }

@@ -18,7 +18,7 @@ const ABSENT = {
 const STATES = new Map([
   [true, { text: "unchanged", tone: "good" }],
   [false, { text: "not from this gateway", tone: "warn" }],
-  [null, { text: "another form", tone: "neutral" }],
+  [null, { text: "", tone: "neutral" }],
 ]);
 
 const OUTCOMES = { echoed: "good", placeholder: "warn", dropped: "warn" };
@@ -89,13 +89,13 @@ function contentOf(report) {
 /** @returns {import("./json-view.js").Mark} */
 function markOf({ kind, bytes, unchanged }) {
   const { text, tone } = STATES.get(unchanged) ?? STATES.get(null);
-  return { label: `${kind} · ${sizeText(bytes)} · ${text}`, tone };
+  return { label: [kind, sizeText(bytes), text].filter(Boolean).join(" · "), tone };
 }
 
 function sentenceOf(artifacts) {
-  if (artifacts.length === 0) return "The request has nothing that the provider requires back.";
+  if (artifacts.length === 0) return "The request contains no value that the provider requires back.";
   const unchanged = artifacts.filter((artifact) => artifact.unchanged).length;
-  return `${unchanged} of ${counted(artifacts.length, "artifact")} of the provider: unchanged, byte for byte. Each is marked below.`;
+  return `${unchanged} of ${counted(artifacts.length, "value")} that the provider requires back came back unchanged, byte for byte.`;
 }
 
 function outcomesOf(outcomes) {

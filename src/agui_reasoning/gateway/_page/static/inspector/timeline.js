@@ -82,11 +82,6 @@ export class Timeline {
     return low;
   }
 
-  /** The number of columns that the brackets of a row take. */
-  static columns(row) {
-    return row.lines.reduce((columns, line) => Math.max(columns, line.column + 1), 0);
-  }
-
   /** @returns {Row} */
   #row(event, kind, index, at) {
     const summary = kind.summary(event);

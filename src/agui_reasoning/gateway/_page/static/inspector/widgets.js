@@ -30,6 +30,15 @@ export function chip(text, tone = "neutral") {
   return h("span", { class: "insp-chip", dataset: { tone } }, text);
 }
 
+/**
+ * Returns a sentence whose words in backticks are code.
+ *
+ * @param {string} sentence
+ */
+export function prose(sentence) {
+  return sentence.split("`").map((words, index) => (index % 2 ? h("code", {}, words) : words));
+}
+
 /** @param {...(Node | string)} words */
 export function note(...words) {
   return h("p", { class: "insp-note" }, ...words);
