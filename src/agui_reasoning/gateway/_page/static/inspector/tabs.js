@@ -67,7 +67,7 @@ export class Tabs {
     if (!badge) return;
     this.#buttons[index].append(
       h("span", { class: "insp-badge", dataset: { tone: badge.tone }, "aria-hidden": "true" }, badge.text),
-      h("span", { class: "insp-offscreen" }, `, ${badge.meaning}`),
+      h("span", { class: "insp-offscreen" }, badge.meaning),
     );
   }
 
