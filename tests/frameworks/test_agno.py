@@ -32,14 +32,16 @@ def get_forecast(place: str, hours: int) -> str:
     return FORECAST
 
 
+def model_at(url: str, script: str) -> Any:
+    if script == CHAT:
+        return DeepSeek(id="deepseek-v4-flash", base_url=f"{url}/v1", api_key="none")
+    client = anthropic.AsyncAnthropic(base_url=url, api_key="none", max_retries=0)
+    return Claude(id="claude-sonnet-4-6", async_client=client, max_tokens=4096)
+
+
 def agent_at(url: str, script: str = ANTHROPIC, tool: Any = get_forecast) -> Agent:
     async def agent(run: Run) -> AsyncIterator[Any]:
-        if script == CHAT:
-            model = DeepSeek(id="deepseek-v4-flash", base_url=f"{url}/v1", api_key="none")
-        else:
-            client = anthropic.AsyncAnthropic(base_url=url, api_key="none", max_retries=0)
-            model = Claude(id="claude-sonnet-4-6", async_client=client, max_tokens=4096)
-        weather = agno.Agent(model=model, tools=[tool], telemetry=False)
+        weather = agno.Agent(model=model_at(url, script), tools=[tool], telemetry=False)
         yield adapter.stream(weather.arun(adapter.messages(run), stream=True, stream_events=True))
 
     return agent
