@@ -5,10 +5,10 @@ import {
   AssistantRuntimeProvider,
   AuiIf,
   ComposerPrimitive,
-  ErrorPrimitive,
   makeAssistantTool,
   MessagePrimitive,
   ThreadPrimitive,
+  useAuiState,
 } from "@assistant-ui/react";
 import { useAgUiRuntime } from "@assistant-ui/react-ag-ui";
 
@@ -75,15 +75,17 @@ function EditComposer() {
   );
 }
 
+// The client reports a stop as an error: "signal is aborted without reason".
+function Failure() {
+  const error = useAuiState(({ message }) => message.status?.error);
+  return error && !/abort/i.test(error) ? <p role="alert">{error}</p> : null;
+}
+
 function AssistantMessage() {
   return (
     <MessagePrimitive.Root>
       <MessagePrimitive.Parts components={{ Reasoning }} />
-      <MessagePrimitive.Error>
-        <ErrorPrimitive.Root role="alert">
-          <ErrorPrimitive.Message />
-        </ErrorPrimitive.Root>
-      </MessagePrimitive.Error>
+      <Failure />
       <ActionBarPrimitive.Reload>Regenerate</ActionBarPrimitive.Reload>
     </MessagePrimitive.Root>
   );

@@ -1,9 +1,10 @@
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { from } from "rxjs";
 import { z } from "zod";
 import {
   CopilotChat,
+  CopilotChatReasoningMessage,
   CopilotKitProvider,
   HttpAgent,
   useAgent,
@@ -35,10 +36,22 @@ const agent = new StoredAgent({ url, threadId });
 const save = ({ agent }) => sessionStorage.setItem(saved, JSON.stringify(agent.messages));
 agent.subscribe({ onRunFinalized: save, onRunFailed: save });
 
+// A finished reasoning message without text carries only an encrypted value.
+function Reasoning(props) {
+  const { message, messages, isRunning } = props;
+  const thinking = isRunning && messages.at(-1).id === message.id;
+  return message.content || thinking ? <CopilotChatReasoningMessage {...props} /> : null;
+}
+
 function Chat() {
   const { agent } = useAgent();
   const { copilotkit } = useCopilotKit();
   const [error, setError] = useState("");
+
+  useEffect(() => {
+    const { unsubscribe } = agent.subscribe({ onRunInitialized: () => setError("") });
+    return unsubscribe;
+  }, [agent]);
 
   useFrontendTool({
     name: "get_forecast",
@@ -66,11 +79,12 @@ function Chat() {
 
   return (
     <main aria-busy={agent.isRunning} style={{ height: "100dvh" }}>
-      {error && !agent.isRunning && <p role="alert">{error}</p>}
+      {error && <p role="alert">{error}</p>}
       <CopilotChat
         threadId={threadId}
         onError={({ error }) => setError(error.message)}
         messageView={{
+          reasoningMessage: Reasoning,
           assistantMessage: { onRegenerate: regenerate },
           userMessage: { onEditMessage: edit },
         }}
