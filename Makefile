@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Tests start processes: what one compiles, the next reads.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo smoke judges test test-all test-browser test-frontends test-frameworks lint docs bench clean
+.PHONY: demo web smoke judges test test-all test-browser test-frontends test-frameworks lint docs bench clean
 
 $(VENV)/pip.stamp:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.12")'
@@ -37,6 +37,9 @@ demo: $(VENV)/demo.stamp
 # at most 16,384 output tokens: $0.25 where a million cost $15.
 smoke: $(VENV)/demo.stamp
 	@$(BIN)/python scripts/smoke.py
+
+web: $(VENV)/demo.stamp
+	@$(BIN)/agui-reasoning demo --web
 
 judges: $(VENV)/test.stamp
 	$(BIN)/python scripts/install_node.py

@@ -218,6 +218,9 @@ class Screen:
         for failed in (playback for playback in playbacks if playback.failure is not None):
             self._line((f"A run of {failed.name} failed.", "bold red"))
         self._line(("The complete requests: ", "dim"), ("agui-reasoning demo --json", ""))
+        self._line(
+            ("See it in a browser:   ", "dim"), (" make web", ""), (" or agui-reasoning demo --web", "dim")
+        )
         self._line(("Try your own front end:", "dim"), (" agui-reasoning serve", ""))
         self._line(("Try your own agent:    ", "dim"), (" examples/fastapi_agent.py", ""))
 

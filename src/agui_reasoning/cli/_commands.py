@@ -79,6 +79,7 @@ COMMANDS: Final[Mapping[str, CommandSpec]] = {
             Example("play two turns with four providers, offline", "agui-reasoning demo"),
             Example("play one API", "agui-reasoning demo --api gemini"),
             Example("print the comparison and the last requests", "agui-reasoning demo --json"),
+            Example("chat with the scripted providers in a browser", "agui-reasoning demo --web"),
         ),
     ),
     "serve": CommandSpec(

@@ -13,6 +13,7 @@ import typer
 from agui_reasoning._demo.playback import Playback, play
 from agui_reasoning._demo.screen import Screen, stdout_console
 from agui_reasoning.cli._completion import complete_api
+from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.providers import provider_api, provider_apis
 
 __all__ = ["SCRIPTS", "demo"]
@@ -35,17 +36,39 @@ def demo(
         bool,
         typer.Option("--json", help="Print one JSON object with the checks and the last requests in full."),
     ] = False,
+    web: Annotated[
+        bool, typer.Option("--web", help="Open the conversations in a browser instead. Stops on Ctrl-C.")
+    ] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port for --web; 0 picks a free one.")] = 0,
 ) -> None:
     """Play two turns through the gateway, and show what the user sees and what the provider receives back.
 
     The provider is scripted: no API key or network is needed.
     """
+    if web:
+        return _open(api, port, as_json)
     playbacks = map(play, _chosen(api))
     played = list(playbacks) if as_json else _show(playbacks)
     if as_json:
         print(json.dumps(_report(played), indent=2))
     if not all(playback.ok for playback in played):
         raise typer.Exit(1)
+    return None
+
+
+def _open(api: str | None, port: int, as_json: bool) -> None:
+    """Serve the pages of all APIs, starting with one."""
+    from agui_reasoning._demo.web import web_app
+    from agui_reasoning.gateway import listen, serve, url_of
+
+    if as_json:
+        raise ConfigurationError(
+            "--web and --json exclude each other.", code="wrong_option", hint="Use one of them."
+        )
+    app = web_app(*_chosen(api)[:1])
+    listening = listen(port=port)
+    ready = f"agui-reasoning demo at {url_of(listening)}/"
+    serve(app, listening, on_ready=lambda: print(ready, flush=True))
 
 
 def _chosen(api: str | None) -> list[str]:

@@ -16,9 +16,10 @@ from agui_reasoning import Conversation
 from agui_reasoning import _scripted as scripted
 from agui_reasoning._demo import playback as playback_module
 from agui_reasoning._demo.front_end import FrontEnd, post
-from agui_reasoning._demo.playback import TOOL_RESULT, compare, play
+from agui_reasoning._demo.playback import compare, play
 from agui_reasoning._demo.screen import Screen, conversation, event_rows, short
 from agui_reasoning._scripted._sequence import sequence
+from agui_reasoning._scripted._tool import TOOL_RESULT
 from agui_reasoning.cli import _demo as command
 from agui_reasoning.deltas import ReasoningDelta
 from agui_reasoning.errors import RunFailedError, TransportError

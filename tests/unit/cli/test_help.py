@@ -21,6 +21,10 @@ Run = Callable[..., Result]
 SERVING = ("serve", "proxy")
 
 
+def serves(name: str, example: Example) -> bool:
+    return name in SERVING or example.line.endswith(" --web")
+
+
 def needs_shell(example: Example) -> bool:
     return NEEDS_A_SHELL.search(example.line) is not None
 
@@ -28,7 +32,10 @@ def needs_shell(example: Example) -> bool:
 EXAMPLES = [
     # Without a shell, it runs in this process, which is quick.
     pytest.param(
-        name, example, id=example.line, marks=[pytest.mark.slow] * (name in SERVING or needs_shell(example))
+        name,
+        example,
+        id=example.line,
+        marks=[pytest.mark.slow] * (serves(name, example) or needs_shell(example)),
     )
     for name, spec in COMMANDS.items()
     for example in spec.examples
@@ -68,9 +75,10 @@ def test_an_example_runs(
     folder = shutil.copytree(files, tmp_path / "folder")
     for key in ("ANTHROPIC_API_KEY", "DEEPSEEK_API_KEY"):
         monkeypatch.setenv(key, "the-key")
-    line = f"{example.line} --port 0" if name in SERVING else example.line
-    if name in SERVING or needs_shell(example):
-        status, printed = run_command(line, folder, interrupt=name in SERVING)
+    is_server = serves(name, example)
+    line = f"{example.line} --port 0" if is_server else example.line
+    if is_server or needs_shell(example):
+        status, printed = run_command(line, folder, interrupt=is_server)
     else:
         monkeypatch.chdir(folder)
         status, printed = call_command(line, capfdbinary)
