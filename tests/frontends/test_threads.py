@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,8 +25,9 @@ every = pytest.mark.parametrize("front_end", FRONT_ENDS, ids=repr)
 
 
 @every
-@pytest.mark.parametrize("visibility", ["full", "hidden"])
-@pytest.mark.parametrize("script", APIS)
+@pytest.mark.parametrize(
+    ("script", "visibility"), [*product(APIS, ["full", "hidden"]), ("anthropic-weather", "summary")]
+)
 def test_two_turns_with_a_tool_call(
     start: Start, front_end: FrontEnd, script: str, visibility: Visibility
 ) -> None:
@@ -35,7 +37,7 @@ def test_two_turns_with_a_tool_call(
     assert [thread.missing(number) for number in (1, 2, 3)] == [[], [], []]
     assert len(thread.artifacts(3)) > len(thread.artifacts(2)) > 0
     assert thread.exposed() == []
-    assert (thread.revealed() == []) is (visibility == "hidden")
+    assert (thread.revealed() == []) is (visibility != "full")
     assert len(thread.thread_ids) == 1
 
 
