@@ -180,3 +180,7 @@ def test_what_the_proxy_keeps_of_gpt_in_other_apis(proxied: Proxied, api: str, k
 
 def test_the_example_serves_without_a_key() -> None:
     pages.check_example("litellm")
+
+
+def test_the_example_for_any_model_serves_without_a_key() -> None:
+    pages.check_example("litellm", file=pages.ROOT / "examples" / "litellm_any.py")

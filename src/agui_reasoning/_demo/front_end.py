@@ -19,7 +19,7 @@ from agui_reasoning.wire import MEDIA_TYPE, SSEDecoder
 
 __all__ = ["FrontEnd", "post"]
 
-_TIMEOUT_S: Final = 10.0
+_TIMEOUT_S: Final = 60.0
 _READ_BYTES: Final = 65536
 
 

@@ -222,7 +222,7 @@ class Screen:
             ("See it in a browser:   ", "dim"), (" make web", ""), (" or agui-reasoning demo --web", "dim")
         )
         self._line(("Try your own front end:", "dim"), (" agui-reasoning serve", ""))
-        self._line(("Try your own agent:    ", "dim"), (" examples/fastapi_agent.py", ""))
+        self._line(("Try your own agent:    ", "dim"), (" examples/fastapi_anthropic.py", ""))
 
     def _line(self, *pieces: tuple[str, str]) -> None:
         text = Text.assemble(*pieces)
