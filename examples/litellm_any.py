@@ -1,8 +1,4 @@
-"""A FastAPI agent with any model that LiteLLM knows. Without MODEL, it uses recorded responses.
-
-MODEL is LiteLLM's name, such as deepseek/deepseek-reasoner; LiteLLM reads the key of its provider from the
-environment.
-"""
+"""A FastAPI agent with any MODEL of LiteLLM's, which finds its key. Without MODEL, it uses recorded responses."""
 
 from contextlib import asynccontextmanager, nullcontext
 from os import getenv
