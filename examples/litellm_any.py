@@ -1,4 +1,4 @@
-"""A FastAPI agent with any MODEL of LiteLLM's, which finds its key. Without MODEL, it uses recorded responses."""
+"""A FastAPI agent with any MODEL that LiteLLM knows. Without MODEL, it uses recorded responses."""
 
 from contextlib import asynccontextmanager, nullcontext
 from os import getenv
