@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { isDue, shownFindings } from "../static/inspector/schedule.js";
 import { describeValue, sizeText, valuesOf } from "../static/inspector/values.js";
 
 /** Values that the library wrote. */
@@ -41,28 +40,4 @@ test("values are found on messages and on calls", () => {
 
 test("sizes are for people", () => {
   assert.deepEqual([12, 2048, 3 * 1024 * 1024].map(sizeText), ["12 bytes", "2.0 kB", "3.0 MB"]);
-});
-
-test("checks of a growing log together read at most four times its length", () => {
-  let checked = 0;
-  let work = 0;
-  for (let length = 201; length <= 50_000; length += 1) {
-    if (!isDue({ length, checked, isRunning: true })) continue;
-    work += length;
-    checked = length;
-  }
-  assert(work < 4 * 50_000, String(work));
-});
-
-test("a log is checked when its run ends, and never twice", () => {
-  assert(isDue({ length: 1001, checked: 1000, isRunning: false }));
-  assert(!isDue({ length: 1001, checked: 1000, isRunning: true }));
-  assert(!isDue({ length: 1001, checked: 1001, isRunning: false }));
-  assert(isDue({ length: 3, checked: 2, isRunning: true }));
-});
-
-test("while a run goes on, its missing end is no problem", () => {
-  const findings = [{ code: "truncated_run", index: 4 }, { code: "truncated_run", index: 9 }, { code: "missing_version", index: 0 }];
-  assert.deepEqual(shownFindings(findings, { events: 9, isRunning: true }), [findings[0], findings[2]]);
-  assert.deepEqual(shownFindings(findings, { events: 9, isRunning: false }), findings);
 });

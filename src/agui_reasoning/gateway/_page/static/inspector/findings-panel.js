@@ -2,7 +2,7 @@
 
 import { h } from "../dom.js";
 import { counted } from "./events.js";
-import { isDue, shownFindings } from "./schedule.js";
+import { checkedStream, isDue, shownFindings, storedStream } from "./checked-stream.js";
 import { ask } from "./server.js";
 import { chip, disclosure, note, prose } from "./widgets.js";
 
@@ -24,7 +24,7 @@ const PAUSE_MS = 400;
 const ABSENT = "The gateway checks streams only if it replays responses. For this stream, save the events and run:";
 
 export class FindingsPanel {
-  #checked = 0;
+  #checked = { length: 0, isRunning: false };
   #isBusy = false;
   #generation = 0;
 
@@ -50,10 +50,10 @@ export class FindingsPanel {
   /** Checks the log if it has grown enough. */
   async update() {
     const { log, isRunning } = this.#session;
-    if (!this.#address || this.#isBusy || !isDue({ length: log.length, checked: this.#checked, isRunning })) return;
+    if (!this.#address || this.#isBusy || !isDue({ length: log.length, isRunning }, this.#checked)) return;
     this.#isBusy = true;
-    this.#checked = log.length;
-    await this.#check(log.map(({ raw }) => raw), this.#generation);
+    this.#checked = { length: log.length, isRunning };
+    await this.#check(this.#generation);
     setTimeout(() => {
       this.#isBusy = false;
       this.update();
@@ -63,27 +63,31 @@ export class FindingsPanel {
   /** Forgets what was found in another log. */
   reset() {
     this.#generation += 1;
-    this.#checked = 0;
+    this.#checked = { length: 0, isRunning: false };
     this.#onfindings([]);
     if (this.#address) this.#tell(note("Nothing to check yet."));
     this.update();
   }
 
-  async #check(raw, generation) {
+  async #check(generation) {
+    const { log, status, isReplay } = this.#session;
+    const length = log.length;
+    const { body, places } = isReplay ? storedStream(log) : checkedStream(log, { isStopped: status === "stopped" });
     try {
-      const report = await ask(/** @type {string} */ (this.#address), `[${raw.join(",")}]`);
-      if (generation === this.#generation) this.#show(report);
+      const report = await ask(/** @type {string} */ (this.#address), body);
+      const found = report.findings.map((finding) => ({ ...finding, index: places[finding.index] ?? length }));
+      if (generation === this.#generation) this.#show({ ...report, findings: found }, length);
     } catch (error) {
       if (generation === this.#generation) this.#tell(note(error.message));
     }
   }
 
-  #show(report) {
+  #show({ findings: found, omitted }, length) {
     const { log, isRunning } = this.#session;
-    const findings = shownFindings(report.findings, { events: report.events, isRunning: isRunning || log.length > report.events });
-    const words = findings.length ? counted(findings.length + report.omitted, "problem") : "no problems found";
-    this.#tell(note(`${counted(report.events, "event")}: ${words}.`), ...grouped(findings).map((group) => this.#group(group, report.events)));
-    if (report.omitted) this.element.append(note(`${counted(report.omitted, "more problem")} not shown.`));
+    const findings = shownFindings(found, { events: length, isRunning: isRunning || log.length > length });
+    const words = findings.length ? counted(findings.length + omitted, "problem") : "no problems found";
+    this.#tell(note(`${counted(length, "event")}: ${words}.`), ...grouped(findings).map((group) => this.#group(group, length)));
+    if (omitted) this.element.append(note(`${counted(omitted, "more problem")} not shown.`));
     this.#onfindings(findings);
   }
 
