@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Timeline } from "../static/inspector/timeline.js";
+import { MAX_COLUMNS, Timeline } from "../static/inspector/timeline.js";
 
 const RUN = { type: "RUN_STARTED", threadId: "t", runId: "r" };
 const END = { type: "RUN_FINISHED", threadId: "t", runId: "r" };
@@ -167,4 +167,19 @@ test("old events without IDs are paired, and offsets count from the start of eac
 test("events of any shape have a row", () => {
   const shapes = [{ type: "LATER" }, { type: "TEXT_MESSAGE_CONTENT", delta: 3 }, { type: "RUN_FINISHED", outcome: null }, { type: "MESSAGES_SNAPSHOT" }];
   assert.deepEqual(rowsOf(...shapes).map((row) => row.type), shapes.map((event) => event.type));
+});
+
+test("what a broken log leaves open is drawn up to a limit, and later pairs take columns that are free again", () => {
+  const open = (id) => ({ type: "TEXT_MESSAGE_START", messageId: `m${id}` });
+  const many = Array.from({ length: 2000 }, (_, id) => open(id));
+  const rows = rowsOf(...many, { type: "TEXT_MESSAGE_END", messageId: "m3" }, open("new"), { type: "TEXT_MESSAGE_END", messageId: "m1999" });
+  assert(rows.every(({ lines }) => lines.length <= MAX_COLUMNS));
+  assert.deepEqual(rows.at(-2).lines.find(({ part }) => part === "start")?.column, 3);
+  assert.equal(rows.at(-1).isAlone, false);
+  assert.equal(rows.at(-1).duration, 30);
+});
+
+test("a pair that is opened again is one bracket", () => {
+  const start = { type: "TEXT_MESSAGE_START", messageId: "a" };
+  assert.deepEqual(drawn(rowsOf(start, start, { type: "TEXT_MESSAGE_END", messageId: "a" })), ["text:start", "text:start", "text:end"]);
 });

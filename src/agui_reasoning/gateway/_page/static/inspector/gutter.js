@@ -4,8 +4,6 @@ const SVG = "http://www.w3.org/2000/svg";
 const COLUMN = 10;
 const HEIGHT = 28;
 const MIDDLE = HEIGHT / 2;
-/** Deeper brackets are drawn in the last column. */
-const MAX_COLUMNS = 10;
 
 /** @type {Record<import("./timeline.js").Line["part"], (x: number) => string>} */
 const PATHS = {
@@ -22,10 +20,10 @@ const PATHS = {
  * @param {import("./timeline.js").Line[]} lines
  */
 export function gutter(lines) {
-  const columns = Math.min(MAX_COLUMNS, lines.reduce((most, line) => Math.max(most, line.column + 1), 1));
+  const columns = lines.reduce((most, line) => Math.max(most, line.column + 1), 1);
   const drawing = element("svg", { class: "insp-gutter", width: columns * COLUMN + 4, height: HEIGHT, "aria-hidden": "true" });
   for (const line of lines) {
-    const x = Math.min(line.column, MAX_COLUMNS - 1) * COLUMN + COLUMN / 2 + 0.5;
+    const x = line.column * COLUMN + COLUMN / 2 + 0.5;
     const path = element("path", { d: PATHS[line.part](x) });
     path.dataset.pair = line.pair;
     path.dataset.part = line.part;

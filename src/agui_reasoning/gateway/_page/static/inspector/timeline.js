@@ -31,7 +31,10 @@ import { entityOf, kindOf } from "./events.js";
 /** How much of the text of deltas is kept in a row. */
 const PREVIEW = 160;
 
-/** @typedef {{pair: Pair, key: string, column: number, at: number}} Bracket */
+/** How many brackets are drawn in a row; a broken log can leave thousands open. */
+export const MAX_COLUMNS = 12;
+
+/** @typedef {{pair: Pair, key: string, column: number | undefined, at: number}} Bracket */
 
 export class Timeline {
   /** @type {Row[]} */
@@ -39,8 +42,10 @@ export class Timeline {
   /** The number of events. */
   length = 0;
 
-  /** @type {Map<string, Bracket>} The open pairs, outermost first. */
+  /** @type {Map<string, Bracket>} The open pairs. */
   #open = new Map();
+  /** @type {Map<number, Bracket>} Those that are drawn, by column. */
+  #drawn = new Map();
   /** @type {Map<string, string>} The names of subagents. */
   #subagents = new Map();
   /** @type {string | null} What the last row collects. */
@@ -122,19 +127,38 @@ export class Timeline {
   }
 
   #openBracket(pair, key, at) {
-    const columns = [...this.#open.values()].map((bracket) => bracket.column);
-    const bracket = { pair, key, column: Math.max(-1, ...columns) + 1, at };
-    this.#open.delete(key);
+    this.#close(this.#open.get(key));
+    const bracket = { pair, key, column: this.#freeColumn(), at };
     this.#open.set(key, bracket);
+    if (bracket.column !== undefined) this.#drawn.set(bracket.column, bracket);
     return bracket;
+  }
+
+  /** Returns the column after the innermost bracket, else a free one between others. */
+  #freeColumn() {
+    const next = Math.max(-1, ...this.#drawn.keys()) + 1;
+    if (next < MAX_COLUMNS) return next;
+    return Array.from({ length: MAX_COLUMNS }, (_, column) => column).find((column) => !this.#drawn.has(column));
+  }
+
+  /** @param {Bracket | undefined} bracket */
+  #close(bracket) {
+    if (!bracket) return;
+    this.#open.delete(bracket.key);
+    if (bracket.column !== undefined) this.#drawn.delete(bracket.column);
+  }
+
+  #closeAll() {
+    this.#open.clear();
+    this.#drawn.clear();
   }
 
   /** @returns {Line[]} */
   #lines(kind, own) {
     const part = kind.opens ? "start" : kind.closes ? "end" : "inside";
     const ends = kind.closes === "run";
-    return [...this.#open.values()].map((bracket) => ({
-      column: bracket.column,
+    return [...this.#drawn].map(([column, bracket]) => ({
+      column,
       pair: bracket.pair,
       part: bracket === own ? part : ends ? "cut" : "through",
     }));
@@ -143,15 +167,15 @@ export class Timeline {
   /** Updates what is open after an event. */
   #settle(event, kind, bracket) {
     if (event.type === "SUBAGENT_STARTED") this.#subagents.set(event.subagentRunId, event.name);
-    if (kind.closes === "run") this.#open.clear();
-    else if (kind.closes && bracket) this.#open.delete(bracket.key);
+    if (kind.closes === "run") this.#closeAll();
+    else if (kind.closes) this.#close(bracket);
   }
 
   /** Ends the brackets of a run that never ended. */
   #cutAll() {
     const last = this.rows.at(-1);
     for (const line of last?.lines ?? []) if (line.part !== "end") line.part = "cut";
-    this.#open.clear();
+    this.#closeAll();
   }
 
   #subagentOf(event) {
