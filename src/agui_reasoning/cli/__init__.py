@@ -24,9 +24,21 @@ def main(args: Sequence[str] | None = None) -> int:
         usage error.
     """
     try:
-        return _run(args)
+        from agui_reasoning.cli._signals import ends_cleanly
+
+        with ends_cleanly():
+            return _run(args)
     except KeyboardInterrupt:
         return _INTERRUPTED
+    finally:
+        if args is None:  # the process ends now
+            _ignore_interrupts()
+
+
+def _ignore_interrupts() -> None:
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _run(args: Sequence[str] | None) -> int:

@@ -19,7 +19,6 @@ from agui_reasoning import __version__
 from agui_reasoning.cli._commands import COMMANDS, INTERRUPTED
 from agui_reasoning.cli._help import command_help, group_help, summary
 from agui_reasoning.cli._report import complain, line
-from agui_reasoning.cli._signals import ends_cleanly
 from agui_reasoning.errors import AGUIReasoningError
 
 __all__ = ["app", "run"]
@@ -46,9 +45,8 @@ def run(args: Sequence[str] | None = None) -> int:
         line("error", f"{_NO_OUTPUT}: standard output is closed. {_OUTPUT_HINT}")
         return 2
     try:
-        with ends_cleanly():
-            status = app(args=None if args is None else list(args), prog_name=_NAME, standalone_mode=False)
-            sys.stdout.flush()
+        status = app(args=None if args is None else list(args), prog_name=_NAME, standalone_mode=False)
+        sys.stdout.flush()
     except BrokenPipeError:  # may come from the flush: output is buffered
         return _pipe_closed()
     except SystemExit as end:

@@ -104,7 +104,8 @@ def check(
     checked = [_checked(file) for file in found_files(files, _SUFFIXES)]
     shown = [_filtered(one, set(_split(select)) or FINDINGS.keys(), set(_split(ignore))) for one in checked]
     report = _REPORTS[FormatChoice.json if json_output else output](shown, docs_url)
-    sys.stdout.write(report)
+    # In pieces: without a buffer, a write that a closed pipe cuts short raises nothing, but the next does.
+    sys.stdout.writelines(report.splitlines(keepends=True))
     statuses = [complain(one.error) for one in shown if one.error is not None]
     severities = {finding.severity for one in shown for finding in one.findings}
     if statuses:

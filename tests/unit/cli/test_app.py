@@ -12,9 +12,9 @@ from tests.unit.cli.command import environment
 SOME = ["demo", "encode", "check", "reduce", "request", "upgrade", "downgrade", "migrate", "rekey"]
 
 
-def whole_only(args):
+def whole_only(*args):
     """Arguments for ``make test-all``: a process each, for what another command shows as well."""
-    return pytest.param(args, marks=pytest.mark.slow)
+    return pytest.param(*args, marks=pytest.mark.slow)
 
 
 def without_reader(*args):
@@ -67,6 +67,40 @@ def test_nor_when_the_report_is_one_of_errors(tmp_path):
     path = tmp_path / "events.json"
     path.write_text(f"{[ev('foo')]}".replace("'", '"'))
     assert without_reader("check", "--json", path) == (0, "")
+
+
+MUCH = b'{"type": "RUN_STARTED", "threadId": "t", "runId": "r"}\n' + b"".join(
+    b'{"type": "FOO_%d"}\n' % number for number in range(5000)
+)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes break in another way here")
+@pytest.mark.parametrize(
+    ("args", "merged"),
+    [
+        (["check", "-"], False),
+        whole_only(["check", "--format", "sarif", "-"], False),
+        whole_only(["check", "-"], True),
+        whole_only(["reduce", "-"], True),
+        whole_only(["upgrade", "-"], False),
+        whole_only(["providers", "--json"], False),
+    ],
+)
+def test_a_reader_may_stop_after_the_first_line(args, merged, tmp_path):
+    """As ``| head -1`` does, or ``2>&1 | head -1``; there is more output than a pipe holds."""
+    (tmp_path / "input").write_bytes(MUCH)
+    command = [sys.executable, "-m", "agui_reasoning.cli", *args]
+    errors = subprocess.STDOUT if merged else subprocess.PIPE
+    with (
+        (tmp_path / "input").open("rb") as data,
+        subprocess.Popen(
+            command, stdin=data, stdout=subprocess.PIPE, stderr=errors, env=environment()
+        ) as running,
+    ):
+        assert running.stdout.readline()
+        running.stdout.close()
+        complaints = b"" if merged else running.stderr.read()
+        assert (running.wait(60), complaints) == (0, b"")
 
 
 @pytest.mark.parametrize("command", SOME)
