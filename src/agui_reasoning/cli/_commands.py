@@ -206,7 +206,6 @@ COMMANDS: Final[Mapping[str, CommandSpec]] = {
     "upgrade": CommandSpec(
         module="upgrade",
         group=_MIGRATE,
-        exits={1: "The stream breaks the protocol; what came before is written."},
         examples=(
             Example("convert a stored stream", "agui-reasoning upgrade old.jsonl > new.jsonl"),
             Example(
@@ -217,7 +216,7 @@ COMMANDS: Final[Mapping[str, CommandSpec]] = {
     "downgrade": CommandSpec(
         module="downgrade",
         group=_MIGRATE,
-        exits={1: "The stream breaks the protocol; what came before is written."},
+        exits={1: "A chunk continues nothing; what came before it is written."},
         examples=(
             Example("convert a stream for any older client", "agui-reasoning downgrade run.sse > old.sse"),
             Example(
