@@ -376,7 +376,12 @@ export class Conversation {
   activitySnapshot(event) {
     const held = this.#byId.get(event.messageId);
     if (held && event.replace === false) return;
-    const activity = { id: event.messageId, role: "activity", ...some(event, "activityType", "content", "subagentRunId") };
+    const activity = {
+      id: event.messageId,
+      role: "activity",
+      ...some(event, "activityType", "content", "subagentRunId"),
+      ...some(held ?? {}, "metadata"),
+    };
     if (held) this.messages.splice(this.messages.indexOf(held), 1, activity);
     else this.messages.push(activity);
     this.#byId.set(activity.id, activity);
@@ -386,7 +391,9 @@ export class Conversation {
   activityDelta(event) {
     const held = this.#byId.get(event.messageId);
     if (held?.role !== "activity") return;
-    held.content = patched(held.content, event.patch);
+    const content = patched(held.content, event.patch);
+    if (!isObject(content)) return;
+    Object.assign(held, some(event, "activityType"), { content });
     this.#touch(held, event);
   }
 
