@@ -6,6 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
+_THREAD = "JSON.parse(localStorage.getItem(`agui-reasoning:thread:${location.pathname}`))"
 _EVERYTHING = """() => [
     document.documentElement.outerHTML,
     JSON.stringify({ ...localStorage, ...sessionStorage }),
@@ -22,6 +23,8 @@ class Chat:
         thoughts: The groups of reasoning, collapsed or not.
         calls: The tool calls.
         answers: The texts of the answers.
+        turns: The answers with their reasoning and calls.
+        questions: The messages of the user.
         failure: The sentence that says why a run failed.
     """
 
@@ -32,6 +35,7 @@ class Chat:
         self.thoughts = page.locator("section.thought:not([hidden])")
         self.calls = page.locator("section.tool")
         self.answers = page.locator(".answer-text")
+        self.turns = page.locator("article.answer")
         self.questions = page.locator("article.question")
         self.failure = page.get_by_role("alert")
         expect(self.field).to_be_visible()
@@ -51,15 +55,14 @@ class Chat:
         self.button("Send the result", form).click()
 
     def expect_rest(self) -> None:
-        """Wait until no run is going on."""
+        """Wait until no run is going on: the page stores a run when it starts and when it ends."""
+        self.page.wait_for_function(f"() => ({_THREAD})?.status !== 'running'")
         expect(self.button("Stop")).to_be_hidden()
         expect(self.button("Send").first).to_be_visible()
 
     def thread(self) -> Any:
         """What the page has stored."""
-        return self.page.evaluate(
-            """() => JSON.parse(localStorage.getItem(`agui-reasoning:thread:${location.pathname}`))"""
-        )
+        return self.page.evaluate(_THREAD)
 
     def everything(self) -> str:
         """All that a page holds: the document, what it stored, and what is written in its fields."""

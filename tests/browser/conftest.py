@@ -40,6 +40,8 @@ def open_chat(open_tab: OpenTab) -> Iterator[OpenChat]:
             upstream: Upstream | None = None, *, tab: dict[str, Any] | None = None, **options: Any
         ) -> Chat:
             url = stack.enter_context(serving(upstream, **options))
-            return Chat(open_tab(**(tab or {})), url)
+            page = open_tab(**(tab or {}))
+            stack.callback(page.close)  # before the gateway, which it still asks
+            return Chat(page, url)
 
         yield opened

@@ -27,7 +27,8 @@ export async function* readEvents(response) {
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      const data = done ? frames.close(decoder.decode()) : frames.feed(decoder.decode(value, { stream: true }));
+      // A frame that the end of the response cut off is left out.
+      const data = done ? frames.close(decoder.decode()).filter(isJSON) : frames.feed(decoder.decode(value, { stream: true }));
       for (const raw of data) yield { event: parse(raw), raw };
       if (done) return;
     }
@@ -106,6 +107,16 @@ function lineEnd(text, start) {
   const ends = /[\r\n]/g;
   ends.lastIndex = start;
   return ends.exec(text)?.index ?? -1;
+}
+
+/** @param {string} raw */
+function isJSON(raw) {
+  try {
+    JSON.parse(raw);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** @param {string} raw */
