@@ -12,7 +12,7 @@ from textwrap import indent
 from agui_reasoning import Conversation, check_events
 from agui_reasoning._demo.front_end import post
 from tests.docs.markdown import ROOT, blocks
-from tests.frameworks.processes import serving
+from tests.frameworks.processes import SECONDS, serving
 from tests.frameworks.threads import QUESTIONS
 
 __all__ = ["check_agent", "check_example", "check_page"]
@@ -36,7 +36,7 @@ def check_example(name: str, calls: int = 1, file: Path | None = None) -> None:
         for question in QUESTIONS:
             asked = conversation.run_input(question)
             run_input = asked.model_dump(mode="json", by_alias=True, exclude_none=True)
-            events = list(post(f"{url}/agent", run_input))
+            events = list(post(f"{url}/agent", run_input, timeout_s=SECONDS))
             for event in events:
                 conversation.receive(event)
             conversation.end_of_stream()
@@ -52,12 +52,13 @@ def check_page(name: str, page_name: str | None = None, *others: str) -> None:
     Args:
         name: The framework.
         page_name: The name of its page, unless it is that of the framework.
-        *others: The frameworks without an example that the page has, too.
+        *others: The frameworks whose examples and tests the page shows, too.
     """
     page = ROOT / "docs" / "how-to" / "frameworks" / f"{page_name or name.replace('_', '-')}.md"
     shown = [block.body for block in blocks(page) if block.language == "python"]
     tests = [Path(__file__).parent / f"test_{other}.py" for other in others]
-    sources = "".join(file.read_text(encoding="utf-8") for file in (_file(name), *tests))
+    examples = [_file(other) for other in (name, *others)]
+    sources = "".join(file.read_text(encoding="utf-8") for file in (*examples, *tests))
     assert shown
     assert [body for body in shown if not _is_in(sources, body.strip())] == []
 

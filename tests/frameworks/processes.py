@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["serving"]
+__all__ = ["SECONDS", "serving"]
 
-_SECONDS = 300
+SECONDS = 300
+"""How long a server may take to start or answer, on a machine under load."""
+
 _RUNNING = re.compile(r"Uvicorn running on (http://\S+)")
 
 
@@ -25,7 +27,7 @@ def serving(command: Sequence[str | Path], env: Mapping[str, str]) -> Iterator[s
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=env, text=True
     ) as server:
-        watchdog = threading.Timer(_SECONDS, server.kill)
+        watchdog = threading.Timer(SECONDS, server.kill)
         watchdog.start()
         lines: list[str] = []
         drain = threading.Thread(target=lambda: lines.extend(server.stdout or ()))

@@ -18,7 +18,17 @@ from agui_reasoning import Run, reduce_events  # noqa: E402
 from agui_reasoning.aio import ModelStream, run_agent  # noqa: E402
 from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.parts import ToolResultPart  # noqa: E402
-from tests.frameworks.threads import FORECAST, QUESTIONS, Agent, played, replayed, shown  # noqa: E402
+from examples.frameworks.fastapi_adk import agent, app, payload  # noqa: E402
+from tests.frameworks import pages  # noqa: E402
+from tests.frameworks.threads import (  # noqa: E402
+    FORECAST,
+    QUESTIONS,
+    Agent,
+    abandoned,
+    played,
+    replayed,
+    shown,
+)
 
 SCRIPT = "gemini-weather"
 ORIGIN = {"api": "gemini", "provider": "google", "model": "gemini-3-flash-preview"}
@@ -30,17 +40,13 @@ def get_forecast(place: str, hours: int) -> dict[str, Any]:
     return dict(json.loads(FORECAST))
 
 
+def model_at(url: str) -> Any:
+    return gemini.Gemini(model=ORIGIN["model"], base_url=url, client_kwargs={"api_key": "none"})
+
+
 def runner_at(url: str) -> Any:
-    model = gemini.Gemini(model=ORIGIN["model"], base_url=url, client_kwargs={"api_key": "none"})
-    weather = adk.Agent(name="weather", model=model, tools=[get_forecast])
+    weather = adk.Agent(name="weather", model=model_at(url), tools=[get_forecast])
     return runners.InMemoryRunner(weather, app_name="weather")
-
-
-def payload(event: Any) -> dict[str, Any]:
-    """What an event has of a payload of the provider."""
-    content = event.content.model_dump(mode="json", by_alias=True, exclude_none=True)
-    reason = event.finish_reason.value if event.finish_reason else None
-    return {"candidates": [{"content": content, "finishReason": reason}]}
 
 
 async def payloads(first: Any, events: AsyncIterator[Any]) -> AsyncIterator[Any]:
@@ -70,10 +76,20 @@ def session_at(url: str) -> Agent:
     return agent
 
 
-@pytest.mark.parametrize("options", [{}, {"keys": True}, {"keys": True, "visibility": "hidden"}], ids=str)
-def test_the_session_sends_everything_back(options: dict[str, Any]) -> None:
+def out_of_the_loop(url: str) -> Agent:
+    """The example's."""
+    app.state.model = model_at(url)
+    return agent
+
+
+CHOSEN = [{}, {"keys": True}, {"keys": True, "visibility": "hidden"}]
+
+
+@pytest.mark.parametrize("asked", [session_at, out_of_the_loop])
+@pytest.mark.parametrize("options", CHOSEN, ids=str)
+def test_everything_comes_back(options: dict[str, Any], asked: Any) -> None:
     keys = KeyRing.generate() if options.get("keys") else None
-    thread = played(SCRIPT, session_at, **{**options, "keys": keys})
+    thread = played(SCRIPT, asked, **{**options, "keys": keys})
     assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == [0, 2, 3]
     assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
 
@@ -109,3 +125,11 @@ def test_a_reader_that_leaves_stops_the_run() -> None:
     with replayed(SCRIPT) as (url, thread):
         anyio.run(leave, url)
     assert len(thread.requests) == 1
+
+
+def test_a_reader_that_leaves_stops_the_agent() -> None:
+    assert len(abandoned(SCRIPT, out_of_the_loop).requests) == 1
+
+
+def test_the_example_serves_without_a_key() -> None:
+    pages.check_example("adk")

@@ -15,7 +15,17 @@ from agui_reasoning import Run, reduce_events  # noqa: E402
 from agui_reasoning.aio import ModelStream, run_agent  # noqa: E402
 from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.parts import ToolResultPart  # noqa: E402
-from tests.frameworks.threads import FORECAST, QUESTIONS, Agent, replayed, shown  # noqa: E402
+from examples.frameworks.fastapi_llamaindex import agent, app  # noqa: E402
+from tests.frameworks import pages  # noqa: E402
+from tests.frameworks.threads import (  # noqa: E402
+    FORECAST,
+    QUESTIONS,
+    Agent,
+    abandoned,
+    played,
+    replayed,
+    shown,
+)
 
 SCRIPT = "openai-weather"
 ORIGIN = {"api": "openai-responses", "provider": "openai", "model": "gpt-5.6-sol"}
@@ -60,7 +70,32 @@ def own_loop(url: str) -> Agent:
     return agent
 
 
-@pytest.mark.parametrize("options", [{}, {"keys": True}, {"keys": True, "visibility": "hidden"}], ids=str)
+def out_of_the_loop(url: str) -> Agent:
+    """The example's."""
+    app.state.llm = made(url).llm
+    return agent
+
+
+CHOSEN = [{}, {"keys": True}, {"keys": True, "visibility": "hidden"}]
+
+
+@pytest.mark.parametrize("options", CHOSEN, ids=str)
+def test_out_of_its_loop_everything_comes_back(options: dict[str, Any]) -> None:
+    keys = KeyRing.generate() if options.get("keys") else None
+    thread = played(SCRIPT, out_of_the_loop, **{**options, "keys": keys})
+    assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == [0, 6, 10]
+    assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
+
+
+def test_a_reader_that_leaves_stops_the_agent() -> None:
+    assert len(abandoned(SCRIPT, out_of_the_loop).requests) == 1
+
+
+def test_the_example_serves_without_a_key() -> None:
+    pages.check_example("llamaindex")
+
+
+@pytest.mark.parametrize("options", CHOSEN, ids=str)
 def test_the_history_has_every_value(options: dict[str, Any]) -> None:
     keys = KeyRing.generate() if options.get("keys") else None
     thread = shown(SCRIPT, own_loop, **{**options, "keys": keys})

@@ -62,7 +62,7 @@ class FrontEnd:
                 events.append(event)  # noqa: PERF401, one by one because a run may fail midway
 
 
-def post(url: str, run_input: JSONObject) -> Iterator[JSONObject]:
+def post(url: str, run_input: JSONObject, *, timeout_s: float = _TIMEOUT_S) -> Iterator[JSONObject]:
     """Send a run input and yield the events of the response as they arrive.
 
     Raises:
@@ -70,7 +70,7 @@ def post(url: str, run_input: JSONObject) -> Iterator[JSONObject]:
     """
     parts = urlsplit(url)
     headers = {"content-type": "application/json", "accept": MEDIA_TYPE}
-    with closing(HTTPConnection(parts.hostname or "", parts.port, timeout=_TIMEOUT_S)) as connection:
+    with closing(HTTPConnection(parts.hostname or "", parts.port, timeout=timeout_s)) as connection:
         connection.request("POST", parts.path, json.dumps(run_input), headers)
         with connection.getresponse() as response:
             if response.status != 200:
