@@ -75,6 +75,18 @@ def test_an_earlier_question_is_edited(start: Start, front_end: FrontEnd) -> Non
     assert thread.missing(6, answers=[4, 5]) == []
 
 
+@every
+def test_a_hidden_thread_is_loaded_again_regenerated_and_edited(start: Start, front_end: FrontEnd) -> None:
+    thread = start(front_end, "anthropic-weather", visibility="hidden")
+    thread.ask(UMBRELLA, requests=2)
+    thread.reload()
+    thread.ask(BICYCLE)
+    thread.regenerate()
+    thread.edit(1, SCOOTER)
+    assert [thread.missing(number, answers=[1, 2]) for number in (3, 4, 5)] == [[], [], []]
+    assert (thread.exposed(), thread.revealed()) == ([], [])
+
+
 @dataclass(frozen=True)
 class Case:
     """An answer that breaks.
