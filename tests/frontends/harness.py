@@ -127,19 +127,19 @@ class Thread:
             text: The question.
             requests: How many requests reach the provider: one, and another for each tool call.
         """
-        before = len(self.provider.answers)
+        before = self._idle()
         self.front_end.ask(self.page, text)
         self._wait_for(before + requests)
 
     def regenerate(self, *, requests: int = 1) -> None:
         """Ask for another answer to the last question, and wait for it."""
-        before = len(self.provider.answers)
+        before = self._idle()
         self.front_end.regenerate(self.page)
         self._wait_for(before + requests)
 
     def edit(self, number: int, text: str, *, requests: int = 1) -> None:
         """Ask an earlier question, by its number from 0, in other words, and wait for the answer."""
-        before = len(self.provider.answers)
+        before = self._idle()
         self.front_end.edit(self.page, number, text)
         self._wait_for(before + requests)
 
@@ -154,6 +154,11 @@ class Thread:
         """Load the page again."""
         self.page.reload()
         self.front_end.wait_until_idle(self.page)
+
+    def _idle(self) -> int:
+        """Wait until the page is idle, and return the number of answers so far."""
+        self.front_end.wait_until_idle(self.page)
+        return len(self.provider.answers)
 
     def _wait_for(self, answers: int) -> None:
         self.provider.wait_for(answers)

@@ -120,6 +120,8 @@ def test_a_run_is_stopped(start: Start, faults: Faults, front_end: FrontEnd, cas
     thread.provider.break_next(Break(case.kind, case.after, stays=True))
     front_end.ask(thread.page, UMBRELLA)
     thread.provider.wait_for(1)
+    if case.partly:
+        expect(thread.page.get_by_text("Answer 1:")).to_be_visible()
     thread.stop()
     _goes_on(thread, case)
 
