@@ -89,7 +89,7 @@ __all__ = [
     "stream_run",
 ]
 
-__version__: Final = "0.1.0"
+__version__ = "0.1.0"
 
 _HOMES: Final = {
     "agui_reasoning.consumer": ("Conversation", "Finding", "check_events", "compact", "reduce_events"),
