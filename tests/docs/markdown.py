@@ -16,14 +16,17 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 _TOKEN = re.compile(
     r"^<!-- (?P<note>output |serves |exit (?P<code>\d+) )-->$"
-    r"|^```(?P<language>[a-z]*)[^\n]*\n(?P<body>.*?)^```$",
+    r"|^```(?P<language>[a-z]*)(?: title=\"(?P<title>[^\"]+)\")?[^\n]*\n(?P<body>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 
 
 @dataclass(frozen=True)
 class Block:
-    """A block to run, or (``is_output``) what the block before it prints."""
+    """A block to run, or (``is_output``) what the block before it prints.
+
+    ``title`` is the name of the file that it shows.
+    """
 
     language: str
     body: str
@@ -31,6 +34,7 @@ class Block:
     is_output: bool = False
     exit_code: int = 0
     serves: bool = False
+    title: str | None = None
 
 
 def blocks(page: Path) -> list[Block]:
@@ -46,7 +50,7 @@ def blocks(page: Path) -> list[Block]:
         else:
             # Padded, so that a traceback names the line of the page.
             body = "\n" * line + token["body"] if token["language"] == "python" else token["body"]
-            found.append(Block(token["language"], body, line, is_output, exit_code, serves))
+            found.append(Block(token["language"], body, line, is_output, exit_code, serves, token["title"]))
             is_output, exit_code, serves = False, 0, False
     return found
 

@@ -92,6 +92,12 @@ def test_python_of_a_page_runs_and_prints_what_the_page_shows(
     page: Path, providers: tuple[Providers, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    for block in blocks(page):
+        if block.title:  # a file that later ones import
+            name = Path(block.title).stem
+            monkeypatch.setitem(sys.modules, name, None)  # forgotten when the test ends
+            del sys.modules[name]
     with surroundings(name_of(page), *providers):
         run_page(page)
 
@@ -105,6 +111,8 @@ def run_page(page: Path) -> None:
             assert printed is not None, f"{name_of(page)}:{block.line} follows no Python block"
             check_output(printed, block)
         elif block.language == "python":
+            if block.title:
+                Path(block.title).write_text(block.body, encoding="utf-8")
             served = {name: namespace.get(name) for name in SERVED}
             with contextlib.redirect_stdout(io.StringIO()) as stdout:
                 exec(compile(block.body, str(page), "exec"), namespace)
