@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from agui_reasoning import Run
@@ -148,7 +147,7 @@ def test_the_timeline_survives_a_reload(tab: Page) -> None:
 # -- what goes back
 
 
-def test_every_artifact_of_the_request_is_marked(tab: Page) -> None:
+def test_after_a_clean_run_every_artifact_is_marked_and_nothing_is_found(tab: Page) -> None:
     with opened(tab) as page:
         ask(page)
         panel = show(page, "Request")
@@ -158,6 +157,7 @@ def test_every_artifact_of_the_request_is_marked(tab: Page) -> None:
             *("thinking", "signature", "redacted thinking", "call id")
         ]
         assert all(mark.endswith("unchanged") for mark in marks)
+        expect(show(page, "Check")).to_contain_text("no problems found")
 
 
 def test_a_hidden_thread_shows_its_key_id_and_no_reasoning(tab: Page) -> None:
@@ -197,30 +197,22 @@ def test_findings_lead_to_their_events(tab: Page) -> None:
         expect(selected).to_contain_text("error")
 
 
-def test_a_clean_run_has_no_findings(tab: Page) -> None:
-    with opened(tab) as page:
-        ask(page)
-        expect(show(page, "Check")).to_contain_text("no problems found")
-
-
 # -- stored logs
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
+def test_a_stored_log_is_shown_in_both_halves_whatever_its_form(tab: Page) -> None:
+    forms = [
         json.dumps(LOG),
         "\n".join(map(json.dumps, LOG)),
         "".join(f"data: {json.dumps(event)}\n\n" for event in LOG),
-    ],
-    ids=["array", "lines", "sse"],
-)
-def test_a_stored_log_is_shown_in_both_halves(tab: Page, content: str) -> None:
+    ]
     with opened(tab) as page:
-        load(page, content)
-        expect(page.locator("#chat")).to_contain_text("It is stored.")
-        expect(rows(page, "TEXT_MESSAGE_CONTENT").locator(".insp-summary")).to_have_text("It is stored.")
-        expect(page.get_by_role("status").filter(has_text="run.json is open")).to_be_visible()
+        for number, content in enumerate(forms):
+            load(page, content, f"{number}.log")
+            expect(page.get_by_role("status").filter(has_text=f"{number}.log is open")).to_be_visible()
+            expect(page.locator("#chat")).to_contain_text("It is stored.")
+            expect(rows(page, "TEXT_MESSAGE_CONTENT").locator(".insp-summary")).to_have_text("It is stored.")
+            expect(page.locator(".insp-total")).to_have_text("6 events")
 
 
 def test_a_log_can_be_dropped(open_tab: OpenTab) -> None:
