@@ -7,13 +7,15 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from agui_reasoning import Run
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import ReasoningDelta, TextDelta
 from agui_reasoning.gateway import ReplayUpstream, Upstream, create_app, local_server
-from tests.support.browser import OpenTab
+from tests.browser.axe import violations
+from tests.support.browser import Faults, OpenTab
 
 QUESTION = "Umbrella or raincoat?"
 RUN = {"threadId": "t1", "runId": "r1"}
@@ -197,6 +199,18 @@ def test_findings_lead_to_their_events(tab: Page) -> None:
         expect(selected).to_contain_text("error")
 
 
+def test_a_run_that_was_stopped_is_no_finding(tab: Page, faults: Faults) -> None:
+    faults.expect("/agent net::ERR_ABORTED")
+    with opened(tab, ReplayUpstream("anthropic-weather", delay_s=0.05)) as page:
+        page.locator("#composer-input").fill(QUESTION)
+        page.get_by_role("button", name="Send").click()
+        rows(page, "REASONING_MESSAGE_CONTENT").wait_for()
+        page.get_by_role("button", name="Stop").click()
+        page.get_by_role("button", name="Try again").wait_for()
+        expect(show(page, "Check")).to_contain_text("no problems found")
+        expect(show(page, "Check")).not_to_contain_text("truncated_run")
+
+
 # -- stored logs
 
 
@@ -246,3 +260,20 @@ def test_the_settings_and_the_lines_for_an_agent_are_shown(open_tab: OpenTab) ->
         lines = page.evaluate("() => navigator.clipboard.readText()").splitlines()
         assert len(lines) == 3
         assert f'new HttpAgent({{ url: "{page.url}agent" }})' in lines[1]
+
+
+# -- accessibility
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_any_tab(open_tab: OpenTab, scheme: str) -> None:
+    orphan = {"type": "TEXT_MESSAGE_END", "messageId": "nowhere"}
+    with opened(open_tab(color_scheme=scheme)) as page:
+        expect(page.get_by_role("tab", name="Events")).to_be_visible()
+        assert violations(page) == []
+        load(page, json.dumps([*LOG[:-1], orphan, LOG[-1]]))
+        expect(page.get_by_role("tab", name="Check 1 problem")).to_be_visible()
+        rows(page, "TEXT_MESSAGE_CONTENT").click()
+        for name in ("Events", "History", "Request", "Check", "Gateway"):
+            expect(show(page, name)).not_to_be_empty()
+            assert violations(page) == []
