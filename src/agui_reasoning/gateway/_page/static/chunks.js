@@ -81,19 +81,23 @@ export class Expander {
 
 /** Renames the events of old producers, which have no IDs. */
 class Thinking {
-  #count = 0;
   #message = "";
-  #prefix = newId();
+  #span = "";
 
   upgrade(event) {
     switch (event.type) {
+      case "THINKING_START":
+        this.#span = newId();
+        return { ...event, type: "REASONING_START", messageId: this.#span };
       case "THINKING_TEXT_MESSAGE_START":
-        this.#message = `thinking-${this.#prefix}-${(this.#count += 1)}`;
+        this.#message = newId();
         return { ...event, type: "REASONING_MESSAGE_START", messageId: this.#message, role: "reasoning" };
       case "THINKING_TEXT_MESSAGE_CONTENT":
         return { ...event, type: "REASONING_MESSAGE_CONTENT", messageId: this.#message };
       case "THINKING_TEXT_MESSAGE_END":
         return { ...event, type: "REASONING_MESSAGE_END", messageId: this.#message };
+      case "THINKING_END":
+        return { ...event, type: "REASONING_END", messageId: this.#span };
       default:
         return event;
     }

@@ -10,7 +10,7 @@
  */
 
 import { Expander } from "./chunks.js";
-import { applyPatch } from "./json-patch.js";
+import { PatchError, applyPatch } from "./json-patch.js";
 
 export const PROTOCOL_VERSION = "1.0";
 
@@ -56,8 +56,12 @@ export class Conversation {
   #open = new Map();
   /** @type {Set<string>} The open spans of reasoning. */
   #spans = new Set();
-  /** @type {Set<string>} The calls of the last run that have no result. */
-  #unanswered = new Set();
+  /** @type {Map<string, boolean>} The calls of the last run, and whether they have results. */
+  #answered = new Map();
+  /** @type {string[]} The calls that the last run left to the client, if it named them. */
+  #named = [];
+  /** @type {WeakSet<object>} The content parts that text was streamed into. */
+  #growing = new WeakSet();
   /** @type {Set<string>} */
   #changed = new Set();
   #expander = new Expander();
@@ -94,8 +98,10 @@ export class Conversation {
 
   /** The calls that wait for a result of this client. */
   get pendingToolCalls() {
-    if (this.status !== "finished") return [];
-    return [...this.#unanswered].map((id) => this.#calls.get(id)?.call).filter((call) => call !== undefined);
+    if (this.status !== "finished" && this.status !== "idle") return [];
+    const ids = this.#named.length ? this.#named : [...this.#answered.keys()];
+    const open = ids.filter((id) => !this.#answered.get(id));
+    return open.map((id) => this.#calls.get(id)?.call).filter((call) => call !== undefined);
   }
 
   /**
@@ -127,7 +133,8 @@ export class Conversation {
     for (const id of this.#open.keys()) this.#measure(this.#byId.get(id), at);
     this.#open.clear();
     this.#spans.clear();
-    this.#unanswered.clear();
+    this.#answered.clear();
+    this.#named = [];
     this.#expander = new Expander();
   }
 
@@ -200,6 +207,12 @@ export class Conversation {
     }
   }
 
+  /** Puts a message in the place of another one with the same ID. */
+  #replace(held, message) {
+    this.messages.splice(this.messages.indexOf(held), 1, message);
+    this.#byId.set(message.id, message);
+  }
+
   /** @param {Message[]} messages */
   #replaceAll(messages) {
     this.messages = messages;
@@ -210,13 +223,13 @@ export class Conversation {
 
   /** Derives the unanswered calls of stored messages. */
   #derivePending() {
-    for (const id of this.#calls.keys()) this.#unanswered.add(id);
-    for (const message of this.messages) if (message.role === "tool") this.#unanswered.delete(message.toolCallId);
+    for (const id of this.#calls.keys()) this.#answered.set(id, false);
+    for (const message of this.messages) if (message.role === "tool") this.#answered.set(message.toolCallId, true);
   }
 
   /** @param {Message} message */
   #addResult(message) {
-    this.#unanswered.delete(message.toolCallId);
+    this.#answered.set(message.toolCallId, true);
     this.#changed.add(message.id);
     const owner = this.#calls.get(message.toolCallId)?.owner;
     this.#touch(owner);
@@ -241,14 +254,13 @@ export class Conversation {
     this.endRun("running");
     for (const message of listOf(event.input?.messages)) {
       if (!isMessage(message) || this.#byId.has(message.id)) continue;
-      this.#touch(this.#add(message));
+      this.#touch(this.#add(structuredClone(message)));
     }
   }
 
   runFinished(event) {
     const outcome = event.outcome ?? {};
-    const named = listOf(outcome.pendingToolCallIds);
-    if (named.length) this.#unanswered = new Set(named.filter((id) => this.#unanswered.has(id)));
+    this.#named = listOf(outcome.pendingToolCallIds);
     this.#open.clear();
     this.#spans.clear();
     this.status = OUTCOMES.get(outcome.type) ?? "finished";
@@ -280,8 +292,24 @@ export class Conversation {
   content(event) {
     const message = this.#byId.get(event.messageId);
     if (!message || message.role === "activity") return;
-    appendText(message, textOf(event.delta));
+    this.#append(message, textOf(event.delta));
     this.#touch(message, event);
+  }
+
+  /** Appends to the content of a message. Text for a list of parts becomes one more part. */
+  #append(message, delta) {
+    if (!Array.isArray(message.content)) {
+      message.content = (message.content ?? "") + delta;
+      return;
+    }
+    const last = message.content.at(-1);
+    if (this.#growing.has(last)) {
+      last.text += delta;
+      return;
+    }
+    const part = { type: "text", text: delta };
+    message.content.push(part);
+    this.#growing.add(part);
   }
 
   end(event, at) {
@@ -313,7 +341,7 @@ export class Conversation {
     if (event.toolCallName) call.function.name = textOf(event.toolCallName);
     mergeMetadata(call, event);
     this.#open.set(id, at);
-    this.#unanswered.add(id);
+    if (!this.#answered.has(id)) this.#answered.set(id, false);
     this.#touch(owner);
   }
 
@@ -342,13 +370,11 @@ export class Conversation {
 
   callResult(event) {
     const message = { id: event.messageId, role: "tool", ...some(event, "toolCallId", "content", "subagentRunId", "metadata") };
-    const { error } = hintOf(event);
-    if (typeof error === "string") message.error = error;
     const held = this.#byId.get(event.messageId);
     if (held?.role !== "tool" || held.toolCallId !== message.toolCallId) return this.#addResult(message);
-    Object.assign(held, message);
-    this.#unanswered.delete(message.toolCallId);
-    return this.#touch(held);
+    this.#replace(held, message);
+    this.#answered.set(message.toolCallId, true);
+    return this.#touch(message);
   }
 
   encryptedValue(event) {
@@ -363,7 +389,8 @@ export class Conversation {
   }
 
   messagesSnapshot(event) {
-    const snapshot = new Map(listOf(event.messages).filter(isMessage).map((message) => [message.id, message]));
+    const valid = listOf(event.messages).filter(isMessage);
+    const snapshot = new Map(valid.map((message) => [message.id, structuredClone(message)]));
     const roles = new Set([...snapshot.values()].map((message) => message.role));
     const keeps = ({ role }) => ["reasoning", "activity"].includes(role) && !roles.has(role);
     const held = this.messages.filter((message) => snapshot.has(message.id) || keeps(message));
@@ -375,30 +402,31 @@ export class Conversation {
 
   activitySnapshot(event) {
     const held = this.#byId.get(event.messageId);
-    if (held && event.replace === false) return;
-    const activity = {
-      id: event.messageId,
-      role: "activity",
-      ...some(event, "activityType", "content", "subagentRunId"),
-      ...some(held ?? {}, "metadata"),
-    };
-    if (held) this.messages.splice(this.messages.indexOf(held), 1, activity);
-    else this.messages.push(activity);
-    this.#byId.set(activity.id, activity);
+    if (!held) this.#touch(this.#add(activityOf(event)), event);
+    else if (event.replace !== false) this.#replaceByActivity(held, event);
+    else if (held.role === "activity") this.#touch(held, event);
+  }
+
+  #replaceByActivity(held, event) {
+    const kept = held.role === "activity" ? some(held, "metadata") : {};
+    const activity = { ...activityOf(event), ...kept };
+    this.#replace(held, activity);
     this.#touch(activity, event);
   }
 
   activityDelta(event) {
     const held = this.#byId.get(event.messageId);
     if (held?.role !== "activity") return;
-    const content = patched(held.content, event.patch);
-    if (!isObject(content)) return;
-    Object.assign(held, some(event, "activityType"), { content });
     this.#touch(held, event);
+    patch(held.content, event.patch, (content) => {
+      if (isObject(content)) Object.assign(held, { content }, some(event, "activityType"));
+    });
   }
 
   stateDelta(event) {
-    this.state = patched(this.state, event.delta);
+    patch(this.state, event.delta, (state) => {
+      this.state = state;
+    });
   }
 
   subagent(event, status) {
@@ -440,24 +468,26 @@ function mergeMetadata(target, event) {
   if (isObject(event?.metadata)) target.metadata = { ...target.metadata, ...event.metadata };
 }
 
-/** Appends to the content of a message, which can be a list of parts. */
-function appendText(message, delta) {
-  if (!Array.isArray(message.content)) {
-    message.content = (message.content ?? "") + delta;
-    return;
+/**
+ * Patches a value. A patch that does not fit changes nothing, and the run goes on, as the protocol says.
+ *
+ * @param {unknown} value
+ * @param {any} operations
+ * @param {(patched: any) => void} keep Gets the patched value.
+ */
+function patch(value, operations, keep) {
+  let patched;
+  try {
+    patched = applyPatch(value, operations);
+  } catch (error) {
+    if (error instanceof PatchError) return;
+    throw error;
   }
-  const last = message.content.at(-1);
-  if (last?.type === "text") last.text += delta;
-  else message.content.push({ type: "text", text: delta });
+  keep(patched);
 }
 
-/** Returns a patched value, or the same one if the patch does not fit. */
-function patched(value, patch) {
-  try {
-    return applyPatch(value, patch);
-  } catch {
-    return value; // as the protocol says: the run goes on
-  }
+function activityOf(event) {
+  return { id: event.messageId, role: "activity", ...some(event, "activityType", "content", "subagentRunId") };
 }
 
 /** Copies some members of an event, if it has them. */

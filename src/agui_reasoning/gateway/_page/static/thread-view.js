@@ -5,7 +5,7 @@ import { textOf } from "./format.js";
 import { icon } from "./icons.js";
 import { Disclosure, Segment } from "./reasoning-view.js";
 import { StreamedText } from "./streamed-text.js";
-import { ToolCard } from "./tool-view.js";
+import { ToolCard, errorOf } from "./tool-view.js";
 import { turnsOf } from "./turns.js";
 
 export class ThreadView {
@@ -227,7 +227,7 @@ class AnswerView {
 
 /** @returns {import("./tool-view.js").CallStatus} */
 function statusOf({ call, result }, conversation) {
-  if (result) return result.error ? "failed" : "done";
+  if (result) return errorOf(result) ? "failed" : "done";
   if (conversation.isOpen(call.id)) return "writing";
   if (conversation.status === "running") return "running";
   return conversation.pendingToolCalls.some(({ id }) => id === call.id) ? "waiting" : "unanswered";

@@ -1,5 +1,6 @@
 /** Shows a tool call: its arguments and its result, and a form if this page has to answer it. */
 
+import { hintOf } from "./conversation.js";
 import { h } from "./dom.js";
 import { prettyJSON, textOf } from "./format.js";
 import { icon } from "./icons.js";
@@ -68,7 +69,8 @@ export class ToolCard {
     write(this.#summary, summaryOf(call.function.arguments));
     write(this.#arguments, prettyJSON(call.function.arguments) || "none");
     this.#resultPart.hidden = !result;
-    if (result) write(this.#result, result.error ? `Error: ${result.error}` : prettyJSON(textOf(result.content)));
+    const error = result && errorOf(result);
+    if (result) write(this.#result, error ? `Error: ${error}` : prettyJSON(textOf(result.content)));
     this.#reason.hidden = !hasReason;
     this.#showForm(status === "waiting");
   }
@@ -89,6 +91,17 @@ export class ToolCard {
   focusForm() {
     this.#form?.field.focus();
   }
+}
+
+/**
+ * Returns the error of a tool. TOOL_CALL_RESULT has no member for it, so the gateway puts it into the metadata.
+ *
+ * @param {import("./conversation.js").Message} result
+ * @returns {string | undefined}
+ */
+export function errorOf(result) {
+  const error = result.error ?? hintOf(result).error;
+  return typeof error === "string" ? error : undefined;
 }
 
 /** The form for the result of a call, or for the error of the tool. */

@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Session } from "../static/session.js";
+import { ThreadStore } from "../static/thread-store.js";
+
+const CONFIG = { endpoint: "agent", tools: [{ declaration: { name: "get_forecast" }, answer: "{}" }] };
+
+/** The browser's storage, with room for some characters. */
+class Storage {
+  items = new Map();
+  constructor(room = Infinity) {
+    this.room = room;
+  }
+  getItem(key) {
+    return this.items.get(key) ?? null;
+  }
+  setItem(key, value) {
+    if (value.length > this.room) throw new Error("QuotaExceededError");
+    this.items.set(key, value);
+  }
+  removeItem(key) {
+    this.items.delete(key);
+  }
+}
+
+const frame = (event) => `data: ${JSON.stringify(event)}\n\n`;
+const answer = (...events) => new Response(events.map(frame).join(""));
+const RUN = { threadId: "t", runId: "r" };
+const started = { type: "RUN_STARTED", ...RUN };
+const finished = { type: "RUN_FINISHED", ...RUN };
+const said = (id, text) => [
+  { type: "TEXT_MESSAGE_START", messageId: id, role: "assistant" },
+  { type: "TEXT_MESSAGE_CONTENT", messageId: id, delta: text },
+  { type: "TEXT_MESSAGE_END", messageId: id },
+];
+const called = (id) => [
+  { type: "TOOL_CALL_START", toolCallId: id, toolCallName: "get_forecast", parentMessageId: "m" },
+  { type: "TOOL_CALL_END", toolCallId: id },
+];
+
+/** A session whose gateway gives these answers, and the requests that it got. */
+function open(answers, storage = new Storage()) {
+  const requests = [];
+  const fetch = async (url, { body, signal }) => {
+    requests.push({ url, ...JSON.parse(body) });
+    return answers.shift()(signal);
+  };
+  return { session: new Session(CONFIG, { fetch, store: new ThreadStore(storage, "/") }), requests };
+}
+
+const contents = ({ conversation }) => conversation.messages.map(({ content }) => content);
+
+test("a message is sent with the tools, and its answer received", async () => {
+  const { session, requests } = open([() => answer(started, ...said("m1", "Yes"), finished)]);
+  await session.send("Umbrella?");
+  assert.deepEqual(contents(session), ["Umbrella?", "Yes"]);
+  assert.deepEqual([requests[0].url, requests[0].tools], ["agent", [{ name: "get_forecast" }]]);
+  assert.deepEqual([session.status, session.isRunning, session.log.length], ["finished", false, 5]);
+});
+
+test("the run goes on when all calls are answered, not before", async () => {
+  const { session, requests } = open([() => answer(started, ...called("c1"), ...called("c2"), finished), () => answer(started, ...said("m2", "Yes"), finished)]);
+  await session.send("Umbrella?");
+  await session.answer("c1", "4C");
+  assert.equal(requests.length, 1);
+  await session.answer("unknown", "4C");
+  await session.answer("c2", "No network", { error: "No network" });
+  assert.equal(requests.length, 2);
+  const results = requests[1].messages.filter(({ role }) => role === "tool");
+  assert.deepEqual(results.map(({ toolCallId, content, error }) => [toolCallId, content, error]), [["c1", "4C", undefined], ["c2", "No network", "No network"]]);
+});
+
+test("a run can be stopped, and tried again", async () => {
+  const never = (signal) => new Response(new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode([started, ...said("m1", "Half").slice(0, 2)].map(frame).join("")));
+      signal.addEventListener("abort", () => controller.error(signal.reason));
+    },
+  }));
+  const { session, requests } = open([never, () => answer(started, ...said("m2", "Whole"), finished)]);
+  session.addEventListener("event", () => session.log.length === 3 && session.stop());
+  await session.send("Umbrella?");
+  assert.deepEqual([session.status, contents(session)], ["stopped", ["Umbrella?", "Half"]]);
+  await session.retry();
+  assert.deepEqual(requests[1].messages.map(({ content }) => content), ["Umbrella?", "Half"]);
+  assert.equal(session.status, "finished");
+});
+
+const FAILURES = {
+  "a stream that just ends": [() => answer(started, ...said("m1", "Half")), "truncated_stream"],
+  "a gateway that refuses": [() => Response.json({ error: { code: "too_large", message: "Too large." } }, { status: 413 }), "too_large"],
+  "a proxy that answers with a page": [() => new Response("<html>", { status: 502 }), "http_502"],
+  "an answer that is no stream": [() => new Response("data: <html>\n\n"), "not_an_event_stream"],
+  "a gateway that is gone": [() => Promise.reject(new TypeError("Failed to fetch")), "unreachable"],
+  "a run that fails": [() => answer(started, { type: "RUN_ERROR", message: "No.", code: "overloaded" }), "overloaded"],
+};
+
+for (const [name, [give, code]] of Object.entries(FAILURES)) {
+  test(`${name} is a failure with a sentence, and what came is kept`, async () => {
+    const { session } = open([give]);
+    await session.send("Umbrella?");
+    assert.equal(session.status, "failed");
+    assert.equal(session.conversation.failure.code, code);
+    assert.match(session.conversation.failure.message, /\.$/);
+    assert.equal(contents(session)[0], "Umbrella?");
+    assert.equal(session.isRunning, false);
+  });
+}
+
+test("an answer can be given again, and a question be changed", async () => {
+  const replies = ["One", "Two", "Three"].map((text) => () => answer(started, ...said(text, text), finished));
+  const { session, requests } = open(replies);
+  await session.send("Umbrella?");
+  await session.regenerate("One");
+  assert.deepEqual(contents(session), ["Umbrella?", "Two"]);
+  await session.edit(session.conversation.messages[0].id, "Raincoat?");
+  assert.deepEqual(contents(session), ["Raincoat?", "Three"]);
+  assert.deepEqual(requests.map(({ messages }) => messages.map(({ content }) => content)), [["Umbrella?"], ["Umbrella?"], ["Raincoat?"]]);
+  assert.equal(new Set(requests.map(({ runId }) => runId)).size, 3);
+  assert.equal(new Set(requests.map(({ threadId }) => threadId)).size, 1);
+});
+
+test("a thread survives a reload, with how it ended", async () => {
+  const storage = new Storage();
+  const { session } = open([() => answer(started, ...said("m1", "Yes"), { type: "RUN_ERROR", message: "No.", code: "overloaded" })], storage);
+  await session.send("Umbrella?");
+  const { session: again } = open([], storage);
+  assert.equal(again.threadId, session.threadId);
+  assert.deepEqual(again.conversation.messages, session.conversation.messages);
+  assert.deepEqual(again.conversation.failure, { code: "overloaded", message: "No." });
+  assert.deepEqual(again.log.map(({ event }) => event), session.log.map(({ event }) => event));
+});
+
+test("a thread without room for its log is kept without it", async () => {
+  const storage = new Storage(400);
+  const { session } = open([() => answer(started, ...said("m1", "Yes"), finished)], storage);
+  await session.send("Umbrella?");
+  const { session: again } = open([], storage);
+  assert.deepEqual([contents(again), again.log], [["Umbrella?", "Yes"], []]);
+});
+
+test("a page that was left in a run shows it as stopped", () => {
+  const storage = new Storage();
+  new ThreadStore(storage, "/").save({ threadId: "t", messages: [], state: {}, durations: [], status: "running", failure: null, log: [] });
+  assert.equal(open([], storage).session.status, "stopped");
+});
+
+for (const stored of ["{", "null", "[]", '{"threadId": 1}', '{"threadId": "t", "messages": {}}']) {
+  test(`a stored thread that is ${stored} is ignored`, () => {
+    const storage = new Storage();
+    storage.setItem("agui-reasoning:thread:/", stored);
+    assert.deepEqual(open([], storage).session.conversation.messages, []);
+  });
+}
+
+test("a new thread has a new id, and nothing of the old one", async () => {
+  const storage = new Storage();
+  const { session } = open([() => answer(started, ...said("m1", "Yes"), finished)], storage);
+  await session.send("Umbrella?");
+  const old = session.threadId;
+  session.reset();
+  assert.notEqual(session.threadId, old);
+  assert.deepEqual([session.conversation.messages, session.log], [[], []]);
+  assert.notEqual(open([], storage).session.threadId, old);
+});
+
+test("a log that is opened is shown and not stored", async () => {
+  const storage = new Storage();
+  const { session } = open([() => answer(started, ...said("m1", "Yes"), finished)], storage);
+  await session.send("Umbrella?");
+  session.loadLog([started, ...said("x", "Stored"), finished]);
+  assert.deepEqual([contents(session), session.isReplay], [["Stored"], true]);
+  session.save();
+  assert.deepEqual(contents(open([], storage).session), ["Umbrella?", "Yes"]);
+});
