@@ -30,7 +30,7 @@ def test_hostile_words_are_shown_as_words(open_chat: OpenChat) -> None:
     chat.ask(HOSTILE)
     chat.expect_rest()
     expect(chat.answers).to_contain_text('<img src=x onerror="pwned=1">')
-    closed = chat.page.locator("main [aria-expanded=false]")
+    closed = chat.page.locator("#chat [aria-expanded=false]")
     while closed.count():
         closed.first.click()
     for name in ("Events", "History", "Request", "Check"):

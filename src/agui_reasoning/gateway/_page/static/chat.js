@@ -35,7 +35,7 @@ class Chat {
     this.outcome = h("div", { class: "outcome" });
     this.scroller = h(
       "div", { class: "scroller", tabindex: "0", role: "region", "aria-label": "Conversation", onscroll: () => this.#scrolled() },
-      h("div", { class: "column thread" }, this.welcome, this.view.element, this.outcome),
+      h("div", { class: "column thread" }, h("h2", { class: "visually-hidden" }, "Conversation"), this.welcome, this.view.element, this.outcome),
     );
     this.jump = h("button", { type: "button", class: "jump", hidden: true, onclick: () => this.#toEnd() }, icon("down"), "Latest");
     this.composer = new Composer(session);

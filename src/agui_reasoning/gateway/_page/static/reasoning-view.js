@@ -66,7 +66,7 @@ export class Disclosure {
       { type: "button", class: "thought-toggle", "aria-expanded": "false", "aria-controls": this.body.id, onclick: () => this.expand(!this.isExpanded) },
       icon("spark"), this.#label, icon("chevron"), this.#preview,
     );
-    this.element = h("section", { class: "thought", "aria-label": "Thinking" }, this.toggle, this.#still, this.body);
+    this.element = h("section", { class: "thought", role: "group", "aria-label": "Thinking" }, this.toggle, this.#still, this.body);
   }
 
   get isExpanded() {

@@ -243,7 +243,7 @@ class ActivityView {
   #type = h("span", { class: "activity-type" });
 
   constructor() {
-    this.element = h("section", { class: "activity", "aria-label": "Activity" }, this.#type, this.#text);
+    this.element = h("section", { class: "activity", role: "group", "aria-label": "Activity" }, this.#type, this.#text);
   }
 
   update(message) {

@@ -47,7 +47,7 @@ export class ToolCard {
       { type: "button", class: "tool-toggle", "aria-expanded": "false", "aria-controls": details.id, onclick: () => this.expand(details.hidden) },
       icon("tool"), h("code", { class: "tool-name" }, call.function.name), this.#summary, this.#status, icon("chevron"),
     );
-    this.element = h("section", { class: "tool", "aria-label": `Tool call ${call.function.name}` }, this.toggle, details);
+    this.element = h("section", { class: "tool", role: "group", "aria-label": `Tool call ${call.function.name}` }, this.toggle, details);
   }
 
   expand(isExpanded) {
