@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Tests start processes: what one compiles, the next reads.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo web smoke judges test test-all coverage test-browser test-frontends test-frameworks lint docs bench clean
+.PHONY: demo web smoke judges test test-all coverage test-browser test-frontends test-frameworks lint docs package bench clean
 
 $(VENV)/pip.stamp:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.12")'
@@ -94,6 +94,12 @@ $(VENV)/bench.stamp: pyproject.toml $(VENV)/demo.stamp
 bench: $(VENV)/bench.stamp
 	$(BIN)/python scripts/install_node.py
 	$(BIN)/python -m benchmarks --write
+
+# Builds dist/, and runs what it holds in new environments.
+package: $(VENV)/test.stamp
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+	$(BIN)/python -m pytest --all tests/package
 
 docs: $(VENV)/docs.stamp
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
