@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated, Final
 
@@ -22,13 +22,18 @@ from agui_reasoning.providers.vendors import known_providers
 
 __all__ = ["providers"]
 
+_WILDCARDS: Final = frozenset("*?[")
 _NEEDS: Final = {"signature": "a signature", "encrypted": "encrypted content, if the server stores nothing"}
 
 
 def providers(
     provider: Annotated[
         str | None,
-        typer.Argument(metavar="P", autocompletion=complete_provider, help="Show only this provider."),
+        typer.Argument(
+            metavar="PATTERN",
+            autocompletion=complete_provider,
+            help="Show only this provider, or those that match a pattern such as z*.",
+        ),
     ] = None,
     api: Annotated[str | None, typer.Option(autocompletion=complete_api, help="Show only this API.")] = None,
     model: Annotated[str | None, typer.Option(help="Show only the row that applies to this model.")] = None,
@@ -43,7 +48,7 @@ def providers(
     if api is not None:
         provider_api(api)  # raises if unknown
     own = own_rules(policy or ())
-    found = list(_matching(own, provider, api, model))
+    found = list(_matching(own, _named(own, provider, api), api, model))
     # A row for any provider does not make the name a known one.
     if all(provider is not None and rule.provider == ("*",) for rule in found):
         raise _unknown(own, provider, api)
@@ -55,24 +60,40 @@ def providers(
 
 
 def _matching(
-    own: Sequence[EchoRule], provider: str | None, api: str | None, model: str | None
+    own: Sequence[EchoRule], named: Collection[str] | None, api: str | None, model: str | None
 ) -> Iterator[EchoRule]:
     """Yield the matching rows in order of precedence."""
     for rule in (*own, *rules()):
-        if api in (None, rule.api) and _covers(rule, provider) and _applies(rule, own, provider, model):
+        if api in (None, rule.api) and _covers(rule, named) and _applies(rule, own, named, model):
             yield rule
 
 
-def _covers(rule: EchoRule, provider: str | None) -> bool:
-    return provider is None or any(fnmatchcase(provider.lower(), pattern) for pattern in rule.provider)
+def _named(own: Sequence[EchoRule], provider: str | None, api: str | None) -> Collection[str] | None:
+    """Return the providers that a name or pattern stands for; ``None`` for all."""
+    if provider is None:
+        return None
+    if not _WILDCARDS.intersection(provider):
+        return [provider.lower()]
+    return [name for name in _known(own, api) if fnmatchcase(name, provider.lower())]
 
 
-def _applies(rule: EchoRule, own: Sequence[EchoRule], provider: str | None, model: str | None) -> bool:
+def _covers(rule: EchoRule, named: Collection[str] | None) -> bool:
+    return named is None or any(fnmatchcase(name, pattern) for name in named for pattern in rule.provider)
+
+
+def _applies(
+    rule: EchoRule, own: Sequence[EchoRule], named: Collection[str] | None, model: str | None
+) -> bool:
     """Return whether this is the first row that matches the model, for one of its providers."""
     if model is None:
         return True
-    names = (provider,) if provider else rule.provider
+    names = rule.provider if named is None else named
     return any(rule_for(Origin(name, rule.api, model), own) is rule for name in names)
+
+
+def _known(own: Sequence[EchoRule], api: str | None) -> list[str]:
+    names = {name for one in ([api] if api else API_IDS) for name in known_providers(one)}
+    return sorted(names | {name for rule in own if api in (None, rule.api) for name in rule.provider})
 
 
 def _show(rule: EchoRule) -> None:
@@ -96,10 +117,8 @@ def _show(rule: EchoRule) -> None:
 
 
 def _unknown(own: Sequence[EchoRule], provider: str | None, api: str | None) -> ConfigurationError:
-    names = {name for one in ([api] if api else API_IDS) for name in known_providers(one)}
-    names |= {name for rule in own if api in (None, rule.api) for name in rule.provider}
-    known = sorted(names)
-    if provider is None or provider.lower() in known:
+    known = _known(own, api)
+    if provider is None or not {*known}.isdisjoint(_named(own, provider, api) or ()):
         return ConfigurationError(
             "The echo policy has no row for this model.",
             code="unknown_model",
@@ -108,5 +127,5 @@ def _unknown(own: Sequence[EchoRule], provider: str | None, api: str | None) -> 
     return ConfigurationError(
         f"The echo policy has no row for {provider!r}.",
         code="unknown_provider",
-        hint=f"{did_you_mean(provider, known)}Known providers: {', '.join(known)}.",
+        hint=f"{did_you_mean(provider.strip('*?'), known)}Known providers: {', '.join(known)}.",
     )

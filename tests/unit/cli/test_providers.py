@@ -52,6 +52,14 @@ def test_a_provider_and_an_api_narrow_it_down(cli):
     assert len(found) > 1
 
 
+def test_a_pattern_names_several_providers(cli):
+    found = rows(cli("providers", "ZAI*", "--api", "openai-chat", "--json"))
+    named = {name for row in found for name in row["provider"]}
+    assert {"zai", "zai-coding-plan"} <= named
+    one = rows(cli("providers", "za?", "--api", "openai-chat", "--json"))
+    assert one == rows(cli("providers", "zai", "--api", "openai-chat", "--json"))
+
+
 @pytest.mark.parametrize("api", sorted({rule.api for rule in rules()}))
 def test_for_a_model_it_is_the_row_that_counts(api, cli):
     for provider in known_providers(api):
@@ -69,6 +77,10 @@ def test_for_a_model_it_is_the_row_that_counts(api, cli):
         (
             ["deepsek"],
             "error: The echo policy has no row for 'deepsek'. Did you mean 'deepseek'? ",
+        ),
+        (
+            ["deepsek*"],
+            "error: The echo policy has no row for 'deepsek*'. Did you mean 'deepseek'? ",
         ),
         (
             ["--api", "anthropic"],
