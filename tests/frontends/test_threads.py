@@ -26,7 +26,12 @@ every = pytest.mark.parametrize("front_end", FRONT_ENDS, ids=repr)
 
 @every
 @pytest.mark.parametrize(
-    ("script", "visibility"), [*product(APIS, ["full", "hidden"]), ("anthropic-weather", "summary")]
+    ("script", "visibility"),
+    [
+        *product(APIS, ["full", "hidden"]),
+        ("anthropic-weather", "summary"),
+        ("gemini-weather", "hidden"),
+    ],
 )
 def test_two_turns_with_a_tool_call(
     start: Start, front_end: FrontEnd, script: str, visibility: Visibility
