@@ -81,8 +81,8 @@ export class Chat {
       if (!this.#stopped) this.error = describe(error);
     } finally {
       this.running = false;
-      this.save();
       this.#changed();
+      this.save();
     }
   }
 
