@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse
+from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_reasoning import Conversation
@@ -25,7 +26,10 @@ from agui_reasoning._scripted import load_script
 from agui_reasoning.client import AgentClient
 from agui_reasoning.gateway import local_server, provider_app
 
-SCRIPTS = ("anthropic-weather", "openai-weather", "chat-weather", "gemini-weather")
+SCRIPTS = (
+    *("anthropic-weather", "openai-weather", "chat-weather", "gemini-weather"),
+    *("bedrock-weather", "ollama-weather"),
+)
 """What the providers answer, by their APIs: a question with a tool call, its result with an answer."""
 
 TURNS = ("Umbrella or raincoat?", "And by bicycle?")
@@ -64,7 +68,8 @@ class Providers:
     """An ASGI application that answers for every provider, or with what is set."""
 
     def __init__(self) -> None:
-        self._scripts = Starlette(routes=[route for name in SCRIPTS for route in provider_app(name).routes])
+        routes = [route for name in SCRIPTS for route in provider_app(name).routes]
+        self._scripts = Starlette(routes=[Mount("/mistral", provider_app("mistral-weather")), *routes])
         self.answers: list[Callable[[], ASGIApp]] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -85,8 +90,17 @@ def surroundings(page: str, providers: Providers, url: str) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name, base in (("ANTHROPIC", url), ("OPENAI", f"{url}/v1"), ("GOOGLE_GEMINI", url)):
             patch.setenv(f"{name}_BASE_URL", base)
-        for name in ("ANTHROPIC", "OPENAI", "GEMINI"):
+        for name in ("ANTHROPIC", "DEEPSEEK", "GEMINI", "MISTRAL", "OPENAI"):
             patch.setenv(f"{name}_API_KEY", "none")
+        patch.setenv("OLLAMA_HOST", url)
+        patch.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", url)
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            patch.setenv(name, "none")
+        if find_spec("mistralai") is not None:  # its SDK reads no address from the environment
+            from mistralai.client import sdkconfiguration
+
+            for region in sdkconfiguration.SERVERS:
+                patch.setitem(sdkconfiguration.SERVERS, region, f"{url}/mistral")
         if find_spec("litellm") is None:
             # `tests/frameworks` runs the real one, in an environment of its own.
             patch.setitem(sys.modules, "litellm", _litellm())

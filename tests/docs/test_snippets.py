@@ -87,6 +87,8 @@ def providers() -> Iterator[tuple[Providers, str]]:
         yield app, url
 
 
+# google-genai's own.
+@pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
 @pytest.mark.parametrize("page", RUN_HERE, ids=name_of)
 def test_python_of_a_page_runs_and_prints_what_the_page_shows(
     page: Path, providers: tuple[Providers, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
