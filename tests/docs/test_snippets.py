@@ -117,7 +117,7 @@ def run_page(page: Path) -> None:
                 Path(block.title).write_text(block.body, encoding="utf-8")
             served = {name: namespace.get(name) for name in SERVED}
             with contextlib.redirect_stdout(io.StringIO()) as stdout:
-                exec(compile(block.body, str(page), "exec"), namespace)
+                exec(compile(block.body, str(page), "exec", dont_inherit=True), namespace)
             printed = stdout.getvalue()
             for name, call in SERVED.items():
                 if namespace.get(name) is not served[name] and not ELSEWHERE.search(block.body):
