@@ -92,10 +92,12 @@ function markOf({ kind, bytes, unchanged }) {
   return { label: [kind, sizeText(bytes), text].filter(Boolean).join(" · "), tone };
 }
 
+/** Counts what was compared: a call ID that the provider cannot read is replaced, which is no fault. */
 function sentenceOf(artifacts) {
-  if (artifacts.length === 0) return "The request contains no value that the provider requires back.";
-  const unchanged = artifacts.filter((artifact) => artifact.unchanged).length;
-  return `${unchanged} of ${counted(artifacts.length, "value")} that the provider requires back came back unchanged, byte for byte.`;
+  const compared = artifacts.filter((artifact) => artifact.unchanged !== null);
+  if (compared.length === 0) return "The request contains no value that the provider requires back.";
+  const unchanged = compared.filter((artifact) => artifact.unchanged).length;
+  return `${unchanged} of ${counted(compared.length, "value")} that the provider requires back came back unchanged, byte for byte.`;
 }
 
 function outcomesOf(outcomes) {
