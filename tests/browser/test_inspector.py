@@ -46,6 +46,12 @@ class Long(Upstream):
         yield TextDelta("Yes.")
 
 
+@pytest.fixture(autouse=True)
+def leaving(faults: Faults) -> None:
+    """Pages may be left while they ask the gateway."""
+    faults.expect("/_page/(check|request) net::ERR_ABORTED")
+
+
 @contextmanager
 def opened(tab: Page, upstream: Upstream | None = None, **options: Any) -> Iterator[Page]:
     with local_server(create_app(upstream, **options)) as url:
@@ -142,6 +148,7 @@ def test_of_five_thousand_rows_only_those_in_view_have_elements(tab: Page) -> No
 def test_the_timeline_survives_a_reload(tab: Page) -> None:
     with opened(tab) as page:
         ask(page)
+        expect(show(page, "Check")).to_contain_text("no problems found")
         page.reload()
         expect(rows(page, "RUN_FINISHED")).to_have_count(1)
 

@@ -11,6 +11,9 @@ const ROW_HEIGHT = 28;
 const MARGIN = 12;
 
 export class EventList {
+  #timeline;
+  #callbacks;
+  #space;
   /** @type {number[]} The positions of the rows that pass the filter. */
   #shown = [];
   #seen = 0;
@@ -36,10 +39,6 @@ export class EventList {
     this.element.addEventListener("keydown", (event) => this.#pressed(event));
     new ResizeObserver(() => this.draw()).observe(this.element);
   }
-
-  #timeline;
-  #callbacks;
-  #space;
 
   draw = perFrame(() => this.#draw());
 

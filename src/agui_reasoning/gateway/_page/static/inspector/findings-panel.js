@@ -24,6 +24,10 @@ const PAUSE_MS = 400;
 const ABSENT = "The gateway checks streams only if it replays responses. For this stream, save the events and run:";
 
 export class FindingsPanel {
+  #session;
+  #address;
+  #onfindings;
+  #onreveal;
   #checked = { length: 0, isRunning: false };
   #isBusy = false;
   #generation = 0;
@@ -41,11 +45,6 @@ export class FindingsPanel {
     this.element = h("div", { class: "insp-findings" });
     this.#tell(address ? note("Nothing to check yet.") : note(ABSENT, " ", h("code", {}, "agui-reasoning check FILE")));
   }
-
-  #session;
-  #address;
-  #onfindings;
-  #onreveal;
 
   /** Checks the log if it has grown enough. */
   async update() {

@@ -14,6 +14,10 @@ const KINDS = {
 };
 
 export class HistoryPanel {
+  #session;
+  #config;
+  #summary;
+  #list;
   /** @type {Map<string, HTMLElement>} */
   #cards = new Map();
   /** @type {Set<string> | null} The messages that have changed; `null` for all. */
@@ -32,10 +36,6 @@ export class HistoryPanel {
     this.element = h("div", { class: "insp-history" }, this.#summary, this.#list);
   }
 
-  #session;
-  #config;
-  #summary;
-  #list;
   #draw = perFrame(() => this.#render());
 
   show(isShown) {

@@ -24,9 +24,12 @@ const STATES = new Map([
 const OUTCOMES = { echoed: "good", placeholder: "warn", dropped: "warn" };
 
 export class RequestPanel {
+  #session;
+  #config;
+  #address;
   #isShown = false;
   #isStale = true;
-  #abort = new AbortController();
+  #asked = 0;
 
   /**
    * @param {import("../session.js").Session} session
@@ -39,10 +42,6 @@ export class RequestPanel {
     this.element = h("div", { class: "insp-request" });
     if (!this.#address) this.element.append(note(config.upstream.live ? ABSENT.live : ABSENT.other));
   }
-
-  #session;
-  #config;
-  #address;
 
   show(isShown) {
     this.#isShown = isShown;
@@ -57,20 +56,15 @@ export class RequestPanel {
   async #refresh() {
     if (!this.#address || !this.#isShown || !this.#isStale || this.#session.isRunning) return;
     this.#isStale = false;
-    this.#abort.abort();
-    this.#abort = new AbortController();
-    const { signal } = this.#abort;
+    this.#asked += 1;
+    const asked = this.#asked;
     const input = nextInput(this.#session, this.#config);
     if (input.messages.length === 0) {
       this.element.replaceChildren(note("The thread is empty. The request that it becomes appears here."));
       return;
     }
-    try {
-      const report = await ask(this.#address, JSON.stringify(input), signal);
-      if (!signal.aborted) this.element.replaceChildren(...contentOf(report));
-    } catch (error) {
-      if (!signal.aborted) this.element.replaceChildren(note(error.message));
-    }
+    const content = await ask(this.#address, JSON.stringify(input)).then(contentOf, (error) => [note(error.message)]);
+    if (asked === this.#asked) this.element.replaceChildren(...content);
   }
 }
 

@@ -8,16 +8,14 @@ export class InspectorError extends Error {
 /**
  * @param {string} address
  * @param {string} body JSON.
- * @param {AbortSignal} [signal]
  * @returns {Promise<any>}
  * @throws {InspectorError}
  */
-export async function ask(address, body, signal) {
+export async function ask(address, body) {
   let response;
   try {
-    response = await fetch(address, { method: "POST", headers: { "content-type": "application/json" }, body, cache: "no-store", signal });
-  } catch (error) {
-    if (signal?.aborted) throw error;
+    response = await fetch(address, { method: "POST", headers: { "content-type": "application/json" }, body, cache: "no-store" });
+  } catch {
     throw new InspectorError("The gateway cannot be reached.");
   }
   const answer = await response.json().catch(() => null);

@@ -7,6 +7,11 @@ import { counted, FAMILIES } from "./events.js";
 import { Timeline } from "./timeline.js";
 
 export class TimelinePanel {
+  #follow;
+  #count;
+  #list;
+  #detail;
+  #hint;
   #timeline = new Timeline();
   #findings = [];
   #log;
@@ -28,12 +33,6 @@ export class TimelinePanel {
     this.element = h("div", { class: "insp-timeline" }, toolbar, this.#hint, this.#list.element, this.#detail.element);
     this.update();
   }
-
-  #follow;
-  #count;
-  #list;
-  #detail;
-  #hint;
 
   /** Shows the events that were added to the log. */
   update() {
