@@ -15,7 +15,7 @@ from tests.docs.markdown import ROOT, blocks
 from tests.frameworks.processes import SECONDS, serving
 from tests.frameworks.threads import QUESTIONS
 
-__all__ = ["check_agent", "check_example", "check_page"]
+__all__ = ["check_agent", "check_example", "check_page", "length"]
 
 _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "DEEPSEEK_API_KEY", "GOOGLE_API_KEY", "MODEL")
 _MAX_LINES = 20
@@ -30,7 +30,7 @@ def check_example(name: str, calls: int = 1, file: Path | None = None) -> None:
         file: The example, unless it is that of the framework.
     """
     example = file or _file(name)
-    assert _length(example) <= _MAX_LINES
+    assert length(example) <= _MAX_LINES
     conversation = Conversation("thread-1")
     with _serving(example) as url:
         for question in QUESTIONS:
@@ -85,7 +85,7 @@ def _file(name: str) -> Path:
     return ROOT / "examples" / "frameworks" / f"fastapi_{name}.py"
 
 
-def _length(file: Path) -> int:
+def length(file: Path) -> int:
     """The lines of the agent and its endpoint, from the first function of the model's loop on."""
     source = file.read_text(encoding="utf-8")
     body = [node for node in ast.parse(source).body if isinstance(node, ast.AsyncFunctionDef)]
