@@ -25,7 +25,7 @@ TOKEN = ["--thread", "thread-1", "token.txt"]
 # What ends with which code. `serve`, `proxy` and the signals have tests of their own, with processes.
 CASES: dict[tuple[str, int], list[str]] = {
     ("demo", 0): ["--api", "ollama", "--json"],
-    ("demo", 1): ["--json"],  # with a provider that loses something, see below
+    ("demo", 1): ["--api", "ollama", "--json"],  # with a provider that loses something, see below
     ("demo", 2): ["--api", "none"],
     ("serve", 2): ["--upstream", "none"],
     ("proxy", 2): ["--upstream", "none"],

@@ -30,7 +30,7 @@ def needs_shell(example: Example) -> bool:
 
 
 EXAMPLES = [
-    # Without a shell, it runs in this process, which is quick.
+    # Without a shell, it runs in this process, which is quick; `demo` has tests of its own.
     pytest.param(
         name,
         example,
