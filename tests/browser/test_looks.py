@@ -172,6 +172,7 @@ def test_pictures_of_the_page(open_chat: OpenChat, open_tab: OpenTab) -> None:
     chat.page.emulate_media(color_scheme="light")
     chat.page.get_by_role("tab", name="Request").click()
     expect(chat.page.get_by_text("came back unchanged, byte for byte")).to_be_visible()
+    chat.page.locator(".insp-request").get_by_text("call id").first.scroll_into_view_if_needed()
     take(chat, "page-inspector")
     thread = chat.page.context.storage_state()
     on_phone = {"viewport": NARROW, "device_scale_factor": 2, "is_mobile": True, "storage_state": thread}
