@@ -33,12 +33,12 @@ class Text {
 globalThis.document = { createElement: () => new Node(), createTextNode: (data) => new Text(data) };
 const { StreamedText } = await import("../static/streamed-text.js");
 
-const TEXT = "First line\nsecond line\n\nSecond paragraph\n\n\nThird\n";
+const TEXT = "**Heading**\n\nFirst line\nsecond line\n\nSecond **paragraph**\n\n\nThird\n";
 
 test("any split gives the same paragraphs", () => {
   const whole = new StreamedText("x");
   whole.update(TEXT);
-  assert.deepEqual(whole.element.children.map((child) => child.textContent), ["First line\nsecond line", "Second paragraph", "Third\n"]);
+  assert.deepEqual(whole.element.children.map((child) => child.textContent), ["Heading", "First line\nsecond line", "Second **paragraph**", "Third\n"]);
   for (let size = 1; size < TEXT.length; size += 1) {
     const pieces = new StreamedText("x");
     for (let end = size; end < TEXT.length + size; end += size) pieces.update(TEXT.slice(0, end));

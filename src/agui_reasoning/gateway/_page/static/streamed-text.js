@@ -8,6 +8,8 @@ export class StreamedText {
   #start = 0;
   /** @type {Text | null} */
   #last = null;
+  /** @type {HTMLElement | null} The element of the last paragraph. */
+  #paragraph = null;
 
   /** @param {string} className */
   constructor(className) {
@@ -25,7 +27,7 @@ export class StreamedText {
     const end = this.#shown.length;
     this.#shown = text;
     this.#breakParagraphs(text, Math.max(this.#start, endOfWords(text, end)));
-    if (!this.#last) this.#open("");
+    if (!this.#last) this.#open();
     const from = this.#start + this.#last.length;
     if (from < text.length) this.#last.appendData(text.slice(from));
   }
@@ -34,18 +36,24 @@ export class StreamedText {
     const breaks = /\n{2,}(?=[^\n])/g;
     breaks.lastIndex = from;
     for (let found = breaks.exec(text); found; found = breaks.exec(text)) {
-      const paragraph = text.slice(this.#start, found.index);
-      if (this.#last) this.#last.data = paragraph;
-      else this.#open(paragraph);
-      this.#last = null;
+      if (!this.#last) this.#open();
+      this.#close(text.slice(this.#start, found.index));
       this.#start = breaks.lastIndex;
-      this.#open("");
+      this.#open();
     }
   }
 
-  #open(text) {
-    this.#last = document.createTextNode(text);
-    this.element.append(h("p", {}, this.#last));
+  #open() {
+    this.#last = document.createTextNode("");
+    this.#paragraph = h("p", {}, this.#last);
+    this.element.append(this.#paragraph);
+  }
+
+  /** Completes the last paragraph. One that is bold as a whole is a heading. */
+  #close(text) {
+    const heading = /^\*\*([^*\n]+)\*\*$/.exec(text)?.[1];
+    this.#last.data = heading ?? text;
+    if (heading) this.#paragraph.setAttribute("class", "heading");
   }
 
   #clear() {
