@@ -5,6 +5,7 @@
  */
 
 import { newId } from "./ids.js";
+import { some } from "./members.js";
 
 /** @typedef {import("./conversation.js").AGUIEvent} AGUIEvent */
 
@@ -102,9 +103,4 @@ class Thinking {
         return event;
     }
   }
-}
-
-/** Copies some members of an event, if it has them. */
-function some(event, ...names) {
-  return Object.fromEntries(names.filter((name) => event[name] !== undefined).map((name) => [name, event[name]]));
 }

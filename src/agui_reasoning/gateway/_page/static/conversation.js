@@ -10,7 +10,9 @@
  */
 
 import { Expander } from "./chunks.js";
+import { History } from "./history.js";
 import { PatchError, applyPatch } from "./json-patch.js";
+import { isMessage, isObject, listOf, mergeMetadata, some, textOf } from "./members.js";
 
 export const PROTOCOL_VERSION = "1.0";
 
@@ -35,8 +37,6 @@ export function hintOf(entity) {
 }
 
 export class Conversation {
-  /** @type {Message[]} */
-  messages = [];
   /** @type {unknown} */
   state = {};
   /** @type {RunStatus} */
@@ -48,10 +48,7 @@ export class Conversation {
   /** @type {Map<string, number>} How long reasoning took, in milliseconds, by message ID. */
   durations = new Map();
 
-  /** @type {Map<string, Message>} */
-  #byId = new Map();
-  /** @type {Map<string, {call: ToolCall, owner: Message}>} */
-  #calls = new Map();
+  #history = new History();
   /** @type {Map<string, number>} When the open messages and calls were opened. */
   #open = new Map();
   /** @type {Set<string>} The open spans of reasoning. */
@@ -60,8 +57,6 @@ export class Conversation {
   #answered = new Map();
   /** @type {string[]} The calls that the last run left to the client, if it named them. */
   #named = [];
-  /** @type {WeakSet<object>} The content parts that text was streamed into. */
-  #growing = new WeakSet();
   /** @type {Set<string>} */
   #changed = new Set();
   #expander = new Expander();
@@ -77,13 +72,18 @@ export class Conversation {
     this.durations = new Map(stored.durations ?? []);
     this.status = stored.status ?? "idle";
     this.failure = stored.failure ?? null;
-    for (const message of stored.messages ?? []) this.#add(message);
+    for (const message of stored.messages ?? []) this.#history.add(message);
     this.#derivePending();
+  }
+
+  /** @returns {Message[]} */
+  get messages() {
+    return this.#history.messages;
   }
 
   /** @param {string} id */
   message(id) {
-    return this.#byId.get(id);
+    return this.#history.get(id);
   }
 
   /** Returns whether a message or a call is still being received. */
@@ -101,7 +101,7 @@ export class Conversation {
     if (this.status !== "finished" && this.status !== "idle") return [];
     const ids = this.#named.length ? this.#named : [...this.#answered.keys()];
     const open = ids.filter((id) => !this.#answered.get(id));
-    return open.map((id) => this.#calls.get(id)?.call).filter((call) => call !== undefined);
+    return open.map((id) => this.#history.call(id)?.call).filter((call) => call !== undefined);
   }
 
   /**
@@ -130,7 +130,7 @@ export class Conversation {
   endRun(status, failure = null, at = Date.now()) {
     this.status = status;
     this.failure = failure;
-    for (const id of this.#open.keys()) this.#measure(this.#byId.get(id), at);
+    for (const id of this.#open.keys()) this.#measure(this.#history.get(id), at);
     this.#open.clear();
     this.#spans.clear();
     this.#answered.clear();
@@ -145,7 +145,7 @@ export class Conversation {
    * @param {string} content
    */
   addUserMessage(id, content) {
-    this.#add({ id, role: "user", content });
+    this.#history.add({ id, role: "user", content });
   }
 
   /**
@@ -168,7 +168,7 @@ export class Conversation {
   truncateBefore(messageId) {
     const index = this.messages.findIndex((message) => message.id === messageId);
     if (index < 0) return;
-    this.#replaceAll(this.messages.slice(0, index));
+    this.#history.replaceAll(this.messages.slice(0, index));
     this.endRun("idle");
   }
 
@@ -192,38 +192,9 @@ export class Conversation {
 
   // -- messages
 
-  /** @param {Message} message */
-  #add(message, index = this.messages.length) {
-    this.messages.splice(index, 0, message);
-    this.#index(message);
-    return message;
-  }
-
-  /** @param {Message} message */
-  #index(message) {
-    if (!this.#byId.has(message.id)) this.#byId.set(message.id, message);
-    for (const call of message.toolCalls ?? []) {
-      if (!this.#calls.has(call.id)) this.#calls.set(call.id, { call, owner: message });
-    }
-  }
-
-  /** Puts a message in the place of another one with the same ID. */
-  #replace(held, message) {
-    this.messages.splice(this.messages.indexOf(held), 1, message);
-    this.#byId.set(message.id, message);
-  }
-
-  /** @param {Message[]} messages */
-  #replaceAll(messages) {
-    this.messages = messages;
-    this.#byId.clear();
-    this.#calls.clear();
-    for (const message of messages) this.#index(message);
-  }
-
   /** Derives the unanswered calls of stored messages. */
   #derivePending() {
-    for (const id of this.#calls.keys()) this.#answered.set(id, false);
+    for (const id of this.#history.callIds()) this.#answered.set(id, false);
     for (const message of this.messages) if (message.role === "tool") this.#answered.set(message.toolCallId, true);
   }
 
@@ -231,11 +202,7 @@ export class Conversation {
   #addResult(message) {
     this.#answered.set(message.toolCallId, true);
     this.#changed.add(message.id);
-    const owner = this.#calls.get(message.toolCallId)?.owner;
-    this.#touch(owner);
-    let index = owner ? this.messages.indexOf(owner) + 1 : this.messages.length;
-    while (owner && this.messages[index]?.role === "tool") index += 1;
-    this.#add(message, index);
+    this.#touch(this.#history.addResult(message));
   }
 
   /**
@@ -253,8 +220,8 @@ export class Conversation {
   runStarted(event) {
     this.endRun("running");
     for (const message of listOf(event.input?.messages)) {
-      if (!isMessage(message) || this.#byId.has(message.id)) continue;
-      this.#touch(this.#add(structuredClone(message)));
+      if (!isMessage(message) || this.#history.get(message.id)) continue;
+      this.#touch(this.#history.add(structuredClone(message)));
     }
   }
 
@@ -282,38 +249,22 @@ export class Conversation {
   }
 
   start(event, role, at) {
-    const held = this.#byId.get(event.messageId);
+    const held = this.#history.get(event.messageId);
     if (held?.role === "activity") return;
-    const message = held ?? this.#add({ id: event.messageId, role, content: "", ...some(event, "name", "subagentRunId") });
+    const message = held ?? this.#history.add({ id: event.messageId, role, content: "", ...some(event, "name", "subagentRunId") });
     this.#open.set(message.id, at);
     this.#touch(message, event);
   }
 
   content(event) {
-    const message = this.#byId.get(event.messageId);
+    const message = this.#history.get(event.messageId);
     if (!message || message.role === "activity") return;
-    this.#append(message, textOf(event.delta));
+    this.#history.append(message, textOf(event.delta));
     this.#touch(message, event);
   }
 
-  /** Appends to the content of a message. Text for a list of parts becomes one more part. */
-  #append(message, delta) {
-    if (!Array.isArray(message.content)) {
-      message.content = (message.content ?? "") + delta;
-      return;
-    }
-    const last = message.content.at(-1);
-    if (this.#growing.has(last)) {
-      last.text += delta;
-      return;
-    }
-    const part = { type: "text", text: delta };
-    message.content.push(part);
-    this.#growing.add(part);
-  }
-
   end(event, at) {
-    const message = this.#byId.get(event.messageId);
+    const message = this.#history.get(event.messageId);
     if (!message) return;
     this.#touch(message, event);
     this.#measure(message, at);
@@ -331,13 +282,7 @@ export class Conversation {
 
   callStart(event, at) {
     const id = event.toolCallId;
-    if (!this.#calls.has(id)) {
-      const owner = this.#callOwner(event);
-      const call = { id, type: "function", function: { name: textOf(event.toolCallName), arguments: "" } };
-      (owner.toolCalls ??= []).push(call);
-      this.#calls.set(id, { call, owner });
-    }
-    const { call, owner } = this.#calls.get(id);
+    const { call, owner } = this.#history.call(id) ?? this.#history.addCall(id, this.#callOwner(event));
     if (event.toolCallName) call.function.name = textOf(event.toolCallName);
     mergeMetadata(call, event);
     this.#open.set(id, at);
@@ -346,14 +291,14 @@ export class Conversation {
   }
 
   #callOwner(event) {
-    const parent = this.#byId.get(event.parentMessageId);
+    const parent = this.#history.get(event.parentMessageId);
     if (parent?.role === "assistant") return parent;
     const id = parent || event.parentMessageId === undefined ? event.toolCallId : event.parentMessageId;
-    return this.#add({ id, role: "assistant", ...some(event, "subagentRunId") });
+    return this.#history.add({ id, role: "assistant", ...some(event, "subagentRunId") });
   }
 
   callArgs(event) {
-    const held = this.#calls.get(event.toolCallId);
+    const held = this.#history.call(event.toolCallId);
     if (!held) return;
     held.call.function.arguments += textOf(event.delta);
     mergeMetadata(held.call, event);
@@ -361,7 +306,7 @@ export class Conversation {
   }
 
   callEnd(event) {
-    const held = this.#calls.get(event.toolCallId);
+    const held = this.#history.call(event.toolCallId);
     if (!held) return;
     mergeMetadata(held.call, event);
     this.#open.delete(event.toolCallId);
@@ -370,16 +315,16 @@ export class Conversation {
 
   callResult(event) {
     const message = { id: event.messageId, role: "tool", ...some(event, "toolCallId", "content", "subagentRunId", "metadata") };
-    const held = this.#byId.get(event.messageId);
+    const held = this.#history.get(event.messageId);
     if (held?.role !== "tool" || held.toolCallId !== message.toolCallId) return this.#addResult(message);
-    this.#replace(held, message);
+    this.#history.replace(held, message);
     this.#answered.set(message.toolCallId, true);
     return this.#touch(message);
   }
 
   encryptedValue(event) {
-    const call = event.subtype === "tool-call" ? this.#calls.get(event.entityId) : undefined;
-    const message = event.subtype === "message" ? this.#byId.get(event.entityId) : undefined;
+    const call = event.subtype === "tool-call" ? this.#history.call(event.entityId) : undefined;
+    const message = event.subtype === "message" ? this.#history.get(event.entityId) : undefined;
     const target = call?.call ?? (message?.role === "activity" ? undefined : message);
     if (!target) return;
     target.encryptedValue = event.encryptedValue;
@@ -397,12 +342,12 @@ export class Conversation {
     const known = new Set(held.map((message) => message.id));
     const added = [...snapshot.values()].filter((message) => !known.has(message.id));
     for (const message of [...this.messages, ...added]) this.#changed.add(message.id);
-    this.#replaceAll([...held.map((message) => snapshot.get(message.id) ?? message), ...added]);
+    this.#history.replaceAll([...held.map((message) => snapshot.get(message.id) ?? message), ...added]);
   }
 
   activitySnapshot(event) {
-    const held = this.#byId.get(event.messageId);
-    if (!held) this.#touch(this.#add(activityOf(event)), event);
+    const held = this.#history.get(event.messageId);
+    if (!held) this.#touch(this.#history.add(activityOf(event)), event);
     else if (event.replace !== false) this.#replaceByActivity(held, event);
     else if (held.role === "activity") this.#touch(held, event);
   }
@@ -410,12 +355,12 @@ export class Conversation {
   #replaceByActivity(held, event) {
     const kept = held.role === "activity" ? some(held, "metadata") : {};
     const activity = { ...activityOf(event), ...kept };
-    this.#replace(held, activity);
+    this.#history.replace(held, activity);
     this.#touch(activity, event);
   }
 
   activityDelta(event) {
-    const held = this.#byId.get(event.messageId);
+    const held = this.#history.get(event.messageId);
     if (held?.role !== "activity") return;
     this.#touch(held, event);
     patch(held.content, event.patch, (content) => {
@@ -463,11 +408,6 @@ const HANDLERS = new Map([
   ["SUBAGENT_ERROR", (conversation, event) => conversation.subagent(event, "failed")],
 ]);
 
-/** Merges the metadata of an event into a message or a call. */
-function mergeMetadata(target, event) {
-  if (isObject(event?.metadata)) target.metadata = { ...target.metadata, ...event.metadata };
-}
-
 /**
  * Patches a value. A patch that does not fit changes nothing, and the run goes on, as the protocol says.
  *
@@ -489,15 +429,3 @@ function patch(value, operations, keep) {
 function activityOf(event) {
   return { id: event.messageId, role: "activity", ...some(event, "activityType", "content", "subagentRunId") };
 }
-
-/** Copies some members of an event, if it has them. */
-function some(event, ...names) {
-  return Object.fromEntries(names.filter((name) => event[name] !== undefined).map((name) => [name, event[name]]));
-}
-
-const listOf = (value) => (Array.isArray(value) ? value : []);
-const textOf = (value) => (typeof value === "string" ? value : "");
-const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
-const isCall = (value) => isObject(value) && typeof value.id === "string" && isObject(value.function);
-const isMessage = (value) => isObject(value) && typeof value.id === "string" && typeof value.role === "string"
-  && (value.toolCalls === undefined || (Array.isArray(value.toolCalls) && value.toolCalls.every(isCall)));
