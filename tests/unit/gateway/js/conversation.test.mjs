@@ -39,6 +39,17 @@ test("unknown events change nothing", () => {
   assert.deepEqual([messages, status], [[], "finished"]);
 });
 
+test("unknown events do not end a message that arrives in chunks", () => {
+  const { messages } = after([started, { type: "TEXT_MESSAGE_CHUNK", messageId: "m1", delta: "A" }, { type: "FUTURE" }, { type: "TEXT_MESSAGE_CHUNK", delta: "B" }, finished]);
+  assert.deepEqual(messages.map(({ content }) => content), ["AB"]);
+});
+
+test("a chunk with the raw event of its producer is content, and empty", () => {
+  const messages = [{ id: "m1", role: "user", content: [] }];
+  const conversation = after([started, { type: "TEXT_MESSAGE_CHUNK", messageId: "m1", rawEvent: 0 }, finished], { messages });
+  assert.deepEqual(conversation.message("m1").content, [{ type: "text", text: "" }]);
+});
+
 test("activities are not sent back", () => {
   const events = [started, { type: "ACTIVITY_SNAPSHOT", messageId: "a", activityType: "plan", content: {} }, finished];
   assert.deepEqual(after(events).runInput({ runId: "r2" }).messages, []);

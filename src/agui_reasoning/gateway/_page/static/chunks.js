@@ -17,9 +17,12 @@ const FORMS = new Map([
 
 /** The events that close the open item of all lanes. */
 const CLOSES_ALL = new Set(["RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT"]);
-/** The events that close no item. */
-const CLOSES_NONE = new Set([
-  "RAW", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "REASONING_ENCRYPTED_VALUE", "SUBAGENT_STARTED",
+/** The events that close the open item of their own lane. */
+const CLOSES_OWN = new Set([
+  "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END", "TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END",
+  "TOOL_CALL_RESULT", "REASONING_START", "REASONING_MESSAGE_START", "REASONING_MESSAGE_CONTENT", "REASONING_MESSAGE_END",
+  "REASONING_END", "STEP_STARTED", "STEP_FINISHED", "STATE_SNAPSHOT", "STATE_DELTA", "CUSTOM", "SUBAGENT_FINISHED",
+  "SUBAGENT_ERROR",
 ]);
 
 export class Expander {
@@ -35,23 +38,22 @@ export class Expander {
     const event = this.#thinking.upgrade(received);
     const form = FORMS.get(event.type);
     if (form) return this.#chunk(form, event);
-    if (this.#lanes.size === 0 || CLOSES_NONE.has(event.type)) return [event];
-    const lanes = CLOSES_ALL.has(event.type) ? [...this.#lanes.keys()] : [event.subagentRunId];
-    return [...lanes.flatMap((lane) => this.#end(lane)), event];
+    if (CLOSES_ALL.has(event.type)) return [...[...this.#lanes.keys()].flatMap((lane) => this.#end(lane)), event];
+    return CLOSES_OWN.has(event.type) ? [...this.#end(event.subagentRunId), event] : [event];
   }
 
   #chunk(form, event) {
     const lane = this.#lane(form, event);
     const item = this.#lanes.get(lane);
     const tag = lane === undefined ? {} : { subagentRunId: lane };
-    if (item?.form === form && (event[form.id] ?? item.id) === item.id) return this.#content(item, event, tag);
+    if (item?.form === form && (event[form.id] ?? item.id) === item.id) return this.#content(item, event, tag, ["delta", "rawEvent", "metadata"]);
     const id = event[form.id];
     if (typeof id !== "string") return [];
     const opened = { form, id };
     const ended = this.#end(lane);
     this.#lanes.set(lane, opened);
     const start = { type: `${form.stem}_START`, [form.id]: id, ...some(event, ...form.settled, "metadata"), ...tag };
-    return [...ended, start, ...(event.delta === undefined ? [] : this.#content(opened, event, tag))];
+    return [...ended, start, ...this.#content(opened, event, tag, ["delta", "rawEvent"])];
   }
 
   /** Finds the lane of a chunk: continuations may omit the subagent, and the ID. */
@@ -65,8 +67,9 @@ export class Expander {
     return own || event.subagentRunId !== undefined || holders.length !== 1 ? event.subagentRunId : holders[0][0];
   }
 
-  #content({ form, id }, event, tag) {
-    if (event.delta === undefined && event.metadata === undefined) return [];
+  /** Returns the content event of a chunk, if it has one of the members that make it content. */
+  #content({ form, id }, event, tag, carried) {
+    if (carried.every((name) => event[name] === undefined)) return [];
     const content = { type: `${form.stem}_${form.content}`, [form.id]: id, delta: event.delta ?? "" };
     return [{ ...content, ...some(event, "metadata"), ...tag }];
   }
