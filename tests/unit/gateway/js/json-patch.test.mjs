@@ -12,6 +12,7 @@ const CASES = [
   ["moves", { a: { b: 1 } }, [{ op: "move", from: "/a/b", path: "/c" }], { a: {}, c: 1 }],
   ["copies", { a: [1] }, [{ op: "copy", from: "/a", path: "/b" }], { a: [1], b: [1] }],
   ["tests", { a: [1, { b: null }] }, [{ op: "test", path: "/a", value: [1, { b: null }] }], { a: [1, { b: null }] }],
+  ["leaves out unknown operations", { a: 1 }, [{ op: "increment", path: "/a" }, { op: "constructor", path: "/a" }], { a: 1 }],
   ["reads escapes", { "a/b": { "~": 1 } }, [{ op: "replace", path: "/a~1b/~0", value: 2 }], { "a/b": { "~": 2 } }],
 ];
 
@@ -24,7 +25,6 @@ const REFUSED = [
   ["an index that is too large", [1], [{ op: "add", path: "/2", value: 1 }]],
   ["an index with a leading zero", [1, 2], [{ op: "replace", path: "/01", value: 1 }]],
   ["a test that fails", { a: 1 }, [{ op: "test", path: "/a", value: 2 }]],
-  ["an unknown operation", {}, [{ op: "constructor", path: "/a" }]],
   ["a path that is no pointer", {}, [{ op: "add", path: "a", value: 1 }]],
   ["a move into itself", { a: { b: 1 } }, [{ op: "move", from: "/a", path: "/a/b" }]],
   ["an inherited member", {}, [{ op: "replace", path: "/toString", value: 1 }]],

@@ -50,10 +50,9 @@ const OPERATIONS = {
   },
 };
 
+/** Applies one operation. AG-UI says that unknown ones are left out. */
 function apply(document, operation, budget) {
-  const known = Object.hasOwn(OPERATIONS, operation?.op) ? OPERATIONS[operation.op] : null;
-  if (!known) throw new PatchError("An operation of the patch is unknown.");
-  return known(document, operation, budget);
+  return Object.hasOwn(OPERATIONS, operation?.op) ? OPERATIONS[operation.op](document, operation, budget) : document;
 }
 
 /** Splits a JSON pointer (RFC 6901). */
