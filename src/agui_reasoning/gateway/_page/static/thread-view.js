@@ -30,7 +30,7 @@ export class ThreadView {
     const keys = ids && new Set([...ids].map((id) => this.#turnOf.get(id)));
     this.#turnOf = new Map(turns.flatMap((turn) => idsOf(turn).map((id) => [id, turn.key])));
     for (const id of ids ?? []) keys?.add(this.#turnOf.get(id));
-    reconcile(this.element, this.#turns, turns, (turn) => new (turn.kind === "question" ? QuestionView : AnswerView)(turn, this.session));
+    reconcile(this.element, this.#turns, turns, (turn) => new (turn.kind === "question" ? QuestionView : AnswerView)(turn, this.session), (turn) => this.#turns.get(turn.key)?.update(turn));
     for (const turn of turns) if (!keys || keys.has(turn.key)) this.#turns.get(turn.key)?.update(turn);
   }
 
@@ -55,8 +55,9 @@ function idsOf(turn) {
  * @param {Map<string, View>} views
  * @param {Value[]} values
  * @param {(value: Value) => View} create
+ * @param {(value: Value) => void} fill Shows a value in a new view, before it becomes part of the page.
  */
-function reconcile(parent, views, values, create) {
+function reconcile(parent, views, values, create, fill) {
   const keys = new Set(values.map(({ key }) => key));
   for (const [key, view] of views) {
     if (keys.has(key)) continue;
@@ -66,7 +67,10 @@ function reconcile(parent, views, values, create) {
   let place = parent.firstElementChild;
   for (const value of values) {
     let view = views.get(value.key);
-    if (!view) views.set(value.key, (view = create(value)));
+    if (!view) {
+      views.set(value.key, (view = create(value)));
+      fill(value);
+    }
     if (view.element === place) place = place.nextElementSibling;
     else parent.insertBefore(view.element, place);
   }
@@ -144,7 +148,7 @@ class AnswerView {
     this.messageIds = idsOf(turn);
     this.text = turn.items.filter(({ kind }) => kind === "text").map(({ message }) => textOf(message.content)).join("\n\n");
     this.calls = turn.items.filter(({ kind }) => kind === "call");
-    reconcile(this.#items, this.#views, turn.items, (item) => this.#create(item));
+    reconcile(this.#items, this.#views, turn.items, (item) => this.#create(item), (item) => this.#updateItem(item));
     for (const item of turn.items) this.#updateItem(item);
     this.#restore(wasExpanded, focused);
     this.actions.hidden = this.session.isRunning;
