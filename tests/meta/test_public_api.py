@@ -38,7 +38,8 @@ PRIVATE = {
     "a package registry": [
         ".".join(("pypi", "org")),
         ".".join(("files", "pythonhosted", "org")),
-        ".".join(("registry", "npmjs", "org")),
+        ".".join(("npmjs", "org")),
+        ".".join(("npmjs", "com")),
         ".".join(("registry", "yarnpkg", "com")),
     ],
     "a path of one machine": ["/".join(("", "work", "")), "/".join(("", "opt", "pypi"))],
