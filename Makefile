@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Tests start processes: what one compiles, the next reads.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo web smoke judges test test-all coverage test-browser test-frontends test-frameworks lint docs package bench clean
+.PHONY: demo web smoke judges test test-all coverage chromium test-browser test-frontends test-frameworks lint docs package bench clean
 
 $(VENV)/pip.stamp:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.12")'
@@ -67,16 +67,17 @@ $(VENV)/browser.stamp: pyproject.toml $(VENV)/test.stamp
 	$(BIN)/python -m pip install --quiet --group browser
 	@touch $@
 
-# The gateway's web page in Chromium.
-test-browser: $(VENV)/browser.stamp
+chromium: $(VENV)/browser.stamp
 	$(BIN)/python scripts/install_chromium.py
+
+# The gateway's web page in Chromium.
+test-browser: chromium
 	$(BIN)/python scripts/install_node.py tests/browser/js
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests/browser
 	@echo "Screenshots: build/screenshots/"
 
 # Other projects' front ends in Chromium, in front of the gateway.
-test-frontends: $(VENV)/browser.stamp
-	$(BIN)/python scripts/install_chromium.py
+test-frontends: chromium
 	$(BIN)/python scripts/install_frontends.py
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests/frontends
 
