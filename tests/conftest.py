@@ -46,11 +46,18 @@ def _is_named(folder: Path, config: pytest.Config) -> bool:
     return any(path.is_relative_to(folder) for path in named)
 
 
-class _LeftOut(pytest.Dir):
-    """A folder whose tests are skipped, for one reason."""
+class _LeftOut(pytest.Collector):
+    """A folder whose tests are skipped, for one reason.
+
+    It is no directory to pytest, which would import its `conftest.py` and so what may not be installed.
+    """
+
+    def __init__(self, reason: str, **node: Any) -> None:
+        super().__init__(**node)
+        self._reason = reason
 
     def collect(self) -> Generator[pytest.Item]:
-        pytest.skip(IN_CHROMIUM[self.path], allow_module_level=True)
+        pytest.skip(self._reason, allow_module_level=True)
         yield  # pragma: no cover
 
 
@@ -58,7 +65,7 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
     """Leave out what needs Chromium, unless it is named."""
     if path not in IN_CHROMIUM or _is_named(path, parent.config):
         return None
-    return _LeftOut.from_parent(parent, path=path)
+    return _LeftOut.from_parent(parent, name=path.name, reason=IN_CHROMIUM[path])
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -88,7 +88,12 @@ def surroundings(page: str, providers: Providers, url: str) -> Iterator[None]:
     """Let the SDKs of a page reach the providers."""
     providers.answers[:] = ANSWERS.get(page, [])
     with pytest.MonkeyPatch.context() as patch:
-        for name, base in (("ANTHROPIC", url), ("OPENAI", f"{url}/v1"), ("GOOGLE_GEMINI", url)):
+        for name, base in (
+            ("ANTHROPIC", url),
+            ("OPENAI", f"{url}/v1"),
+            ("GOOGLE_GEMINI", url),
+            ("DEEPSEEK", f"{url}/v1"),
+        ):
             patch.setenv(f"{name}_BASE_URL", base)
         for name in ("ANTHROPIC", "DEEPSEEK", "GEMINI", "MISTRAL", "OPENAI"):
             patch.setenv(f"{name}_API_KEY", "none")

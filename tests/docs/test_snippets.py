@@ -25,6 +25,7 @@ import agui_reasoning
 from agui_reasoning.gateway import local_server
 from tests.docs.environment import Providers, surroundings, talk, talk_wsgi
 from tests.docs.markdown import PAGES, ROOT, Block, blocks, name_of
+from tests.support.extras import require_extras
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 # Those that serve until they are stopped are run in `tests/examples`.
@@ -219,9 +220,7 @@ def test_example_runs(example: Path) -> None:
 
 @pytest.mark.parametrize("name", modules())
 def test_doctests_of_a_module_pass(name: str) -> None:
-    if name.startswith("agui_reasoning.cli"):
-        pytest.importorskip("typer", reason="the extra `cli` is not installed")
-        pytest.importorskip("rich", reason="the extra `cli` is not installed")
+    require_extras(name)
     if name.endswith("__main__"):
         return  # importing it runs it
     with contextlib.redirect_stdout(io.StringIO()) as report:

@@ -15,6 +15,7 @@ import pytest
 
 import agui_reasoning
 from agui_reasoning import errors
+from tests.support.extras import require_extras
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("anthropic", "httpx", "httpx2", "libcst", "openai", "rich", "starlette", "typer")
@@ -52,9 +53,7 @@ def modules() -> list[str]:
 
 
 def load(name: str) -> ModuleType:
-    if name.startswith("agui_reasoning.cli"):
-        pytest.importorskip("typer", reason="the extra `cli` is not installed")
-        pytest.importorskip("rich", reason="the extra `cli` is not installed")
+    require_extras(name)
     return importlib.import_module(name)
 
 

@@ -78,7 +78,7 @@ class _Guard:
         return is_loopback(name) or name == reached or any(fnmatchcase(name, host) for host in self.hosts)
 
     def _is_welcome(self, origin: str, host: str) -> bool:
-        return _ANY in self.origins or origin in self.origins or _netloc(origin) == host
+        return _ANY in self.origins or origin in self.origins or netloc(origin) == host
 
 
 _NOT_HERE: Final = (
@@ -107,7 +107,7 @@ def is_loopback(name: str) -> bool:
         return name == _LOCALHOST or name.endswith(f".{_LOCALHOST}")
 
 
-def _netloc(origin: str) -> str | None:
+def netloc(origin: str) -> str | None:
     """Return name and port of an origin; ``None`` for other values, such as ``null``."""
     try:
         parts = urlsplit(origin)
@@ -118,8 +118,8 @@ def _netloc(origin: str) -> str | None:
 
 def _origin(given: str) -> str:
     origin = given.rstrip("/").lower()
-    netloc = _netloc(origin)
-    if origin == _ANY or (netloc and origin.endswith(f"://{netloc}")):
+    place = netloc(origin)
+    if origin == _ANY or (place and origin.endswith(f"://{place}")):
         return origin
     raise ConfigurationError(
         f"{given!r} is not an origin.",

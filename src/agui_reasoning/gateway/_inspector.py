@@ -20,7 +20,7 @@ from agui_reasoning._scripted._transcript import read_request
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer import Finding, check_events
 from agui_reasoning.errors import RemoteProtocolError
-from agui_reasoning.gateway._guard import bare_host, is_loopback
+from agui_reasoning.gateway._guard import bare_host, is_loopback, netloc
 from agui_reasoning.gateway._replay import ReplayUpstream
 from agui_reasoning.providers import provider_api
 from agui_reasoning.providers.transcript import CALL_ID
@@ -35,14 +35,23 @@ _SHOWN: Final = 500
 """The number of findings that a page can show at once."""
 
 _PAGES: Final = "reference/findings"
-_FORWARDED: Final = frozenset({"forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"})
+_FORWARDED: Final = frozenset(
+    {"cf-connecting-ip", "forwarded", "true-client-ip", "via", "x-client-ip", "x-real-ip"}
+)
+_X_FORWARDED: Final = "x-forwarded-"
 
 
 def is_local(request: Request) -> bool:
-    """Return whether a request was sent to this machine by this machine, and not through a proxy."""
+    """Return whether a request was sent to this machine by this machine, and not through a proxy.
+
+    Pages of other origins are not local, also if they may use the gateway: they show only what users may see.
+    """
+    headers, host = request.headers, request.headers.get("host", "").lower()
     peers = (request.scope.get(name) or ("",) for name in ("client", "server"))
-    names = (*(peer[0] for peer in peers), bare_host(request.headers.get("host", "").lower()))
-    return all(map(is_loopback, names)) and _FORWARDED.isdisjoint(request.headers)
+    names = (*(peer[0] for peer in peers), bare_host(host))
+    own_page = "origin" not in headers or netloc(headers["origin"].lower()) == host
+    forwarded = any(name in _FORWARDED or name.startswith(_X_FORWARDED) for name in headers)
+    return own_page and not forwarded and all(map(is_loopback, names))
 
 
 def require_local(request: Request) -> None:

@@ -205,7 +205,13 @@ def test_nothing_is_there_in_front_of_a_model() -> None:
         ("http://127.0.0.1", LOCAL, {"host": "gateway.example.com"}, 403, "not_local"),
         ("http://127.0.0.1", LOCAL, {"x-forwarded-for": "192.0.2.1"}, 403, "not_local"),
         ("http://127.0.0.1", LOCAL, {"forwarded": "for=192.0.2.1"}, 403, "not_local"),
+        ("http://127.0.0.1", LOCAL, {"x-forwarded-proto": "https"}, 403, "not_local"),
+        ("http://127.0.0.1", LOCAL, {"cf-connecting-ip": "192.0.2.1"}, 403, "not_local"),
         ("http://127.0.0.1", LOCAL, {"origin": "http://evil.example"}, 403, "origin_not_allowed"),
+        # The gateway answers these two pages, and its inspector does not.
+        ("http://127.0.0.1", LOCAL, {"origin": "http://localhost:3000"}, 403, "not_local"),
+        ("http://127.0.0.1", LOCAL, {"origin": "http://127.0.0.1:3000"}, 403, "not_local"),
+        ("http://127.0.0.1", LOCAL, {"origin": "http://127.0.0.1"}, 200, None),
         ("http://127.0.0.1", LOCAL, {"content-type": "text/plain"}, 415, "not_declared_json"),
         ("http://127.0.0.1", LOCAL, {}, 200, None),
         ("http://[::1]", ("::1", 50_000), {}, 200, None),
@@ -215,7 +221,8 @@ def test_nothing_is_there_in_front_of_a_model() -> None:
 def test_only_this_machine_is_answered(
     name: str, base: str, client: tuple[str, int], headers: dict[str, str], status: int, code: str | None
 ) -> None:
-    app = create_app(allowed_hosts=["gateway.example.com"])
+    origins = ["http://localhost:3000", "http://127.0.0.1:3000"]
+    app = create_app(allowed_hosts=["gateway.example.com"], allowed_origins=origins)
     body = json.dumps({"check": [], "request": INPUT}[name])
     with TestClient(app, base_url=base, client=client) as http:
         response = http.post(
