@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from types import ModuleType
@@ -88,14 +88,9 @@ def surroundings(page: str, providers: Providers, url: str) -> Iterator[None]:
     """Let the SDKs of a page reach the providers."""
     providers.answers[:] = ANSWERS.get(page, [])
     with pytest.MonkeyPatch.context() as patch:
-        for name, base in (
-            ("ANTHROPIC", url),
-            ("OPENAI", f"{url}/v1"),
-            ("GOOGLE_GEMINI", url),
-            ("DEEPSEEK", f"{url}/v1"),
-        ):
+        for name, base in (("ANTHROPIC", url), ("OPENAI", f"{url}/v1"), ("GOOGLE_GEMINI", url)):
             patch.setenv(f"{name}_BASE_URL", base)
-        for name in ("ANTHROPIC", "DEEPSEEK", "GEMINI", "MISTRAL", "OPENAI"):
+        for name in ("ANTHROPIC", "GEMINI", "MISTRAL", "OPENAI"):
             patch.setenv(f"{name}_API_KEY", "none")
         patch.setenv("OLLAMA_HOST", url)
         patch.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", url)
@@ -123,8 +118,15 @@ def _litellm() -> ModuleType:
             for delta, reason in choices
         ]
 
+    async def acompletion(**fields: Any) -> AsyncIterator[dict[str, Any]]:
+        async def stream() -> AsyncIterator[dict[str, Any]]:
+            for chunk in completion(**fields):
+                yield chunk
+
+        return stream()
+
     module = ModuleType("litellm")
-    vars(module)["completion"] = completion
+    vars(module).update(completion=completion, acompletion=acompletion)
     return module
 
 
