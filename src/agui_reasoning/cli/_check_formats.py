@@ -52,14 +52,18 @@ class CheckedFile:
         """Its name in a report."""
         return "<stdin>" if self.name == STDIN else self.name
 
-    def line(self, finding: Finding) -> int | None:
-        """Return the line of a finding; ``None`` for the end of the stream."""
-        lines = self.stream.lines
-        return lines[finding.index] if finding.index < len(lines) else None
+    @property
+    def is_read(self) -> bool:
+        """Whether it can be read, at least up to some event."""
+        return self.error is None or bool(self.stream.events)
 
-    def shown_line(self, finding: Finding) -> int:
+    def at_end(self, finding: Finding) -> bool:
+        """Return whether a finding is about the end of the stream, and not about an event."""
+        return finding.index >= len(self.stream.lines)
+
+    def line(self, finding: Finding) -> int:
         """Return the line of a finding; for the end of the stream, that of the last event."""
-        return self.line(finding) or (self.stream.lines or [1])[-1]
+        return (self.stream.lines or [1])[-1 if self.at_end(finding) else finding.index]
 
 
 def _count(checked: Iterable[CheckedFile], what: str) -> Counter[str]:
@@ -77,8 +81,8 @@ def as_text(checked: Sequence[CheckedFile], docs_url: str | None) -> str:
         explained: set[object] = set()
         for one in checked:
             _print_findings(console, one, explained, docs_url)
-        if any(one.stream.events or one.error is None for one in checked):
-            console.print(Text(_summary(checked)), soft_wrap=True)
+        for line in _summary(checked):
+            console.print(Text(line), soft_wrap=True)
         _suggest_upgrade(console, checked)
     return captured.get()
 
@@ -94,8 +98,8 @@ def _print_findings(
 
 
 def _head(checked: CheckedFile, finding: Finding) -> Text:
-    where = f"{checked.shown_name}:{checked.shown_line(finding)}:"
-    what = "end" if checked.line(finding) is None else f"event {finding.index + 1}"
+    where = f"{checked.shown_name}:{checked.line(finding)}:"
+    what = "end" if checked.at_end(finding) else f"event {finding.index + 1}"
     severity = (finding.severity, _STYLES[finding.severity])
     return Text.assemble(
         printable(where),
@@ -113,7 +117,7 @@ def _more(checked: CheckedFile, group: Sequence[Finding]) -> Iterator[str]:
     others = group[1:]
     if not others:
         return
-    lines = [checked.shown_line(finding) for finding in group]
+    lines = [checked.line(finding) for finding in group]
     shared = len(set(lines)) < len(lines)
     numbers = [finding.index + 1 for finding in others] if shared else lines[1:]
     places = ", ".join(map(str, numbers[:_MOST_PLACES])) + (", ..." if len(others) > _MOST_PLACES else "")
@@ -139,15 +143,34 @@ def _by_message(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
     return groups.values()
 
 
-def _summary(checked: Sequence[CheckedFile]) -> str:
-    read = counted(sum(len(one.stream.events) for one in checked), "event")
-    read = read if len(checked) == 1 else f"{counted(len(checked), 'file')}, {read}"
+def _summary(checked: Sequence[CheckedFile]) -> Iterator[str]:
+    """Yield the last line of a report, unless nothing can be read."""
+    read = [one for one in checked if one.is_read]
+    if read:
+        cut = sum(one.error is not None for one in read)
+        found = (_problems(checked), *_unread(len(checked) - len(read), ""), *_unread(cut, " to the end"))
+        yield f"{_amount(read, len(checked))}: {'; '.join(found)}."
+
+
+def _amount(read: Sequence[CheckedFile], files: int) -> str:
+    """Return how much was read: of one file, only the events."""
+    events = counted(sum(len(one.stream.events) for one in read), "event")
+    some = f"{len(read)} of " if len(read) < files else ""
+    return events if files == 1 else f"{some}{counted(files, 'file')}, {events}"
+
+
+def _problems(checked: Sequence[CheckedFile]) -> str:
     severities, codes = _count(checked, "severity"), _count(checked, "code")
     if not severities:
-        return f"{read}: no problems found."
+        return "no problems found"
     total = ", ".join(counted(severities[name], name) for name in _STYLES if severities[name])
     each = ", ".join(f"{number} {code}" for code, number in codes.most_common())
-    return f"{read}: {total}{f' ({each})' if len(codes) > 1 else ''}."
+    return f"{total}{f' ({each})' if len(codes) > 1 else ''}"
+
+
+def _unread(number: int, how_far: str) -> Iterator[str]:
+    if number:
+        yield f"{counted(number, 'file')} cannot be read{how_far}"
 
 
 def _suggest_upgrade(console: Console, checked: Iterable[CheckedFile]) -> None:
@@ -201,12 +224,12 @@ def as_github(checked: Sequence[CheckedFile], docs_url: str | None) -> str:
     for one in checked:
         for finding in one.findings:
             words = f"{finding.message}\n{finding.remedy}\n{page_of(finding.code, docs_url)}"
-            place = {"file": one.shown_name, "line": one.shown_line(finding), "title": finding.code}
+            place = {"file": one.shown_name, "line": one.line(finding), "title": finding.code}
             lines.append(_command(finding.severity, place, words))
         if one.error is not None:
             place = {"file": one.shown_name, "title": one.error.code}
             lines.append(_command("error", place, str(one.error)))
-    return "".join(f"{line}\n" for line in (*lines, _summary(checked)))
+    return "".join(f"{line}\n" for line in (*lines, *_summary(checked)))
 
 
 def _command(name: str, properties: Mapping[str, object], words: str) -> str:
@@ -257,7 +280,7 @@ def _sarif_rule(code: str, docs_url: str | None) -> dict[str, Any]:
 
 
 def _sarif_result(checked: CheckedFile, finding: Finding) -> dict[str, Any]:
-    region = {"startLine": checked.shown_line(finding)}
+    region = {"startLine": checked.line(finding)}
     place = {"artifactLocation": {"uri": _uri(checked.name)}, "region": region}
     return {
         "ruleId": finding.code,
@@ -265,7 +288,7 @@ def _sarif_result(checked: CheckedFile, finding: Finding) -> dict[str, Any]:
         "level": finding.severity,
         "message": {"text": f"{finding.message} {finding.remedy}"},
         "locations": [{"physicalLocation": place}],
-        "properties": {"event": finding.index + 1},
+        **({} if checked.at_end(finding) else {"properties": {"event": finding.index + 1}}),
     }
 
 

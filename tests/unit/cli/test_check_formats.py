@@ -76,10 +76,22 @@ def test_one_unreadable_file_does_not_hide_the_others(folder: Path, cli: Run) ->
     (folder / "runs/broken.sse").write_bytes(b"\xff")
     result = cli("check", "runs", "no-such-file")
     assert (result.status, result.stderr.count("\n")) == (2, 2)
-    assert "4 files, 9 events: 1 error, 1 warning" in result.stdout
+    assert result.stdout.splitlines()[-1] == (
+        "2 of 4 files, 9 events: 1 error, 1 warning (1 not_open, 1 unknown_event); 2 files cannot be read."
+    )
     report = json.loads(cli("check", "--json", "runs", "no-such-file").stdout)
     assert [one["code"] for one in report["unreadable"]] == ["bad_utf8", "unreadable_file"]
     assert [one["file"] for one in report["findings"]] == [BAD, BAD]
+
+
+@pytest.mark.parametrize("output", ["text", "github"])
+def test_only_files_that_can_be_read_are_without_problems(output: str, folder: Path, cli: Run) -> None:
+    result = cli("check", "no-such-file", "runs/deep/good.jsonl", "--format", output)
+    assert result.status == 2
+    assert result.stdout.splitlines()[-1] == (
+        "1 of 2 files, 5 events: no problems found; 1 file cannot be read."
+    )
+    assert "no problems" not in cli("check", "no-such-file", "nor-this", "--format", output).stdout
 
 
 def test_standard_input_is_one_of_the_files(folder: Path, cli: Run) -> None:
@@ -183,6 +195,7 @@ def test_sarif_has_a_rule_per_code_and_a_result_per_finding(folder: Path, cli: R
     ]
     assert [unquote(place["artifactLocation"]["uri"]) for place in places] == [BAD, BAD]
     assert [place["region"]["startLine"] for place in places] == [2, 3]
+    assert [one["properties"] for one in run["results"]] == [{"event": 2}, {"event": 3}]
     assert run["invocations"][0]["executionSuccessful"] is True
 
 

@@ -147,9 +147,17 @@ def test_a_finding_names_the_line_that_its_event_begins_on(data, line, tmp_path,
     assert json.loads(cli("check", path, "--json").stdout)["findings"][0]["line"] == line
 
 
-def test_the_end_has_no_line(file, cli):
-    [finding] = json.loads(cli("check", file(GOOD[:1]), "--json").stdout)["findings"]
-    assert (finding["index"], finding["line"]) == (1, None)
+@pytest.mark.parametrize("end", ["", '{"type": "RUN_FIN'])
+def test_the_end_has_the_line_of_the_last_event_in_every_format(end, tmp_path, cli):
+    path = tmp_path / "events.jsonl"
+    path.write_text(f"\n{json.dumps(STARTED)}\n{end}", encoding="utf-8")
+    assert cli("check", path).stdout.startswith(f"{path}:2: error truncated_run ")
+    assert ",line=2,title=truncated_run::" in cli("check", path, "--format", "github").stdout
+    [finding] = json.loads(cli("check", path, "--json").stdout)["findings"]
+    assert (finding["index"], finding["line"]) == (1, 2)
+    [result] = json.loads(cli("check", path, "--format", "sarif").stdout)["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 2}
+    assert "properties" not in result  # it is about no event
 
 
 # -- streams that end too early
@@ -207,6 +215,7 @@ def test_what_comes_before_something_unreadable_is_kept_and_the_status_is_2(data
         assert result.stderr.endswith("[bad_json]\n")
     assert "Maybe." in cli("reduce", path).stdout
     assert "truncated" not in cli("check", path).stdout
+    assert cli("check", path).stdout.endswith(" no problems found; 1 file cannot be read to the end.\n")
     assert json.loads(cli("check", path, "--json").stdout)["ok"] is False
 
 
