@@ -74,7 +74,10 @@ COMMANDS: Final[Mapping[str, CommandSpec]] = {
     "demo": CommandSpec(
         module="demo",
         group=_TRY,
-        exits={1: "Provider data was changed or lost on the way back."},
+        exits={
+            0: "Success; with `--web`, stopped by Ctrl-C or SIGTERM.",
+            1: "Provider data was changed or lost on the way back.",
+        },
         examples=(
             Example("play two turns with four providers, offline", "agui-reasoning demo"),
             Example("play one API", "agui-reasoning demo --api gemini"),

@@ -39,14 +39,21 @@ def demo(
     web: Annotated[
         bool, typer.Option("--web", help="Open the conversations in a browser instead. Stops on Ctrl-C.")
     ] = False,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port for --web; 0 picks a free one.")] = 0,
+    port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="The port for --web; 0, the default, picks a free one."),
+    ] = None,
 ) -> None:
     """Play two turns through the gateway, and show what the user sees and what the provider receives back.
 
     The provider is scripted: no API key or network is needed.
     """
     if web:
-        return _open(api, port, as_json)
+        return _open(api, port or 0, as_json)
+    if port is not None:
+        raise ConfigurationError(
+            "--port is for --web only.", code="wrong_option", hint="Add --web, or omit --port."
+        )
     playbacks = map(play, _chosen(api))
     played = list(playbacks) if as_json else _show(playbacks)
     if as_json:

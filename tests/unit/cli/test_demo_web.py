@@ -105,6 +105,13 @@ def test_the_api_chooses_the_first_page():
     assert _chosen("gemini")[:1] == ["gemini-weather"]
 
 
+@pytest.mark.parametrize("port", ["0", "8000"])
+def test_a_port_is_for_browsers_only(port, cli):
+    result = cli("demo", "--port", port)
+    assert (result.status, result.stdout) == (2, "")
+    assert result.stderr == "error: --port is for --web only. Add --web, or omit --port. [wrong_option]\n"
+
+
 def test_json_is_not_for_browsers():
     shown = subprocess.run(
         [*COMMAND, "--json"], capture_output=True, text=True, env=environment(), timeout=SECONDS
