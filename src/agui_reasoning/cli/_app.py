@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, wraps
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 import typer.main
@@ -28,6 +28,12 @@ _NO_OUTPUT = "The output cannot be written"
 _OUTPUT_HINT = "Check where the output is redirected. [unwritable_output]"
 # UsageError itself has moved between Typer versions; its subclass has not.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+# What Pydantic calls the faults of a value, and how to say them on a command line.
+_FAULTS: Final[Mapping[str, str]] = {
+    "int_parsing": "{given!r} is not an integer",
+    "greater_than_equal": "{given} is less than {ge}",
+    "less_than_equal": "{given} is more than {le}",
+}
 
 app = typer.Typer(
     name=_NAME,
@@ -66,8 +72,19 @@ def run(args: Sequence[str] | None = None) -> int:
 
 
 def _reason(error: Any) -> str:
+    """Return the message of a usage error, in words for people if Typer took them from Pydantic."""
+    if faults := getattr(error.__cause__, "errors", None):
+        (fault, *_) = faults()
+        error.message = _in_words(fault)
     message = str(error.format_message()).strip()
     return message if message.endswith((".", "?")) else f"{message}."
+
+
+def _in_words(fault: Mapping[str, Any]) -> str:
+    words = _FAULTS.get(fault["type"])
+    if words is None:
+        return str(fault["msg"]).removeprefix("Value error, ")
+    return words.format(given=fault["input"], **fault.get("ctx", {}))
 
 
 def _command(error: Any) -> str:

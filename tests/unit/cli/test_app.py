@@ -111,6 +111,26 @@ def test_wrong_usage_points_to_the_help_of_its_command(command, cli):
         assert result.stderr.endswith(f"See 'agui-reasoning {command} --help'. [usage]\n")
 
 
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["serve", "--port", "x"], "Invalid value for '--port': 'x' is not an integer."),
+        (["serve", "--delay-ms", "1.5"], "Invalid value for '--delay-ms': '1.5' is not an integer."),
+        (["serve", "--delay-ms", "-1"], "Invalid value for '--delay-ms': -1 is less than 0."),
+        (["demo", "--port", "65536"], "Invalid value for '--port': 65536 is more than 65535."),
+        (
+            ["check", "--format", "x", "-"],
+            "Invalid value for '--format': 'x' is not one of 'text', 'json', 'github', 'sarif'.",
+        ),
+    ],
+    ids=str,
+)
+def test_a_wrong_value_is_told_in_words_for_people(args, words, cli):
+    result = cli(*args)
+    assert (result.status, result.stdout) == (2, "")
+    assert result.stderr == f"error: {words} See 'agui-reasoning {args[0]} --help'. [usage]\n"
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device here")
 @pytest.mark.parametrize("args", [["--help"], whole_only(["--version"]), ["check", "--json"]])
 def test_output_that_cannot_be_written_is_one_line_and_2(args, tmp_path):
