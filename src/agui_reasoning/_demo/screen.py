@@ -264,6 +264,8 @@ class Screen:
             (f"As {sum(map(len, runs))} AG-UI events in {len(runs)} runs", "bold"),
             ("  adjacent deltas are joined" if listed else "", "dim"),
         )
+        if listed:
+            self._line(("A tool's result starts a run of its own.", "dim"))
 
     def _list_events(self, events: Sequence[Event]) -> None:
         for row in event_rows(events):
