@@ -1,4 +1,8 @@
-"""A FastAPI agent with Anthropic's SDK and a tool. Without ANTHROPIC_API_KEY, it uses recorded responses."""
+"""A FastAPI agent with Anthropic's SDK and a tool. Without ANTHROPIC_API_KEY, it uses recorded responses.
+
+Install: `pip install -e ".[server]" fastapi anthropic`
+Run: `python examples/fastapi_anthropic.py`
+"""
 
 from contextlib import asynccontextmanager, nullcontext
 from os import getenv

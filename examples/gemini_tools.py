@@ -1,4 +1,8 @@
-"""A FastAPI agent with Google's SDK and a tool. Without GEMINI_API_KEY, it uses recorded responses."""
+"""A FastAPI agent with Google's SDK and a tool. Without GEMINI_API_KEY, it uses recorded responses.
+
+Install: `pip install -e ".[server]" fastapi google-genai`
+Run: `python examples/gemini_tools.py`
+"""
 
 from contextlib import asynccontextmanager, nullcontext
 from os import getenv

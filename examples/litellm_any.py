@@ -1,4 +1,8 @@
-"""A FastAPI agent with any MODEL that LiteLLM knows. Without MODEL, it uses recorded responses."""
+"""A FastAPI agent with any MODEL that LiteLLM knows. Without MODEL, it uses recorded responses.
+
+Install: `pip install -e ".[server]" fastapi litellm mcp`
+Run: `python examples/litellm_any.py`
+"""
 
 from contextlib import asynccontextmanager, nullcontext
 from os import getenv

@@ -1,4 +1,8 @@
-"""A Starlette agent with OpenAI's SDK and a tool. Without OPENAI_API_KEY, it uses recorded responses."""
+"""A Starlette agent with OpenAI's SDK and a tool. Without OPENAI_API_KEY, it uses recorded responses.
+
+Install: `pip install -e ".[server]" openai`
+Run: `python examples/starlette_openai_responses.py`
+"""
 
 from contextlib import asynccontextmanager, nullcontext
 from os import getenv
