@@ -60,12 +60,20 @@ def check_page(name: str, page_name: str | None = None, *others: str) -> None:
     examples = [_file(other) for other in (name, *others)]
     sources = "".join(file.read_text(encoding="utf-8") for file in (*examples, *tests))
     assert shown
-    assert [body for body in shown if not _is_in(sources, body.strip())] == []
+    assert [body for body in shown if not _is_in(sources, body)] == []
 
 
 def _is_in(sources: str, body: str) -> bool:
-    """Whether it stands there, at the margin or inside a function."""
-    return body in sources or indent(body, "    ") in sources
+    """Whether it stands there, at the margin or inside a function, and so do the names it imports."""
+    body = body.strip()
+    code = "\n".join(line for line in body.splitlines() if not line.startswith("from ")).strip()
+    return _imports(body) <= _imports(sources) and (code in sources or indent(code, "    ") in sources)
+
+
+def _imports(source: str) -> set[tuple[str | None, str]]:
+    nodes = ast.walk(ast.parse(source.replace("from __future__", "from future")))
+    found = (node for node in nodes if isinstance(node, ast.ImportFrom))
+    return {(node.module, alias.name) for node in found for alias in node.names}
 
 
 def check_agent(name: str, page_name: str) -> None:

@@ -35,14 +35,11 @@ def get_forecast(place: str, hours: int) -> str:
     return FORECAST
 
 
-class DeepSeek(ChatDeepSeek):  # type: ignore[misc]
-    """Sends the reasoning back, unlike its base."""
-
-    def _get_request_payload(self, input_: Any, **options: Any) -> Any:
+class DeepSeek(ChatDeepSeek):
+    def _get_request_payload(self, input_, **options):
         payload = super()._get_request_payload(input_, **options)
-        for written, message in zip(
-            payload["messages"], self._convert_input(input_).to_messages(), strict=True
-        ):
+        given = self._convert_input(input_).to_messages()
+        for written, message in zip(payload["messages"], given, strict=True):
             if reasoning := message.additional_kwargs.get("reasoning_content"):
                 written["reasoning_content"] = reasoning
         return payload
@@ -168,4 +165,4 @@ def test_the_example_serves_without_a_key() -> None:
 
 
 def test_the_page_shows_the_example() -> None:
-    pages.check_page("langchain")
+    pages.check_page("langchain", None, "langchain")
