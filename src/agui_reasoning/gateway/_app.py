@@ -105,7 +105,7 @@ def create_app(
         allowed_hosts: Accepted values of ``Host``, besides names of this machine and the address of the
             connection. Patterns such as ``*.example.com`` and ``*`` are allowed.
         allowed_origins: Origins of web pages that may use the gateway, besides its own; ``*`` allows all.
-        page: Serve a page with a chat and an inspector at ``/``, to whoever ``tenant`` accepts.
+        page: Serve a page with a chat and an inspector at ``/``, to callers that ``tenant`` accepts.
         page_links: The pages of other gateways, by label, for the page to link.
         **options: The options of `agui_reasoning.Run` for all runs; each run gets a copy of ``stages``.
 
