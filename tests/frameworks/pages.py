@@ -71,7 +71,7 @@ def _is_in(sources: str, body: str) -> bool:
 
 
 def _imports(source: str) -> set[tuple[str | None, str]]:
-    nodes = ast.walk(ast.parse(source.replace("from __future__", "from future")))
+    nodes = ast.walk(ast.parse(source))
     found = (node for node in nodes if isinstance(node, ast.ImportFrom))
     return {(node.module, alias.name) for node in found for alias in node.names}
 

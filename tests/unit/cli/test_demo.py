@@ -365,6 +365,7 @@ def test_piped_output_is_plain_and_narrow(cli):
     assert all(len(line) <= 80 and line == line.rstrip() for line in result.stdout.splitlines())
     assert f"{ALL} of {ALL} artifacts came back byte for byte." in result.stdout
     assert result.stdout.count("returned unchanged\n") == ALL
+    assert "AG-UI events in 3 runs  adjacent deltas are joined\nA tool's result starts a run" in result.stdout
     for name in ("Anthropic Messages", "OpenAI Responses", "Chat Completions", "Gemini generateContent"):
         assert name in result.stdout
 
