@@ -27,6 +27,9 @@ const REFUSED = [
   ["a test that fails", { a: 1 }, [{ op: "test", path: "/a", value: 2 }]],
   ["a path that is no pointer", {}, [{ op: "add", path: "a", value: 1 }]],
   ["a move into itself", { a: { b: 1 } }, [{ op: "move", from: "/a", path: "/a/b" }]],
+  ["a move without a path", { a: 1 }, [{ op: "move", from: "/a" }]],
+  ["a move without a source", { a: 1 }, [{ op: "move", path: "/a" }]],
+  ["a copy without a path", { a: 1 }, [{ op: "copy", from: "/a" }]],
   ["an inherited member", {}, [{ op: "replace", path: "/toString", value: 1 }]],
   ["something else than a list", {}, { op: "add" }],
 ];

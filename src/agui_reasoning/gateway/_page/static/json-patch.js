@@ -44,9 +44,9 @@ const OPERATIONS = {
     return change(document, pointer(path), insert(value));
   },
   move(document, { from, path }) {
+    const [source, target] = [pointer(from), pointer(path)];
     if (path.startsWith(`${from}/`)) throw new PatchError("A value cannot be moved into itself.");
-    const value = get(document, pointer(from));
-    return change(change(document, pointer(from), remove), pointer(path), insert(value));
+    return change(change(document, source, remove), target, insert(get(document, source)));
   },
 };
 
