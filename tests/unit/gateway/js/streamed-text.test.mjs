@@ -60,3 +60,10 @@ test("each character is appended once", () => {
   for (let i = 0; i < 500; i += 1) text.update((shown += `word ${i}\n`));
   assert.equal(Text.appended, shown.length);
 });
+
+test("a long run of line breaks is looked at once, wherever the search starts", () => {
+  const text = new StreamedText("x");
+  text.update(`One${"\n".repeat(500_000)}`);
+  text.update(`One${"\n".repeat(1_000_000)}Two`);
+  assert.deepEqual(text.element.children.map((child) => child.textContent), ["One", "Two"]);
+});

@@ -33,7 +33,7 @@ export class StreamedText {
   }
 
   #breakParagraphs(text, from) {
-    const breaks = /\n{2,}(?=[^\n])/g;
+    const breaks = /(?<!\n)\n{2,}(?=[^\n])/g; // tried once per run of breaks, not from each of them
     breaks.lastIndex = from;
     for (let found = breaks.exec(text); found; found = breaks.exec(text)) {
       if (!this.#last) this.#open();
