@@ -41,3 +41,22 @@ def test_the_input_of_the_next_run(chat: Chat) -> None:
     chat.button("Copy the RunAgentInput").click()
     expect(chat.button("Copied")).to_be_visible()
     assert json.loads(copied(chat))["messages"] == chat.thread()["messages"]
+
+
+WITHOUT_CLIPBOARD = """() => Object.defineProperty(navigator, "clipboard", { value: undefined })"""
+WITHOUT_COPYING = """() => { document.execCommand = () => false; }"""
+
+
+def test_a_page_without_clipboard_copies_what_it_selects(open_chat: OpenChat) -> None:
+    """Pages that are served over plain HTTP from another machine have none."""
+    chat = open_chat(Told(answered("The raincoat.")))
+    chat.ask("Umbrella?")
+    chat.expect_rest()
+    chat.page.evaluate(WITHOUT_CLIPBOARD)
+    chat.button("Copy", chat.turns).click()
+    expect(chat.button("Copied", chat.turns)).to_be_focused()
+    chat.field.press("Control+v")
+    expect(chat.field).to_have_value("The raincoat.")
+    chat.page.evaluate(WITHOUT_COPYING)
+    chat.button("Copy", chat.questions).click()
+    expect(chat.button("Not copied", chat.questions)).to_be_visible()

@@ -1,5 +1,6 @@
 /** Shows the messages of a conversation. Only what changed is touched, and texts grow by what is new. */
 
+import { copy } from "./clipboard.js";
 import { h } from "./dom.js";
 import { textOf } from "./format.js";
 import { icon } from "./icons.js";
@@ -268,8 +269,7 @@ function action(name, label, onclick) {
 
 function copyButton(text) {
   const button = action("copy", "Copy", async () => {
-    await navigator.clipboard?.writeText(text());
-    button.replaceChildren(icon("check"), "Copied");
+    button.replaceChildren(...((await copy(text())) ? [icon("check"), "Copied"] : [icon("copy"), "Not copied"]));
     setTimeout(() => button.replaceChildren(icon("copy"), "Copy"), 1500);
   });
   return button;

@@ -1,5 +1,6 @@
 /** Small parts that several views of the inspector use. */
 
+import { copy } from "../clipboard.js";
 import { h } from "../dom.js";
 
 /** How long a button says that it copied. */
@@ -69,24 +70,4 @@ export function perFrame(call) {
       call();
     });
   };
-}
-
-/** Returns whether the text could be copied. Pages that are served over plain HTTP have no clipboard. */
-async function copy(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return copySelected(text);
-  }
-}
-
-function copySelected(text) {
-  const field = h("textarea", { class: "insp-offscreen", "aria-hidden": "true" });
-  field.value = text;
-  document.body.append(field);
-  field.select();
-  const isCopied = document.execCommand("copy");
-  field.remove();
-  return isCopied;
 }
