@@ -84,3 +84,28 @@ def test_what_happens_is_announced_in_few_words(open_chat: OpenChat) -> None:
     status = chat.page.locator("#chat [role=status]").last
     chat.ask("Umbrella?")
     expect(status).to_have_text("Thought for less than a second. The raincoat.")
+
+
+COMPOSED_ESCAPE = """(element) => {
+    const options = { key: "Escape", isComposing: true, bubbles: true, cancelable: true };
+    element.dispatchEvent(new KeyboardEvent("keydown", options));
+}"""
+
+
+def test_escape_stops_the_run_only_if_nothing_else_takes_it(open_chat: OpenChat, faults: Faults) -> None:
+    faults.expect("ERR_ABORTED")
+    chat = open_chat(Told([*thought("Hm."), ...]))
+    chat.ask("Umbrella?")
+    chat.page.get_by_role("listbox", name="Events").press("Home")
+    chat.page.keyboard.press("Enter")
+    detail = chat.page.get_by_role("region", name="Selected event")
+    expect(detail).to_be_focused()
+    detail.evaluate(COMPOSED_ESCAPE)
+    chat.field.evaluate(COMPOSED_ESCAPE)  # it ends the input of a character
+    expect(detail).to_be_visible()
+    chat.page.keyboard.press("Escape")
+    expect(detail).to_be_hidden()
+    expect(chat.button("Stop")).to_be_visible()
+    assert chat.thread()["status"] == "running"
+    chat.field.press("Escape")
+    expect(chat.page.locator(".outcome")).to_contain_text("Stopped")

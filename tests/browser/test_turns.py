@@ -207,3 +207,26 @@ def test_a_new_chat_is_a_new_thread(open_chat: OpenChat) -> None:
     chat.expect_rest()
     assert roles(upstream.inputs[1]) == ["user"]
     assert chat.thread()["threadId"] != before
+
+
+def test_a_question_can_be_edited_only_at_rest(open_chat: OpenChat) -> None:
+    end = threading.Event()
+    upstream = Told(answered("Yes."), [*thought("Hm."), end, *answered("No.")])
+    chat = open_chat(upstream)
+    chat.ask("Umbrella?")
+    chat.expect_rest()
+    chat.button("Edit").click()
+    chat.ask("Raincoat?")
+    expect(chat.button("Stop")).to_be_visible()
+    form = chat.page.locator("form.edit")
+    expect(chat.button("Send", form)).to_be_disabled()
+    expect(chat.button("Edit")).to_have_count(0)
+    form.get_by_role("textbox").press("Enter")  # sends nothing, and keeps what is written
+    expect(form.get_by_role("textbox")).to_be_focused()
+    end.set()
+    chat.expect_rest()
+    expect(chat.button("Edit")).to_have_count(1)
+    chat.button("Send", form).click()
+    expect(chat.questions).to_have_count(1)
+    chat.expect_rest()
+    assert len(upstream.inputs) == 3

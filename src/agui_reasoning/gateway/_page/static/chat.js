@@ -43,7 +43,7 @@ class Chat {
     session.addEventListener("change", (event) => this.changed(event.detail));
     session.addEventListener("status", () => this.changed(new Set()));
     addEventListener("keydown", (pressed) => {
-      if (pressed.key === "Escape" && !pressed.defaultPrevented) session.stop();
+      if (pressed.key === "Escape" && !pressed.defaultPrevented && !pressed.isComposing) session.stop();
     });
   }
 

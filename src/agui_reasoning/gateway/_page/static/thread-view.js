@@ -85,6 +85,7 @@ class QuestionView {
     this.session = session;
     this.id = turn.message.id;
     this.editButton = action("edit", "Edit", () => this.#edit());
+    this.sendButton = h("button", { class: "button button-primary" }, "Send");
     this.actions = h("div", { class: "actions" }, copyButton(() => textOf(this.message.content)), this.editButton);
     this.element = h("article", { class: "turn question", "aria-label": "You" }, this.#text.element, this.actions);
   }
@@ -92,6 +93,7 @@ class QuestionView {
   update({ message }) {
     this.message = message;
     this.#text.update(textOf(message.content));
+    this.editButton.hidden = this.sendButton.disabled = this.session.isRunning;
   }
 
   #edit() {
@@ -99,20 +101,20 @@ class QuestionView {
     field.value = textOf(this.message.content);
     const close = () => {
       form.replaceWith(this.#text.element, this.actions);
-      this.editButton.focus();
+      (this.editButton.hidden ? document.getElementById("composer-input") : this.editButton)?.focus();
     };
     const form = h(
       "form", { class: "edit" }, field,
-      h("div", { class: "edit-actions" }, h("button", { type: "button", class: "button", onclick: close }, "Cancel"), h("button", { class: "button button-primary" }, "Send")),
+      h("div", { class: "edit-actions" }, h("button", { type: "button", class: "button", onclick: close }, "Cancel"), this.sendButton),
     );
     form.addEventListener("submit", (submitted) => {
       submitted.preventDefault();
-      if (!field.value.trim()) return;
+      if (this.session.isRunning || !field.value.trim()) return;
       document.getElementById("composer-input")?.focus();
       this.session.edit(this.id, field.value);
     });
     form.addEventListener("keydown", (pressed) => {
-      if (pressed.key === "Escape") {
+      if (pressed.key === "Escape" && !pressed.isComposing) {
         pressed.stopPropagation();
         close();
       } else if (isSubmit(pressed) && pressed.target === field) {

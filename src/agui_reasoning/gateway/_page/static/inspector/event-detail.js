@@ -20,7 +20,8 @@ export class EventDetail {
     this.element = h("section", { class: "insp-detail", "aria-label": "Selected event", tabindex: "-1" });
     this.element.hidden = true;
     this.element.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape") return;
+      if (event.key !== "Escape" || event.isComposing) return;
+      event.preventDefault(); // it does not stop the run
       this.close();
       this.#leave();
     });
