@@ -84,6 +84,22 @@ for (const [name, event] of Object.entries({
   });
 }
 
+test("members that are null are absent", () => {
+  const { messages, status } = after([
+    started, { type: "TOOL_CALL_START", toolCallId: "c1", toolCallName: "get_forecast", parentMessageId: null, rawEvent: null },
+    { type: "TOOL_CALL_CHUNK", toolCallId: "c2", toolCallName: "get_forecast", parentMessageId: null },
+    { type: "TOOL_CALL_CHUNK", toolCallId: null, delta: "{}" },
+    { type: "TEXT_MESSAGE_START", messageId: "m2", name: null, subagentRunId: null }, { ...finished, outcome: null, result: null },
+  ]);
+  const call = (id, text) => ({ id, role: "assistant", toolCalls: [{ id, type: "function", function: { name: "get_forecast", arguments: text } }] });
+  assert.deepEqual(messages, [call("c1", ""), call("c2", "{}"), { id: "m2", role: "assistant", content: "" }]);
+  assert.equal(status, "finished");
+});
+
+test("a state of null is a state", () => {
+  assert.equal(after([started, { type: "STATE_SNAPSHOT", snapshot: null }]).state, null);
+});
+
 test("a stop is no failure", () => {
   const { status, failure } = after([started, { type: "RUN_ERROR", message: "aborted", code: "abort" }]);
   assert.deepEqual([status, failure], ["stopped", null]);

@@ -12,7 +12,7 @@
 import { Expander } from "./chunks.js";
 import { History } from "./history.js";
 import { PatchError, applyPatch } from "./json-patch.js";
-import { isMessage, isObject, listOf, mergeMetadata, some, textOf } from "./members.js";
+import { isMessage, isObject, listOf, mergeMetadata, some, textOf, withoutNulls } from "./members.js";
 
 export const PROTOCOL_VERSION = "1.0";
 
@@ -113,7 +113,7 @@ export class Conversation {
    */
   receive(event, at = Date.now()) {
     this.#changed = new Set();
-    for (const expanded of this.#expander.receive(event)) {
+    for (const expanded of this.#expander.receive(withoutNulls(event))) {
       const handler = HANDLERS.get(expanded.type);
       if (handler) handler(this, expanded, at);
     }
@@ -293,7 +293,7 @@ export class Conversation {
   #callOwner(event) {
     const parent = this.#history.get(event.parentMessageId);
     if (parent?.role === "assistant") return parent;
-    const id = parent || event.parentMessageId === undefined ? event.toolCallId : event.parentMessageId;
+    const id = parent ? event.toolCallId : event.parentMessageId ?? event.toolCallId;
     return this.#history.add({ id, role: "assistant", ...some(event, "subagentRunId") });
   }
 

@@ -5,6 +5,19 @@ export function mergeMetadata(target, event) {
   if (isObject(event?.metadata)) target.metadata = { ...target.metadata, ...event.metadata };
 }
 
+/** The members that an event can omit, and that some producers send as `null` instead. */
+const OPTIONAL = [
+  "encryptedValueType", "messageId", "metadata", "name", "outcome", "parentMessageId", "rawEvent", "role", "subagentRunId",
+  "toolCallId", "toolCallName",
+];
+
+/** Returns an event without the optional members that are `null`. */
+export function withoutNulls(event) {
+  const isAbsent = (name) => event[name] === null;
+  if (!OPTIONAL.some(isAbsent)) return event;
+  return Object.fromEntries(Object.entries(event).filter(([name]) => !(OPTIONAL.includes(name) && isAbsent(name))));
+}
+
 /** Copies some members of an event, if it has them. */
 export function some(event, ...names) {
   return Object.fromEntries(names.filter((name) => event[name] !== undefined).map((name) => [name, event[name]]));
