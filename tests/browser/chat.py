@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-_THREAD = "JSON.parse(localStorage.getItem(`agui-reasoning:thread:${location.pathname}`))"
+_THREAD = "JSON.parse(sessionStorage.getItem(`agui-reasoning:thread:${location.pathname}`))"
 _EVERYTHING = """() => [
     document.documentElement.outerHTML,
     JSON.stringify({ ...localStorage, ...sessionStorage }),

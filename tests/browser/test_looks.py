@@ -175,9 +175,10 @@ def test_pictures_of_the_page(open_chat: OpenChat, open_tab: OpenTab) -> None:
     expect(chat.page.get_by_text("came back unchanged, byte for byte")).to_be_visible()
     chat.page.locator(".insp-request").get_by_text("call id").first.scroll_into_view_if_needed()
     take(chat, "page-inspector")
-    thread = chat.page.context.storage_state()
-    on_phone = {"viewport": NARROW, "device_scale_factor": 2, "is_mobile": True, "storage_state": thread}
-    take(Chat(open_tab(**on_phone), chat.page.url), "page-narrow")
+    phone = open_tab(viewport=NARROW, device_scale_factor=2, is_mobile=True)
+    stored = chat.page.evaluate("() => JSON.stringify(sessionStorage)")
+    phone.add_init_script(f"Object.assign(sessionStorage, {stored});")
+    take(Chat(phone, chat.page.url), "page-narrow")
 
 
 def take(chat: Chat, name: str) -> None:

@@ -209,6 +209,24 @@ def test_a_new_chat_is_a_new_thread(open_chat: OpenChat) -> None:
     assert chat.thread()["threadId"] != before
 
 
+def test_a_tab_has_its_own_thread(open_chat: OpenChat) -> None:
+    """What another tab does, or the next user of the browser sees, is independent of it."""
+    first = open_chat(Told(answered("Yes.")))
+    other = Chat(first.page.context.new_page(), first.page.url)
+    first.ask("Umbrella?")
+    first.expect_rest()
+    other.page.close(run_before_unload=True)
+    reload(first)
+    expect(first.answers).to_have_text("Yes.")
+    third = Chat(first.page.context.new_page(), first.page.url)
+    expect(third.questions).to_have_count(0)
+    first.button("New chat").click()
+    third.page.close(run_before_unload=True)
+    first.page.reload()
+    expect(first.page.locator(".welcome")).to_be_visible()
+    expect(first.questions).to_have_count(0)
+
+
 def test_a_question_can_be_edited_only_at_rest(open_chat: OpenChat) -> None:
     end = threading.Event()
     upstream = Told(answered("Yes."), [*thought("Hm."), end, *answered("No.")])

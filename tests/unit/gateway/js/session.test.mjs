@@ -6,17 +6,24 @@ import { ThreadStore } from "../static/thread-store.js";
 
 const CONFIG = { endpoint: "agent", tools: [{ declaration: { name: "get_forecast" }, answer: "{}" }] };
 
-/** The browser's storage, with room for some characters. */
+/** The browser's storage, with room for some characters in all. */
 class Storage {
   items = new Map();
   constructor(room = Infinity) {
     this.room = room;
   }
+  get length() {
+    return this.items.size;
+  }
+  key(index) {
+    return [...this.items.keys()][index] ?? null;
+  }
   getItem(key) {
     return this.items.get(key) ?? null;
   }
   setItem(key, value) {
-    if (value.length > this.room) throw new Error("QuotaExceededError");
+    const others = [...this.items].filter(([held]) => held !== key);
+    if (others.reduce((sum, [, held]) => sum + held.length, value.length) > this.room) throw new Error("QuotaExceededError");
     this.items.set(key, value);
   }
   removeItem(key) {
@@ -71,21 +78,97 @@ test("the run goes on when all calls are answered, not before", async () => {
   assert.deepEqual(results.map(({ toolCallId, content, error }) => [toolCallId, content, error]), [["c1", "4C", undefined], ["c2", "No network", "No network"]]);
 });
 
-test("a run can be stopped, and tried again", async () => {
-  const never = (signal) => new Response(new ReadableStream({
-    start(controller) {
-      controller.enqueue(new TextEncoder().encode([started, ...said("m1", "Half").slice(0, 2)].map(frame).join("")));
-      signal.addEventListener("abort", () => controller.error(signal.reason));
-    },
-  }));
+/** A response that stays open behind some events until the run is stopped, or `end` resolves. */
+const staying = (events, end = new Promise(() => {})) => (signal) => new Response(new ReadableStream({
+  start(controller) {
+    controller.enqueue(new TextEncoder().encode(events.map(frame).join("")));
+    signal.addEventListener("abort", () => controller.error(signal.reason));
+    end.then(() => controller.close());
+  },
+}));
+
+/** Waits until a session has received some events. */
+const receiving = (session, count) => new Promise((resolve) => {
+  session.addEventListener("event", () => session.log.length === count && resolve());
+});
+
+test("a run can be stopped, and tried again without what came of it", async () => {
+  const never = staying([started, ...said("m1", "Half").slice(0, 2)]);
   const { session, requests } = open([never, () => answer(started, ...said("m2", "Whole"), finished)]);
   session.addEventListener("event", () => session.log.length === 3 && session.stop());
   await session.send("Umbrella?");
   assert.deepEqual([session.status, contents(session)], ["stopped", ["Umbrella?", "Half"]]);
   await session.retry();
-  assert.deepEqual(requests[1].messages.map(({ content }) => content), ["Umbrella?", "Half"]);
-  assert.equal(session.status, "finished");
+  assert.deepEqual(requests[1].messages.map(({ content }) => content), ["Umbrella?"]);
+  assert.deepEqual([session.status, contents(session)], ["finished", ["Umbrella?", "Whole"]]);
 });
+
+test("another try keeps the results of calls", async () => {
+  const failing = () => answer(started, ...said("m2", "Half"), { type: "RUN_ERROR", message: "No." });
+  const { session, requests } = open([() => answer(started, ...called("c1"), finished), failing, () => answer(started, finished)]);
+  await session.send("Umbrella?");
+  await session.answer("c1", "4C");
+  assert.equal(contents(session).at(-1), "Half");
+  await session.retry();
+  assert.deepEqual(requests[2].messages, requests[1].messages);
+  assert.deepEqual(requests[2].messages.map(({ role }) => role), ["user", "assistant", "tool"]);
+});
+
+test("without a question there is nothing to try again", async () => {
+  const { session, requests } = open([]);
+  session.loadLog([started, ...said("x", "Half")]);
+  assert.deepEqual([session.status, session.canRetry], ["stopped", false]);
+  await session.retry();
+  assert.deepEqual([requests, contents(session)], [[], ["Half"]]);
+});
+
+test("calls that are answered before their response ends are answered in one more run, not in two at once", async () => {
+  let end;
+  const first = staying([started, ...called("c1"), finished], new Promise((resolve) => { end = resolve; }));
+  const { session, requests } = open([first, () => answer(started, ...said("m2", "Yes"), finished)]);
+  const received = receiving(session, 4);
+  const sent = session.send("Umbrella?");
+  await received;
+  await session.answer("c1", "4C");
+  assert.deepEqual([requests.length, session.isRunning], [1, true]);
+  end();
+  await sent;
+  assert.deepEqual([requests.length, session.isRunning, contents(session).at(-1)], [2, false, "Yes"]);
+  assert.deepEqual(requests[1].messages.map(({ role }) => role), ["user", "assistant", "tool"]);
+});
+
+test("a stop before the response ends keeps the answers of calls, and can be tried again", async () => {
+  const { session, requests } = open([staying([started, ...called("c1"), finished]), () => answer(started, finished)]);
+  const received = receiving(session, 4);
+  const sent = session.send("Umbrella?");
+  await received;
+  await session.answer("c1", "4C");
+  session.stop();
+  await sent;
+  assert.deepEqual([requests.length, session.status], [1, "stopped"]);
+  await session.retry();
+  assert.deepEqual(requests[1].messages.map(({ role }) => role), ["user", "assistant", "tool"]);
+});
+
+for (const [name, leave] of Object.entries({
+  "a new thread": (session) => session.reset(),
+  "a log that is opened": (session) => session.loadLog([started, ...said("x", "Stored"), finished]),
+})) {
+  test(`${name} during a run is at rest at once, and nothing of the run comes later`, async () => {
+    const { session } = open([staying([started])]);
+    const received = receiving(session, 1);
+    const sent = session.send("Umbrella?");
+    await received;
+    const seen = [];
+    session.addEventListener("status", () => seen.push(session.isRunning));
+    leave(session);
+    const shown = contents(session);
+    assert.ok(!seen.at(-1) && seen.length > 0, `${seen}`);
+    const told = seen.length;
+    await sent;
+    assert.deepEqual([contents(session), seen.length, session.isRunning], [shown, told, false]);
+  });
+}
 
 const FAILURES = {
   "a stream that just ends": [() => answer(started, ...said("m1", "Half")), "truncated_stream"],
@@ -133,11 +216,45 @@ test("a thread survives a reload, with how it ended", async () => {
 });
 
 test("a thread without room for its log is kept without it", async () => {
-  const storage = new Storage(400);
+  const storage = new Storage(450);
   const { session } = open([() => answer(started, ...said("m1", "Yes"), finished)], storage);
   await session.send("Umbrella?");
   const { session: again } = open([], storage);
   assert.deepEqual([contents(again), again.log], [["Umbrella?", "Yes"], []]);
+});
+
+test("a thread that grows takes the room of its own log, then of the logs of other pages", () => {
+  const storage = new Storage(2000);
+  const thread = (size) => ({ threadId: "t", messages: [{ id: "u", role: "user", content: "x".repeat(size) }], log: [{ at: 1, raw: `"${"y".repeat(500)}"`, event: {} }] });
+  const [own, other] = [new ThreadStore(storage, "/"), new ThreadStore(storage, "/other/")];
+  other.save(thread(1));
+  own.save(thread(500));
+  assert.deepEqual([own.load().log.length, other.load().log.length], [1, 1]);
+  own.save(thread(1000));
+  assert.deepEqual([own.load().messages, own.load().log.length, other.load().log.length], [thread(1000).messages, 0, 1]);
+  own.save(thread(1600));
+  assert.deepEqual([own.load().messages, own.load().log.length, other.load().log.length], [thread(1600).messages, 0, 0]);
+  assert.equal(other.load().messages.length, 1);
+});
+
+test("of a long log, the last runs are stored", () => {
+  const store = new ThreadStore(new Storage(), "/");
+  const entry = (event) => ({ at: 1, event, raw: JSON.stringify(event) });
+  const run = (runId) => [entry({ type: "RUN_STARTED", runId }), entry({ type: "TEXT", delta: "x".repeat(400_000) })];
+  const log = [...run("r1"), ...run("r2"), ...run("r3")];
+  store.save({ threadId: "t", messages: [], log });
+  assert.deepEqual(store.load().log, log.slice(2));
+});
+
+test("calls that were abandoned do not wait after a reload", async () => {
+  const storage = new Storage();
+  const { session } = open([() => answer(started, ...called("c1"), finished), () => answer(started, ...said("m2", "Yes"), finished)], storage);
+  await session.send("Umbrella?");
+  const { session: asked } = open([], storage);
+  assert.deepEqual(asked.conversation.pendingToolCalls.map(({ id }) => id), ["c1"]);
+  await session.send("Never mind.");
+  const { session: again } = open([], storage);
+  assert.deepEqual([again.status, again.conversation.pendingToolCalls], ["finished", []]);
 });
 
 test("a page that was left in a run shows it as stopped", () => {
@@ -173,4 +290,11 @@ test("a log that is opened is shown and not stored", async () => {
   assert.deepEqual([contents(session), session.isReplay], [["Stored"], true]);
   session.save();
   assert.deepEqual(contents(open([], storage).session), ["Umbrella?", "Yes"]);
+});
+
+test("a thread of a log goes on with its id, which its encrypted values are bound to", async () => {
+  const { session, requests } = open([() => answer(started, finished)]);
+  session.loadLog([{ ...started, threadId: "old" }, { ...started, threadId: "logged" }, ...said("x", "Stored"), finished]);
+  await session.send("Umbrella?");
+  assert.equal(requests[0].threadId, "logged");
 });

@@ -121,6 +121,7 @@ const OUTCOMES = {
 };
 
 function retryButton(session, label) {
+  if (!session.canRetry) return null;
   return h("button", { type: "button", class: "button", onclick: () => {
     document.getElementById("composer-input")?.focus();
     session.retry();

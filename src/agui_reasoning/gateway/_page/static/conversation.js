@@ -64,7 +64,7 @@ export class Conversation {
   /**
    * @param {string} threadId
    * @param {{messages?: Message[], state?: unknown, durations?: Iterable<[string, number]>, status?: RunStatus,
-   *   failure?: RunFailure | null}} [stored]
+   *   failure?: RunFailure | null, pendingToolCallIds?: string[]}} [stored]
    */
   constructor(threadId, stored = {}) {
     this.threadId = threadId;
@@ -73,7 +73,7 @@ export class Conversation {
     this.status = stored.status ?? "idle";
     this.failure = stored.failure ?? null;
     for (const message of stored.messages ?? []) this.#history.add(message);
-    this.#derivePending();
+    for (const id of stored.pendingToolCallIds ?? []) this.#answered.set(id, false);
   }
 
   /** @returns {Message[]} */
@@ -191,12 +191,6 @@ export class Conversation {
   }
 
   // -- messages
-
-  /** Derives the unanswered calls of stored messages. */
-  #derivePending() {
-    for (const id of this.#history.callIds()) this.#answered.set(id, false);
-    for (const message of this.messages) if (message.role === "tool") this.#answered.set(message.toolCallId, true);
-  }
 
   /** @param {Message} message */
   #addResult(message) {

@@ -26,10 +26,6 @@ export class History {
     return this.#calls.get(id);
   }
 
-  callIds() {
-    return this.#calls.keys();
-  }
-
   /** @param {Message} message */
   add(message, index = this.messages.length) {
     this.messages.splice(index, 0, message);

@@ -22,8 +22,10 @@ export class Session extends EventTarget {
   /** Whether the messages come from a log that was opened; such a thread is not stored. */
   isReplay = false;
 
-  /** @type {AbortController | null} */
+  /** @type {AbortController | null} Of the run that is going on. */
   #abort = null;
+  /** Whether all calls were answered while their run was still going on. */
+  #isAnswered = false;
 
   /**
    * @param {import("./config.js").Config} config
@@ -65,7 +67,7 @@ export class Session extends EventTarget {
   }
 
   /**
-   * Answers a call, and runs when no other call waits.
+   * Answers a call, and runs when no other call waits and the run of the calls has ended.
    *
    * @param {string} toolCallId
    * @param {string} content
@@ -74,8 +76,9 @@ export class Session extends EventTarget {
   async answer(toolCallId, content, { error } = {}) {
     if (!this.conversation.pendingToolCalls.some((call) => call.id === toolCallId)) return;
     this.conversation.addToolResult(newId(), toolCallId, content, error);
-    if (this.conversation.pendingToolCalls.length === 0) await this.#run();
-    else this.#changed(null);
+    this.#isAnswered = this.conversation.pendingToolCalls.length === 0;
+    if (this.#isAnswered && !this.isRunning) await this.#run();
+    else this.#changed(null); // the run that is going on starts the next one
   }
 
   /** Stops the run. */
@@ -83,9 +86,18 @@ export class Session extends EventTarget {
     this.#abort?.abort();
   }
 
-  /** Repeats the last run after it failed or was stopped. */
+  /** Whether there is something that a run can answer. */
+  get canRetry() {
+    return this.conversation.messages.some(isInput);
+  }
+
+  /** Repeats the last run after it failed or was stopped. What arrived of it is removed. */
   async retry() {
-    if (!this.isRunning && this.conversation.messages.length) await this.#run();
+    if (this.isRunning || !this.canRetry) return;
+    const { messages } = this.conversation;
+    const partial = messages[messages.findLastIndex(isInput) + 1];
+    if (partial) this.conversation.truncateBefore(partial.id);
+    await this.#run();
   }
 
   /**
@@ -117,7 +129,7 @@ export class Session extends EventTarget {
 
   /** Starts a new thread. */
   reset() {
-    this.stop();
+    this.#leaveRun();
     this.isReplay = false;
     this.log = [];
     this.conversation = new Conversation(newId());
@@ -127,15 +139,15 @@ export class Session extends EventTarget {
   }
 
   /**
-   * Shows a stored log instead of the thread.
+   * Shows a stored log instead of the thread. It keeps its thread ID, which its encrypted values are bound to.
    *
    * @param {import("./conversation.js").AGUIEvent[]} events
    */
   loadLog(events) {
-    this.stop();
+    this.#leaveRun();
     this.isReplay = true;
     this.log = [];
-    this.conversation = new Conversation(newId());
+    this.conversation = new Conversation(threadIdOf(events) ?? newId());
     for (const event of events) this.#receive(event, JSON.stringify(event), timeOf(event) ?? this.now());
     if (this.conversation.status === "running") this.conversation.endRun("stopped");
     this.#dispatch("log");
@@ -146,7 +158,8 @@ export class Session extends EventTarget {
   save() {
     if (this.isReplay) return;
     const { threadId, messages, state, durations, status, failure } = this.conversation;
-    this.store.save({ threadId, messages, state, durations: [...durations], status, failure, log: this.log });
+    const pendingToolCallIds = this.conversation.pendingToolCalls.map((call) => call.id);
+    this.store.save({ threadId, messages, state, durations: [...durations], status, failure, pendingToolCallIds, log: this.log });
   }
 
   // -- the run
@@ -155,18 +168,27 @@ export class Session extends EventTarget {
     const abort = new AbortController();
     const conversation = this.conversation;
     this.#abort = abort;
+    this.#isAnswered = false;
     conversation.endRun("running");
     this.#changed(null);
     try {
       await this.#read(conversation, abort.signal);
       if (conversation.status === "running") conversation.endRun("failed", TRUNCATED);
     } catch (error) {
-      if (abort.signal.aborted) conversation.endRun("stopped");
-      else conversation.endRun("failed", failureOf(error));
-    } finally {
-      if (this.#abort === abort) this.#abort = null;
-      if (this.conversation === conversation) this.#changed(null);
+      const isOpen = conversation.status === "running"; // else an event said how the run ended
+      if (abort.signal.aborted && (isOpen || this.#isAnswered)) conversation.endRun("stopped");
+      else if (isOpen) conversation.endRun("failed", failureOf(error));
     }
+    if (this.#abort !== abort) return; // the thread was left meanwhile
+    this.#abort = null;
+    if (this.#isAnswered && conversation.status === "finished") await this.#run();
+    else this.#changed(null);
+  }
+
+  /** Stops the run, and does not wait for its end. */
+  #leaveRun() {
+    this.stop();
+    this.#abort = null;
   }
 
   /**
@@ -238,6 +260,16 @@ function failureOf(error) {
   if (error instanceof RefusedError) return { code: error.code, message: error.message };
   if (error instanceof StreamError) return { code: "not_an_event_stream", message: error.message };
   return { code: "unreachable", message: "The gateway cannot be reached, or the connection was lost." };
+}
+
+/** Returns whether a message is what runs answer. */
+function isInput({ role }) {
+  return role === "user" || role === "tool";
+}
+
+function threadIdOf(events) {
+  const id = events.findLast(({ type }) => type === "RUN_STARTED")?.threadId;
+  return typeof id === "string" ? id : undefined;
 }
 
 function timeOf(event) {

@@ -1,6 +1,13 @@
-/** Keeps one thread per page in the browser's storage. */
+/**
+ * Keeps one thread per page and tab in the browser's storage. It survives a reload, and ends with the tab: other tabs do
+ * not overwrite it, and whoever opens the page next does not see it.
+ */
 
 const PREFIX = "agui-reasoning:thread:";
+const LOG_SUFFIX = ":log";
+
+/** The limit for the stored events, in characters. Browsers have room for a few million per address and tab. */
+const MAX_LOG = 1_000_000;
 
 /**
  * @typedef {object} StoredThread
@@ -10,6 +17,7 @@ const PREFIX = "agui-reasoning:thread:";
  * @property {[string, number][]} durations
  * @property {import("./conversation.js").RunStatus} status
  * @property {import("./conversation.js").RunFailure | null} failure
+ * @property {string[]} pendingToolCallIds The calls that wait for a result.
  * @property {import("./session.js").LogEntry[]} log
  */
 
@@ -18,9 +26,10 @@ export class ThreadStore {
    * @param {Storage | null} [storage]
    * @param {string} [page] The page that the thread belongs to.
    */
-  constructor(storage = localStorageOrNull(), page = globalThis.location?.pathname ?? "/") {
+  constructor(storage = sessionStorageOrNull(), page = globalThis.location?.pathname ?? "/") {
     this.storage = storage;
     this.key = PREFIX + page;
+    this.logKey = this.key + LOG_SUFFIX;
   }
 
   /** @returns {StoredThread | null} */
@@ -28,7 +37,7 @@ export class ThreadStore {
     try {
       const stored = JSON.parse(this.storage?.getItem(this.key) ?? "null");
       if (!stored || typeof stored.threadId !== "string" || !Array.isArray(stored.messages)) return null;
-      const log = JSON.parse(this.storage?.getItem(`${this.key}:log`) ?? "[]");
+      const log = JSON.parse(this.storage?.getItem(this.logKey) ?? "[]");
       return { ...stored, log: log.map(([at, raw]) => ({ at, raw, event: JSON.parse(raw) })) };
     } catch {
       return null;
@@ -36,26 +45,32 @@ export class ThreadStore {
   }
 
   /**
-   * Stores a thread. The log is left out if there is no room for it.
+   * Stores a thread. If there is no room for it, logs make room: its own, then those of other pages.
    *
    * @param {StoredThread} thread
    */
   save({ log, ...thread }) {
-    this.#write(this.key, thread);
-    if (!this.#write(`${this.key}:log`, log.map(({ at, raw }) => [at, raw]))) {
-      this.storage?.removeItem(`${this.key}:log`);
-    }
+    const text = JSON.stringify(thread);
+    const logs = [this.logKey, ...this.#otherLogs()];
+    while (!this.#write(this.key, text) && logs.length) this.storage?.removeItem(logs.shift());
+    const entries = lastRuns(log).map(({ at, raw }) => [at, raw]);
+    if (!this.#write(this.logKey, JSON.stringify(entries))) this.storage?.removeItem(this.logKey);
   }
 
   clear() {
     this.storage?.removeItem(this.key);
-    this.storage?.removeItem(`${this.key}:log`);
+    this.storage?.removeItem(this.logKey);
+  }
+
+  #otherLogs() {
+    const keys = Array.from({ length: this.storage?.length ?? 0 }, (_, index) => this.storage?.key(index) ?? "");
+    return keys.filter((key) => key.startsWith(PREFIX) && key.endsWith(LOG_SUFFIX) && key !== this.logKey);
   }
 
   /** @returns {boolean} Whether it was stored. */
-  #write(key, value) {
+  #write(key, text) {
     try {
-      this.storage?.setItem(key, JSON.stringify(value));
+      this.storage?.setItem(key, text);
       return true;
     } catch {
       return false; // no room
@@ -63,10 +78,22 @@ export class ThreadStore {
   }
 }
 
+/** Returns the events of as many of the last runs as may be stored. */
+function lastRuns(log) {
+  let first = log.length;
+  let size = 0;
+  for (let index = log.length - 1; index >= 0; index -= 1) {
+    size += log[index].raw.length;
+    if (size > MAX_LOG) break;
+    if (index === 0 || log[index].event.type === "RUN_STARTED") first = index;
+  }
+  return log.slice(first);
+}
+
 /** Returns the browser's storage, unless it is switched off. */
-function localStorageOrNull() {
+function sessionStorageOrNull() {
   try {
-    return globalThis.localStorage;
+    return globalThis.sessionStorage;
   } catch {
     return null;
   }

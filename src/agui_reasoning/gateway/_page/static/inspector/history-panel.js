@@ -88,16 +88,14 @@ export class HistoryPanel {
 }
 
 /**
- * Returns the input of the next run. A log that was opened keeps its thread ID, which its tokens are bound to.
+ * Returns the input of the next run.
  *
  * @param {import("../session.js").Session} session
  * @param {import("../config.js").Config} config
  */
 export function nextInput(session, config) {
   const tools = config.tools.map((tool) => tool.declaration);
-  const input = session.conversation.runInput({ runId: newId(), tools });
-  const started = session.isReplay ? session.log.findLast(({ event }) => event.type === "RUN_STARTED") : undefined;
-  return typeof started?.event.threadId === "string" ? { ...input, threadId: started.event.threadId } : input;
+  return session.conversation.runInput({ runId: newId(), tools });
 }
 
 function cardOf(message) {
