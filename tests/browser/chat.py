@@ -7,6 +7,7 @@ from typing import Any
 from playwright.sync_api import Locator, Page, expect
 
 _THREAD = "JSON.parse(sessionStorage.getItem(`agui-reasoning:thread:${location.pathname}`))"
+_LOG = "JSON.parse(sessionStorage.getItem(`agui-reasoning:thread:${location.pathname}:log`))"
 _EVERYTHING = """() => [
     document.documentElement.outerHTML,
     JSON.stringify({ ...localStorage, ...sessionStorage }),
@@ -63,6 +64,10 @@ class Chat:
     def thread(self) -> Any:
         """What the page has stored."""
         return self.page.evaluate(_THREAD)
+
+    def log(self) -> Any:
+        """The events that the page has stored: when each came, and its JSON."""
+        return self.page.evaluate(_LOG)
 
     def everything(self) -> str:
         """All that a page holds: the document, what it stored, and what is written in its fields."""
