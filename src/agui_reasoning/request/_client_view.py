@@ -10,7 +10,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from agui_reasoning._envelope import CallRecord, ResultRecord, Span, TextRecord, UnitRecord, digest
-from agui_reasoning.request._client_history import ClientHistory, Found, RecordedResponse
+from agui_reasoning._hint import hint_of
+from agui_reasoning.request._client_history import (
+    ClientHistory,
+    Found,
+    RecordedResponse,
+    calls_of,
+    message_text,
+)
 
 __all__ = ["ClientView", "overlapping"]
 
@@ -42,6 +49,34 @@ class ClientView:
     def calls(self) -> set[str]:
         """The IDs of the calls that belong to a response."""
         return set(self._calls)
+
+    def cut_calls(self) -> set[str]:
+        """Return the IDs of the unanswered calls that the client received before it stopped the response.
+
+        The last value of a response names all of its calls. If the values that arrived do not name a call of
+        their response, the client never received the last one.
+        """
+        calling = set(self._calls.values())
+        return {
+            call_id
+            for message in self._history.messages
+            for call in calls_of(message)
+            if (call_id := str(call.get("id"))) not in self._calls
+            and call_id not in self._history.answers
+            and self._is_of_recorded(message, call, calling)
+        }
+
+    def _is_of_recorded(self, message: dict[str, Any], call: dict[str, Any], calling: set[str]) -> bool:
+        """Return whether a call without a name belongs to a response with values.
+
+        Without a hint, this is certain only for a message that exists for the sake of calls, of a response
+        that names none: front ends merge messages with only calls into earlier ones.
+        """
+        hinted = hint_of(call).get("response")
+        if isinstance(hinted, str):
+            return hinted in self._history.responses
+        response = self._messages.get(str(message.get("id")))
+        return response is not None and response not in calling and not message_text(message)
 
     def thought(self, found: Found) -> tuple[int, str | None]:
         """Return the position of a unit's reasoning message, and its content at the first request."""

@@ -6,15 +6,26 @@ pydantic-ai is supported, and bare provider strings if the caller names the prov
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import replace
 from typing import Any
 
 from agui_reasoning._hint import hint_of
 from agui_reasoning._strict_json import load
-from agui_reasoning.parts import Opaque, Origin, Part, ReasoningPart, Segment, TextPart, ToolCallPart, Turn
+from agui_reasoning.parts import (
+    Opaque,
+    Origin,
+    Part,
+    ReasoningPart,
+    Segment,
+    Status,
+    TextPart,
+    ToolCallPart,
+    Turn,
+)
 from agui_reasoning.providers.registry import signature_kinds
 from agui_reasoning.request._client_history import ClientHistory, Position, calls_of, message_text
+from agui_reasoning.request._client_view import ClientView
 from agui_reasoning.request._history import ReportEntry
 
 __all__ = ["fallback_turns", "plain_turn"]
@@ -24,13 +35,13 @@ _REDACTED_ID = "redacted_thinking"
 
 def fallback_turns(
     history: ClientHistory,
-    claimed_messages: set[str],
-    claimed_calls: set[str],
+    view: ClientView,
     assume_provider: str | None,
     report: list[ReportEntry],
 ) -> list[tuple[Position, Turn]]:
     """Build turns from the messages and calls that no envelope names."""
     foreign = set(history.foreign)
+    messages, calls, cut = view.messages, view.calls, view.cut_calls()
     pending: list[Part] = []
     placed: list[tuple[Position, Turn]] = []
     first = 0
@@ -40,11 +51,9 @@ def fallback_turns(
             part = _reasoning(message, history.refused, assume_provider, report)
             pending.append(replace(part, seen=str(message.get("id"))))
         elif message.get("role") == "assistant":
-            parts = _unclaimed(message, claimed_messages, claimed_calls)
+            parts = _unclaimed(message, messages, calls, cut)
             if parts:
-                placed.append(
-                    ((index, _position(message, claimed_messages, claimed_calls)), _turn(pending, parts))
-                )
+                placed.append(((index, _position(message, messages, calls)), _turn(pending, parts)))
                 pending = []
         elif message.get("role") == "user" and pending:
             placed.append(((first, -1), _turn(pending, [])))
@@ -64,18 +73,21 @@ def plain_turn(message: dict[str, Any]) -> Turn:
     return Turn(tuple(_unclaimed(message, set(), set())))
 
 
-def _unclaimed(message: dict[str, Any], messages: set[str], calls: set[str]) -> list[Part]:
+def _unclaimed(
+    message: dict[str, Any], messages: set[str], calls: set[str], cut: Container[str] = ()
+) -> list[Part]:
     parts: list[Part] = []
     text, message_id = message_text(message), str(message.get("id"))
     if message_id not in messages and text:
         parts.append(TextPart(text, seen=message_id))
     for call in calls_of(message):
-        if str(call.get("id")) not in calls:
+        call_id = str(call.get("id"))
+        if call_id not in calls:
             function = call.get("function")
             function = function if isinstance(function, dict) else {}
-            name, arguments = function.get("name"), function.get("arguments")
-            call_id = str(call.get("id"))
-            parts.append(ToolCallPart(call_id, str(name or ""), str(arguments or ""), seen=call_id))
+            name, arguments = str(function.get("name") or ""), str(function.get("arguments") or "")
+            status: Status = "incomplete" if call_id in cut else "complete"
+            parts.append(ToolCallPart(call_id, name, arguments, status=status, seen=call_id))
     return parts
 
 

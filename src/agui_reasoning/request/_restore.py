@@ -91,7 +91,7 @@ def restore(
         turns[response.id], entries = rebuild(history, response, view)
         report += entries
     placed = [(place, turns[name]) for name, place in _places(history).items() if turns[name].parts]
-    placed += fallback_turns(history, view.messages, view.calls, assume_provider, report)
+    placed += fallback_turns(history, view, assume_provider, report)
     report += _refused_elsewhere(history)
     if on_audit is not None:
         for entry, part in _audited(report, turns.values()):
