@@ -98,6 +98,30 @@ def empty_units_between_texts(count: int) -> list[Delta]:
     return [d for n in range(count) for d in (OpaqueDelta(value, key=f"{n}"), TextDelta("t"))]
 
 
+def empty_units_after_thoughts(count: int) -> list[Delta]:
+    value = Opaque("anthropic.redacted_thinking", "V")
+    return [
+        delta
+        for n in range(count)
+        for delta in (
+            ReasoningDelta("r", key=f"{n}"),
+            CloseDelta(key=f"{n}"),
+            OpaqueDelta(value, key=f"s{n}"),
+            CloseDelta(key=f"s{n}"),
+            TextDelta("t"),
+        )
+    ]
+
+
+def empty_units_that_end_between_texts(count: int) -> list[Delta]:
+    value = Opaque("anthropic.redacted_thinking", "V")
+    return [
+        delta
+        for n in range(count)
+        for delta in (OpaqueDelta(value, key=f"{n}"), CloseDelta(key=f"{n}"), TextDelta("t"))
+    ]
+
+
 def calls(count: int) -> list[Delta]:
     return [
         delta
@@ -140,6 +164,8 @@ SHAPES = [
     signed_texts,
     empty_units,
     empty_units_between_texts,
+    empty_units_after_thoughts,
+    empty_units_that_end_between_texts,
     calls,
     server_calls,
     large_values,

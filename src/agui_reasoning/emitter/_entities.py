@@ -149,6 +149,7 @@ class ReasoningMessage:
         own: The stretch that it shows; ``None`` while there is none.
         riders: The other stretches, in order.
         sent: The content of its last value.
+        size_sent_again: The number of stretches when its value was last sent again.
     """
 
     id: str
@@ -157,6 +158,7 @@ class ReasoningMessage:
     own: Stretch | None = None
     riders: dict[Stretch, None] = field(default_factory=dict)
     sent: Sent | None = None
+    size_sent_again: int = 1
 
     @property
     def seq(self) -> int | None:

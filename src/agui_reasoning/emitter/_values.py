@@ -1,7 +1,8 @@
 """Chooses which message or call carries which encrypted value, and when.
 
-Every reasoning message gets a value when it ends. Each value names only the messages and calls that are new
-since the previous one, so that the output stays proportional to the provider's. The last value of a response,
+Every reasoning message gets a value when it ends, and again when units without text followed it. Each value
+names only the messages and calls that are new since the previous one, and those of the value that it
+replaces, so that the output stays proportional to the provider's. The last value of a response,
 on its last reasoning message, contains everything once: all names, every unit without text, everything that
 no entity shows, and a copy of what calls and texts carry. Some front ends keep only this value.
 """
@@ -59,6 +60,7 @@ OpenAnchor: TypeAlias = Callable[[], tuple[str, list[Event]]]
 
 UnitRecords: TypeAlias = tuple[UnitRecord, ...]
 
+_NOTHING = Sent(())
 _PLAIN_ROOM = MAX_ENVELOPE_CHARS - 1_024
 
 
@@ -107,6 +109,23 @@ class Values:
         message.sent = sent or message.sent
         return events
 
+    def of_riders(self, state: ResponseState, message: ReasoningMessage) -> list[Event]:
+        """Send the value of a reasoning message again, with the units that followed without text.
+
+        Clients keep only the last value of a message, so it contains the units and names of the previous one.
+        Thus it is sent only when it has twice as many units, so that the output stays proportional to them.
+        """
+        size = len(message.riders) + 1
+        if message.sent is None or size < 2 * message.size_sent_again:
+            return []
+        message.size_sent_again = size
+        units = (*self._own(message), *self._records(message.riders))
+        if units == message.sent.units:
+            return []
+        events, sent = self._send(state, _Carrier("message", message.id), units, message.sent)
+        message.sent = sent or message.sent
+        return events
+
     def of_text(self, state: ResponseState, message: AssistantMessage) -> list[Event]:
         """Send the value of an assistant message that ended, if it carries one. A unit has one carrier."""
         carried = [unit for unit in message.units if unit.opaque]
@@ -151,7 +170,7 @@ class Values:
         units = (*self._final_reasoning(state), *others)
         if first is None or (state.reasoning and not units) or _is_said(state, units):
             return []
-        envelope = self._envelope(state, units, _names(state, (0, 0)), last=True)
+        envelope = self._envelope(state, units, _names(state, (0, 0)), again=True)
         value = self._write(envelope)
         if value is not None:
             return [*first.opening, self._note(state, first, envelope, value)]
@@ -235,11 +254,15 @@ class Values:
     # -- one value
 
     def _send(
-        self, state: ResponseState, carrier: _Carrier, units: UnitRecords
+        self, state: ResponseState, carrier: _Carrier, units: UnitRecords, before: Sent = _NOTHING
     ) -> tuple[list[Event], Sent | None]:
-        """Send a value with the new names; send nothing yet if it is too large."""
-        names = _names(state, state.named)
-        envelope = self._envelope(state, units, names)
+        """Send a value with the new names and those of the value that it replaces.
+
+        Send nothing yet if it is too large.
+        """
+        new = _names(state, state.named)
+        names = before.messages + new[0], before.calls + new[1]
+        envelope = self._envelope(state, units, names, again=before is not _NOTHING)
         value = self._write(envelope)
         if value is None:
             return [], None
@@ -251,7 +274,7 @@ class Values:
         units: UnitRecords,
         names: tuple[tuple[str, ...], tuple[str, ...]],
         *,
-        last: bool = False,
+        again: bool = False,
     ) -> Envelope:
         origin = state.response.origin
         place = ResponsePlace(
@@ -261,7 +284,7 @@ class Values:
             after=state.after,
             messages=names[0],
             calls=names[1],
-            failed=state.failed if last or not state.values else (),
+            failed=state.failed if again or not state.values else (),
             subagent=self.subagent,
         )
         return Envelope(origin=OriginRecord.of(origin) if origin else None, response=place, units=units)

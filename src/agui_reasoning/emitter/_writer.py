@@ -92,6 +92,8 @@ class Writer:
         """Units that may still add text to it after other text or a call, because they started before."""
         self._is_past = False
         """Whether text or a call followed its opening."""
+        self._overtaken: dict[ReasoningMessage, None] = {}
+        """The messages for which a unit ended that may not be in their value."""
         self.used_call_ids = set(used_call_ids)
         self.listeners: tuple[set[str], ...] = ()
         """Sets that receive the IDs of the written messages and calls."""
@@ -171,6 +173,7 @@ class Writer:
         self._before = self._state.id
         self._empty, self._is_past = None, False
         self._claimants.clear()
+        self._overtaken.clear()
         self._fresh_assistant()
 
     def _response_ended(self, change: ResponseEnded) -> None:
@@ -263,6 +266,7 @@ class Writer:
             self._claimants.add(stretch)
 
     def _open_message(self, unit: ReasoningUnit) -> ReasoningMessage:
+        self._carry_riders()
         span_id, now = self._enter_span(), self._now()
         message = ReasoningMessage(self._new_id(), span_id, now)
         self._note_id(message.id)
@@ -275,15 +279,15 @@ class Writer:
         """Return the message of a stretch that has something to show."""
         if stretch.message is not None:
             return stretch.message
+        if stretch.carrier is not None:
+            del stretch.carrier.riders[stretch]
+            stretch.carrier = None
         message = self._empty
         if message is None or (self._is_past and stretch not in self._claimants):
             message = self._open_message(stretch.unit)
         else:
             self._empty = None
         message.own, stretch.message = stretch, message
-        if stretch.carrier is not None:
-            del stretch.carrier.riders[stretch]
-            stretch.carrier = None
         return message
 
     def _reasoning_grew(self, unit: ReasoningUnit, change: Grew) -> None:
@@ -309,6 +313,8 @@ class Writer:
             self._end_reasoning(stretch.message)
         elif self._is_past:
             self._end_empty()
+        if stretch.carrier is not None:
+            self._overtaken[stretch.carrier] = None
         if self._leaving:
             self._leave_span()
 
@@ -337,6 +343,18 @@ class Writer:
             self._out.append(make.span_start(self._span, self._now()))
         return self._span
 
+    def _carry_riders(self) -> None:
+        """Send values again whose riders ended, before something else follows: the client may stop there."""
+        carried = {stretch.carrier for stretch in self._speaking.values()}
+        for message in [message for message in self._overtaken if message not in carried]:
+            del self._overtaken[message]
+            self._out += self._values.of_riders(self._state, message)
+
+    def _leave_reasoning(self) -> None:
+        """End what text, a call or a result follows."""
+        self._carry_riders()
+        self._leave_span()
+
     def _leave_span(self) -> None:
         """End the span, now or as soon as the last reasoning message in it ends."""
         self._is_past = True
@@ -358,7 +376,7 @@ class Writer:
         self._state.hold(unit, change.text)
         if change.text.isspace():
             return
-        self._leave_span()
+        self._leave_reasoning()
         message = self._open_text(unit)
         held, self._state.held = self._state.held, []
         self._out.append(make.text_content(message.id, "".join(text for _, text in held)))
@@ -407,7 +425,7 @@ class Writer:
 
     def _call_appeared(self, unit: CallUnit) -> None:
         self._end_text()
-        self._leave_span()
+        self._leave_reasoning()
         call = self._new_call(unit)
         self._state.calls[unit] = call
         self._state.call_ids.append(call.id)
@@ -443,7 +461,7 @@ class Writer:
 
     def _call_resumed(self, unit: CallUnit) -> None:
         self._end_text()
-        self._leave_span()
+        self._leave_reasoning()
         self._start_call(self._state.calls[unit])
 
     def _call_grew(self, unit: CallUnit, change: Grew) -> None:
@@ -463,7 +481,7 @@ class Writer:
 
     def _server_result(self, unit: ResultUnit) -> None:
         self._end_text()
-        self._leave_span()
+        self._leave_reasoning()
         self._state.attributor.result()
         message_id, call_id = self._result(unit, *(_told(unit) if self._disclosure.full else ("", None)))
         self._state.results[unit] = (message_id, call_id)

@@ -26,7 +26,7 @@ from agui_reasoning.deltas import (
 from agui_reasoning.parts import Opaque, Origin, ReasoningPart
 from agui_reasoning.request import build_request, restore
 from agui_reasoning.testing._front_ends import FRONT_ENDS, tanstack
-from tests.support.verifier import plain, replay
+from tests.support.verifier import Client, plain, replay
 
 CLAUDE = Origin("anthropic", "anthropic-messages", "claude")
 KEYS = KeyRing({"k1": bytes(range(32))})
@@ -125,9 +125,68 @@ def test_hidden_has_one_message_with_keys_and_none_without(options: dict[str, An
     assert types(emit(acme, *deltas, visibility="hidden", **options)).count("MESSAGE_START") == messages
 
 
-def test_the_value_is_sent_again_once_when_the_response_is_aborted() -> None:
+def test_the_value_is_sent_again_when_something_follows_and_when_the_response_is_aborted() -> None:
     events = emit(*signed("Hm.", "S", "0"), *redacted("R", "1"), TextDelta("Ye"), abort=True)
-    assert told(events) == [("id3", [0]), ("id3", [0, 1, 2])]
+    assert told(events) == [("id3", [0]), ("id3", [0, 1]), ("id3", [0, 1, 2])]
+
+
+FOLLOWERS: dict[str, list[Delta]] = {
+    "text": [TextDelta("Yes.")],
+    "a call": [ToolCallDelta("c", "f")],
+    "a search": [ToolCallDelta("s", "search", "{}", server=True)],
+}
+REASONING: list[Delta] = [ReasoningDelta("So.", key="2")]
+FOLLOWED = [(follower, how) for follower in FOLLOWERS.values() for how in HOW]
+
+
+# In ``hidden``, the only message is still open when more reasoning follows.
+@pytest.mark.parametrize(("follower", "options"), [*FOLLOWED, *((REASONING, how) for how in HOW[:3])])
+def test_a_client_that_stops_in_what_follows_has_the_units_without_text(
+    follower: list[Delta], options: dict[str, Any]
+) -> None:
+    numbers = count()
+    emitter = Emitter(new_id=lambda: f"id{next(numbers)}", **options)
+    deltas = [ResponseStart(CLAUDE), *signed("Hm.", "S", "0"), *redacted("R", "1"), *follower]
+    events = plain([event for delta in deltas for event in emitter.receive(delta)])
+    reading = {k: v for k, v in options.items() if k != "visibility"}
+    client = Client(framed=False)
+    client.feed(events)
+    [turn] = [turn for turn in restore(client.messages, **reading).turns if turn.origin]
+    values = [value.value for part in turn.parts for value in getattr(part, "opaque", ())]
+    assert values == ["S", "R"]
+
+
+def test_a_value_that_is_sent_again_contains_the_names_of_the_one_it_replaces() -> None:
+    events = emit(*signed("Hm.", "S", "0"), *redacted("R", "1"), ToolCallDelta("c", "f"), TextDelta("Yes."))
+    values = [event["encryptedValue"] for event in events if "encryptedValue" in event]
+    first, again, last = (read_envelope(value) for value in values)
+    assert first
+    assert again
+    assert last
+    assert again.response.messages == first.response.messages != ()
+    assert last.response.calls == ("c",)
+
+
+def test_a_unit_that_is_still_open_is_not_sent_before_it_ends() -> None:
+    rider = OpaqueDelta(Opaque("anthropic.redacted_thinking", "R"), key="1")
+    events = emit(*signed("Hm.", "S", "0"), rider, TextDelta("Yes."), CloseDelta(key="1"))
+    assert told(events) == [("id3", [0]), ("id3", [0, 1])]
+
+
+def test_a_unit_without_text_before_the_message_and_one_after_it_are_both_in_its_value() -> None:
+    events = emit(*redacted("R", "0"), *signed("Hm.", "S", "1"), *redacted("Q", "2"), ToolCallDelta("c", "f"))
+    assert told(events)[:2] == [("id3", [1, 0]), ("id3", [1, 0, 2])]
+
+
+def test_a_value_is_not_sent_twice_when_nothing_follows() -> None:
+    events = emit(*signed("Hm.", "S", "0"), *redacted("R", "1"), FinishDelta("stop"))
+    assert told(events) == [("id3", [0]), ("id3", [0, 1])]
+
+
+def test_a_value_is_sent_again_when_it_has_twice_as_many_units() -> None:
+    units = [d for n in range(1, 9) for d in (*redacted(f"R{n}", f"{n}"), TextDelta(f"{n}.", key=f"t{n}"))]
+    events = emit(*signed("Hm.", "S", "0"), *units)
+    assert [len(seqs) for _, seqs in told(events)] == [1, 2, 4, 8, 17]
 
 
 def test_units_never_ride_across_responses() -> None:

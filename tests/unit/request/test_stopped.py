@@ -174,3 +174,19 @@ def test_a_call_that_a_client_made_up_gets_nobodys_reasoning(api: str, metadata:
         turn for turn in history.turns if {ReasoningPart, ToolCallPart} <= {type(part) for part in turn.parts}
     ] == []
     assert "U0lH" not in json.dumps(build(api, history, LATER).body)
+
+
+@front_ends
+@ways
+def test_a_unit_without_text_comes_back_though_the_client_stopped_in_what_followed(
+    front_end: Any, visibility: Any, keys: Any
+) -> None:
+    api = "anthropic-messages"
+    redacted = [OpaqueDelta(Opaque("anthropic.redacted_thinking", "R"), key="s"), CloseDelta(key="s")]
+    held = received(api, *thought(api), *redacted, Text("It is"), visibility=visibility, keys=keys)
+    request = build(api, restore(front_end(held), keys=keys, thread_id="t"), LATER)
+    assert request.body["messages"][1]["content"] == [
+        {"type": "thinking", "thinking": "Hm.", "signature": "U0lH"},
+        {"type": "redacted_thinking", "data": "R"},
+        {"type": "text", "text": "It is"},
+    ]
