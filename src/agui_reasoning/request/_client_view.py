@@ -57,26 +57,45 @@ class ClientView:
         their response, the client never received the last one.
         """
         calling = set(self._calls.values())
+        followed = self._followed_by_unseen(calling)
         return {
             call_id
             for message in self._history.messages
             for call in calls_of(message)
             if (call_id := str(call.get("id"))) not in self._calls
             and call_id not in self._history.answers
-            and self._is_of_recorded(message, call, calling)
+            and self._is_of_recorded(message, call, calling, followed)
         }
 
-    def _is_of_recorded(self, message: dict[str, Any], call: dict[str, Any], calling: set[str]) -> bool:
+    def _followed_by_unseen(self, calling: set[str]) -> set[str]:
+        """Return the responses before those of which only reasoning is visible, in the same run."""
+        found: set[str] = set()
+        responses = self._history.responses
+        for response in responses.values():
+            if response.id in calling or any(name in self._history.by_id for name in response.messages):
+                continue
+            before = responses.get(response.after or "")
+            while before is not None and before.id not in found:
+                found.add(before.id)
+                before = responses.get(before.after or "")
+        return found
+
+    def _is_of_recorded(
+        self, message: dict[str, Any], call: dict[str, Any], calling: set[str], followed: set[str]
+    ) -> bool:
         """Return whether a call without a name belongs to a response with values.
 
-        Without a hint, this is certain only for a message that exists for the sake of calls, of a response
-        that names none: front ends merge messages with only calls into earlier ones.
+        Without a hint, front ends may have merged the call into the message of an earlier response. Then it
+        is one of a later response of which only reasoning is visible. A message that exists only for calls,
+        of a response that names none, has its own.
         """
         hinted = hint_of(call).get("response")
         if isinstance(hinted, str):
             return hinted in self._history.responses
         response = self._messages.get(str(message.get("id")))
-        return response is not None and response not in calling and not message_text(message)
+        if response is None or response in calling or message_text(message):
+            return response in followed
+        return True
 
     def thought(self, found: Found) -> tuple[int, str | None]:
         """Return the position of a unit's reasoning message, and its content at the first request."""

@@ -107,6 +107,27 @@ def test_calls_of_a_response_that_the_client_stopped_are_left_out(
 
 
 @apis
+@front_ends
+@cuts
+@pytest.mark.parametrize("loops", [1, 2])
+def test_calls_of_a_later_response_of_the_run_are_left_out_too(
+    api: str, front_end: Any, cut: list[Delta], loops: int
+) -> None:
+    """Front ends merge them into the message of the first response."""
+    answered = [f"c{n}" for n in range(10, 10 + loops)]
+    ends: list[Delta] = [FinishDelta("tool_use")]
+    before = [delta for name in answered for delta in thought(api) + whole(name) + ends]
+    held = received(api, *before, *thought(api), *cut)
+    for name in answered:
+        place = next(n for n, m in enumerate(held) if name in [c["id"] for c in m.get("toolCalls", ())])
+        held.insert(place + 1, {"id": f"r-{name}", "role": "tool", "toolCallId": name, "content": "4C"})
+    history = restore(front_end(held))
+    calls = {call.id: call.status for call in calls_of(history)}
+    assert {name for name, status in calls.items() if status == "complete"} == set(answered)
+    assert json.dumps(build(api, history, LATER).body).count('"get_weather"') == loops
+
+
+@apis
 @ways
 @cuts
 def test_calls_after_text_are_left_out_and_the_text_stays(
