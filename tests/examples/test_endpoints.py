@@ -24,6 +24,7 @@ from agui_reasoning._scripted._sequence import sequence
 from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning.gateway import local_server, provider_app
 from agui_reasoning.providers.transcript import ARTEFACTS, RESULT, Entry
+from tests.support.effort import mostly_slow
 from tests.support.verifier import Client
 from tests.unit.gateway.http_client import INPUT, call
 
@@ -54,8 +55,9 @@ ENDPOINTS = {
 }
 SECONDS = 120
 RUNNING = re.compile(r"Uvicorn running on (http://\S+)")
-endpoints = pytest.mark.parametrize("name", ENDPOINTS)
-served = pytest.mark.parametrize("url", ENDPOINTS, indirect=True, scope="module")
+NAMES = mostly_slow(ENDPOINTS, quick={"fastapi_anthropic.py"})
+endpoints = pytest.mark.parametrize("name", NAMES)
+served = pytest.mark.parametrize("url", NAMES, indirect=True, scope="module")
 
 
 @contextmanager

@@ -120,6 +120,7 @@ def test_a_provider_gets_back_everything_it_sent(name: str) -> None:
     assert all(line[2] == line[4] != "0" for line in returned)
 
 
+@pytest.mark.slow
 def test_a_response_without_reasoning_fails() -> None:
     silent = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Lima."}]}
     ran = replayed("ANTHROPIC", provider("ANTHROPIC", silent))
@@ -127,6 +128,7 @@ def test_a_response_without_reasoning_fails() -> None:
     assert "FAILED    the response without streaming has no reasoning" in ran.stdout
 
 
+@pytest.mark.slow
 def test_a_refused_key_fails_and_is_not_printed() -> None:
     def refuse(request: Request) -> Response:
         return JSONResponse({"type": "error", "error": {"message": f"bad key {KEY}"}}, 401)
@@ -136,6 +138,7 @@ def test_a_refused_key_fails_and_is_not_printed() -> None:
     assert "FAILED    the run failed" in ran.stdout
 
 
+@pytest.mark.slow
 def test_without_a_key_it_names_the_variables() -> None:
     ran = smoke()
     assert ran.returncode == 2

@@ -63,6 +63,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "example"), EXAMPLES)
 def test_an_example_runs(
     name: str,
