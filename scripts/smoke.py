@@ -27,7 +27,8 @@ import httpx2
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 from agui_reasoning import Conversation, check_events
-from agui_reasoning._demo.playback import Check, compare
+from agui_reasoning._scripted._artifacts import Check, compare
+from agui_reasoning._scripted._tool import TOOL, TOOL_RESULT
 from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning.aio import run_agent
 from agui_reasoning.errors import AGUIReasoningError
@@ -45,18 +46,7 @@ PUZZLE = (
     "north of the equator. Cleo lives in Africa. Dev lives farther east than all others. "
     "In which city does Ben live? Think it through, then call get_forecast for that city, and for no other."
 )
-FORECAST = '{"rain_mm": 4.2, "temperature_c": 9, "gusts_ms": 14}'
 FOLLOW_UP = "And where does Eva live? Answer in one sentence."
-TOOL = {
-    "name": "get_forecast",
-    "description": "Weather forecast of a place for the next hours",
-    "parameters": {
-        "type": "object",
-        "properties": {"place": {"type": "string"}, "hours": {"type": "integer"}},
-        "required": ["place"],
-        "additionalProperties": False,
-    },
-}
 MAX_TOKENS = 4096
 
 
@@ -193,7 +183,7 @@ async def _converse(target: Target, upstream: HTTPUpstream, result: Result) -> N
     called = [call.id for call in conversation.pending_calls]
     result.expect(bool(called), "the model did not call the tool")
     for call_id in called:
-        conversation.add_tool_result(call_id, FORECAST)
+        conversation.add_tool_result(call_id, TOOL_RESULT)
     if called:
         await _run(target, upstream, conversation, None, result)
     await _run(target, upstream, conversation, FOLLOW_UP, result)

@@ -6,6 +6,7 @@ page with a chat and an inspector.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -215,7 +216,8 @@ class _Endpoint:
             return refusal(_STATUS.get(error.code, 400), error.code, str(error))
         except ClientDisconnect:
             return Response(status_code=400)
-        return JSONResponse(report)
+        # Half characters of the events are escaped: no encoding can write them.
+        return Response(json.dumps(report), media_type="application/json")
 
     async def show_icon(self, request: Request) -> Response:
         return Response(ICON, media_type="image/svg+xml")

@@ -187,6 +187,12 @@ def test_what_is_not_an_input_is_refused(url: str, body: Any, status: int, code:
     refused(call(f"{url}/_page/request", body), status, code)
 
 
+def test_half_a_character_in_an_event_is_a_finding(url: str) -> None:
+    answer = call(f"{url}/_page/check", b'[{"type": "\\ud800X"}]')
+    assert answer.status == 200
+    assert json.loads(answer.body)["findings"]
+
+
 # -- when it answers
 
 
