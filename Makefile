@@ -87,14 +87,16 @@ lint: $(VENV)/lint.stamp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-$(VENV)/bench.stamp: pyproject.toml $(VENV)/demo.stamp
+$(VENV)/bench.stamp: pyproject.toml $(VENV)/test.stamp
 	$(BIN)/python -m pip install --quiet --editable ".[cli,server,client]" --group bench
 	@touch $@
 
 # Prints the table, and writes docs/performance.md. One path: .venv/bin/python -m benchmarks emit --quick
+# Then asks of the processor's time that work grows with its input.
 bench: $(VENV)/bench.stamp
 	$(BIN)/python scripts/install_node.py
 	$(BIN)/python -m benchmarks --write
+	$(BIN)/python -m pytest --all --cpu-time -m growth tests/unit
 
 # Builds dist/, and runs what it holds in new environments.
 package: $(VENV)/test.stamp

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 from tests.support.effort import QUICK, is_quick
+from tests.support.growth import measure_cpu_time
 
 # In CI every run tries the same examples: what is new there is the change, not the dice.
 ALL = settings(deadline=None, derandomize="CI" in os.environ)
@@ -27,11 +28,14 @@ IN_CHROMIUM = {Path(__file__).parent / name: f"run `make test-{name}`" for name 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="every recording, all examples, the slow tests too")
+    parser.addoption("--cpu-time", action="store_true", help="ask laws of growth of the processor's time")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--all"):
         settings.load_profile("all")
+    if config.getoption("--cpu-time"):
+        measure_cpu_time()
     if any(_is_named(folder, config) for folder in IN_CHROMIUM):
         config.pluginmanager.import_plugin("tests.support.browser")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

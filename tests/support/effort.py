@@ -27,11 +27,6 @@ def examples(count: int) -> int:
     return max(1, count * settings().max_examples // 100)
 
 
-def size(count: int) -> int:
-    """Return how large a test's input is that grows to ``count`` with ``--all``: a quarter in a quick run."""
-    return count // 4 if is_quick() else count
-
-
 def mostly_slow(values: Iterable[str], *, quick: Collection[str]) -> list[ParameterSet]:
     """Return pytest parameters of which a quick run takes only those named in ``quick``."""
     return [pytest.param(value, marks=() if value in quick else pytest.mark.slow) for value in values]

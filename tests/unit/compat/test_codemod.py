@@ -22,6 +22,7 @@ from agui_reasoning.compat._codemod.nesting import too_deep
 from agui_reasoning.compat._codemod.session import Session
 from agui_reasoning.compat._codemod.sites import find_sites
 from tests.support.effort import sample
+from tests.support.growth import assert_linear
 from tests.support.play import FINISHED, STARTED
 
 ROOT = Path(__file__).parents[3]
@@ -613,24 +614,10 @@ SHAPES = {
 }
 
 
+@pytest.mark.growth
 @pytest.mark.parametrize("make", SHAPES.values(), ids=SHAPES)
 def test_work_grows_with_the_file_and_not_faster(make: Callable[[int], str]) -> None:
-    def calls(size: int) -> int:
-        count = 0
-
-        def profile(frame: Any, event: str, arg: Any) -> None:
-            nonlocal count
-            count += 1
-
-        sys.setprofile(profile)
-        try:
-            migrate(HEAD + make(size))
-        finally:
-            sys.setprofile(None)
-        return count
-
-    calls(5)  # what is made once
-    assert calls(40) < 2.6 * calls(20)
+    assert_linear(lambda size: HEAD + make(size), migrate, 80)
 
 
 def test_other_files_stay_as_they_are_to_the_byte() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from agui_reasoning import Conversation, TruncatedRunError, check_events, reduce_events
 from tests.conformance.requirements import requirement
+from tests.support.growth import steps
 from tests.support.play import FAILED, FINISHED, STARTED, Json, Played, call, ev, play, text, thought, value
-from tests.support.steps import Steps
 
 # -- the end of a stream
 
@@ -156,7 +158,7 @@ PROBES: list[Json] = [
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda event: event["type"])
 def test_an_event_costs_the_same_whatever_the_history(probe: Json) -> None:
-    small, large = (Steps().of(grown(size).receive, probe) for size in (150, 600))
+    small, large = (steps(partial(grown(size).receive, probe)) for size in (150, 600))
     assert small == large
 
 
@@ -172,7 +174,7 @@ def test_a_result_costs_the_same_behind_many_others() -> None:
             answer = ev("TOOL_CALL_RESULT", messageId=f"t{number}", toolCallId=f"c{number}", content="")
             conversation.receive(answer)
         last = ev("TOOL_CALL_RESULT", messageId="t", toolCallId=f"c{size - 1}", content="")
-        costs.append(Steps().of(conversation.receive, last))
+        costs.append(steps(partial(conversation.receive, last)))
     assert costs[0] == costs[1]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,8 +15,8 @@ from agui_reasoning import Conversation, LocalProtocolError, RemoteProtocolError
 from agui_reasoning.consumer._containers import Blocks, Names
 from agui_reasoning.consumer._patch import MAX_BYTES, MAX_COPIED_BYTES, Document, PatchError
 from agui_reasoning.consumer._schema_types import NESTING
+from tests.support.growth import steps
 from tests.support.play import FINISHED, STARTED, Json, Played, call, ev, play, text, thought, value
-from tests.support.steps import Steps
 
 
 def op(name: str, path: str, *value: Any, **more: Any) -> Json:
@@ -59,7 +60,7 @@ def test_doubling_is_refused_before_it_costs_anything() -> None:
             Document({"s": ["x" * 1000]}).patch(operations)
 
     double = [copied("/s/-", "/s")]
-    assert Steps().of(attack, double * 1_000) == Steps().of(attack, double * 26)
+    assert steps(partial(attack, double * 1_000)) == steps(partial(attack, double * 26))
 
 
 @pytest.mark.parametrize("number", [10**4000, -(10**4000)], ids=["positive", "negative"])
@@ -375,7 +376,7 @@ def fed(events: list[Json], read: Callable[[Conversation], object] = lambda conv
             conversation.receive(event)
             read(conversation)
 
-    return Steps().of(work)
+    return steps(work)
 
 
 def repeated_result(size: int) -> list[Json]:
@@ -465,7 +466,7 @@ def test_no_insert_moves_more_than_a_block() -> None:
 def test_a_stream_of_state_changes_is_compacted_in_proportion() -> None:
     def work(size: int) -> int:
         events = [STARTED, ev("STATE_SNAPSHOT", snapshot={"l": []}), *inserts(size), FINISHED]
-        return Steps().of(compact, events)
+        return steps(partial(compact, events))
 
     assert work(800) < 5 * work(200)
 
@@ -474,7 +475,7 @@ def test_snapshots_beside_reasoning_are_checked_in_proportion() -> None:
     def work(size: int) -> int:
         told = ev("MESSAGES_SNAPSHOT", messages=[])
         events = [event for number in range(size) for event in (*thought(f"r{number}"), told)]
-        return Steps().of(check_events, [STARTED, *events, FINISHED])
+        return steps(partial(check_events, [STARTED, *events, FINISHED]))
 
     assert work(800) < 5 * work(200)
 
@@ -483,6 +484,6 @@ def test_violations_before_many_messages_are_checked_in_proportion() -> None:
     def work(size: int) -> int:
         stray = [ev("TEXT_MESSAGE_END", messageId=f"stray-{number}") for number in range(size)]
         good = [event for number in range(size) for event in text(f"m{number}")]
-        return Steps().of(check_events, [STARTED, *stray, *good, FINISHED])
+        return steps(partial(check_events, [STARTED, *stray, *good, FINISHED]))
 
     assert work(400) < 5 * work(100)

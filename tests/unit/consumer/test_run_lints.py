@@ -101,6 +101,7 @@ def many_values(number: int) -> list[Json]:
     ]
 
 
+@pytest.mark.growth
 @pytest.mark.parametrize("made", [many_results, many_values])
 def test_the_cost_is_linear(made: Callable[[int], list[Json]]) -> None:
     assert_linear(made, check_events, 150)

@@ -26,6 +26,7 @@ STREAMS: dict[str, Callable[[int], list[Delta]]] = {
 each = pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS)
 
 
+@pytest.mark.growth
 @each
 def test_frames_take_time_in_proportion_to_the_deltas(stream: Callable[[int], list[Delta]]) -> None:
     def work(deltas: list[Delta]) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
-from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -29,6 +27,7 @@ from agui_reasoning.parts import (
     ToolCallPart,
     ToolResultPart,
 )
+from tests.support.growth import assert_linear
 from tests.support.recordings import SHARED
 
 FIXTURES = Path(__file__).parents[2] / "fixtures/openhands"
@@ -435,36 +434,16 @@ def test_what_is_read_is_a_copy() -> None:
     assert openhands.write_events(events) == [{**given, "extras": {"agent_state": "running"}}]
 
 
+@pytest.mark.growth
 def test_work_grows_with_the_log() -> None:
-    def steps(copies: int) -> int:
-        log = [
+    def log(copies: int) -> list[dict[str, Any]]:
+        return [
             {**event, "id": f"{copy}-{event['id']}", "llm_response_id": f"r{copy}"}
             for copy in range(copies)
             for event in load("app")
         ]
-        return Calls().of(lambda: openhands.write_events(read(log)))
 
-    assert steps(8) < 2.5 * steps(4)
-
-
-class Calls:
-    """Counts the calls of Python functions."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def of(self, work: Callable[[], object]) -> int:
-        """Call something, and count."""
-        before = sys.getprofile()
-        sys.setprofile(self._note)
-        try:
-            work()
-        finally:
-            sys.setprofile(before)
-        return self.count
-
-    def _note(self, frame: object, event: str, argument: object) -> None:
-        self.count += event == "call"
+    assert_linear(log, lambda events: openhands.write_events(read(events)), 40)
 
 
 @pytest.mark.skipif(not (SHARED / "seeds").is_dir(), reason=f"{SHARED}/seeds is not on this machine")

@@ -484,6 +484,7 @@ def test_what_another_sign_tells_is_refused_after_close() -> None:
 LONG = 200_000
 
 
+@pytest.mark.growth
 @pytest.mark.parametrize(
     ("head", "unit"),
     [

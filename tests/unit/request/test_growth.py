@@ -37,7 +37,7 @@ from agui_reasoning.parts import (
     Turn,
 )
 from agui_reasoning.request import REQUEST_API_IDS, History
-from tests.support.effort import mostly_slow, size
+from tests.support.effort import mostly_slow
 from tests.support.envelopes import call_unit, reasoning_unit, result_unit, text_unit
 from tests.support.growth import assert_linear
 
@@ -247,15 +247,17 @@ SHAPES = [
 ]
 
 
+@pytest.mark.growth
 @pytest.mark.parametrize("shape", SHAPES)
 def test_restoring_grows_with_the_history(shape: Callable[[int], Messages]) -> None:
-    assert_linear(shape, restore, size(400))
+    assert_linear(shape, restore, 400)
 
 
+@pytest.mark.growth
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("api", APIS)
 def test_building_a_request_grows_with_the_history(api: str, shape: Callable[[int], Messages]) -> None:
-    assert_linear(lambda count: restore(shape(count)), partial(build, api), size(400))
+    assert_linear(lambda count: restore(shape(count)), partial(build, api), 400)
 
 
 # -- turns that only a provider makes
@@ -318,6 +320,7 @@ def reasoning_of_one_id(count: int) -> list[Part]:
     return [part for _ in range(count) for part in (ReasoningPart(item_id="rs"), TextPart("So."))]
 
 
+@pytest.mark.growth
 @pytest.mark.parametrize(
     "parts",
     [
@@ -334,21 +337,24 @@ def test_encoding_grows_with_the_parts_of_a_turn(api: str, parts: Callable[[int]
     def history(count: int) -> History:
         return History((Turn(tuple(parts(count)), TARGETS[api]),))
 
-    assert_linear(history, partial(build, api), size(1_000))
+    assert_linear(history, partial(build, api), 1_000)
 
 
 # -- what else walks a history
 
 
+@pytest.mark.growth
 @pytest.mark.parametrize("keep", [0, 1, 100_000])
 def test_trimming_grows_with_the_history(keep: int) -> None:
     assert_linear(lambda count: restore(plain(count)), lambda history: history.trim(keep_turns=keep), 1_000)
 
 
+@pytest.mark.growth
 def test_erasing_grows_with_the_history() -> None:
     assert_linear(a_turn_of_calls_and_results, erase_reasoning, 500)
 
 
+@pytest.mark.growth
 def test_attribution_grows_with_the_items() -> None:
     kinds: tuple[PartKind, ...] = ("reasoning", "text", "call", "call", "result", "boundary")
 
@@ -359,6 +365,7 @@ def test_attribution_grows_with_the_items() -> None:
     assert_linear(lambda count: [("reasoning", f"r{n}") for n in range(count)], attribute, 10_000)
 
 
+@pytest.mark.growth
 @pytest.mark.parametrize("shape", [units_of_one_response, units_that_share_a_value])
 def test_auditing_grows_with_the_report(shape: Callable[[int], Messages]) -> None:
     restored = partial(restore, on_audit=lambda _: None)
@@ -382,18 +389,21 @@ def tokens_of_a_long_thread(count: int) -> tuple[Messages, str]:
     return [{**thought(n), "encryptedValue": token} for n in range(count)], thread
 
 
+@pytest.mark.growth
 def test_reading_tokens_grows_with_the_history_and_the_id_of_its_thread() -> None:
     assert_linear(
         junk_tokens_of_a_long_thread, lambda given: restore(given[0], keys=RING, thread_id=given[1]), 300
     )
 
 
+@pytest.mark.growth
 def test_rekeying_grows_with_the_history_and_the_id_of_its_thread() -> None:
     assert_linear(
         tokens_of_a_long_thread, lambda given: rekey_messages(given[0], RING, thread_id=given[1]), 300
     )
 
 
+@pytest.mark.growth
 def test_encrypting_grows_with_the_units_and_the_id_of_their_thread() -> None:
     def emitted(count: int) -> None:
         emitter = Emitter(keys=RING, thread_id="t" * (2_000 * count))
