@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
+
+from ag_ui.core import TextPart
 
 __all__ = ["TOOL_FAILED", "error_sentence", "told"]
 
@@ -18,9 +20,14 @@ def error_sentence(error: str | None) -> str | None:
     return TOOL_FAILED if error is not None and not error.strip() else error
 
 
-def told(content: str, error: str | None) -> str:
-    """Return the text of a result: its content, then the error."""
+def told(content: str | list[Any], error: str | None) -> str | list[Any]:
+    """Return the content of a result: what the tool returned, then the error."""
     sentence = error_sentence(error)
-    if sentence is None or content.endswith(sentence):
+    if sentence is None:
+        return content
+    if isinstance(content, list):
+        said = [part.text for part in content if isinstance(part, TextPart)]
+        return content if said[-1:] == [sentence] else [*content, TextPart(text=sentence)]
+    if content.endswith(sentence):
         return content
     return f"{content}\n\n{sentence}" if content.strip() else sentence

@@ -262,13 +262,14 @@ class ToolResultPart(_Part):
     """The result of a tool.
 
     Attributes:
-        content: What the tool returned; with ``error``, what it returned before it failed.
+        content: What the tool returned: text, or AG-UI content parts if there is media; with ``error``, what
+            it returned before it failed. Of a server tool, only the text is kept beside ``native``.
         error: The sentence that tells the model why the tool failed; ``None`` if it did not.
         native: The verbatim block of a server tool.
     """
 
     tool_call_id: str
-    content: str
+    content: str | list[Any]
     error: str | None = None
     native: Any = None
     origin: Origin | None = None

@@ -152,6 +152,7 @@ class Run:
             **{name: value for name, value in audited.items() if name not in _NOT_EMITTING},
             used_call_ids=_call_ids(self.input),
             known_messages=self.input.messages,
+            takes_media=self.input.protocol_version is not None,
         )
 
     @property

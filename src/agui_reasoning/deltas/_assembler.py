@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
+from agui_reasoning._media import content_parts, text_of
 from agui_reasoning.deltas._operations import (
     CloseDelta,
     Delta,
@@ -235,13 +236,14 @@ class Assembler:
 
     def _receive_result(self, delta: ToolResultDelta, changes: list[Change]) -> None:
         error = None if delta.error is None else _clean(delta.error)
-        content = _clean(delta.content)
+        content = content_parts(delta.content) if isinstance(delta.content, list) else _clean(delta.content)
         unit = ResultUnit(None, call_id=delta.tool_call_id, content=content, error=error, native=delta.native)
         unit.ext.update(delta.ext or {})
         if not self._is_server_result(delta):
             self._end_response(changes)
             changes.append(Answered(unit))
             return
+        unit.content = text_of(content)
         self._end_implicitly(self._current(changes), unit, changes)
         self._appear(unit, changes)
 

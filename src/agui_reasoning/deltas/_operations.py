@@ -134,12 +134,13 @@ class ToolCallDelta(_ToolCallDelta, frozen=True, kw_only=True):
 
 class _ToolResultDelta(_Redacted, frozen=True):
     tool_call_id: str
-    content: str
+    content: str | list[Any]
 
 
 class ToolResultDelta(_ToolResultDelta, frozen=True, kw_only=True):
     """The result of a tool; for server tools, ``native`` is the provider's verbatim block.
 
+    ``content`` is text, or AG-UI content parts if the tool returned media.
     ``error`` is the sentence that tells the model why the tool failed.
     """
 

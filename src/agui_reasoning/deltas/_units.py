@@ -169,7 +169,7 @@ class ResultUnit(UnitBuffer):
     """The result of a tool."""
 
     call_id: str = ""
-    content: str = ""
+    content: str | list[Any] = ""
     error: str | None = None
     native: Any = None
 

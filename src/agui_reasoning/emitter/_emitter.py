@@ -83,11 +83,12 @@ class BaseEmitter:
         on_audit: OnAudit | None = None,
         used_call_ids: Iterable[str] = (),
         known_messages: Iterable[Message] = (),
+        takes_media: bool = True,
     ) -> None:
         """Start before the first response.
 
-        ``rule_of`` returns the echo rule for the origin of a response; the other arguments are those of
-        `agui_reasoning.Emitter`.
+        ``rule_of`` returns the echo rule for the origin of a response, ``takes_media`` says whether the
+        client accepts media in tool results; the other arguments are those of `agui_reasoning.Emitter`.
 
         Raises:
             ConfigurationError: There are keys but no thread (``keys_without_thread``), or the visibility is
@@ -109,6 +110,8 @@ class BaseEmitter:
             disclosure=self._disclosure,
             values=self._values,
             used_call_ids=used_call_ids,
+            takes_media=takes_media,
+            warn=self.warn,
         )
         self._nested_ids: set[str] = set()
         """The messages and calls of nested emitters, which have already applied their visibility."""

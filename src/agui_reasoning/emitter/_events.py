@@ -117,7 +117,7 @@ def call_end(call_id: str, now: int | None) -> Event:
 
 
 def call_result(
-    message_id: str, call_id: str, content: str, metadata: Metadata | None, now: int | None
+    message_id: str, call_id: str, content: str | list[Any], metadata: Metadata | None, now: int | None
 ) -> Event:
     """TOOL_CALL_RESULT."""
     return ToolCallResultEvent(

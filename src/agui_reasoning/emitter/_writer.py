@@ -18,6 +18,7 @@ from ag_ui.core import Event, Message, ToolMessage
 
 from agui_reasoning._failed_tools import error_sentence, told
 from agui_reasoning._hint import error_hint, hint, hinted_error
+from agui_reasoning._media import text_of
 from agui_reasoning.attribution import Shared
 from agui_reasoning.deltas._units import (
     Answered,
@@ -73,8 +74,11 @@ class Writer:
         disclosure: Disclosure,
         values: Values,
         used_call_ids: Iterable[str],
+        takes_media: bool,
+        warn: Callable[[str], None],
     ) -> None:
         self._new_id = new_id
+        self._takes_media, self._warn = takes_media, warn
         self._now_ms = now_ms
         self._disclosure = disclosure
         self._shows_all = disclosure.full
@@ -488,15 +492,27 @@ class Writer:
         # Later text needs another message, or the client would put it before the result.
         self._fresh_assistant()
 
-    def _result(self, unit: ResultUnit, content: str, metadata: dict[str, Any] | None) -> tuple[str, str]:
+    def _result(
+        self, unit: ResultUnit, content: str | list[Any], metadata: dict[str, Any] | None
+    ) -> tuple[str, str]:
         call_id = self._wire_ids.get(unit.call_id, unit.call_id)
         message_id = self._new_id()
         self._unanswered.pop(call_id, None)
-        self._out.append(make.call_result(message_id, call_id, content, metadata, self._now()))
+        shown = content if self._takes_media else self._as_text(content)
+        self._out.append(make.call_result(message_id, call_id, shown, metadata, self._now()))
         return message_id, call_id
 
+    def _as_text(self, content: str | list[Any]) -> str:
+        """Return content for clients that predate content parts in results, and reject the whole run."""
+        if not isinstance(content, str):
+            self._warn(
+                "A tool result contains media. The client declares no protocol version, so it gets their "
+                "types and sizes only, and the media are missing in later runs."
+            )
+        return text_of(content)
 
-def _told(unit: ResultUnit) -> tuple[str, dict[str, Any] | None]:
+
+def _told(unit: ResultUnit) -> tuple[str | list[Any], dict[str, Any] | None]:
     """Return the content and the metadata of a result."""
     return told(unit.content, unit.error), error_hint(error_sentence(unit.error))
 

@@ -7,15 +7,14 @@ cannot express.
 
 from __future__ import annotations
 
-from base64 import b64decode
-from binascii import Error
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Final, Literal, TypeAlias
 
-from ag_ui.core import DeveloperMessage, SystemMessage, Tool, UserMessage
+from ag_ui.core import DeveloperMessage, SystemMessage, TextPart, Tool, UserMessage
 from msgspec import Struct, field
 
+from agui_reasoning._media import data_of, from_base64, media_type, source_of, stand_in
 from agui_reasoning._strict_json import dump, well_formed
 from agui_reasoning.errors import DecodeError
 from agui_reasoning.parts import NativePart, Opaque, Part, ReasoningPart, ToolCallPart, Turn
@@ -25,6 +24,7 @@ from agui_reasoning.providers.payload import JSONObject
 __all__ = [
     "GO_ON",
     "PICTURES",
+    "RESULT",
     "UNREADABLE",
     "CallAnswer",
     "EchoReport",
@@ -73,6 +73,9 @@ PartSpelling: TypeAlias = Mapping[str, Callable[[Any], JSONObject | None]]
 
 GO_ON: Final = "(Something was cut off here. Please continue.)"
 """The user message added if a request would otherwise end with the model's turn because of omissions."""
+
+RESULT: Final = "tool result"
+"""The holder of content parts that a tool returned, as notes name it."""
 
 UNREADABLE: Final = "(An attachment was left out: this model cannot read it.)"
 """The user's words if nothing of a message can be sent."""
@@ -318,11 +321,8 @@ def text_of(content: MessageContent, report: EchoReport, where: str) -> str:
     """Return the text of content, where the API accepts only text."""
     if isinstance(content, str):
         return content
-    texts = [part.text for part in content if part.type == "text"]
-    for part in content:
-        if part.type != "text":
-            _leave_out(part, report, where)
-    return "\n".join(texts)
+    texts = (part.text if part.type == "text" else _left_out(part, report, where) for part in content)
+    return "\n".join(text for text in texts if text is not None)
 
 
 def spelled(
@@ -341,8 +341,8 @@ def spelled(
         block = spell[part.type](part) if part.type in spell and _is_whole(part) else None
         if block is not None:
             written.append(block)
-        elif part.type != "text":
-            _leave_out(part, report, where)
+        elif part.type != "text" and (sentence := _left_out(part, report, where)) is not None:
+            written += filter(None, [spell["text"](TextPart(text=sentence))])
     return written
 
 
@@ -358,28 +358,16 @@ def _is_whole(part: Any) -> bool:
     return part.type == "text" or part.source.type != "data" or bool(data_of(part))
 
 
-def data_of(part: Any) -> bytes:
-    """Return the data of a content part; empty if there is none, or if it is not base64."""
-    kind, value = source_of(part)
-    return from_base64(value) if kind == "data" else b""
-
-
-def from_base64(value: str) -> bytes:
-    """Return the bytes of base64 text; empty if it is something else."""
-    try:
-        return b64decode(value, validate=True)
-    except (Error, ValueError):
-        return b""
-
-
 def is_accepted(part: Any, default: str, *patterns: str) -> bool:
     """Return whether data has an accepted media type; that of URLs and files is for the provider to judge."""
     media = media_type(part, default)
     return source_of(part)[0] != "data" or any(fnmatchcase(media, pattern) for pattern in patterns)
 
 
-def _leave_out(part: Any, report: EchoReport, where: str) -> None:
+def _left_out(part: Any, report: EchoReport, where: str) -> str | None:
+    """Note media that cannot be sent; in a tool result, return a sentence that stands in its place."""
     report.note(f"The {part.type} in a {where} cannot be sent to this API; it was left out.")
+    return stand_in(part) if where == RESULT else None
 
 
 def typed_text(part: Any) -> JSONObject:
@@ -392,17 +380,6 @@ def image_url(part: Any) -> JSONObject | None:
     if source_of(part)[0] == "file" or not is_accepted(part, "image/png", *PICTURES):
         return None
     return {"type": "image_url", "image_url": {"url": data_uri(part, "image/png")}}
-
-
-def source_of(part: Any) -> tuple[str, str]:
-    """Return the kind of a content part's source (``data``, ``url``, ``file``), and its value."""
-    return part.source.type, part.source.value
-
-
-def media_type(part: Any, default: str) -> str:
-    """Return the media type of a content part, without parameters."""
-    given = (getattr(part.source, "mime_type", None) or default).partition(";")[0].strip().lower()
-    return "image/jpeg" if given == "image/jpg" else given
 
 
 def data_uri(part: Any, default: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 
-from ag_ui.core import DeveloperMessage, Message, SystemMessage, TextPart, ToolMessage, UserMessage
+from ag_ui.core import DeveloperMessage, Message, SystemMessage, ToolMessage, UserMessage
 from msgspec import Struct, field, structs
 
 from agui_reasoning._failed_tools import told
@@ -251,13 +251,8 @@ def _answer_latest(drafts: list[_Draft], message: ToolMessage) -> bool:
 
 def _result(message: ToolMessage) -> tuple[MessageContent, bool]:
     """Return what the model is told, and whether the tool failed."""
-    content, error = message.content, message.error or None
-    if isinstance(content, str):
-        return told(content, error), error is not None
-    said = [part.text for part in content if isinstance(part, TextPart)]
-    if error is None or said[-1:] == [error]:
-        return content, error is not None
-    return [*content, TextPart(text=error)], True
+    error = message.error or None
+    return told(message.content, error), error is not None
 
 
 def _warn_of_waiting(draft: _Draft, report: EchoReport) -> None:

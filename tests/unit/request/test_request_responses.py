@@ -374,7 +374,8 @@ def test_roles_images_and_results_are_spelled() -> None:
             {"type": "input_file", "file_url": "https://example.org/a.pdf"},
         ],
     ]
-    assert made.body["input"][-1]["output"] == [shown]
+    stand_in = "(Not sent in a tool result: video.)"
+    assert made.body["input"][-1]["output"] == [shown, {"type": "input_text", "text": stand_in}]
     assert heard == ["The video in a tool result cannot be sent to this API; it was left out."]
 
 

@@ -150,6 +150,51 @@ def test_image_jpg_is_sent_under_its_right_name() -> None:
         assert "image/jpg" not in as_text(made.body)
 
 
+# -- results of tools
+
+STAND_IN = "(Not sent in a tool result: {}, 8 bytes.)"
+IN_RESULTS = {
+    "anthropic-messages": f"{PICTURES} application/pdf text/plain",
+    "bedrock-converse": f"{PICTURES} video/mp4 application/pdf text/plain application/msword",
+    "gemini-interactions": "image/png image/jpeg image/heic",
+    "openai-responses": f"{PICTURES} application/* text/*",
+}
+"""The media types that the results of tools may contain; other APIs take text only."""
+
+
+@pytest.mark.parametrize("api", REQUEST_API_IDS)
+@pytest.mark.parametrize("kind", TYPES)
+def test_media_in_a_result_is_sent_or_its_type_and_size_are(api: str, kind: str) -> None:
+    for media in TYPES[kind]:
+        made, notes = sent_result(api, part(kind, "data", media, DATA))
+        text, stand_in = as_text(made.body), STAND_IN.format(media)
+        names = {media, f"{media.partition('/')[0]}/*"}
+        taken = bool(names & set(IN_RESULTS.get(api, "").split()))
+        held = DATA in text or (media == "text/plain" and '"attached"' in text)
+        left_out = f"The {kind} in a tool result cannot be sent to this API; it was left out."
+        assert (media, held, stand_in in text, left_out in notes) == (media, taken, not taken, not taken)
+
+
+@pytest.mark.parametrize("api", REQUEST_API_IDS)
+def test_text_beside_media_of_a_result_stays(api: str) -> None:
+    made, _ = sent_result(api, {"type": "text", "text": "A map."}, part("audio", "data", "audio/ogg", DATA))
+    text = as_text(made.body)
+    assert text.index("A map.") < text.index(STAND_IN.format("audio/ogg"))
+
+
+def test_the_url_of_media_is_not_told() -> None:
+    made, _ = sent_result("openai-chat", part("image", "url", None, PLACES["url"]))
+    assert made.body["messages"][-1]["content"] == STAND_IN.replace(", 8 bytes", "").format("image")
+
+
+def sent_result(api: str, *content: Any) -> tuple[ProviderRequest, list[str]]:
+    """The request with these parts in the result of a tool."""
+    provider = PROVIDERS[api]
+    called = Turn((ToolCallPart("c1", "look", "{}"),), provider.target)
+    result = ToolMessage(id="t1", tool_call_id="c1", content=list(content))
+    return sent_to(provider, UserMessage(id="u1", content="Look."), called, result)
+
+
 # -- Anthropic
 
 

@@ -15,6 +15,7 @@ from agui_reasoning.providers.alternating import BlockStyle, alternate, blocks_o
 from agui_reasoning.providers.anthropic_messages.decode import REDACTED, SIGNATURE
 from agui_reasoning.providers.encoding import (
     PICTURES,
+    RESULT,
     CallAnswer,
     EchoReport,
     EchoUnit,
@@ -207,7 +208,7 @@ def _is_result(unit: EchoUnit) -> bool:
 def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
     content: Any = answer.content
     if not isinstance(content, str):
-        content = blocks_of(content, _STYLE, report, "tool result")
+        content = blocks_of(content, _STYLE, report, RESULT)
     block: JSONObject = {"type": "tool_result", "tool_use_id": answer.call_id, "content": content}
     return {**block, "is_error": True} if answer.is_error else block
 

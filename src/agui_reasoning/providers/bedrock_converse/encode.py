@@ -16,6 +16,7 @@ from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, Tool
 from agui_reasoning.providers.alternating import BlockStyle, alternate, blocks_of
 from agui_reasoning.providers.bedrock_converse.decode import REDACTED, SERVER_CALL, SIGNATURE
 from agui_reasoning.providers.encoding import (
+    RESULT,
     CallAnswer,
     EchoReport,
     EchoUnit,
@@ -275,7 +276,7 @@ def _with_bytes(value: Any, name: str = "") -> Any:
 
 
 def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
-    blocks = blocks_of(answer.content, _STYLE, report, "tool result") or [{"text": NOTHING}]
+    blocks = blocks_of(answer.content, _STYLE, report, RESULT) or [{"text": NOTHING}]
     status = "error" if answer.is_error else "success"
     return {"toolResult": {"toolUseId": answer.call_id, "content": blocks, "status": status}}
 

@@ -13,6 +13,7 @@ from ag_ui.core import UserMessage
 from agui_reasoning.parts import ReasoningPart, TextPart
 from agui_reasoning.providers.cohere_chat.decode import PLAN
 from agui_reasoning.providers.encoding import (
+    RESULT,
     CallAnswer,
     EchoReport,
     EchoUnit,
@@ -104,7 +105,7 @@ def _is_plan(unit: EchoUnit) -> bool:
 
 
 def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
-    text = text_of(answer.content, report, "tool result")
+    text = text_of(answer.content, report, RESULT)
     return {"role": "tool", "tool_call_id": answer.call_id, "content": text}
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from agui_reasoning.providers.alternating import BlockStyle, alternate
 from agui_reasoning.providers.encoding import (
+    RESULT,
     CallAnswer,
     EchoReport,
     EchoUnit,
@@ -209,7 +210,7 @@ def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
     call = answer.unit.part
     assert isinstance(call, ToolCallPart)
     named = {"id": answer.call_id} if _has_id(answer.unit, call) else {}
-    text = text_of(answer.content, report, "tool result")
+    text = text_of(answer.content, report, RESULT)
     response = {"error" if answer.is_error else "result": text}
     return {"functionResponse": {**named, "name": call.name, "response": response}}
 

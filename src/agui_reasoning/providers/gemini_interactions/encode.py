@@ -13,6 +13,7 @@ from typing import Any, Final
 from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from agui_reasoning.providers.alternating import BlockStyle, alternate
 from agui_reasoning.providers.encoding import (
+    RESULT,
     CallAnswer,
     EchoReport,
     EchoUnit,
@@ -218,7 +219,7 @@ def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
     call = answer.unit.part
     assert isinstance(call, ToolCallPart)
     content = answer.content
-    result = content if isinstance(content, str) else spelled(content, _OF_RESULTS, report, "tool result")
+    result = content if isinstance(content, str) else spelled(content, _OF_RESULTS, report, RESULT)
     failed = {"is_error": True} if answer.is_error else {}
     named = {"call_id": answer.call_id, "name": call.name}
     return {"type": "function_result", **named, "result": result, **failed}

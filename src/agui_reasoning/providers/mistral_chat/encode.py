@@ -15,6 +15,7 @@ from ag_ui.core import UserMessage
 from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart
 from agui_reasoning.providers.encoding import (
     GO_ON,
+    RESULT,
     CallAnswer,
     EchoReport,
     EchoUnit,
@@ -174,7 +175,7 @@ _PARTS: dict[type[Part], Callable[[EchoUnit], JSONObject | None]] = {
 def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
     part = answer.unit.part
     assert isinstance(part, ToolCallPart)
-    text = text_of(answer.content, report, "tool result")
+    text = text_of(answer.content, report, RESULT)
     return {"role": "tool", "tool_call_id": answer.call_id, "name": part.name, "content": text}
 
 

@@ -13,6 +13,7 @@ from ag_ui.core import UserMessage
 from agui_reasoning.parts import ReasoningPart, TextPart, ToolCallPart
 from agui_reasoning.providers.encoding import (
     PICTURES,
+    RESULT,
     UNREADABLE,
     CallAnswer,
     EchoReport,
@@ -81,7 +82,7 @@ def _call(unit: EchoUnit) -> JSONObject:
 def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
     part = answer.unit.part
     assert isinstance(part, ToolCallPart)
-    text = text_of(answer.content, report, "tool result")
+    text = text_of(answer.content, report, RESULT)
     return {"role": "tool", "tool_name": part.name, "tool_call_id": answer.call_id, "content": text}
 
 

@@ -18,6 +18,7 @@ from agui_reasoning.parts import Origin, ReasoningPart, TextPart, ToolCallPart
 from agui_reasoning.policy import VendorTraits
 from agui_reasoning.providers.echo import format_of
 from agui_reasoning.providers.encoding import (
+    RESULT,
     CallAnswer,
     EchoUnit,
     EncodingOptions,
@@ -502,7 +503,7 @@ def _tag(unit: EchoUnit) -> Mapping[str, Any] | None:
 
 
 def _result(answer: CallAnswer, options: EncodingOptions) -> JSONObject:
-    content = text_of(answer.content, options.report, "tool result")
+    content = text_of(answer.content, options.report, RESULT)
     return {"role": "tool", "tool_call_id": answer.call_id, "content": content}
 
 

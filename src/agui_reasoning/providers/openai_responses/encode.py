@@ -25,6 +25,7 @@ from agui_reasoning.parts import (
 )
 from agui_reasoning.providers.encoding import (
     PICTURES,
+    RESULT,
     UNREADABLE,
     CallAnswer,
     EchoReport,
@@ -53,7 +54,6 @@ __all__ = ["encode"]
 
 ENCRYPTED = ("openai.encrypted_content", "xai.encrypted_content")
 THOUGHT_SIGNATURES = ("perplexity.thought_signature",)
-RESULT = "tool result"
 
 _MAY_LOSE_ID = frozenset({MESSAGE, FUNCTION, CUSTOM})
 _FOREIGN_RESULTS = frozenset({"function_call_output", "custom_tool_call_output", "computer_call_output"})

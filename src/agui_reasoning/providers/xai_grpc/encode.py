@@ -16,6 +16,7 @@ from agui_reasoning._strict_json import dump
 from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from agui_reasoning.providers.encoding import (
     PICTURES,
+    RESULT,
     UNREADABLE,
     CallAnswer,
     EchoReport,
@@ -226,7 +227,7 @@ def _response(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]:
 
 
 def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
-    content = [_text(text_of(answer.content, report, "tool result"))]
+    content = [_text(text_of(answer.content, report, RESULT))]
     return _message(TOOL, content, tool_call_id=answer.call_id)
 
 
