@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from agui_reasoning.deltas import fold
+from agui_reasoning.errors import AGUIReasoningWarning
 from agui_reasoning.parts import Part
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.registry import provider_api
@@ -40,5 +42,12 @@ def decode_response(
         ConfigurationError: The API ID is unknown (``unknown_api``).
         DecodeError: The response does not have the API's format.
         ProviderError: The response is an error of the provider.
+
+    Warns:
+        AGUIReasoningWarning: Something of the response was omitted.
     """
-    return fold(decoder(api, provider=provider, model=model).whole(response))
+    reader = decoder(api, provider=provider, model=model)
+    parts = fold(reader.whole(response))
+    for sentence in reader.warnings:
+        warnings.warn(sentence, AGUIReasoningWarning, stacklevel=2)
+    return parts

@@ -10,6 +10,7 @@ from agui_reasoning.deltas import CloseDelta, Delta, UsageDelta
 from agui_reasoning.errors import DecodeError, ProviderError
 from agui_reasoning.parts import Origin
 from agui_reasoning.providers._lane import Lane, Repeatable, Repeats
+from agui_reasoning.providers._prose import prose
 from agui_reasoning.providers._signs import SIGNS, bears_sign, is_error, looks_like
 from agui_reasoning.providers.payload import JSONObject, plain, reject, string
 from agui_reasoning.providers.vendors import vendor_traits
@@ -164,6 +165,17 @@ class Decoder(ABC):
         """Add a warning, once."""
         if sentence not in self.warnings:
             self.warnings.append(sentence)
+
+    def _prose(self, source: JSONObject, key: str) -> str:
+        """Read reasoning of any JSON type; omit what has no text, with a warning."""
+        text = prose(source.get(key))
+        if text is None:
+            self._warn_unread(key)
+        return text or ""
+
+    def _warn_unread(self, name: str) -> None:
+        """Warn that a member with reasoning has another JSON type."""
+        self._warn(f"Reasoning in {name!r} could not be read; the rest of the response was.")
 
     def _recognize(self, data: JSONObject, alone: bool) -> None:
         """Reject payloads of other APIs, which would have no meaning here, until one of this API arrives.

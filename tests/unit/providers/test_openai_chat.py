@@ -1068,16 +1068,10 @@ def test_an_error_may_stand_in_the_choice() -> None:
     ("delta", "path"),
     [
         ({"content": 5}, "/choices/0/delta/content"),
-        ({"reasoning": 5}, "/choices/0/delta/reasoning"),
         ({"reasoning": "Hm", "tool_calls": [5]}, "/choices/0/delta/tool_calls/0"),
         (
             {"tool_calls": [call(0, name="f", arguments=5)]},
             "/choices/0/delta/tool_calls/0/function/arguments",
-        ),
-        ({"reasoning_details": [{"type": 5}]}, "/choices/0/delta/reasoning_details/0/type"),
-        (
-            {"thinking_blocks": [{"type": "thinking", "thinking": 5}]},
-            "/choices/0/delta/thinking_blocks/0/thinking",
         ),
     ],
 )
@@ -1088,6 +1082,28 @@ def test_a_payload_that_cannot_be_read_leaves_the_decoder_as_it_was(delta: dict[
         made.receive(chunk(**delta))
     assert (caught.value.path, caught.value.provider) == (path, "vllm")
     assert made.receive(chunk(reasoning=".")) == [ReasoningDelta(".", key="reasoning")]
+
+
+def test_the_transcript_of_audio_is_the_text() -> None:
+    audio = {"id": "audio_1", "data": "UklGRg==", "expires_at": 1, "transcript": "Noon."}
+    message = {"role": "assistant", "content": None, "audio": audio}
+    choice = {"index": 0, "finish_reason": "stop", "message": message}
+    assert [part.text for part in decode_response(API, {"choices": [choice]})] == ["Noon."]
+    pieces = [{"id": "audio_1"}, {"transcript": "No"}, {"data": "UklGRg=="}, {"transcript": "on."}]
+    made = decoder(API)
+    deltas = [delta for piece in pieces for delta in made.receive(chunk(audio=piece))]
+    deltas += [*made.receive(chunk("stop")), *made.close()]
+    assert [part.text for part in fold(deltas)] == ["Noon."]
+
+
+def test_the_transcript_of_audio_does_not_repeat_the_content() -> None:
+    message = {
+        "role": "assistant",
+        "audio": {"id": "audio_1", "transcript": "Noon."},
+        "content": "It is noon.",
+    }
+    choice = {"index": 0, "finish_reason": "stop", "message": message}
+    assert [part.text for part in decode_response(API, {"choices": [choice]})] == ["It is noon."]
 
 
 def test_a_whole_response_needs_choices() -> None:

@@ -77,7 +77,7 @@ class CohereChatDecoder(Decoder):
             raise self._refusal(data)
         message = obj(data, "message")
         deltas = self._message_start(data)
-        deltas += self._plan(string(message, PLAN, "/message"))
+        deltas += self._plan(self._prose(message, PLAN))
         for index, item in enumerate(array(message, "content", "/message")):
             deltas += [*self._open(index, item), *self._content_end({"index": index})]
         for index, call in enumerate(array(message, "tool_calls", "/message")):
@@ -108,13 +108,15 @@ class CohereChatDecoder(Decoder):
         return self._grow(integer(data, "index") or 0, obj(_message(data), "content", _MESSAGE))
 
     def _grow(self, index: int, item: JSONObject) -> list[Delta]:
-        """Add the text of a delta; only the name of its field tells its kind."""
+        """Add the text of a delta; the name of its field tells its kind, unless the block is a thought."""
         key = str(index)
+        in_thought = self._kinds.get(index) == "thinking"
         deltas: list[Delta] = []
-        if thinking := string(item, "thinking", _CONTENT_PATH):
+        if thinking := self._prose(item, "thinking"):
             deltas.append(ReasoningDelta(thinking, key=key))
         if text := string(item, "text", _CONTENT_PATH):
-            deltas.append(TextDelta(text, key=key))
+            # Gateways spell the text of a thought in either way.
+            deltas.append(ReasoningDelta(text, key=key) if in_thought else TextDelta(text, key=key))
         if deltas:
             self._last = key
         return deltas
@@ -128,7 +130,7 @@ class CohereChatDecoder(Decoder):
         return [CloseDelta(key=str(index))]
 
     def _plan_delta(self, data: JSONObject) -> list[Delta]:
-        return self._plan(string(_message(data), PLAN, _MESSAGE))
+        return self._plan(self._prose(_message(data), PLAN))
 
     def _plan(self, text: str) -> list[Delta]:
         if not text:

@@ -24,6 +24,7 @@ from agui_reasoning.deltas import (
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.parts import Opaque, Status
 from agui_reasoning.providers._lane import Repeatable
+from agui_reasoning.providers._prose import prose, spelled
 from agui_reasoning.providers._signs import is_error
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.inline import InlineThought
@@ -143,25 +144,30 @@ class MistralChatDecoder(Decoder):
     def _piece(self, chunk: JSONObject, path: str) -> list[Delta]:
         kind = string(chunk, "type", path)
         reader = _CHUNKS.get(kind)
-        if reader is not None:
-            return reader(self, chunk, path)
+        return self._native(chunk) if reader is None else reader(self, chunk, path)
+
+    def _native(self, chunk: JSONObject) -> list[Delta]:
         self._call = None
-        return [*self._flush(), NativeDelta(f"mistral.{kind or 'chunk'}", chunk)]
+        return [*self._flush(), NativeDelta(f"mistral.{chunk.get('type') or 'chunk'}", chunk)]
 
     def _think(self, chunk: JSONObject, path: str) -> list[Delta]:
         """Decode a fragment of a thought; its references are in ``ext``."""
-        thinking = chunk.get("thinking")
-        if isinstance(thinking, str):
-            thinking = [{"type": "text", "text": thinking}]
-        fragments = array({"thinking": thinking}, "thinking", path)
-        text = "".join(string(one, "text", f"{path}/thinking") for one in fragments)
-        others = [one for one in fragments if one.get("type") not in (None, "text")]
-        ext = other_fields(chunk, "type", "thinking", "closed", "signature")
+        name = spelled(chunk) or "thinking"
+        thinking: Any = chunk.get(name)
+        listed = isinstance(thinking, list)
+        fragments = [(one, prose(one)) for one in (thinking if listed else [thinking])]
+        others: list[Any] = [one for one, words in fragments if words is None]
+        if not _is_thought(chunk, others, listed=listed):
+            self._warn_unread(name)
+            return self._native(chunk)
+        signature = chunk.get("signature")
+        ext = other_fields(chunk, "type", name, "closed", "signature")
         if others:
             self._asides = [*self._asides, *others]
             ext["references"] = self._asides
+        text = "".join(words or "" for _, words in fragments)
         deltas: list[Delta] = [ReasoningDelta(text, ext=ext or None)] if text or ext else []
-        if signature := string(chunk, "signature", path):
+        if signature:
             deltas.append(OpaqueDelta(Opaque(SIGNATURE, signature)))
         if signature or deltas:
             self._call = None
@@ -208,7 +214,16 @@ class MistralChatDecoder(Decoder):
         )
 
 
+def _is_thought(chunk: JSONObject, others: list[Any], *, listed: bool) -> bool:
+    """Return whether a chunk has a thought, or a value of one, in a form that can be read."""
+    signature = chunk.get("signature") or ""
+    if not isinstance(signature, str) or not all(listed and isinstance(one, dict) for one in others):
+        return False
+    return bool(signature or spelled(chunk) or not other_fields(chunk, "type", "closed"))
+
+
 _CHUNKS: Final[dict[str, Callable[[MistralChatDecoder, JSONObject, str], list[Delta]]]] = {
     "thinking": MistralChatDecoder._think,
+    "reasoning": MistralChatDecoder._think,
     "text": MistralChatDecoder._text,
 }

@@ -69,7 +69,7 @@ class OllamaDecoder(Decoder):
             return []
         deltas = self._start(data)
         path, message = ("/message", obj(data, "message")) if "message" in data else ("", data)
-        deltas += self._think(string(message, "thinking", path))
+        deltas += self._think(self._prose(message, "thinking"))
         deltas += self._say(string(message, "content" if path else "response", path))
         for place, call in enumerate(array(message, "tool_calls", path)):
             deltas += self._call(call, f"{path}/tool_calls/{place}")

@@ -6,7 +6,7 @@ resumes joined. Reasoning may be in any of a dozen fields, often in two at once.
 preferred field as long as that has text; values that must be sent back (signatures, encrypted data) are
 taken from every field.
 
-Only the choice with index 0 is decoded. Audio, images and log probabilities are not.
+Only the choice with index 0 is decoded. Of audio, the transcript is; images and log probabilities are not.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class OpenAIChatDecoder(Decoder):
         texts=frozenset(
             {
                 *("content", "reasoning_content", "reasoning", "reasoning_text", "thinking"),
-                *("text", "summary", "arguments"),
+                *("text", "summary", "arguments", "transcript"),
             }
         ),
         unread=frozenset({"created", "obfuscation", "choices/logprobs"}),
@@ -153,6 +153,8 @@ class OpenAIChatDecoder(Decoder):
             field, whole = "message", choice.get("message") is not None
         piece = read_message(obj(choice, field, "/choices/0"), f"/choices/0/{field}", whole=whole)
         piece.part = integer(choice, "index", "/choices/0") or 0
+        for name in piece.unread:
+            self._warn_unread(name)
         return piece
 
     # -- applying

@@ -15,7 +15,7 @@ from agui_reasoning.parts import Channel, Opaque
 from agui_reasoning.providers.openai_chat.units import FLAT, UnitTracker
 from agui_reasoning.providers.payload import JSONObject, integer, string
 
-__all__ = ["Detail", "Details", "read_detail"]
+__all__ = ["Detail", "Details", "read_detail", "unread_detail"]
 
 ENCRYPTED = "openrouter.encrypted"
 SIGNATURE = "openrouter.signature"
@@ -72,6 +72,11 @@ def read_detail(entry: JSONObject, path: str) -> Detail:
         {key: value for key, value in entry.items() if key not in _CONTENT},
         entry,
     )
+
+
+def unread_detail(entry: JSONObject) -> Detail:
+    """Return an entry that is kept as it is, because it cannot be read."""
+    return Detail("", None, "", "", "", "", {}, entry)
 
 
 @dataclass(slots=True, eq=False)

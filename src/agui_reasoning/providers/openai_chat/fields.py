@@ -6,14 +6,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeAlias
 
+from agui_reasoning.errors import DecodeError
 from agui_reasoning.parts import Ext, Opaque
-from agui_reasoning.providers.openai_chat.blocks import ChatBlock, read_block, read_indexed_block, read_step
+from agui_reasoning.providers.openai_chat.blocks import (
+    ChatBlock,
+    read_block,
+    read_indexed_block,
+    read_loose_block,
+    read_step,
+    unread_block,
+)
 from agui_reasoning.providers.openai_chat.calls import CallPiece, ExecutedTool, read_calls, read_executed_tool
-from agui_reasoning.providers.openai_chat.details import Detail, read_detail
+from agui_reasoning.providers.openai_chat.details import Detail, read_detail, unread_detail
 from agui_reasoning.providers.openai_chat.signatures import read_signature, read_signatures
 from agui_reasoning.providers.payload import JSONObject, array, obj, string
 
@@ -36,6 +45,9 @@ PREFERENCE = (
     "content",
 )
 """Fields that may hold the same text, in order of preference. A dotted name is a path."""
+
+_TYPES = {"thinking": "thinking", "thinking_blocks": "thinking"}
+"""The type of a block without one, by its field; elsewhere it is ``reasoning``."""
 
 RANK = {name: rank for rank, name in enumerate(PREFERENCE)}
 
@@ -60,6 +72,7 @@ class MessagePiece:
         empty: Fields that are present but empty, which is meaningful to some providers.
         spoken: The reasoning text, by field.
         part: The number of the summary part that contains the text.
+        unread: The fields with reasoning that could not be read.
     """
 
     whole: bool = False
@@ -77,6 +90,7 @@ class MessagePiece:
     empty: list[str] = field(default_factory=list)
     spoken: dict[str, str] = field(default_factory=dict)
     part: int = 0
+    unread: list[str] = field(default_factory=list)
 
     @property
     def carries(self) -> bool:
@@ -112,7 +126,12 @@ def read_message(message: JSONObject, path: str, *, whole: bool) -> MessagePiece
 
 
 def _flat(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
-    _hear(piece, name, string(message, name, path))
+    """Read a string; some gateways send a block or a list of blocks instead."""
+    value = message[name]
+    if isinstance(value, str):
+        _hear(piece, name, value)
+    else:
+        _blocks(piece, message, name, path)
 
 
 def _hear(piece: MessagePiece, name: str, text: str) -> None:
@@ -125,19 +144,42 @@ def _hear(piece: MessagePiece, name: str, text: str) -> None:
 
 def _reasoning(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
     """Read ``reasoning``: a string, or in any-llm an object."""
-    if not isinstance(message[name], dict):
+    value = message[name]
+    if isinstance(value, dict) and isinstance(value.get("content"), str):
+        _hear(piece, f"{name}.content", value["content"])
+    else:
         _flat(piece, message, name, path)
-    elif message[name].get("content") is not None:
-        _hear(piece, f"{name}.content", string(message[name], "content", f"{path}/{name}"))
+
+
+def _entries(piece: MessagePiece, message: JSONObject, name: str) -> list[Any]:
+    """Return the entries of a list, or the only one."""
+    value = message[name]
+    if isinstance(value, list):
+        return value
+    if isinstance(value, dict | str):
+        return [value]
+    piece.unread.append(name)
+    return []
 
 
 def _details(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
-    entries = array(message, name, path)
-    piece.details = [read_detail(entry, f"{path}/{name}/{number}") for number, entry in enumerate(entries)]
+    entries = _entries(piece, message, name)
+    read = [_detail(piece, entry, f"{path}/{name}/{number}") for number, entry in enumerate(entries)]
+    piece.details = [detail for detail in read if detail is not None]
     if text := "".join(detail.text for detail in piece.details):
         piece.spoken[DETAILS] = text
-    if not entries:
+    if message[name] == []:
         piece.empty.append(DETAILS)
+
+
+def _detail(piece: MessagePiece, entry: Any, path: str) -> Detail | None:
+    if isinstance(entry, str):
+        entry = {"type": "reasoning.text", "text": entry}
+    if isinstance(entry, dict):
+        with suppress(DecodeError):
+            return read_detail(entry, path)
+    piece.unread.append(DETAILS)
+    return unread_detail(entry) if isinstance(entry, dict) else None
 
 
 def _specific(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
@@ -148,34 +190,61 @@ def _specific(piece: MessagePiece, message: JSONObject, name: str, path: str) ->
 
 
 def _blocks(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
+    entries, kind = _entries(piece, message, name), _TYPES.get(name, "reasoning")
+    read = (read_loose_block(entry, f"{path}/{name}/{number}", kind) for number, entry in enumerate(entries))
+    _keep_blocks(piece, name, list(chain.from_iterable(read)))
+
+
+def _content_list(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
     entries = array(message, name, path)
     read = (read_block(entry, f"{path}/{name}/{number}") for number, entry in enumerate(entries))
     _keep_blocks(piece, name, list(chain.from_iterable(read)))
 
 
 def _content_blocks(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
-    entries = array(message, name, path)
-    read = (read_indexed_block(entry, f"{path}/{name}/{n}", n) for n, entry in enumerate(entries))
+    read = (
+        _or_unread(read_indexed_block, entry, f"{path}/{name}/{number}", number)
+        for number, entry in enumerate(_entries(piece, message, name))
+    )
     _keep_blocks(piece, name, list(chain.from_iterable(read)))
 
 
 def _steps(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
-    entries = array(message, name, path)
-    _keep_blocks(piece, name, [read_step(entry, f"{path}/{name}/{n}") for n, entry in enumerate(entries)])
+    read = (
+        _or_unread(read_step, entry, f"{path}/{name}/{number}")
+        for number, entry in enumerate(_entries(piece, message, name))
+    )
+    _keep_blocks(piece, name, list(chain.from_iterable(read)))
+
+
+def _or_unread(read: Callable[..., list[ChatBlock]], entry: Any, *place: Any) -> list[ChatBlock]:
+    """Read an entry; one that cannot be read is kept as it is."""
+    if isinstance(entry, dict):
+        with suppress(DecodeError):
+            return read(entry, *place)
+    return [unread_block(entry)]
 
 
 def _keep_blocks(piece: MessagePiece, name: str, blocks: list[ChatBlock]) -> None:
     if blocks:
         piece.blocks[name] = blocks
+    if any(block.unread for block in blocks):
+        piece.unread.append(name)
     if text := "".join(block.text for block in blocks if block.kind == "reasoning"):
         piece.spoken[name] = text
 
 
 def _content(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
     if isinstance(message[name], list):
-        _blocks(piece, message, name, path)
+        _content_list(piece, message, name, path)
     else:
         piece.content = string(message, name, path)
+
+
+def _audio(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
+    """Read the transcript of an answer in audio, which has no content."""
+    if not message.get("content"):
+        piece.content = string(obj(message, name, path), "transcript", f"{path}/{name}")
 
 
 def _refusal(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
@@ -204,7 +273,10 @@ def _executed(piece: MessagePiece, message: JSONObject, name: str, path: str) ->
 
 
 def _copilot(piece: MessagePiece, message: JSONObject, name: str, path: str) -> None:
-    if value := string(message, name, path):
+    value = message[name]
+    if not isinstance(value, str):
+        piece.unread.append(name)
+    elif value:
         piece.opaque.append(Opaque("copilot.reasoning_opaque", value))
 
 
@@ -237,10 +309,11 @@ _READERS: dict[str, _Reader] = {
     "thinking": _flat,
     "extra_content": _extra_content,
     "content": _content,
+    "audio": _audio,
     "refusal": _refusal,
     "annotations": _annotations,
     "tool_calls": _calls,
     "function_call": _function_call,
     "executed_tools": _executed,
 }
-"""Field of the message to its reader; other fields (``role``, ``audio``, ``channel``, …) are ignored."""
+"""Field of the message to its reader; other fields (``role``, ``channel``, …) are ignored."""

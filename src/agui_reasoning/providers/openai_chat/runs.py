@@ -48,8 +48,11 @@ class Runs:
         return _KINDS[block.kind](self, source, block, text, flat, whole)
 
     def _native(self, source: str, block: ChatBlock, text: str, flat: bool, whole: bool) -> list[Delta]:
-        name = block.payload.get("type") or "block"
-        return [NativeDelta(f"openai_chat.{name}", block.payload)]
+        if not isinstance(block.payload, dict):
+            return []
+        name = block.payload.get("type")
+        kind = name if isinstance(name, str) and name else "block"
+        return [NativeDelta(f"openai_chat.{kind}", block.payload)]
 
     def _text(self, source: str, block: ChatBlock, text: str, flat: bool, whole: bool) -> list[Delta]:
         run = self._runs.setdefault(source, _Run())
