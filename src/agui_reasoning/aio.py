@@ -239,10 +239,13 @@ class _AsyncDriver(Driver):
             # Cancellation and the closing of this generator are not Exceptions: nothing is yielded then.
             self.report(error)
             failed = error
-        if failed is not None:
-            if chunk := await self._left_over(failed):
-                yield chunk
-            last = self.failure(failed)
+        try:
+            if failed is not None:
+                if chunk := await self._left_over(failed):
+                    yield chunk
+                last = self.failure(failed)
+        finally:
+            failed = None  # its traceback refers to this frame, and to the reasoning in it
         if last:
             yield self.sink.write(last)
 

@@ -298,6 +298,7 @@ class Driver:
             return []
         explanation = self._explanation(error)
         code = getattr(error, "code", None) if is_own_error(error) else None
+        self._explained = None  # the error's traceback refers to this driver
         code = code if explanation is None else explanation.code
         sentence = self._sentence(error, FAILED if explanation is None else explanation.sentence)
         try:

@@ -181,19 +181,35 @@ def _shielded(leave: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[b
     return exit_source
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(slots=True, repr=False)
 class _Box:
-    """The result of a function in a thread.
+    """The result of a function in a thread, or its error.
 
     Trio rejects functions that return an awaitable, as many callables do, and asyncio's debug mode logs the
-    ``repr`` of values passed between threads.
+    ``repr`` of values passed between threads. Frames that the traceback of an error refers to keep what a
+    thread returned or raised: so an error is taken out, or it would stay until a garbage collection.
     """
 
-    value: Any
+    value: Any = None
+    error: Exception | None = None
+
+
+def _boxed(function: Callable[[], Any]) -> _Box:
+    try:
+        return _Box(function())
+    except Exception as error:
+        return _Box(error=error)
 
 
 async def _in_thread(function: Callable[[], Any]) -> Any:
-    return (await anyio.to_thread.run_sync(lambda: _Box(function()))).value
+    box = await anyio.to_thread.run_sync(_boxed, function)
+    if box.error is None:
+        return box.value
+    error, box.error = box.error, None
+    try:
+        raise error
+    finally:
+        del error
 
 
 def _stream_of(opened: Any) -> Any:

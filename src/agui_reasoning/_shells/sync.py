@@ -110,9 +110,12 @@ class _SyncDriver(Driver):
         except Exception as error:
             self.report(error)
             failed = error
-        if failed is not None:
-            yield self._left_over(failed)
-            last = self.failure(failed)
+        try:
+            if failed is not None:
+                yield self._left_over(failed)
+                last = self.failure(failed)
+        finally:
+            failed = None  # its traceback refers to this frame, and to the reasoning in it
         yield self.sink.write(last)
 
     def _left_over(self, error: Exception) -> Any:

@@ -1,7 +1,8 @@
 """The messages of a conversation, in order and accessible by ID.
 
 A linked list, because a tool result is inserted after its call: the cost of a change must not depend on the
-length of the history. Deltas are collected and joined on reading.
+length of the history. References back are weak, so that a conversation that is dropped is freed at once, with
+the reasoning in it. Deltas are collected and joined on reading.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import ReferenceType, ref
 
 from ag_ui.core import Message
 
@@ -44,9 +46,21 @@ class HeldCall:
 
     id: str
     name: str
-    owner: HeldMessage
+    _owner: ReferenceType[HeldMessage]
     arguments: Pieces = field(default_factory=Pieces)
     members: JSONObject = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, call_id: str, name: str, owner: HeldMessage) -> HeldCall:
+        """Create a call of a message that has no arguments yet."""
+        return cls(call_id, name, ref(owner))
+
+    @property
+    def owner(self) -> HeldMessage:
+        """The message that contains the call."""
+        owner = self._owner()
+        assert owner is not None, "the calls of a message that is gone are not found"
+        return owner
 
     def to_json(self) -> JSONObject:
         """Return the call as JSON."""
@@ -54,7 +68,7 @@ class HeldCall:
         return {"id": self.id, "type": "function", "function": function, **copy_json(self.members)}
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class HeldMessage:
     """A message.
 
@@ -76,8 +90,13 @@ class HeldMessage:
     calls: list[HeldCall] | None = None
     members: JSONObject = field(default_factory=dict)
     _model: Message | None = field(default=None, repr=False)
-    _before: HeldMessage | None = field(default=None, repr=False)
+    _before: ReferenceType[HeldMessage] | None = field(default=None, repr=False)
     _after: HeldMessage | None = field(default=None, repr=False)
+
+    @property
+    def before(self) -> HeldMessage | None:
+        """The message before it."""
+        return None if self._before is None else self._before()
 
     @classmethod
     def of(cls, message: JSONObject) -> HeldMessage:
@@ -147,7 +166,7 @@ class GrowingText:
 def _call(call: JSONObject, owner: HeldMessage) -> HeldCall:
     members = {name: copy_json(call[name]) for name in call if name not in ("id", "type", "function")}
     function = call["function"]
-    return HeldCall(call["id"], function["name"], owner, Pieces(function["arguments"]), members)
+    return HeldCall(call["id"], function["name"], ref(owner), Pieces(function["arguments"]), members)
 
 
 class HeldMessages:
@@ -204,7 +223,7 @@ class HeldMessages:
 
     def replace(self, old: HeldMessage, new: HeldMessage) -> None:
         """Replace a message by another with the same ID."""
-        before = old._before
+        before = old.before
         self._unlink(old)
         self._link(before, new)
         if old.role == "tool":
@@ -246,7 +265,7 @@ class HeldMessages:
     def _renew_row(self, old: HeldMessage, new: HeldMessage) -> None:
         """Update the cached end after a result was replaced, possibly by a message with another role."""
         owner = self._ends_of.pop(old, None)
-        end = new if new.role == "tool" else new._before
+        end = new if new.role == "tool" else new.before
         if owner is not None and end is not None:
             self._note_end(owner, end)
         elif new.role != "tool":
@@ -260,29 +279,26 @@ class HeldMessages:
 
     def _link(self, before: HeldMessage | None, record: HeldMessage) -> None:
         after = self._first if before is None else before._after
-        record._before, record._after = before, after
-        if before is None:
-            self._first = record
-        else:
-            before._after = record
-        if after is None:
-            self._last = record
-        else:
-            after._before = record
+        self._join(before, record)
+        self._join(record, after)
         self._by_id.setdefault(record.id, record)
         self._kinds.setdefault(kind_of(record.role), {})[record] = None
         for call in record.calls or ():
             self._calls.setdefault(call.id, call)
 
+    def _join(self, before: HeldMessage | None, after: HeldMessage | None) -> None:
+        """Make two messages neighbors; ``None`` is the end of the list."""
+        if before is None:
+            self._first = after
+        else:
+            before._after = after
+        if after is None:
+            self._last = before
+        else:
+            after._before = None if before is None else ref(before)
+
     def _unlink(self, record: HeldMessage) -> None:
-        if record._before is None:
-            self._first = record._after
-        else:
-            record._before._after = record._after
-        if record._after is None:
-            self._last = record._before
-        else:
-            record._after._before = record._before
+        self._join(record.before, record._after)
         del self._kinds[kind_of(record.role)][record]
         if self._by_id.get(record.id) is record:
             del self._by_id[record.id]

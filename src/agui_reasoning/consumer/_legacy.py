@@ -6,6 +6,7 @@ Each upgrade is a function from event to event, and issues a notice for every oc
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from agui_reasoning._strict_json import JSONObject
@@ -35,7 +36,7 @@ class Boundary:
 
     def __init__(self, warn: NoticeSink, new_id: Callable[[], str] | None = None) -> None:
         self._warn = warn
-        self._thinking = ThinkingUpgrader(self._old, new_id=new_id)
+        self._thinking = ThinkingUpgrader(partial(_warn_old, warn), new_id=new_id)
 
     def receive(self, event: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the event in its current form: unchanged, or a changed copy."""
@@ -101,7 +102,11 @@ class Boundary:
         return value if same else {**value, field: changed}
 
     def _old(self, message: str) -> None:
-        self._warn(Notice("legacy_shape", message, _MODERN))
+        _warn_old(self._warn, message)
+
+
+def _warn_old(warn: NoticeSink, message: str) -> None:
+    warn(Notice("legacy_shape", message, _MODERN))
 
 
 def upgrade_message(message: Mapping[str, Any]) -> tuple[Mapping[str, Any], int]:

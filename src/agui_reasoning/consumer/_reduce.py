@@ -179,7 +179,7 @@ class Reducer:
         call = self.history.call(event["toolCallId"])
         if call is None:
             owner = self._call_owner(event)
-            call = HeldCall(event["toolCallId"], event["toolCallName"], owner)
+            call = HeldCall.of(event["toolCallId"], event["toolCallName"], owner)
             self.history.add_call(call)
         elif call.name != event["toolCallName"]:
             self._renamed(event, call)

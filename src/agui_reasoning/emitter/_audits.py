@@ -24,7 +24,7 @@ def audit_records(state: ResponseState, sealer: EnvelopeWriter | None) -> Iterat
 
 def _sizes(state: ResponseState, unit: ReasoningUnit) -> dict[str, Any]:
     stretches = state.stretches[unit]
-    messages = (stretch.message or stretch.carrier for stretch in stretches)
+    messages = map(state.message_of, stretches)
     return {
         "text_chars": sum(stretch.text_chars for stretch in stretches),
         "shown_chars": sum(stretch.shown_chars for stretch in stretches),

@@ -83,15 +83,11 @@ class Stretch:
 
     Attributes:
         number: The number of the stretch within its unit.
-        message: The message that shows it; ``None`` while there is nothing to show.
-        carrier: The message that carries its value until then.
         withheld: Whether some of its text is not shown.
     """
 
     unit: ReasoningUnit
     number: int
-    message: ReasoningMessage | None = None
-    carrier: ReasoningMessage | None = None
     text: _VisibleText = field(default_factory=_VisibleText)
     segments: list[SegmentBuffer] = field(default_factory=list)
     last_visible: SegmentBuffer | None = None
@@ -235,6 +231,9 @@ class ResponseState:
 
     Attributes:
         failed: The calls whose result was an error, since the previous response.
+        shown_by: The message that shows a stretch, once there is something to show. Messages refer to their
+            stretches; with a reference back, reasoning would stay in memory until a garbage collection.
+        carried_by: The message that carries the value of a stretch until then.
         carriers: The message or call whose value last contained a unit, by its seq and stretch.
         text_carriers: The message whose value contains a text unit.
         values: The number of values sent.
@@ -250,6 +249,8 @@ class ResponseState:
     attributor: Attributor = field(default_factory=Attributor)
     reasoning: list[ReasoningMessage] = field(default_factory=list)
     stretches: dict[ReasoningUnit, list[Stretch]] = field(default_factory=dict)
+    shown_by: dict[Stretch, ReasoningMessage] = field(default_factory=dict)
+    carried_by: dict[Stretch, ReasoningMessage] = field(default_factory=dict)
     messages: list[AssistantMessage] = field(default_factory=list)
     calls: dict[CallUnit, EmittedCall] = field(default_factory=dict)
     call_ids: list[str] = field(default_factory=list)
@@ -286,8 +287,12 @@ class ResponseState:
     def reasoning_ids(self, seqs: tuple[int, ...]) -> list[str]:
         """Return the reasoning messages that show or carry some units."""
         stretches = (self.stretches[self.response.units[seq]] for seq in seqs)  # type: ignore[index]
-        messages = (stretch.message or stretch.carrier for several in stretches for stretch in several)
+        messages = (self.message_of(stretch) for several in stretches for stretch in several)
         return list(dict.fromkeys(message.id for message in messages if message))
+
+    def message_of(self, stretch: Stretch) -> ReasoningMessage | None:
+        """Return the reasoning message that shows or carries a stretch."""
+        return self.shown_by.get(stretch) or self.carried_by.get(stretch)
 
     def seen_as(self, unit: UnitBuffer) -> str:
         """Return the message or call ID under which the client sees a unit, or an empty string."""
@@ -342,7 +347,8 @@ def _unseen(state: ResponseState, unit: Any) -> str:
 
 def _reasoning_seen_as(state: ResponseState, unit: ReasoningUnit) -> str:
     first = state.stretches[unit][0]
-    return first.message.id if first.message else state.carriers.get((unit.seq, 0), "")
+    shown_by = state.shown_by.get(first)
+    return shown_by.id if shown_by else state.carriers.get((unit.seq, 0), "")
 
 
 def _text_seen_as(state: ResponseState, unit: TextUnit) -> str:

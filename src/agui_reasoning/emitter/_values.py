@@ -182,7 +182,7 @@ class Values:
         messages = [*state.reasoning[-1:], *unsaid]
         silent = (stretch for several in state.stretches.values() for stretch in several)
         own = chain.from_iterable(map(self._own, messages))
-        return (*own, *self._records(stretch for stretch in silent if stretch.message is None))
+        return (*own, *self._records(stretch for stretch in silent if stretch not in state.shown_by))
 
     def _carriers(
         self, state: ResponseState, others: UnitRecords, open_anchor: OpenAnchor

@@ -264,8 +264,8 @@ class Writer:
             return
         if not self._state.reasoning:
             self._empty, self._is_past = self._open_message(unit), False
-        stretch.carrier = self._state.reasoning[-1]
-        stretch.carrier.riders[stretch] = None
+        carrier = self._state.carried_by[stretch] = self._state.reasoning[-1]
+        carrier.riders[stretch] = None
         if self._empty is not None and not self._is_past:
             self._claimants.add(stretch)
 
@@ -281,17 +281,18 @@ class Writer:
 
     def _show(self, stretch: Stretch) -> ReasoningMessage:
         """Return the message of a stretch that has something to show."""
-        if stretch.message is not None:
-            return stretch.message
-        if stretch.carrier is not None:
-            del stretch.carrier.riders[stretch]
-            stretch.carrier = None
+        state = self._state
+        if stretch in state.shown_by:
+            return state.shown_by[stretch]
+        if (carrier := state.carried_by.pop(stretch, None)) is not None:
+            del carrier.riders[stretch]
         message = self._empty
         if message is None or (self._is_past and stretch not in self._claimants):
             message = self._open_message(stretch.unit)
         else:
             self._empty = None
-        message.own, stretch.message = stretch, message
+        message.own = stretch
+        state.shown_by[stretch] = message
         return message
 
     def _reasoning_grew(self, unit: ReasoningUnit, change: Grew) -> None:
@@ -313,12 +314,12 @@ class Writer:
         stretch = self._speaking.pop(unit)
         self._claimants.discard(stretch)
         self._open.discard(stretch)
-        if stretch.message is not None:
-            self._end_reasoning(stretch.message)
+        if (message := self._state.shown_by.get(stretch)) is not None:
+            self._end_reasoning(message)
         elif self._is_past:
             self._end_empty()
-        if stretch.carrier is not None:
-            self._overtaken[stretch.carrier] = None
+        if (carrier := self._state.carried_by.get(stretch)) is not None:
+            self._overtaken[carrier] = None
         if self._leaving:
             self._leave_span()
 
@@ -349,7 +350,7 @@ class Writer:
 
     def _carry_riders(self) -> None:
         """Send values again whose riders ended, before something else follows: the client may stop there."""
-        carried = {stretch.carrier for stretch in self._speaking.values()}
+        carried = {self._state.carried_by.get(stretch) for stretch in self._speaking.values()}
         for message in [message for message in self._overtaken if message not in carried]:
             del self._overtaken[message]
             self._out += self._values.of_riders(self._state, message)
