@@ -21,7 +21,7 @@ from agui_reasoning.aio import run_agent  # noqa: E402
 from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.errors import ConfigurationError  # noqa: E402
 from agui_reasoning.interop import agno as adapter  # noqa: E402
-from tests.frameworks import pages  # noqa: E402
+from tests.frameworks import failures, pages  # noqa: E402
 from tests.frameworks.threads import FORECAST, Agent, played, replayed  # noqa: E402
 
 ANTHROPIC, CHAT = "anthropic-weather", "chat-weather"
@@ -114,6 +114,14 @@ def test_an_error_of_the_provider_ends_the_run() -> None:
     with replayed(ANTHROPIC) as (url, _):
         events = anyio.run(refused, url)
     assert events[-1].type == "RUN_ERROR"
+
+
+@pytest.mark.parametrize("failure", [*failures.FAILURES, failures.IN_STREAM], ids=failures.name_of)
+def test_a_failure_of_the_provider_is_told_as_without_the_framework(
+    failure: failures.Failure, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-sonnet-4-6"}
+    failures.check(failure, agent_at, caplog, **options)
 
 
 def test_other_apis_have_no_messages() -> None:

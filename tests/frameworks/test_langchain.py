@@ -22,7 +22,7 @@ from agui_reasoning.aio import run_agent  # noqa: E402
 from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.errors import ConfigurationError  # noqa: E402
 from agui_reasoning.interop import langchain  # noqa: E402
-from tests.frameworks import pages  # noqa: E402
+from tests.frameworks import failures, pages  # noqa: E402
 from tests.frameworks.threads import FORECAST, Agent, abandoned, played, replayed  # noqa: E402
 
 ANTHROPIC, RESPONSES, CHAT = "anthropic-weather", "openai-weather", "chat-weather"
@@ -91,6 +91,14 @@ def test_everything_comes_back(script: str, version: str, options: dict[str, Any
     assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == ARTIFACTS[script]
     lost = LOST.get(script, []) + (["phase"] if (script, version) == (RESPONSES, "v0") else [])
     assert (thread.missing(2), thread.missing(3), thread.findings) == ([], lost, [])
+
+
+@pytest.mark.parametrize("failure", [*failures.FAILURES, failures.IN_STREAM], ids=failures.name_of)
+def test_a_failure_of_the_provider_is_told_as_without_the_framework(
+    failure: failures.Failure, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-sonnet-4-6"}
+    failures.check(failure, agent_at(ANTHROPIC, "v0"), caplog, **options)
 
 
 def test_a_reader_that_leaves_stops_the_graph() -> None:

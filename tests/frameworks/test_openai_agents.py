@@ -15,7 +15,7 @@ from agui_reasoning import Conversation, Run, reduce_events  # noqa: E402
 from agui_reasoning.aio import run_agent  # noqa: E402
 from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.interop import openai_agents  # noqa: E402
-from tests.frameworks import pages  # noqa: E402
+from tests.frameworks import failures, pages  # noqa: E402
 from tests.frameworks.threads import FORECAST, Agent, played, replayed  # noqa: E402
 
 agents.set_tracing_disabled(True)
@@ -94,6 +94,15 @@ def test_a_reader_that_leaves_stops_the_run_of_the_sdk() -> None:
         result = anyio.run(leave, url)
     assert result.is_complete
     assert len(thread.requests) == 1
+
+
+@pytest.mark.parametrize("script", [RESPONSES, CHAT])
+@pytest.mark.parametrize("failure", failures.FAILURES, ids=failures.name_of)
+def test_a_failure_of_the_provider_is_told_as_without_the_framework(
+    failure: failures.Failure, script: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = {"api": "openai-responses", "provider": "openai", "model": "gpt-5.6-sol"}
+    failures.check(failure, lambda url: agent_at(url, script), caplog, **options)
 
 
 def test_a_handoff_is_a_result_and_a_step() -> None:

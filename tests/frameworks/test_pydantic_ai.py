@@ -16,7 +16,7 @@ from agui_reasoning import run_agent as run_sync  # noqa: E402
 from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.errors import ConfigurationError  # noqa: E402
 from agui_reasoning.interop import pydantic_ai as adapter  # noqa: E402
-from tests.frameworks import pages  # noqa: E402
+from tests.frameworks import failures, pages  # noqa: E402
 from tests.frameworks.threads import FORECAST, Agent, abandoned, played, replayed  # noqa: E402
 
 ANTHROPIC, RESPONSES, CHAT, GEMINI = "anthropic-weather", "openai-weather", "chat-weather", "gemini-weather"
@@ -77,6 +77,14 @@ def test_everything_comes_back(script: str, options: dict[str, Any]) -> None:
     thread = played(script, agent_at(script), **{**options, "keys": keys})
     assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == ARTIFACTS[script]
     assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
+
+
+@pytest.mark.parametrize("failure", [*failures.FAILURES, failures.IN_STREAM], ids=failures.name_of)
+def test_a_failure_of_the_provider_is_told_as_without_the_framework(
+    failure: failures.Failure, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-sonnet-4-6"}
+    failures.check(failure, agent_at(ANTHROPIC), caplog, **options)
 
 
 def delegating(url: str, delegate: Any) -> Any:

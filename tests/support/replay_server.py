@@ -25,8 +25,6 @@ from agui_reasoning.providers.api import HTTPEndpoint
 
 Json = dict[str, Any]
 
-_REFUSAL = {"error": {"code": 400, "type": "invalid_request_error", "message": "refused"}}
-
 
 class ReplayServer:
     """What a server plays, and what it was asked.
@@ -38,6 +36,8 @@ class ReplayServer:
         endless: A stream does not end behind its last event.
         asked: The bodies of the requests, as JSON.
         headers: Their metadata, over gRPC.
+        status: The HTTP status of a refusal.
+        words: What a refusal says.
         refusal: The gRPC status of a refusal.
         left: Set when a client has left an endless stream.
     """
@@ -49,6 +49,8 @@ class ReplayServer:
         self.endless = False
         self.asked: list[Any] = []
         self.headers: list[dict[str, str]] = []
+        self.status = 400
+        self.words = "refused"
         self.refusal = "INVALID_ARGUMENT"
         self.left = threading.Event()
 
@@ -69,7 +71,7 @@ def _http(server: ReplayServer) -> AbstractContextManager[str]:
         server.asked.append(load((await request.body()).decode()))
         exchange = server.exchange
         if exchange is None:
-            return JSONResponse(_REFUSAL, 400)
+            return JSONResponse(_refusal(server), server.status)
         if not exchange["stream"]:
             return JSONResponse(exchange["response"])
         frames = [framing.write(http, event) for event in exchange["events"]]
@@ -85,6 +87,13 @@ def _http(server: ReplayServer) -> AbstractContextManager[str]:
             server.left.set()
 
     return local_server(Starlette(routes=[Route("/{path:path}", answer, methods=["POST"])]))
+
+
+def _refusal(server: ReplayServer) -> Json:
+    """The body of a refusal; some vendors have the message outside of the error."""
+    kind = "invalid_request_error" if server.status == 400 else "api_error"
+    error = {"code": server.status, "type": kind, "message": server.words}
+    return {"error": error, "message": server.words}
 
 
 @contextmanager
@@ -109,7 +118,9 @@ def _servicer(server: ReplayServer, chat: Any) -> Any:
         server.headers.append(dict(context.invocation_metadata()))
         server.asked.append(json_format.MessageToDict(request, preserving_proto_field_name=True))
         if server.exchange is None:
-            context.abort(import_module("grpc").StatusCode[server.refusal], f"refused {server.headers[-1]}")
+            context.abort(
+                import_module("grpc").StatusCode[server.refusal], f"{server.words} {server.headers[-1]}"
+            )
         return server.exchange or {}
 
     def parsed(data: Json, message: Any) -> Any:

@@ -127,15 +127,19 @@ def _anthropic(name: str) -> Callable[[str], Any]:
     return lambda url: make(base_url=url, api_key="none", max_retries=0)
 
 
+def _once(genai: Any) -> Any:
+    return genai.types.HttpRetryOptions(attempts=1)
+
+
 def _google(url: str) -> Any:
     genai = import_module("google.genai")
-    options = genai.types.HttpOptions(base_url=url, api_version="v1beta")
+    options = genai.types.HttpOptions(base_url=url, api_version="v1beta", retry_options=_once(genai))
     return genai.Client(api_key="none", http_options=options)
 
 
 def _vertex(url: str) -> Any:
     genai, oauth2 = import_module("google.genai"), import_module("google.oauth2.credentials")
-    options = genai.types.HttpOptions(base_url=url)
+    options = genai.types.HttpOptions(base_url=url, retry_options=_once(genai))
     place = {"project": "project", "location": "location", "credentials": oauth2.Credentials(token="none")}
     return genai.Client(vertexai=True, http_options=options, **place)
 

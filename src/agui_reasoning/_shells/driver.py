@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, TypeAlias, cast
 from ag_ui.core import BaseEvent, Event, Interrupt, RunAgentInput, Tool
 
 from agui_reasoning._shells.failures import FailureLog, is_own_error
-from agui_reasoning._shells.provider_failures import Explanation, explain
+from agui_reasoning._shells.provider_failures import Explanation, explain, explain_elsewhere
 from agui_reasoning._shells.sinks import EVENTS
 from agui_reasoning._shells.sources import takes_request
 from agui_reasoning.deltas import Delta
@@ -276,7 +276,9 @@ class Driver:
 
     def _explanation(self, error: BaseException) -> Explanation | None:
         explained = self._explained
-        return explained[1] if explained is not None and explained[0] is error else None
+        if explained is not None and explained[0] is error:
+            return explained[1]
+        return explain_elsewhere(error, Origin(self.run.provider, self.run.api, self.run.model))
 
     def report(self, error: Exception) -> None:
         """Log an error."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import re
 import traceback
+from collections.abc import Sequence
 from typing import Any, Final
 
 from agui_reasoning._shells.provider_failures import Explanation
-from agui_reasoning.errors import AGUIReasoningError, ProviderError
+from agui_reasoning.errors import AGUIReasoningError, ProviderError, TransportError
 from agui_reasoning.run import Run
 
 __all__ = ["BriefFailureLog", "FailureLog", "is_own_error"]
@@ -22,10 +23,12 @@ _WORDS_CHARS: Final = 2_000
 
 
 class FailureLog:
-    """Logs what ended a run: an error of this package in one line, any other with its traceback.
+    """Logs what ended a run.
 
-    If reasoning must not be visible, no messages of exceptions are logged, because they may
-    quote it; names and positions are.
+    A failure of the provider is one line without anything that the provider said; it has the same line
+    whichever SDK or framework reports it. An error of this package is one line, any other has its traceback.
+    If reasoning must not be visible, no messages of exceptions are logged, because they may quote it; names
+    and positions are.
     """
 
     def __init__(self, run: Run) -> None:
@@ -33,62 +36,82 @@ class FailureLog:
 
     def report(self, error: Exception, explanation: Explanation | None = None) -> None:
         """Log a failure, with its explanation if the provider is its cause."""
-        if is_own_error(error):
-            self.report_line(error, explanation)
-        elif self._run.visibility == "full":
-            _log.error("%s", self._line(error, explanation), exc_info=error)
+        if explanation is not None and not isinstance(error, TransportError):
+            self._report_provider(error, explanation)
+        elif is_own_error(error):
+            self._report_line(error)
         else:
-            _log.error("%s\n%s", self._line(error, explanation), _places(error))
-
-    def report_line(self, error: Exception, explanation: Explanation | None = None) -> None:
-        """Log a failure in one line, and its traceback at the level DEBUG."""
-        _log.error("%s", self._line(error, explanation))
-        if self._run.visibility == "full":
-            _log.debug("Where the run failed:", exc_info=error)
-        else:
-            _log.debug("Where the run failed:\n%s", _places(error))
+            self._report_mistake(error)
 
     def note(self, sentence: str) -> None:
         """Log a single sentence."""
         _log.error("%s", sentence)
 
-    def _line(self, error: BaseException, explanation: Explanation | None = None) -> str:
+    def _report_provider(self, error: Exception, explanation: Explanation) -> None:
+        """Log a failure of the provider in one line.
+
+        Its traceback quotes what the provider said, which can quote the prompt and its reasoning.
+        """
+        kind = ProviderError if explanation.failure.link is None else TransportError
+        _log.error("%s", self._named(kind.__name__, self._names_of_provider(explanation)))
+        if self._run.visibility == "full":
+            said = error.provider_message if isinstance(error, ProviderError) else ""
+            words = f" The provider says: {said!r}" if said else ""
+            _log.debug("Where the run failed.%s", words, exc_info=error)
+
+    def _report_line(self, error: Exception) -> None:
+        """Log another failure in one line, and its traceback at the level DEBUG."""
+        _log.error("%s", self._line(error))
+        if self._run.visibility == "full":
+            _log.debug("Where the run failed:", exc_info=error)
+        else:
+            _log.debug("Where the run failed:\n%s", _places(error))
+
+    def _report_mistake(self, error: Exception) -> None:
+        """Log the failure of other code, with its traceback."""
+        if self._run.visibility == "full":
+            _log.error("%s", self._line(error), exc_info=error)
+        else:
+            _log.error("%s\n%s", self._line(error), _places(error))
+
+    def _line(self, error: BaseException) -> str:
         """Return the log line: the run, the failure and, with full visibility, its message."""
-        names = ", ".join(f"{name} {value}" for name, value in self._names(error, explanation) if value)
-        return f"The run failed: {type(error).__name__} ({names}).{self._words(error)}"
-
-    def _names(self, error: BaseException, explanation: Explanation | None) -> list[tuple[str, Any]]:
-        """Return the names that identify a failure, such as its code and run, without any message text."""
-        run, status = self._run, getattr(error, "status_code", None)
-        code, wait = getattr(error, "code", None) if is_own_error(error) else None, None
-        if explanation is not None:
-            failure = explanation.failure
-            code, status, wait = explanation.code, failure.status, failure.retry_after_s
-        return [
+        code = getattr(error, "code", None) if is_own_error(error) else None
+        status = getattr(error, "status_code", None)
+        names = [
             ("code", code),
-            ("provider", _name(run.provider or run.api)),
+            ("provider", _name(self._run.provider or self._run.api)),
             ("status", status if isinstance(status, int) else None),
-            ("retry after", None if wait is None else f"{wait:g} s"),
-            ("provider code", _name(getattr(error, "provider_code", None))),
-            ("provider type", _name(getattr(error, "provider_type", None))),
-            ("thread", _quoted(run.input.thread_id)),
-            ("run", _quoted(run.input.run_id)),
         ]
+        line = self._named(type(error).__name__, names)
+        words = " ".join(str(error).split()) if self._run.visibility == "full" else ""
+        return f"{line} {words[:_WORDS_CHARS]}" if words else line
 
-    def _words(self, error: BaseException) -> str:
-        if self._run.visibility != "full":
-            return ""
-        message = error.provider_message if isinstance(error, ProviderError) else ""
-        words = f"The provider says: {message}" if message else str(error)
-        return " " + " ".join(words.split())[:_WORDS_CHARS] if words else ""
+    def _named(self, kind: str, names: Sequence[tuple[str, Any]]) -> str:
+        """Return what identifies a failure and its run, without any message."""
+        run = self._run.input
+        ids = [("thread", _quoted(run.thread_id)), ("run", _quoted(run.run_id))]
+        told = ", ".join(f"{name} {value}" for name, value in [*names, *ids] if value)
+        return f"The run failed: {kind} ({told})."
+
+    def _names_of_provider(self, explanation: Explanation) -> list[tuple[str, Any]]:
+        failure, wait = explanation.failure, explanation.failure.retry_after_s
+        code = None if failure.code == str(failure.status) else _name(failure.code)
+        return [
+            ("code", explanation.code),
+            ("provider", _name(self._run.provider or self._run.api)),
+            ("status", failure.status),
+            ("retry after", None if wait is None else f"{wait:g} s"),
+            ("provider code", code),
+            ("provider type", _name(failure.type)),
+        ]
 
 
 class BriefFailureLog(FailureLog):
     """Logs every failure in one line."""
 
-    def report(self, error: Exception, explanation: Explanation | None = None) -> None:
-        """Log a failure."""
-        self.report_line(error, explanation)
+    def _report_mistake(self, error: Exception) -> None:
+        self._report_line(error)
 
 
 def is_own_error(error: BaseException) -> bool:

@@ -1,15 +1,17 @@
 """Reads what the errors of SDKs and HTTP libraries say about a provider's failure, and explains it.
 
 The libraries are not imported: their errors are read by attributes and class names. The words of an error
-serve only to recognize it; explanations never contain them.
+serve only to recognize it; explanations never contain them. An error that says nothing itself is explained by
+those that led to it, if they are a provider's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
+from agui_reasoning._shells._error_chain import causes_of, is_of_provider, others_behind
 from agui_reasoning._shells._google_errors import google_reason
 from agui_reasoning._shells._grpc_errors import GRPCFailure, grpc_failure
 from agui_reasoning._shells._retry_after import retry_after
@@ -18,7 +20,16 @@ from agui_reasoning.errors import ProviderError, TransportError
 from agui_reasoning.parts import Origin
 from agui_reasoning.providers._refusals import Refusal, find_refusal
 
-__all__ = ["Cause", "Explanation", "ProviderFailure", "causes", "explain", "read_failure", "refusal_of"]
+__all__ = [
+    "Cause",
+    "Explanation",
+    "ProviderFailure",
+    "causes",
+    "explain",
+    "explain_elsewhere",
+    "read_failure",
+    "refusal_of",
+]
 
 _REFUSED: Final = "reasoning_refused"
 _WORDS_CHARS: Final = 20_000
@@ -30,6 +41,8 @@ class ProviderFailure:
 
     Attributes:
         status: The HTTP status of 400 or more, if any.
+        code: The provider's code for it, if any.
+        type: The provider's type of it, if any.
         names: Its codes and types.
         words: Its message and body.
         retry_after_s: The seconds after which the provider wants to be asked again.
@@ -37,6 +50,8 @@ class ProviderFailure:
     """
 
     status: int | None = None
+    code: str | None = None
+    type: str | None = None
     names: frozenset[str] = frozenset()
     words: str = field(default="", repr=False)
     retry_after_s: float | None = None
@@ -114,7 +129,10 @@ _CAUSES: Final = (
         "overloaded",
         "The model's provider is overloaded. Please try again {when}.",
         (503, 529),
-        ("overloaded_error", "UNAVAILABLE", "ServiceUnavailableException", "ModelNotReadyException"),
+        (
+            *("overloaded_error", "UNAVAILABLE", "ServiceUnavailableException", "ModelNotReadyException"),
+            *("server_is_overloaded", "slow_down"),  # OpenAI's, inside a stream
+        ),
     ),
     Cause(
         "unknown_model",
@@ -149,6 +167,8 @@ _OWN_LINKS: Final = {
     "timeout": ProviderFailure(link="timeout"),
     "unreachable": ProviderFailure(link="unreachable"),
 }
+_Read: TypeAlias = Callable[[BaseException], ProviderFailure | None]
+
 _UNREACHABLE: Final = frozenset(
     {
         "APIConnectionError",
@@ -176,7 +196,22 @@ def explain(error: BaseException, target: Origin) -> Explanation | None:
         error: The error that opening or reading the stream raised.
         target: The API, provider and model of the stream.
     """
-    failure = read_failure(error)
+    return _explained(read_failure(error), target)
+
+
+def explain_elsewhere(error: BaseException, target: Origin) -> Explanation | None:
+    """Explain an error that was raised elsewhere in a run: by its agent, by a framework or in a tool.
+
+    There, other servers fail as well. So only what is a provider's by its class is explained.
+
+    Args:
+        error: The error that ended the run.
+        target: The API, provider and model of the run.
+    """
+    return _explained(_behind(error, _of_provider), target)
+
+
+def _explained(failure: ProviderFailure | None, target: Origin) -> Explanation | None:
     if failure is None:
         return None
     if (refusal := refusal_of(failure, target)) is not None:
@@ -203,7 +238,30 @@ def _when(seconds: float | None) -> str:
 
 
 def read_failure(error: BaseException) -> ProviderFailure | None:
-    """Return what an error says about a provider; ``None`` if it says nothing."""
+    """Return what an error, or one that led to it, says about a provider; ``None`` if it says nothing."""
+    return _behind(error, _read)
+
+
+def _behind(error: BaseException, read: _Read) -> ProviderFailure | None:
+    """Read an error and those that led to it.
+
+    Of an error and its causes, the last one that says something decides: others only wrap it. Contexts decide
+    if none of them does, the nearest first: an error that was being handled need not be the reason.
+    """
+    if _is_own(error):
+        return read(error)
+    causes = causes_of(error)
+    wrapped = (_of_provider(cause) for cause in reversed(causes[1:]))
+    failure = next(filter(None, wrapped), None) or read(error)
+    return failure or next(filter(None, map(_of_provider, others_behind(error))), None)
+
+
+def _of_provider(error: BaseException) -> ProviderFailure | None:
+    return _read(error) if is_of_provider(error) else None
+
+
+def _read(error: BaseException) -> ProviderFailure | None:
+    """Return what an error itself says about a provider; ``None`` if it says nothing."""
     if isinstance(error, TransportError):
         return _OWN_LINKS.get(error.code)
     if (call := grpc_failure(error)) is not None:
@@ -212,10 +270,10 @@ def read_failure(error: BaseException) -> ProviderFailure | None:
         return ProviderFailure(names=unsigned)
     response = getattr(error, "response", None)
     body, status = _body(error, response), _status(error, response)
-    names = frozenset(_names(error, body))
     if isinstance(error, ProviderError) or status is not None or _is_error_body(body):
-        words = _words(error, body)
-        return ProviderFailure(status, names, words, _delay(error, response, body))
+        code, kind = _named(error, body, "code"), _named(error, body, "type")
+        names, words = frozenset(_names(error, body)), _words(error, body)
+        return ProviderFailure(status, code, kind, names, words, _delay(error, response, body))
     link = _link(error)
     return None if link is None else ProviderFailure(link=link)
 
@@ -223,7 +281,8 @@ def read_failure(error: BaseException) -> ProviderFailure | None:
 def _of_call(call: GRPCFailure) -> ProviderFailure:
     if call.link is not None:
         return ProviderFailure(link=call.link)
-    return ProviderFailure(call.http_status, frozenset({call.status}), call.details[:_WORDS_CHARS])
+    names, words = frozenset({call.status}), call.details[:_WORDS_CHARS]
+    return ProviderFailure(call.http_status, call.status, names=names, words=words)
 
 
 def _status(error: BaseException, response: Any) -> int | None:
@@ -255,12 +314,25 @@ def _is_error_body(body: Any) -> bool:
     return isinstance(body, Mapping) and bool({"error", "message", "code", "type", "Code"} & set(body))
 
 
+def _inner(body: Any) -> Mapping[str, Any]:
+    """Return the error in a body."""
+    inner = body.get("error", body) if isinstance(body, Mapping) else None
+    return inner if isinstance(inner, Mapping) else {}
+
+
+def _named(error: BaseException, body: Any, name: Literal["code", "type"]) -> str | None:
+    """Return the code or type that a provider gave."""
+    if isinstance(error, ProviderError):
+        return error.provider_code if name == "code" else error.provider_type
+    inner = _inner(body)
+    given = inner.get(name) or inner.get(name.title())
+    return str(given) if isinstance(given, str | int) else None
+
+
 def _names(error: BaseException, body: Any) -> Iterator[str]:
     """Yield the codes and types of an error."""
-    inner = body.get("error", body) if isinstance(body, Mapping) else None
-    holders = [inner] if isinstance(inner, Mapping) else []
-    for holder in holders:
-        yield from (str(holder[name]) for name in ("code", "type", "status", "Code") if holder.get(name))
+    inner = _inner(body)
+    yield from (str(inner[name]) for name in ("code", "type", "status", "Code") if inner.get(name))
     if (reason := google_reason(body)) is not None:
         yield reason
     for name in ("provider_code", "provider_type", "code", "type", "status"):

@@ -6,6 +6,7 @@ Agno is imported by `messages` only: its events are told apart by their ``event`
 from __future__ import annotations
 
 import re
+from ast import literal_eval
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
@@ -29,6 +30,10 @@ __all__ = ["messages", "stream"]
 
 _OPAQUE: Final = re.compile(r"[A-Za-z0-9+/_=-]{64,}", re.ASCII)
 """Agno streams the data of redacted thinking as if it were text; no fragment of text looks like this."""
+
+
+_REFUSED: Final = re.compile(r"(?:Error code: (\d{3}) - )?(.*)", re.ASCII | re.DOTALL)
+_BODY_CHARS: Final = 20_000
 
 
 def stream(source: Any) -> ModelStream:
@@ -171,7 +176,28 @@ class _Reader:
         )
 
     def _failed(self, event: Any) -> Iterator[Delta]:
-        raise ProviderError(provider_type=event.error_type, provider_message=str(event.content or ""))
+        raise _failure(str(event.content or ""), event.error_type)
+
+
+def _failure(said: str, kind: str | None) -> ProviderError:
+    """Return the error of an event, which has the status and body only in the text of the SDK's error.
+
+    Source:
+        anthropic 2.12 and openai 3.54: ``Error code: 529 - {body}``, and ``{body}`` inside a stream.
+    """
+    status, body = _REFUSED.fullmatch(said).groups()  # type: ignore[union-attr] # it matches any text
+    try:
+        parsed = literal_eval(body) if len(body) <= _BODY_CHARS else None
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        parsed = None
+    inner = parsed.get("error", parsed) if isinstance(parsed, dict) else None
+    error = inner if isinstance(inner, dict) else {}
+    return ProviderError(
+        provider_type=str(error.get("type") or kind or "") or None,
+        provider_code=str(error.get("code") or "") or None,
+        provider_message=said,
+        status_code=int(status) if status else None,
+    )
 
 
 _EVENTS: Final[Mapping[str, Callable[[_Reader, Any], Iterator[Any]]]] = {

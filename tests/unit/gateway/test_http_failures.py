@@ -125,14 +125,17 @@ def test_a_refusal_tells_its_names_and_nothing_else(
     told = None if api == "anthropic-messages" else code
     assert (error.provider_type, error.provider_code) == (kind, told or str(status))
     assert error.provider_message == f"Incorrect key [hidden]: {WORDS}"
-    # The documented line, and no other.
-    ours = [record.getMessage() for record in caplog.records if "WORDS" in record.getMessage()]
-    name = MODELS[api][0]
-    assert ours == [
-        f"The run failed: ProviderError (code {cause}, provider {name}, status {status}, "
-        f"provider code {told or status}, provider type {kind}, thread 't1', run 'r1'). "
-        f"The provider says: Incorrect key [hidden]: {WORDS}"
-    ]
+    line, details = [record for record in caplog.records if record.name == "agui_reasoning"]
+    named = f"provider code {told}, " if told else ""
+    assert (line.levelname, line.getMessage()) == (
+        "ERROR",
+        f"The run failed: ProviderError (code {cause}, provider {MODELS[api][0]}, status {status}, {named}"
+        f"provider type {kind}, thread 't1', run 'r1').",
+    )
+    assert (details.levelname, details.getMessage()) == (
+        "DEBUG",
+        f"Where the run failed. The provider says: 'Incorrect key [hidden]: {WORDS}'",
+    )
 
 
 @pytest.mark.parametrize(

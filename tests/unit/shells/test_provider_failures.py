@@ -1,4 +1,4 @@
-"""Test what RUN_ERROR says about failures that gRPC and botocore report in ways of their own."""
+"""Test what RUN_ERROR says of failures that libraries report in ways of their own, or behind other errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from agui_reasoning import ModelStream, aio, stream_run
-from agui_reasoning._shells.provider_failures import explain, read_failure
+from agui_reasoning._shells.provider_failures import explain, explain_elsewhere, read_failure
+from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.parts import Origin
 from tests.support.replay_server import replaying
 from tests.support.vendor_sdks import THEIR_WARNINGS
@@ -100,3 +101,99 @@ def test_missing_credentials_and_used_up_quotas_of_botocore_are_explained() -> N
         assert told is not None
         assert told.code == code
         assert "secret" not in told.sentence
+
+
+# -- errors that led to others
+
+
+class APIStatusError(Exception):
+    """An error as an SDK raises it; libraries of other servers have errors of the same form."""
+
+    def __init__(self, status_code: int) -> None:
+        super().__init__("words of the server")
+        self.status_code = status_code
+
+
+class SDKError(APIStatusError):
+    """The error of a vendor's SDK."""
+
+
+SDKError.__module__ = "openai"
+
+
+class ModelHTTPError(APIStatusError):
+    """The class by which Pydantic AI reports a status."""
+
+
+TARGET = Origin("openai", "openai-responses", "gpt")
+
+
+def raised(*errors: Exception, cause: bool = True) -> Exception:
+    """Raise the errors, each because of the one before it or while that is handled; return the last one."""
+    last = errors[0]
+    for error in errors[1:]:
+        try:
+            try:
+                raise last
+            except Exception as reason:
+                if cause:
+                    raise error from reason
+                raise error  # noqa: B904
+        except Exception as caught:
+            last = caught
+    return last
+
+
+def code_of(error: BaseException) -> str | None:
+    """The code that an error has which an agent raised, rather than a model stream."""
+    explained = explain_elsewhere(error, TARGET)
+    return None if explained is None else explained.code
+
+
+def test_an_error_of_the_agent_is_explained_by_the_provider_that_led_to_it() -> None:
+    bug = ValueError("no answer")
+    assert code_of(SDKError(529)) == "overloaded"
+    assert code_of(raised(SDKError(529), bug)) == "overloaded"
+    assert code_of(raised(SDKError(529), KeyError("x"), bug, cause=False)) == "overloaded"
+    assert code_of(ExceptionGroup("tasks", [bug, ExceptionGroup("more", [SDKError(529)])])) == "overloaded"
+
+
+def test_what_wraps_an_error_does_not_change_its_cause() -> None:
+    # Frameworks choose a status for errors inside a stream, which have none.
+    assert code_of(raised(SDKError(429), ModelHTTPError(500))) == "rate_limited"
+    assert code_of(ModelHTTPError(529)) == "overloaded"
+
+
+def test_the_failure_of_a_second_attempt_is_told_and_not_that_of_the_first() -> None:
+    assert code_of(raised(SDKError(529), SDKError(401), cause=False)) == "credentials_refused"
+
+
+def test_an_error_that_hides_its_context_is_not_explained_by_it() -> None:
+    error = raised(SDKError(529), ValueError("no answer"), cause=False)
+    error.__suppress_context__ = True
+    assert code_of(error) is None
+
+
+def test_errors_of_other_servers_are_not_the_providers() -> None:
+    """A tool asks them."""
+    botocore = pytest.importorskip("botocore.exceptions", reason="botocore is not installed")
+    denied = {"Error": {"Code": "AccessDenied"}, "ResponseMetadata": {"HTTPStatusCode": 403}}
+    assert code_of(APIStatusError(404)) is None
+    assert code_of(raised(APIStatusError(404), ValueError())) is None
+    assert code_of(TimeoutError()) is None
+    assert code_of(botocore.ClientError(denied, "GetObject")) is None
+    assert code_of(botocore.ClientError(denied, "ConverseStream")) == "credentials_refused"
+
+
+def test_our_own_errors_keep_their_code() -> None:
+    wrong = ConfigurationError("Wrong.", code="wrong_option", hint="Do it right.")
+    assert code_of(raised(SDKError(529), wrong)) is None
+
+
+def test_a_circle_of_errors_ends() -> None:
+    first, second = ValueError(), KeyError()
+    first.__cause__, second.__cause__ = second, first
+    assert code_of(first) is None
+    third = ValueError()
+    third.__context__ = ExceptionGroup("tasks", [third])
+    assert code_of(third) is None

@@ -165,7 +165,7 @@ async def test_a_providers_words_are_not_logged_either(caplog: pytest.LogCapture
     await collected(run_agent(INPUT, refused, visibility="hidden", keys=KEYS, on_error=choose))
     assert SECRET not in caplog.text
     assert [record.getMessage().partition("\n")[0] for record in caplog.records] == [
-        "The run failed: ProviderError (code provider_error, provider type overloaded_error, "
+        "The run failed: ProviderError (code overloaded, provider type overloaded_error, "
         "thread 't', run 'r').",
         "`on_error` failed; the default sentence is used.",
         "The run failed: ValueError (thread 't', run 'r').",
