@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -11,9 +12,11 @@ import pytest
 agno: Any = pytest.importorskip("agno.agent", reason="Agno has its own environment")
 anthropic: Any = pytest.importorskip("anthropic")
 
+from agno.media import Image  # type: ignore[import-not-found] # noqa: E402
 from agno.models.anthropic import Claude  # type: ignore[import-not-found] # noqa: E402
 from agno.models.deepseek import DeepSeek  # type: ignore[import-not-found] # noqa: E402
 from agno.run.agent import RunContentEvent  # type: ignore[import-not-found] # noqa: E402
+from agno.tools.function import ToolResult  # type: ignore[import-not-found] # noqa: E402
 
 from agui_reasoning import Conversation, Run, reduce_events  # noqa: E402
 from agui_reasoning import run_agent as run_sync  # noqa: E402
@@ -22,7 +25,7 @@ from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.errors import ConfigurationError  # noqa: E402
 from agui_reasoning.interop import agno as adapter  # noqa: E402
 from tests.frameworks import failures, pages  # noqa: E402
-from tests.frameworks.threads import FORECAST, Agent, played, replayed  # noqa: E402
+from tests.frameworks.threads import FORECAST, PIXEL, Agent, played, replayed  # noqa: E402
 
 ANTHROPIC, CHAT = "anthropic-weather", "chat-weather"
 
@@ -72,6 +75,23 @@ def test_a_long_word_in_the_reasoning_of_another_api_is_text() -> None:
     events = [RunContentEvent(reasoning_content=word), RunContentEvent(content="Yes.")]
     shown = list(run_sync(run, lambda run: iter([adapter.stream(events)])))
     assert [message.content for message in reduce_events(shown)] == [word, "Yes."]
+
+
+PNG = base64.b64encode(PIXEL).decode()
+
+
+def look(place: str, hours: int) -> Any:
+    """Weather forecast of a place for the next hours."""
+    return ToolResult(content="A map.", images=[Image(content=PIXEL, mime_type="image/png")])
+
+
+def test_an_image_that_a_tool_returns_is_in_the_history() -> None:
+    look.__name__ = "get_forecast"
+    thread = played(ANTHROPIC, lambda url: agent_at(url, tool=look))
+    (told,) = thread.results(3)
+    source = {"type": "base64", "media_type": "image/png", "data": PNG}
+    assert told["content"] == [{"type": "text", "text": "A map."}, {"type": "image", "source": source}]
+    assert thread.findings == []
 
 
 def failing(place: str, hours: int) -> str:

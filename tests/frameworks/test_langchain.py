@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -23,7 +25,7 @@ from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.errors import ConfigurationError  # noqa: E402
 from agui_reasoning.interop import langchain  # noqa: E402
 from tests.frameworks import failures, pages  # noqa: E402
-from tests.frameworks.threads import FORECAST, Agent, abandoned, played, replayed  # noqa: E402
+from tests.frameworks.threads import FORECAST, PIXEL, Agent, abandoned, played, replayed  # noqa: E402
 
 ANTHROPIC, RESPONSES, CHAT = "anthropic-weather", "openai-weather", "chat-weather"
 ARTIFACTS = {ANTHROPIC: [0, 4, 6], RESPONSES: [0, 6, 10], CHAT: [0, 2, 3]}
@@ -57,10 +59,10 @@ def model_at(url: str, script: str, version: str) -> Any:
     return DeepSeek(model="deepseek-v4-flash", streaming=True, **ask)
 
 
-def agent_at(script: str, version: str) -> Any:
+def agent_at(script: str, version: str, used: Any = get_forecast) -> Any:
     def made(url: str) -> Agent:
         async def agent(run: Run) -> AsyncIterator[Any]:
-            graph = agents.create_agent(model_at(url, script, version), tools=[get_forecast])
+            graph = agents.create_agent(model_at(url, script, version), tools=[used])
             messages = {"messages": langchain.messages(run)}
             yield langchain.stream(graph.astream(messages, stream_mode="messages"))
 
@@ -99,6 +101,42 @@ def test_a_failure_of_the_provider_is_told_as_without_the_framework(
 ) -> None:
     options = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-sonnet-4-6"}
     failures.check(failure, agent_at(ANTHROPIC, "v0"), caplog, **options)
+
+
+PNG = base64.b64encode(PIXEL).decode()
+IMAGES = {
+    "standard": {"type": "image", "base64": PNG, "mime_type": "image/png"},
+    "anthropic": {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}},
+    "openai": {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}},
+}
+
+
+def looking(image: dict[str, Any]) -> Any:
+    def get_forecast(place: str, hours: int) -> Any:
+        """Weather forecast of a place for the next hours."""
+        return [{"type": "text", "text": "A map."}, image]
+
+    return tool(get_forecast)
+
+
+@pytest.mark.parametrize("image", IMAGES)
+@pytest.mark.parametrize("script", [ANTHROPIC, RESPONSES])
+def test_an_image_that_a_tool_returns_comes_back(script: str, image: str) -> None:
+    thread = played(script, agent_at(script, "v1", looking(IMAGES[image])))
+    (first,), (second,) = thread.results(2), thread.results(3)
+    if script == RESPONSES:
+        assert second["output"][1].pop("detail") == "auto"  # the API's default
+    assert second == first
+    assert json.dumps(second).count(PNG) == 1
+    (shown,) = [event.content for event in thread.runs[0] if event.type == "TOOL_CALL_RESULT"]
+    assert [part.type for part in shown] == ["text", "image"]
+    assert thread.findings == []
+
+
+def test_the_type_and_size_of_an_image_come_back_where_results_are_text() -> None:
+    thread = played(CHAT, agent_at(CHAT, "v0", looking(IMAGES["standard"])))
+    (told,) = thread.results(3)
+    assert told["content"] == f"A map.\n(Not sent in a tool result: image/png, {len(PIXEL)} bytes.)"
 
 
 def test_a_reader_that_leaves_stops_the_graph() -> None:

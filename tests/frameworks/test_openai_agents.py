@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -16,7 +18,7 @@ from agui_reasoning.aio import run_agent  # noqa: E402
 from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.interop import openai_agents  # noqa: E402
 from tests.frameworks import failures, pages  # noqa: E402
-from tests.frameworks.threads import FORECAST, Agent, played, replayed  # noqa: E402
+from tests.frameworks.threads import FORECAST, PIXEL, Agent, played, replayed  # noqa: E402
 
 agents.set_tracing_disabled(True)
 
@@ -40,11 +42,11 @@ def sdk_agent(client: Any, script: str = RESPONSES, **more: Any) -> Any:
     return agents.Agent(model=model, model_settings=settings, **more)
 
 
-def agent_at(url: str, script: str = RESPONSES) -> Agent:
+def agent_at(url: str, script: str = RESPONSES, **more: Any) -> Agent:
     async def agent(run: Run) -> AsyncIterator[Any]:
         items = openai_agents.input_items(run)
         async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
-            yield openai_agents.stream(agents.Runner.run_streamed(sdk_agent(client, script), items))
+            yield openai_agents.stream(agents.Runner.run_streamed(sdk_agent(client, script, **more), items))
 
     return agent
 
@@ -63,6 +65,32 @@ def test_chat_models_get_their_reasoning_back() -> None:
     thread = played(CHAT, lambda url: agent_at(url, CHAT), api="openai-responses")
     assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == [0, 2, 3]
     assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
+
+
+PNG = base64.b64encode(PIXEL).decode()
+
+
+def look(place: str, hours: int) -> Any:
+    """Weather forecast of a place for the next hours."""
+    image = agents.ToolOutputImage(image_url=f"data:image/png;base64,{PNG}")
+    return [agents.ToolOutputText(text="A map."), image]
+
+
+def test_an_image_that_a_tool_returns_comes_back() -> None:
+    tools = [agents.function_tool(look, name_override="get_forecast")]
+    thread = played(RESPONSES, lambda url: agent_at(url, tools=tools))
+    (first,), (second,) = thread.results(2), thread.results(3)
+    assert second["output"][1].pop("detail") == "auto"  # the API's default
+    assert (second["call_id"], second["output"]) == (first["call_id"], first["output"])
+    assert json.dumps(second).count(PNG) == 1
+    assert (thread.missing(3), thread.findings) == ([], [])
+
+
+def test_the_sdk_gives_chat_models_the_text_of_results_only() -> None:
+    tools = [agents.function_tool(look, name_override="get_forecast")]
+    thread = played(CHAT, lambda url: agent_at(url, CHAT, tools=tools), api="openai-responses")
+    assert thread.results(2) == thread.results(3)
+    assert thread.results(3)[0]["content"] == [{"type": "text", "text": "A map."}]
 
 
 def test_tool_outputs_stand_between_the_responses() -> None:

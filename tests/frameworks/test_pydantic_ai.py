@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
+import anyio
 import pytest
 
 pydantic_ai: Any = pytest.importorskip("pydantic_ai", reason="Pydantic AI has its own environment")
@@ -17,8 +21,9 @@ from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.errors import ConfigurationError  # noqa: E402
 from agui_reasoning.interop import pydantic_ai as adapter  # noqa: E402
 from tests.frameworks import failures, pages  # noqa: E402
-from tests.frameworks.threads import FORECAST, Agent, abandoned, played, replayed  # noqa: E402
+from tests.frameworks.threads import FORECAST, PIXEL, Agent, abandoned, played, replayed  # noqa: E402
 
+PNG = base64.b64encode(PIXEL).decode()
 ANTHROPIC, RESPONSES, CHAT, GEMINI = "anthropic-weather", "openai-weather", "chat-weather", "gemini-weather"
 ARTIFACTS = {ANTHROPIC: [0, 4, 6], RESPONSES: [0, 6, 10], CHAT: [0, 2, 3], GEMINI: [0, 2, 3]}
 
@@ -48,22 +53,21 @@ def model_at(url: str, script: str) -> Any:
     return OpenAIChatModel("deepseek-v4-flash", provider=DeepSeekProvider(openai_client=openai))
 
 
-def framework_agent(url: str, script: str) -> Any:
-    made = pydantic_ai.Agent(model_at(url, script), instructions="Be brief.")
-
-    @made.tool_plain
-    def get_forecast(place: str, hours: int) -> str:
-        """Weather forecast of a place for the next hours."""
-        return FORECAST
-
-    return made
+def get_forecast(place: str, hours: int) -> Any:
+    """Weather forecast of a place for the next hours."""
+    return FORECAST
 
 
-def agent_at(script: str) -> Any:
+def framework_agent(url: str, script: str, tool: Any = get_forecast) -> Any:
+    return pydantic_ai.Agent(model_at(url, script), instructions="Be brief.", tools=[tool])
+
+
+def agent_at(script: str, tool: Any = get_forecast) -> Any:
     def made(url: str) -> Agent:
         async def agent(run: Run) -> AsyncIterator[Any]:
             history = adapter.message_history(run)
-            yield adapter.stream(framework_agent(url, script).run_stream_events(message_history=history))
+            weather = framework_agent(url, script, tool)
+            yield adapter.stream(weather.run_stream_events(message_history=history))
 
         return agent
 
@@ -85,6 +89,56 @@ def test_a_failure_of_the_provider_is_told_as_without_the_framework(
 ) -> None:
     options = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-sonnet-4-6"}
     failures.check(failure, agent_at(ANTHROPIC), caplog, **options)
+
+
+def look(place: str, hours: int) -> Any:
+    """Weather forecast of a place for the next hours."""
+    return ["A map.", pydantic_ai.BinaryContent(PIXEL, media_type="image/png")]
+
+
+def look_only(place: str, hours: int) -> Any:
+    """Weather forecast of a place for the next hours."""
+    return pydantic_ai.BinaryContent(PIXEL, media_type="image/png")
+
+
+look.__name__ = look_only.__name__ = "get_forecast"
+
+
+@pytest.mark.parametrize("tool", [look, look_only], ids=["beside text", "alone"])
+@pytest.mark.parametrize("script", [ANTHROPIC, RESPONSES])
+def test_an_image_that_a_tool_returns_comes_back(script: str, tool: Any) -> None:
+    thread = played(script, agent_at(script, tool))
+    (first,), (second,) = thread.results(2), thread.results(3)
+    assert second == first
+    assert json.dumps(first).count(PNG) == 1
+    assert (thread.missing(3), thread.findings, thread.refusals) == ([], [], [])
+
+
+@pytest.mark.parametrize("tool", [look, look_only], ids=["beside text", "alone"])
+@pytest.mark.parametrize("script", [CHAT, GEMINI])
+def test_the_type_and_size_of_an_image_come_back_where_results_are_text(script: str, tool: Any) -> None:
+    thread = played(script, agent_at(script, tool))
+    (told,) = thread.results(3)
+    assert f"(Not sent in a tool result: image/png, {len(PIXEL)} bytes.)" in json.dumps(told)
+    assert PNG not in json.dumps(thread.requests[2])
+    assert (thread.missing(2), thread.findings) == ([], [])
+
+
+def test_a_prompt_that_follows_a_result_is_part_of_it() -> None:
+    def tool(place: str, hours: int) -> Any:
+        """Weather forecast of a place for the next hours."""
+        shown = pydantic_ai.ImageUrl("https://example.org/a")
+        return pydantic_ai.ToolReturn(FORECAST, content=["The map:", shown])
+
+    tool.__name__ = "get_forecast"
+    thread = played(ANTHROPIC, agent_at(ANTHROPIC, tool))
+    (told,) = thread.results(3)
+    source = {"type": "url", "url": "https://example.org/a"}
+    assert told["content"] == [
+        {"type": "text", "text": FORECAST},
+        {"type": "text", "text": "The map:"},
+        {"type": "image", "source": source},
+    ]
 
 
 def delegating(url: str, delegate: Any) -> Any:
@@ -206,6 +260,59 @@ def test_a_history_becomes_model_messages(api: str) -> None:
     assert (result.tool_name, result.content, result.tool_call_id) == ("look", "Too dark.", "call_1")
     assert result.outcome == ("failed" if api in ("anthropic-messages", "gemini") else "success")
     assert history[-1].parts[0].content == "And now?"
+
+
+PAPER = {"type": "document", "source": {"type": "url", "value": "https://example.com/a.pdf"}}
+BARE = {"type": "document", "source": {"type": "url", "value": "https://example.com/a"}}
+SCAN = {"type": "document", "source": {"type": "data", "value": "AAAA", "mimeType": "application/pdf"}}
+STORED = {"type": "document", "source": {"type": "file", "value": "file_1"}}
+CALL = {"type": "function", "function": {"name": "get_forecast", "arguments": '{"place":"Oslo","hours":1}'}}
+LONG = [
+    {
+        "id": "u1",
+        "role": "user",
+        "content": [{"type": "text", "text": "Read"}, PAPER, BARE, SCAN, STORED, LINKED],
+    },
+    {"id": "u2", "role": "user", "content": "and"},
+    {
+        "id": "u3",
+        "role": "user",
+        "content": [{"type": "text", "text": "tell"}, {"type": "text", "text": "me."}],
+    },
+    {
+        "id": "a",
+        "role": "assistant",
+        "content": "I look.",
+        "toolCalls": [{"id": "c1", **CALL}, {"id": "c2", **CALL}],
+    },
+    {
+        "id": "t1",
+        "role": "tool",
+        "toolCallId": "c1",
+        "content": [{"type": "text", "text": "A map."}, IMAGE, SCAN],
+    },
+    {"id": "t2", "role": "tool", "toolCallId": "c2", "content": [IMAGE], "error": "Too dark."},
+    {"id": "u4", "role": "user", "content": "So?"},
+]
+
+
+@pytest.mark.parametrize(("script", "name"), [(ANTHROPIC, "messages"), (RESPONSES, "input")])
+def test_the_framework_sends_what_the_history_says(script: str, name: str) -> None:
+    async def asked(url: str) -> None:
+        history = adapter.message_history(run)
+        with suppress(pydantic_ai.exceptions.ModelHTTPError):
+            await pydantic_ai.Agent(model_at(url, script)).run(message_history=history)
+
+    api, provider = (
+        ("anthropic-messages", "anthropic") if script == ANTHROPIC else ("openai-responses", "openai")
+    )
+    run = Run(run_input(LONG), api=api, provider=provider, model="m")
+    with replayed(script) as (url, thread):
+        anyio.run(asked, url)
+    sent = json.dumps(thread.requests[0][name])
+    for own, ours in ((', "is_error": false', ""), ("filename.pdf", "document.pdf")):
+        sent = sent.replace(own, ours)
+    assert json.loads(sent) == run.request(tools=()).body[name]
 
 
 def run_input(messages: list[dict[str, Any]]) -> dict[str, Any]:

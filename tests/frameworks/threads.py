@@ -6,6 +6,7 @@ with the tool's result, and with the second question. The provider refuses what 
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,15 +23,37 @@ from agui_reasoning._scripted._sequence import sequence
 from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning.aio import run_agent
 from agui_reasoning.gateway import local_server, provider_app
+from tests.support.strict_providers import STRICT
 
-__all__ = ["FORECAST", "QUESTIONS", "Thread", "abandoned", "converse", "played", "replayed", "shown"]
+__all__ = [
+    "FORECAST",
+    "PIXEL",
+    "QUESTIONS",
+    "Thread",
+    "abandoned",
+    "answered",
+    "converse",
+    "played",
+    "replayed",
+    "shown",
+]
 
 Agent = Callable[[Run], AsyncIterator[Any]]
 
 FORECAST = '{"place": "Bergen", "from": "14:00", "temperature_c": 9, "rain_mm": 4.2, "gusts_ms": 14}'
 """What a framework's tool ``get_forecast(place, hours)`` returns."""
 
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
+)
+"""An image that a tool returns: a PNG of one pixel."""
+
 QUESTIONS = ("Do I need an umbrella in Bergen this afternoon?", "And a wind jacket?")
+
+
+_TALK = {"system", "messages", "input", "contents"}
+_RESULTS = {"tool_result", "functionResponse", "output", "tool"}
+"""The types, roles and members of results of tools."""
 
 
 @dataclass
@@ -59,6 +82,22 @@ class Thread:
         exchanges = sequence(self.script)
         given = chain.from_iterable(read_answer(exchange) for exchange in exchanges[: request - 1])
         return list(compare(given, read_request(exchanges[0]["api"], self.requests[request - 1])))
+
+    @property
+    def refusals(self) -> list[str]:
+        """What a strict provider has against the conversations in the requests."""
+        api = sequence(self.script)[0]["api"]
+        strict = next(one for one in STRICT.values() if one.target.api == api)
+        talks = ({name: body[name] for name in _TALK & body.keys()} for body in self.requests)
+        return [fault for talk in talks for fault in strict.refusals(talk)]
+
+    def results(self, request: int) -> list[Any]:
+        """The results of tools in a request, by its number from 1, in the API's own format."""
+        body = self.requests[request - 1]
+        entries = [*body.get("messages", ()), *body.get("contents", ())] or body["input"]
+        inner = [part for entry in entries for part in entry.get("content") or entry.get("parts") or ()]
+        blocks = [part for part in inner if isinstance(part, dict) and _RESULTS & {*part, part.get("type")}]
+        return blocks or [entry for entry in entries if _RESULTS & {*entry, entry.get("role")}]
 
     def missing(self, request: int) -> list[str]:
         """The kinds of what did not come back, or not as it was."""
@@ -137,12 +176,19 @@ async def converse(
 
 
 async def _run(conversation: Conversation, question: str, agent: Agent, options: dict[str, Any]) -> list[Any]:
-    run_input = conversation.run_input(question)
+    events = await answered(conversation, conversation.run_input(question), agent, options)
+    assert conversation.status == "finished", events[-1]
+    return events
+
+
+async def answered(
+    conversation: Conversation, run_input: Any, agent: Agent, options: dict[str, Any]
+) -> list[Any]:
+    """Run the agent once, and give the client what it emits."""
     # What a client keeps is what it sends: JSON.
     sent = json.loads(run_input.model_dump_json(by_alias=True, exclude_none=True))
     events = [event async for event in run_agent(sent, agent, **options)]
     for event in events:
         conversation.receive(event)
     conversation.end_of_stream()
-    assert conversation.status == "finished", events[-1]
     return events

@@ -22,7 +22,8 @@ from agui_reasoning.deltas import (
     UsageDelta,
 )
 from agui_reasoning.errors import ConfigurationError, ProviderError
-from agui_reasoning.parts import Opaque, Origin, Part, ToolResultPart
+from agui_reasoning.interop._content import result_part
+from agui_reasoning.parts import Opaque, Origin, Part
 from agui_reasoning.providers.payload import JSONObject, compact_json
 from agui_reasoning.run import Run
 
@@ -162,8 +163,9 @@ class _Reader:
 
     def _completed(self, event: Any) -> Iterator[Delta | Part]:
         yield from self._end()
-        result = event.tool.result or ""
-        yield ToolResultPart(event.tool.tool_call_id, result, result if event.tool.tool_call_error else None)
+        tool = event.tool
+        content = [tool.result or "", *_media(event)]
+        yield result_part(tool.tool_call_id, content, failed=bool(tool.tool_call_error))
 
     def _usage(self, event: Any) -> Iterator[Delta]:
         yield UsageDelta(
@@ -198,6 +200,15 @@ def _failure(said: str, kind: str | None) -> ProviderError:
         provider_message=said,
         status_code=int(status) if status else None,
     )
+
+
+def _media(event: Any) -> Iterator[JSONObject]:
+    """Yield the media that a tool produced as blocks, which Agno shows to the model after all results."""
+    for name, kind in (("images", "image"), ("videos", "video"), ("audio", "audio"), ("files", "file")):
+        for media in getattr(event, name, None) or ():
+            typed = media.mime_type or (f"{kind}/{media.format}" if media.format else None)
+            data = media.content.encode() if isinstance(media.content, str) else media.content
+            yield {"type": kind, "data": data, "url": media.url, "media_type": typed}
 
 
 _EVENTS: Final[Mapping[str, Callable[[_Reader, Any], Iterator[Any]]]] = {

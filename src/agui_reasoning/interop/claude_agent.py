@@ -17,7 +17,7 @@ from ag_ui.core import StateDeltaEvent, StateSnapshotEvent
 from agui_reasoning._shells.driver import AgentItem, ModelStream, PayloadReader, Reading
 from agui_reasoning.deltas import Delta
 from agui_reasoning.errors import DecryptionError, ProviderError
-from agui_reasoning.interop._content import result_text
+from agui_reasoning.interop._content import result_part
 from agui_reasoning.interop._subagents import Subagent
 from agui_reasoning.parts import ToolResultPart
 from agui_reasoning.providers.payload import JSONObject
@@ -266,7 +266,4 @@ def _session_of(message: Any) -> str | None:
 
 
 def _tool_result(block: Any) -> ToolResultPart:
-    text = result_text(block.content)
-    if block.is_error:
-        return ToolResultPart(block.tool_use_id, "", error=text)
-    return ToolResultPart(block.tool_use_id, text)
+    return result_part(block.tool_use_id, block.content, failed=bool(block.is_error))

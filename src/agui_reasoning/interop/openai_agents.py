@@ -11,8 +11,7 @@ from typing import Any, Final
 from ag_ui.core import StepFinishedEvent, StepStartedEvent
 
 from agui_reasoning._shells.driver import AgentItem, ModelStream, PayloadReader, Reading
-from agui_reasoning.interop._content import result_text
-from agui_reasoning.parts import ToolResultPart
+from agui_reasoning.interop._content import result_part
 from agui_reasoning.providers.payload import JSONObject
 from agui_reasoning.run import Run
 
@@ -99,7 +98,7 @@ class _Reader:
         output = payload.item.raw_item
         call_id = _member(output, "call_id")
         if payload.name in ("tool_output", "handoff_occured") and isinstance(call_id, str):
-            return [ToolResultPart(call_id, result_text(_member(output, "output")))]
+            return [result_part(call_id, _member(output, "output"))]
         return []
 
     def _next_agent(self, name: str) -> Sequence[AgentItem]:

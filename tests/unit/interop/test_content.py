@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from typing import Any
 
 import pytest
 
-from agui_reasoning.interop._content import responses_in, result_text
+from agui_reasoning.interop._content import Media, media_of, responses_in, result_part
 from agui_reasoning.interop.langchain._write import message_dicts as for_langchain
 from agui_reasoning.interop.pydantic_ai._write import message_dicts as for_pydantic_ai
-from agui_reasoning.parts import Origin
+from agui_reasoning.parts import Origin, ToolResultPart
 
 TARGET = Origin("openai", "openai-responses", "gpt")
-IMAGE = {"type": "image", "url": "https://example.com/a.png"}
 SEARCH = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search"}}
 COMPACTED = {"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAA"}
 CUSTOM = {"type": "custom_tool_call", "call_id": "c1", "name": "sh", "input": "ls"}
@@ -35,16 +35,103 @@ BODY = {"input": [ASKED, COMPACTED, SEARCH, SAID, CUSTOM, RESULT]}
         ("Rain.", "Rain."),
         (["Rain", {"type": "text", "text": "."}], "Rain."),
         ([{"type": "input_text", "text": "Rain."}], "Rain."),
+        ([{"type": "resource", "resource": {"uri": "a:b", "text": "Rain."}}], "Rain."),
         ([], ""),
     ],
 )
 def test_the_text_of_a_result(content: Any, text: str) -> None:
-    assert result_text(content) == text
+    assert result_part("c", content) == ToolResultPart("c", text)
+    assert result_part("c", content, failed=True) == ToolResultPart("c", text, text)
 
 
-@pytest.mark.parametrize("content", [[{"type": "text", "text": "A."}, IMAGE], {"rain": 1}])
-def test_a_result_that_is_not_only_text_loses_nothing(content: Any) -> None:
-    assert json.loads(result_text(content)) == content
+@pytest.mark.parametrize("content", [[{"type": "text", "text": "A."}, {"rain": 1}], {"rain": 1}, [["a"], 1]])
+def test_a_result_that_is_neither_text_nor_media_loses_nothing(content: Any) -> None:
+    assert json.loads(str(result_part("c", content).content)) == content
+
+
+PIXEL = b64encode(b"png").decode()
+URL = "https://example.org/a"
+PNG = Media("image", "data", PIXEL, "image/png")
+PDF = Media("document", "data", PIXEL, "application/pdf")
+WAV = Media("audio", "data", PIXEL, "audio/wav")
+LINK = Media("image", "url", URL, "image/png")
+PAPER = Media("document", "url", URL, "application/pdf")
+BLOCKS = {
+    "anthropic": (
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}},
+        PNG,
+    ),
+    "anthropic, url": ({"type": "image", "source": {"type": "url", "url": URL}}, LINK),
+    "anthropic, document": ({"type": "document", "source": {"type": "url", "url": URL}}, PAPER),
+    "anthropic, text": (
+        {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "png"}},
+        Media("document", "data", PIXEL, "text/plain"),
+    ),
+    "anthropic, file": (
+        {"type": "document", "source": {"type": "file", "file_id": "f"}},
+        Media("document", "file", "f", "application/pdf"),
+    ),
+    "responses": ({"type": "input_image", "image_url": f"data:image/png;base64,{PIXEL}"}, PNG),
+    "responses, url": ({"type": "input_image", "image_url": URL}, LINK),
+    "responses, file": (
+        {"type": "input_file", "filename": "a.pdf", "file_data": f"data:application/pdf;base64,{PIXEL}"},
+        PDF,
+    ),
+    "responses, file url": ({"type": "input_file", "file_url": URL}, PAPER),
+    "chat": ({"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}, PNG),
+    "chat, audio": ({"type": "input_audio", "input_audio": {"data": PIXEL, "format": "wav"}}, WAV),
+    "chat, file": ({"type": "file", "file": {"file_data": f"data:application/pdf;base64,{PIXEL}"}}, PDF),
+    "gemini": ({"inlineData": {"mimeType": "image/png", "data": PIXEL}}, PNG),
+    "gemini, url": ({"fileData": {"mimeType": "application/pdf", "fileUri": URL}}, PAPER),
+    "langchain": ({"type": "image", "base64": PIXEL, "mime_type": "image/png"}, PNG),
+    "langchain, v0": (
+        {"type": "image", "source_type": "base64", "data": PIXEL, "mime_type": "image/png"},
+        PNG,
+    ),
+    "langchain, url": ({"type": "image", "url": URL}, LINK),
+    "langchain, file": ({"type": "file", "base64": PIXEL, "mime_type": "application/pdf"}, PDF),
+    "mcp": ({"type": "image", "data": PIXEL, "mimeType": "image/png"}, PNG),
+    "mcp, audio": ({"type": "audio", "data": PIXEL, "mimeType": "audio/wav"}, WAV),
+    "mcp, resource": (
+        {"type": "resource", "resource": {"uri": URL, "mimeType": "application/pdf", "blob": PIXEL}},
+        PDF,
+    ),
+    "pydantic": ({"type": "binary", "data": b"png", "media_type": "image/png"}, PNG),
+    "pydantic, url": (
+        {"type": "document-url", "url": f"{URL}.pdf"},
+        Media("document", "url", f"{URL}.pdf", PDF.media_type),
+    ),
+}
+
+
+@pytest.mark.parametrize(("block", "media"), BLOCKS.values(), ids=BLOCKS)
+def test_media_of_every_spelling_become_content_parts(block: Any, media: Media) -> None:
+    assert media_of(block) == media
+    (part,) = result_part("c", [block]).content
+    assert part.model_dump(by_alias=True, exclude_none=True) == media.part  # type: ignore[union-attr]
+    said, shown = result_part("c", [{"type": "text", "text": "Look."}, block], failed=True).content
+    assert (said.text, shown) == ("Look.", part)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"url": URL},
+        {"type": "text", "text": "a", "data": PIXEL},
+        {"type": "image"},
+        {"type": "image", "source": None},
+        {"type": "image", "source": {"type": "base64", "data": 1}},
+        ["image"],
+        "image",
+    ],
+)
+def test_other_blocks_are_no_media(block: Any) -> None:
+    assert media_of(block) is None
+
+
+def test_a_block_of_another_kind_beside_media_becomes_json() -> None:
+    _, other = result_part("c", [{"type": "image", "url": URL}, {"rain": 1}]).content
+    assert other.text == '{"rain":1}'  # type: ignore[union-attr]
 
 
 def test_whatever_is_not_told_to_the_model_is_the_models() -> None:

@@ -20,7 +20,7 @@ from agui_reasoning.deltas import (
     ToolCallDelta,
     UsageDelta,
 )
-from agui_reasoning.interop._content import result_text
+from agui_reasoning.interop._content import result_part
 from agui_reasoning.parts import Channel, Opaque, Origin, Part, ToolResultPart
 from agui_reasoning.providers.payload import compact_json
 from agui_reasoning.run import Run
@@ -243,8 +243,7 @@ def _values(key: str, block: Mapping[str, Any]) -> Iterator[Delta]:
 
 
 def _result(message: Any) -> ToolResultPart:
-    text = result_text(message.content)
-    return ToolResultPart(message.tool_call_id, text, text if message.status == "error" else None)
+    return result_part(message.tool_call_id, message.content, failed=message.status == "error")
 
 
 def _usage(message: Any) -> Iterator[Delta]:

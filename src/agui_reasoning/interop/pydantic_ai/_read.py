@@ -20,9 +20,16 @@ from agui_reasoning.deltas import (
     ToolCallDelta,
     ToolResultDelta,
 )
+from agui_reasoning.interop._content import result_part
 from agui_reasoning.interop._subagents import Subagent
-from agui_reasoning.interop.pydantic_ai._spelling import REDACTED_ID, SPELLINGS, THOUGHT_SIGNATURE, Spelling
-from agui_reasoning.parts import Opaque, Origin, ToolResultPart
+from agui_reasoning.interop.pydantic_ai._spelling import (
+    REDACTED_ID,
+    SPELLINGS,
+    THOUGHT_SIGNATURE,
+    Spelling,
+    result_blocks,
+)
+from agui_reasoning.parts import Opaque, Origin
 from agui_reasoning.providers.payload import compact_json
 from agui_reasoning.run import Run
 
@@ -88,9 +95,8 @@ class EventReader:
 
     def _result(self, event: Any) -> list[AgentItem]:
         part = event.part
-        text = part.content if isinstance(part.content, str) else part.model_response_str()
         failed = getattr(part, "outcome", "success") in _FAILED
-        result = ToolResultPart(part.tool_call_id, text, text if failed else None)
+        result = result_part(part.tool_call_id, result_blocks(event), failed=failed)
         return [*self._end_subagents(part.tool_call_id), *self._end_unit(), result]
 
     # -- subagents

@@ -1,14 +1,14 @@
-"""How Pydantic AI names the values of each API: a row per API."""
+"""How Pydantic AI names the values of each API, a row per API, and the media of results."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from agui_reasoning.parts import Channel
 
-__all__ = ["REDACTED_ID", "SPELLINGS", "THOUGHT_SIGNATURE", "Spelling"]
+__all__ = ["REDACTED_ID", "SPELLINGS", "THOUGHT_SIGNATURE", "Spelling", "result_blocks"]
 
 REDACTED_ID: Final = "redacted_thinking"
 """The ID of thinking parts whose signature is redacted data."""
@@ -44,3 +44,24 @@ SPELLINGS: Final[Mapping[str, Spelling]] = {
     "openai-chat": Spelling(id_is_field=True),
     "gemini": Spelling("gemini.thought_signature", thought_signature="gemini.thought_signature"),
 }
+
+
+def result_blocks(event: Any) -> Any:
+    """Return what a tool returned: text, or content blocks if there is media or a prompt follows."""
+    part, after = event.part, getattr(event, "content", None) or ()
+    if not after and not getattr(part, "files", ()):
+        return part.content if isinstance(part.content, str) else part.model_response_str()
+    items = part.content_items(mode="str", wrap_if_error=False)
+    prompt = [after] if isinstance(after, str) else after
+    return [_block(item) for item in (*items, *prompt) if getattr(item, "kind", "") != "cache-point"]
+
+
+def _block(item: Any) -> Any:
+    """Write an item of the content as a block. Its media type is not guessed, which fails for some URLs."""
+    if isinstance(item, str):
+        return item
+    fields = vars(item)
+    if "metadata" in fields:  # tagged text
+        return item.content
+    media_type = fields.get("media_type") or fields.get("_media_type")
+    return {**fields, "type": item.kind, "media_type": media_type}

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from agui_reasoning.errors import ConfigurationError
-from agui_reasoning.interop._content import responses_in
+from agui_reasoning.interop._content import media_of, responses_in
 from agui_reasoning.interop.pydantic_ai._spelling import REDACTED_ID, SPELLINGS, THOUGHT_SIGNATURE, Spelling
 from agui_reasoning.parts import Origin, Part, ReasoningPart, TextPart, ToolCallPart
 from agui_reasoning.providers import decode_response
@@ -76,20 +76,20 @@ def _messages(entry: _Entry, target: Origin, names: dict[str, str]) -> Iterator[
     if entry.answer is not None:
         yield _response(entry.answer, target, names)
     elif entry.result is not None:
-        yield _request(_return(entry.result, names))
+        yield _request(_return(entry.result, names, target.provider))
     elif entry.instructions is not None:
         yield _request({"part_kind": "system-prompt", "content": entry.instructions})
     else:
-        yield _request({"part_kind": "user-prompt", "content": entry.user})
+        yield _request({"part_kind": "user-prompt", "content": _contents(entry.user, target.provider)})
 
 
 def _request(part: JSONObject) -> JSONObject:
     return {"kind": "request", "parts": [part]}
 
 
-def _return(result: _Result, names: Mapping[str, str]) -> JSONObject:
-    name = names.get(result.call_id, "unknown")
-    told = {"tool_name": name, "content": result.content, "tool_call_id": result.call_id}
+def _return(result: _Result, names: Mapping[str, str], provider: str | None) -> JSONObject:
+    name, content = names.get(result.call_id, "unknown"), _contents(result.content, provider)
+    told = {"tool_name": name, "content": content, "tool_call_id": result.call_id}
     return {"part_kind": "tool-return", **told, "outcome": "failed" if result.failed else "success"}
 
 
@@ -176,11 +176,11 @@ def _anthropic(body: Mapping[str, Any]) -> Iterator[_Entry]:
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
         for is_result, group in groupby(blocks, lambda block: block["type"] == "tool_result"):
             if not is_result:
-                yield _Entry(user=_contents(group))
+                yield _Entry(user=list(group))
                 continue
             for block in group:
                 failed = bool(block.get("is_error"))
-                yield _Entry(result=_Result(block["tool_use_id"], _joined(block.get("content", "")), failed))
+                yield _Entry(result=_Result(block["tool_use_id"], block.get("content", ""), failed))
 
 
 def _responses(body: Mapping[str, Any]) -> Iterator[_Entry]:
@@ -190,11 +190,11 @@ def _responses(body: Mapping[str, Any]) -> Iterator[_Entry]:
             continue
         for item in items:
             if "output" in item:
-                yield _Entry(result=_Result(item["call_id"], _joined(item["output"])))
+                yield _Entry(result=_Result(item["call_id"], item["output"]))
             elif item["role"] in ("system", "developer"):
                 yield _Entry(instructions=_joined(item["content"]))
             else:
-                yield _Entry(user=_contents(item["content"]))
+                yield _Entry(user=item["content"])
 
 
 def _item(item: Mapping[str, Any]) -> JSONObject:
@@ -211,11 +211,11 @@ def _chat(body: Mapping[str, Any]) -> Iterator[_Entry]:
         if role == "assistant":
             yield _Entry(answer={"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
         elif role == "tool":
-            yield _Entry(result=_Result(message["tool_call_id"], _joined(content)))
+            yield _Entry(result=_Result(message["tool_call_id"], content))
         elif role in ("system", "developer"):
             yield _Entry(instructions=_joined(content))
         else:
-            yield _Entry(user=_contents(content))
+            yield _Entry(user=content)
 
 
 def _gemini(body: Mapping[str, Any]) -> Iterator[_Entry]:
@@ -230,7 +230,7 @@ def _gemini(body: Mapping[str, Any]) -> Iterator[_Entry]:
             if is_result:
                 yield from (_Entry(result=_gemini_result(part["functionResponse"])) for part in group)
             else:
-                yield _Entry(user=_contents(group))
+                yield _Entry(user=list(group))
 
 
 def _gemini_result(given: Mapping[str, Any]) -> _Result:
@@ -257,43 +257,22 @@ def _joined(content: Any) -> str:
     return "\n".join(part["text"] for part in content or () if "text" in part)
 
 
-def _contents(content: Any) -> Any:
-    """Write what a user said: a string, or a list if there is more than text."""
+def _contents(content: Any, provider: str | None) -> Any:
+    """Write what a user said or a tool returned: a string, or a list if there are several parts."""
     if isinstance(content, str):
         return content
-    written = [_content(part) for part in content]
-    texts = [part for part in written if isinstance(part, str)]
-    return "\n".join(texts) if len(texts) == len(written) else [part for part in written if part is not None]
+    written = [one for part in content if (one := _content(part, provider)) is not None]
+    return written[0] if [type(one) for one in written] == [str] else written
 
 
-def _content(part: Mapping[str, Any]) -> Any:
-    """Write text as a string, and media as a URL or as base64."""
-    if "text" in part and isinstance(part["text"], str):
-        return part["text"]
-    url, data, media_type = _media(part)
-    if data is not None:
-        return {"kind": "binary", "data": data, "media_type": media_type}
-    return None if url is None else {"kind": _url_kind(part, media_type), "url": url}
-
-
-def _media(part: Mapping[str, Any]) -> tuple[str | None, str | None, str]:
-    """Return the URL or the base64 data of a part, and its media type."""
-    if source := part.get("source"):
-        return source.get("url"), source.get("data"), source.get("media_type", "image/*")
-    if inline := part.get("inlineData"):
-        return None, inline["data"], inline["mimeType"]
-    if file := part.get("fileData"):
-        return file["fileUri"], None, file.get("mimeType", "")
-    url = part.get("image_url") or part.get("file_url") or part.get("file_data")
-    url = url.get("url") if isinstance(url, Mapping) else url
-    if isinstance(url, str) and url.startswith("data:"):
-        head, _, data = url.partition(",")
-        return None, data, head[len("data:") :].partition(";")[0]
-    return url, None, ""
-
-
-def _url_kind(part: Mapping[str, Any], media_type: str) -> str:
-    kind = media_type.partition("/")[0] or part.get("type", "")
-    known = {"image": "image-url", "audio": "audio-url", "video": "video-url"}
-    images = {"input_image", "image_url"}
-    return "image-url" if kind in images else known.get(kind, "document-url")
+def _content(part: Mapping[str, Any], provider: str | None) -> Any:
+    """Write text as a string, and media as data, as a URL or as a file at the provider."""
+    media = media_of(part)
+    if media is None:
+        return part.get("text")
+    typed = {"media_type": media.media_type}
+    if media.place == "data":
+        return {"kind": "binary", "data": media.value, **typed}
+    if media.place == "file":
+        return {"kind": "uploaded-file", "file_id": media.value, "provider_name": provider, **typed}
+    return {"kind": f"{media.type}-url", "url": media.value, **typed}
