@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from pathlib import Path
 
 import pytest
 
@@ -110,3 +112,21 @@ def test_the_table_of_packages_matches_the_tree() -> None:
     tree = {f"`{path.name}`" if path.is_file() else f"`{path.name}/`" for path in packages}
     assert {room for room in rooms if "src" not in room} == tree - {"`py.typed`"}
     assert len(rooms) == len(set(rooms))
+
+
+WRITING = re.compile(r"print|Console|typer\.echo|sys\.std(out|err)\..*write\w*")
+
+
+def writers(path: Path) -> set[str]:
+    """Return how a module writes to the terminal."""
+    calls = [node for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, ast.Call)]
+    return {name for name in (ast.unparse(call.func) for call in calls) if WRITING.fullmatch(name)}
+
+
+def test_what_the_command_shows_goes_through_the_modules_that_escape_it() -> None:
+    source = ROOT / "src" / "agui_reasoning"
+    files = [path for folder in ("cli", "_demo") for path in (source / folder).rglob("*.py")]
+    assert {path.name: found for path in files if (found := writers(path))} == {
+        "_output.py": {"print", "sys.stdout.buffer.write"},
+        "_report.py": {"print"},
+    }

@@ -13,14 +13,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ag_ui.core import Event
-from rich.console import Console
+from rich.console import Console, ConsoleOptions
 from rich.highlighter import JSONHighlighter
 from rich.live import Live
 from rich.rule import Rule
+from rich.segment import Segment
 from rich.text import Text
 
 from agui_reasoning._demo.marked_json import Line, marked_lines
 from agui_reasoning._demo.playback import Check, Playback
+from agui_reasoning._escaping import Escaper
 from agui_reasoning.providers import provider_api
 
 __all__ = [
@@ -314,6 +316,16 @@ def _returned(good: int, of: int) -> str:
     return f"{good} of {of} artifacts came back byte for byte."
 
 
+class _EscapingConsole(Console):
+    """A console that escapes all text, and so sends no control characters but its own."""
+
+    def render(self, renderable: Any, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Render a renderable, with its text escaped."""
+        escaper = Escaper()
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=escaper.feed(segment.text))
+
+
 def stdout_console() -> Console:
     """Return a console for standard output; see `_console`."""
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -330,7 +342,7 @@ def _console(*, stderr: bool) -> Console:
     """Return a console with colors on terminals, and elsewhere if FORCE_COLOR is set; NO_COLOR wins."""
     plain = bool(os.environ.get("NO_COLOR"))
     forced = bool(os.environ.get("FORCE_COLOR")) and not plain
-    console = Console(
+    console = _EscapingConsole(
         stderr=stderr,
         force_terminal=False if plain else None,
         color_system="standard" if forced else "auto",

@@ -18,6 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 from agui_reasoning import __version__
 from agui_reasoning.cli._commands import COMMANDS, INTERRUPTED
 from agui_reasoning.cli._help import command_help, group_help, summary
+from agui_reasoning.cli._output import put, put_safe
 from agui_reasoning.cli._report import complain, line
 from agui_reasoning.errors import AGUIReasoningError
 
@@ -172,7 +173,7 @@ def _discard_output() -> None:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        print(f"{_NAME} {__version__}")
+        put(f"{_NAME} {__version__}")
         raise typer.Exit
 
 
@@ -185,4 +186,4 @@ def _main(
     ] = False,
 ) -> None:
     if context.invoked_subcommand is None:
-        print(context.get_help())
+        put_safe(f"{context.get_help()}\n")

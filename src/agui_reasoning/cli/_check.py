@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -13,6 +12,7 @@ import typer
 from agui_reasoning.cli._check_formats import CheckedFile, as_github, as_json, as_sarif, as_text
 from agui_reasoning.cli._completion import complete_codes
 from agui_reasoning.cli._findings import FINDINGS
+from agui_reasoning.cli._output import put_safe
 from agui_reasoning.cli._progress import ProgressBar, progress
 from agui_reasoning.cli._reading import found_files
 from agui_reasoning.cli._report import complain
@@ -104,8 +104,7 @@ def check(
     checked = [_checked(file) for file in found_files(files, _SUFFIXES)]
     shown = [_filtered(one, set(_split(select)) or FINDINGS.keys(), set(_split(ignore))) for one in checked]
     report = _REPORTS[FormatChoice.json if json_output else output](shown, docs_url)
-    # In pieces: without a buffer, a write that a closed pipe cuts short raises nothing, but the next does.
-    sys.stdout.writelines(report.splitlines(keepends=True))
+    put_safe(report)
     statuses = [complain(one.error) for one in shown if one.error is not None]
     severities = {finding.severity for one in shown for finding in one.findings}
     if statuses:

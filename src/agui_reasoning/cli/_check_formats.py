@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -15,7 +15,9 @@ from rich.text import Text
 
 from agui_reasoning import __version__
 from agui_reasoning._demo.screen import stdout_console
+from agui_reasoning._escaping import escaped, one_line
 from agui_reasoning.cli._findings import FINDINGS, page_of
+from agui_reasoning.cli._output import json_text
 from agui_reasoning.cli._reading import STDIN
 from agui_reasoning.cli._report import counted, printable
 from agui_reasoning.cli._stream import Stream
@@ -212,7 +214,7 @@ def as_json(checked: Sequence[CheckedFile], docs_url: str | None) -> str:
             if one.error is not None
         ],
     }
-    return f"{json.dumps(report, indent=2)}\n"
+    return f"{json_text(report)}\n"
 
 
 # -- GitHub
@@ -229,7 +231,7 @@ def as_github(checked: Sequence[CheckedFile], docs_url: str | None) -> str:
         if one.error is not None:
             place = {"file": one.shown_name, "title": one.error.code}
             lines.append(_command("error", place, str(one.error)))
-    return "".join(f"{line}\n" for line in (*lines, *_summary(checked)))
+    return "".join(f"{line}\n" for line in (*lines, *map(one_line, _summary(checked))))
 
 
 def _command(name: str, properties: Mapping[str, object], words: str) -> str:
@@ -242,7 +244,7 @@ def _command(name: str, properties: Mapping[str, object], words: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return escaped(text).replace("%", "%25").replace("\n", "%0A")
 
 
 # -- SARIF
@@ -263,7 +265,7 @@ def as_sarif(checked: Sequence[CheckedFile], docs_url: str | None) -> str:
         "columnKind": "unicodeCodePoints",
         "results": [_sarif_result(one, finding) for one in checked for finding in one.findings],
     }
-    return f"{json.dumps({'$schema': _SARIF_SCHEMA, 'version': '2.1.0', 'runs': [run]}, indent=2)}\n"
+    return f"{json_text({'$schema': _SARIF_SCHEMA, 'version': '2.1.0', 'runs': [run]})}\n"
 
 
 def _sarif_rule(code: str, docs_url: str | None) -> dict[str, Any]:
@@ -312,4 +314,4 @@ def _uri(name: str) -> str:
     if name == STDIN:
         return "stdin"
     path = Path(name)
-    return path.as_uri() if path.is_absolute() else quote(path.as_posix())
+    return path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -13,6 +12,7 @@ import typer
 from agui_reasoning._demo.playback import Playback, play
 from agui_reasoning._demo.screen import Screen, stdout_console
 from agui_reasoning.cli._completion import complete_api
+from agui_reasoning.cli._output import put, put_json
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.providers import provider_api, provider_apis
 
@@ -57,7 +57,7 @@ def demo(
     playbacks = map(play, _chosen(api))
     played = list(playbacks) if as_json else _show(playbacks)
     if as_json:
-        print(json.dumps(_report(played), indent=2))
+        put_json(_report(played))
     if not all(playback.ok for playback in played):
         raise typer.Exit(1)
     return None
@@ -75,7 +75,7 @@ def _open(api: str | None, port: int, as_json: bool) -> None:
     app = web_app(*_chosen(api)[:1])
     listening = listen(port=port)
     ready = f"agui-reasoning demo at {url_of(listening)}/"
-    serve(app, listening, on_ready=lambda: print(ready, flush=True))
+    serve(app, listening, on_ready=lambda: put(ready))
 
 
 def _chosen(api: str | None) -> list[str]:

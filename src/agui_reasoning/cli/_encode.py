@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any
 
 import typer
 from ag_ui.core import Event
 
 from agui_reasoning._ids import new_uuid
 from agui_reasoning.cli._completion import complete_api, complete_provider
+from agui_reasoning.cli._output import EscapedBytes
 from agui_reasoning.cli._report import warn
 from agui_reasoning.cli._source import read_file, read_source
 from agui_reasoning.deltas import Delta, UsageDelta
@@ -54,7 +54,7 @@ def encode(
         _run_input(thread, run), api=decode.api, provider=decode.provider, model=model, on_warning=warn
     )
     batches = encode_payloads(source.payloads, decode, frame, whole=source.whole)
-    _FORMS[as_json](batches, sys.stdout.buffer)
+    _FORMS[as_json](batches, EscapedBytes())
 
 
 def encode_payloads(
@@ -152,14 +152,14 @@ def _run_input(thread: str | None, run: str | None) -> dict[str, Any]:
 # -- output formats
 
 
-def _write_sse(batches: Iterable[list[Event]], out: BinaryIO) -> None:
+def _write_sse(batches: Iterable[list[Event]], out: EscapedBytes) -> None:
     frame = SSEEncoder().encode
     for events in batches:
         out.write(b"".join(map(frame, events)))
         out.flush()
 
 
-def _write_json(batches: Iterable[list[Event]], out: BinaryIO) -> None:
+def _write_json(batches: Iterable[list[Event]], out: EscapedBytes) -> None:
     """Write one array, complete even if the stream breaks."""
     events: list[Event] = []
     failure: AGUIReasoningError | None = None

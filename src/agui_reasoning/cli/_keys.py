@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import sys
+from collections.abc import Mapping
 from typing import Annotated, TypeAlias
 
 import typer
 
+from agui_reasoning.cli._output import put, put_exact, put_json
 from agui_reasoning.cli._report import complain
 from agui_reasoning.cli._ring import KeysEnv, KeysFile, TenantOption, key_ring, not_empty
 from agui_reasoning.cli._source import read_file
@@ -42,7 +42,7 @@ def keygen(
     """
     written = KeyRing.generate(kid).to_env()
     name, _, key = written.partition(":")
-    print(json.dumps({"kid": name, "key": key}) if as_json else written)
+    _show(written, {"kid": name, "key": key} if as_json else None)
 
 
 def encrypt(
@@ -64,7 +64,7 @@ def encrypt(
     ring = key_ring(keys_env, keys_file)
     binding = Binding(thread, tenant=tenant, entity_id=entity, subtype=subtype)
     token = ring.encrypt(read_file(file), binding, ttl_s=ttl_s, pad_to=pad_to)
-    print(json.dumps({"token": token}) if as_json else token)
+    _show(token, {"token": token} if as_json else None)
 
 
 def decrypt(
@@ -77,7 +77,7 @@ def decrypt(
     keys_file: KeysFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Decrypt a token and print its content byte for byte.
+    """Decrypt a token and print its content byte for byte; escaped if it goes to a terminal.
 
     FILE holds one token. If it cannot be decrypted, the error message is the same for every cause.
     """
@@ -89,6 +89,14 @@ def decrypt(
     except DecryptionError as error:
         raise typer.Exit(complain(error) and 1) from None
     if as_json:
-        print(json.dumps({"plaintext": plaintext.decode("utf-8", "replace")}))
+        put_json({"plaintext": plaintext.decode("utf-8", "replace")}, indent=None)
     else:
-        sys.stdout.buffer.write(plaintext)
+        put_exact(plaintext)
+
+
+def _show(line: str, value: Mapping[str, str] | None) -> None:
+    """Print a line, or the JSON object if there is one."""
+    if value is None:
+        put(line)
+    else:
+        put_json(value, indent=None)

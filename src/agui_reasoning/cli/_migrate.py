@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import difflib
-import json
 import os
-import sys
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,9 +14,11 @@ import typer
 from rich.text import Text
 
 from agui_reasoning._demo.screen import stdout_console
+from agui_reasoning._escaping import escaped, one_line
+from agui_reasoning.cli._output import put, put_exact, put_json
 from agui_reasoning.cli._progress import progress
 from agui_reasoning.cli._reading import opened
-from agui_reasoning.cli._report import complain, counted, line
+from agui_reasoning.cli._report import complain, counted, line, warn
 from agui_reasoning.cli._rewrite import Rewrite
 from agui_reasoning.cli._source import read_file
 from agui_reasoning.cli._upgrade import KeepTitle
@@ -32,6 +33,7 @@ _SUFFIXES = frozenset({".py", ".pyi"})
 # Skipped in addition to hidden folders and virtual environments.
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages"})
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
+_QUOTED = re.compile(rb'[^ -~]|["\\]')
 _NO_NEWLINE = b"\n\\ No newline at end of file\n"
 
 
@@ -59,7 +61,7 @@ def migrate(
     base = _base(changed)
     if as_json:
         written = {migration.path for migration in changed} - set(unwritten) if write else set()
-        print(json.dumps(_report(len(sources), changed, listed, written, base), indent=2))
+        put_json(_report(len(sources), changed, listed, written, base))
     else:
         _show(changed, unwritten, base, write=write)
         _list(findings)  # unreadable files have been reported already
@@ -134,9 +136,9 @@ def _write(changed: Sequence[Migration]) -> list[str]:
 def _show(changed: Sequence[Migration], unwritten: Sequence[str], base: str, *, write: bool) -> None:
     for migration in changed:
         if not write:
-            _show_diff(_diff(migration, base))
+            _show_diff(migration.path, _diff(migration, base))
         elif migration.path not in unwritten:
-            print(f"{migration.path}: {counted(migration.changes, 'change')}")
+            put(f"{migration.path}: {counted(migration.changes, 'change')}")
 
 
 def _base(changed: Sequence[Migration]) -> str:
@@ -151,15 +153,25 @@ def _diff(migration: Migration, base: str) -> bytes:
     """Return a unified diff that `patch` and `git apply` accept, whatever the encoding."""
     path = os.fsencode(os.path.relpath(migration.path, base))
     before, after = (data.splitlines(keepends=True) for data in (migration.before, migration.after))
-    lines = difflib.diff_bytes(difflib.unified_diff, before, after, b"a/" + path, b"b/" + path)
+    old, new = _quoted(b"a/" + path), _quoted(b"b/" + path)
+    lines = difflib.diff_bytes(difflib.unified_diff, before, after, old, new)
     return b"".join(text if text.endswith((b"\n", b"\r")) else text + _NO_NEWLINE for text in lines)
 
 
-def _show_diff(diff: bytes) -> None:
+def _quoted(path: bytes) -> bytes:
+    """Return a path as git writes it: in quotes if it has anything that a line of a diff must not have."""
+    if one_line(name := os.fsdecode(path)) == name:
+        return path
+    return b'"%b"' % _QUOTED.sub(lambda found: b"\\%03o" % found[0][0], path)
+
+
+def _show_diff(path: str, diff: bytes) -> None:
     console = stdout_console()
     if not console.is_terminal:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(diff)
+        put_exact(diff)  # for `patch`, which needs every byte
+        shown = diff.decode("utf-8", "replace").replace("\r\n", "\n")
+        if escaped(shown) != shown:
+            warn(f"{path}: the diff has invisible characters or commands of CI runners. Read it with --json.")
         return
     for text in diff.decode("utf-8", "replace").splitlines():
         bold = text.startswith(("--- ", "+++ "))

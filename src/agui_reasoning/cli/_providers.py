@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated, Final
@@ -11,6 +10,7 @@ import typer
 
 from agui_reasoning._demo.screen import stdout_console
 from agui_reasoning.cli._completion import complete_api, complete_provider
+from agui_reasoning.cli._output import put_json
 from agui_reasoning.cli._policy import PolicyFile
 from agui_reasoning.errors import ConfigurationError, did_you_mean
 from agui_reasoning.parts import Origin
@@ -53,7 +53,7 @@ def providers(
     if all(provider is not None and rule.provider == ("*",) for rule in found):
         raise _unknown(own, provider, api)
     if as_json:
-        print(json.dumps([rule.model_dump(mode="json") for rule in found], indent=2))
+        put_json([rule.model_dump(mode="json") for rule in found])
     else:
         for rule in found:
             _show(rule)

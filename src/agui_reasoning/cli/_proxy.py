@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Annotated
 from urllib.parse import urlsplit
 
 import typer
 
+from agui_reasoning.cli._logs import log_to_stderr
+from agui_reasoning.cli._output import put
 from agui_reasoning.cli._upgrade import KeepTitle, Repair
 
 __all__ = ["proxy"]
@@ -53,8 +54,8 @@ def proxy(
     )
     listening = listen(host, port)
     line = f"agui-reasoning proxy in front of {_without_credentials(upstream)} at {url_of(listening)}"
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
-    serve_app(app, listening, on_ready=lambda: print(line, flush=True))
+    log_to_stderr()
+    serve_app(app, listening, on_ready=lambda: put(line))
 
 
 def _without_credentials(url: str) -> str:

@@ -10,6 +10,8 @@ import typer
 from rich.text import Text
 
 from agui_reasoning._demo.screen import stdout_console
+from agui_reasoning._escaping import escaped, one_line
+from agui_reasoning.cli._output import put_json
 from agui_reasoning.cli._report import warn
 from agui_reasoning.cli._stream import Stream, read_stream
 from agui_reasoning.consumer import Conversation
@@ -33,7 +35,7 @@ def reduce(
     failure = _receive(conversation, read_stream(file))
     messages = [message.model_dump(by_alias=True) for message in conversation.messages]
     if as_json:
-        print(json.dumps(messages, indent=2))
+        put_json(messages)
     else:
         _show(messages)
     if failure is not None:
@@ -64,15 +66,15 @@ def _show(messages: Sequence[dict[str, Any]]) -> None:
     console = stdout_console()
     for message in messages:
         head = (message["role"], _STYLES.get(message["role"], "bold"))
-        console.print(Text.assemble(head, (f"  {message['id']}", "dim")))
+        console.print(Text.assemble(head, (f"  {one_line(message['id'])}", "dim")), soft_wrap=True)
         for line in _lines(message):
-            console.print(Text(f"  {line}"), soft_wrap=True)
+            console.print(Text(f"  {escaped(line)}"), soft_wrap=True)
 
 
 def _lines(message: dict[str, Any]) -> Iterator[str]:
     content = message.get("content")
     if isinstance(content, str):
-        yield from content.splitlines()
+        yield from content.split("\n") if content else ()
     elif content is not None:
         yield json.dumps(content, ensure_ascii=False)
     yield from _encrypted_value(message)

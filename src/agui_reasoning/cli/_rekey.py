@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -10,6 +9,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from agui_reasoning.cli._output import put, put_json
 from agui_reasoning.cli._progress import progress
 from agui_reasoning.cli._reading import STDIN, lines, opened, size_of
 from agui_reasoning.cli._report import line, warn
@@ -72,8 +72,11 @@ def rekey(
             source.close()
             sink.commit()
     report = rekeyer.report(file, dry_run)
-    print(json.dumps(report, indent=2) if as_json else _sentence(report), file=_report_stream(to_stdout))
-    if not as_json:
+    stream = _report_stream(to_stdout)
+    if as_json:
+        put_json(report, file=stream)
+    else:
+        put(_sentence(report), file=stream)
         _list(rekeyer.tally)
     if rekeyer.tally.undecryptable:
         line("error", f"{rekeyer.failure()} [undecryptable]")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from agui_reasoning._escaping import one_line
 from agui_reasoning.errors import AGUIReasoningError, LocalProtocolError, ProviderError, RemoteProtocolError
 
 __all__ = ["complain", "counted", "exit_status", "line", "printable", "warn"]
@@ -39,8 +40,8 @@ def line(kind: str, message: str) -> None:
 
 
 def printable(text: str) -> str:
-    """Return a text as one line, with unprintable characters replaced."""
-    return "".join(char if char.isprintable() else "�" for char in " ".join(text.split()))
+    """Return a text as one line, with blanks for its line breaks, and escaped."""
+    return one_line(" ".join(text.split()))
 
 
 def counted(number: int, noun: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from base64 import b64encode
 from dataclasses import asdict
@@ -12,6 +11,7 @@ import typer
 
 from agui_reasoning._strict_json import Malformed, load
 from agui_reasoning.cli._completion import complete_api, complete_provider
+from agui_reasoning.cli._output import put, put_json
 from agui_reasoning.cli._policy import PolicyFile
 from agui_reasoning.cli._report import warn
 from agui_reasoning.cli._ring import KeysEnv, KeysFile, TenantOption, key_ring_if_any, not_empty
@@ -72,7 +72,7 @@ def request(
         accept_plain=accept_plain,
         on_warning=warn,
     )
-    print(json.dumps(_as_json(built) if as_json else built.body, indent=2, default=_base64))
+    put_json(_as_json(built) if as_json else built.body, default=_base64)
     if report:
         _print_report(built)
 
@@ -104,4 +104,4 @@ def _as_json(built: ProviderRequest) -> dict[str, Any]:
 def _print_report(built: ProviderRequest) -> None:
     for entry in built.report:
         reason = f" ({entry.reason})" if entry.reason else ""
-        print(f"{entry.outcome}{reason}: {entry.unit}", file=sys.stderr)
+        put(f"{entry.outcome}{reason}: {entry.unit}", file=sys.stderr)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import stat
-import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Self
 
+from agui_reasoning.cli._output import EscapedBytes
 from agui_reasoning.errors import ConfigurationError
 
 try:
@@ -47,11 +47,14 @@ class FileSink:
 
 
 class Standard(FileSink):
-    """Writes to standard output."""
+    """Writes JSON or server-sent events to standard output."""
+
+    def __init__(self) -> None:
+        self._output = EscapedBytes()
 
     def keep(self, data: bytes) -> None:
         """Write a piece."""
-        sys.stdout.buffer.write(data)
+        self._output.write(data)
 
     change = keep
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Mapping
 from enum import StrEnum
@@ -14,6 +13,8 @@ from agui_reasoning._scripted import names
 from agui_reasoning._strict_json import load
 from agui_reasoning.cli._base_urls import base_url_of
 from agui_reasoning.cli._completion import complete_api, complete_provider
+from agui_reasoning.cli._logs import log_to_stderr
+from agui_reasoning.cli._output import put
 from agui_reasoning.cli._policy import PolicyFile
 from agui_reasoning.cli._report import warn
 from agui_reasoning.cli._ring import KeysEnv, KeysFile, key_ring_if_any
@@ -171,7 +172,7 @@ def serve(
     }
     given = {name: value for name, value in options.items() if value is not None}
     spec = upstream or _REPLAY
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
+    log_to_stderr()
     chosen = (
         _provider(given, retry_poisoned) if _is_provider(given, upstream) else _replay(spec, delay_ms / 1000)
     )
@@ -188,7 +189,7 @@ def serve(
     )
     listening = listen(host, port)
     ready = f"agui-reasoning gateway ({chosen.name if given else spec}) at {url_of(listening)}"
-    serve_app(app, listening, on_ready=lambda: print(ready, flush=True))
+    serve_app(app, listening, on_ready=lambda: put(ready))
 
 
 def _keys(name: str, path: str | None, visibility: VisibilityChoice) -> KeyRing | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -11,9 +10,11 @@ import typer
 from rich.text import Text
 
 from agui_reasoning._demo.screen import stdout_console
+from agui_reasoning._escaping import escaped, one_line
 from agui_reasoning._strict_json import load
 from agui_reasoning.attribution import TraceRecord
 from agui_reasoning.attribution import trace as trace_of
+from agui_reasoning.cli._output import put_json
 from agui_reasoning.cli._report import warn
 from agui_reasoning.cli._source import read_file
 from agui_reasoning.consumer import Conversation
@@ -36,7 +37,7 @@ def trace(
     """
     records = trace_of(restore(_messages(read_file(file))))
     if as_json:
-        print(json.dumps([asdict(record) for record in records], indent=2))
+        put_json([asdict(record) for record in records])
     else:
         _show(records)
 
@@ -78,10 +79,13 @@ def _readable(message: dict[str, Any]) -> dict[str, Any]:
 def _show(records: list[TraceRecord]) -> None:
     console = stdout_console()
     for record in records:
-        head = (record.name or "unknown", "yellow") if record.call_id is not None else ("answer", "green")
-        console.print(Text.assemble(head, (f"  {record.call_id or ''}".rstrip(), "dim")))
+        name = one_line(record.name or "unknown")
+        head = (name, "yellow") if record.call_id is not None else ("answer", "green")
+        console.print(
+            Text.assemble(head, (f"  {one_line(record.call_id or '')}".rstrip(), "dim")), soft_wrap=True
+        )
         for line in _lines(record):
-            console.print(Text(f"  {line}"), soft_wrap=True)
+            console.print(Text(f"  {escaped(line)}"), soft_wrap=True)
     if not records:
         console.print("No tool calls and no answers.")
 
@@ -94,6 +98,6 @@ def _lines(record: TraceRecord) -> Iterator[str]:
     elif record.how is None:
         yield "reasoning  none"
     else:
-        first, *others = record.reasoning.splitlines() or ["(not shown)"]
+        first, *others = (record.reasoning or "(not shown)").split("\n")
         yield f"reasoning  {first}"
         yield from (f"           {line}" for line in others)

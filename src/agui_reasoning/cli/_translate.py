@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from codecs import BOM_UTF8
@@ -12,6 +11,8 @@ from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
+from agui_reasoning._escaping import escaped
+from agui_reasoning.cli._output import json_text, put_safe
 from agui_reasoning.cli._progress import progress
 from agui_reasoning.cli._reading import STDIN, opened, pieces, size_of
 from agui_reasoning.cli._report import warn
@@ -109,17 +110,17 @@ class _Translation:
         if not as_json:
             yield
             return
-        print("{", end="")
+        put_safe("{")
         if self._show_events:
-            print('"events": [', end="")
+            put_safe('"events": [')
         complete = False
         try:
             yield
             complete = True
         finally:
             if self._show_events:
-                print("\n],", end="")
-            print(json.dumps(self._summary() | {"complete": complete}, indent=2).removeprefix("{"))
+                put_safe("\n],")
+            put_safe(f"{json_text(self._summary() | {'complete': complete}).removeprefix('{')}\n")
 
     def _summary(self) -> dict[str, Any]:
         counts = self._rewriter
@@ -155,7 +156,7 @@ class _Translation:
     def _on_events(self, events: list[dict[str, Any]]) -> None:
         if self._show_events:
             for event in events:
-                print(",\n" if self._printed_count else "\n", written(event).decode(), sep="", end="")
+                put_safe(f"{',' if self._printed_count else ''}\n{escaped(written(event).decode())}")
                 self._printed_count += 1
 
     def _warn(self, message: str) -> None:

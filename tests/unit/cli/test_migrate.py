@@ -83,6 +83,24 @@ def test_the_diff_can_be_applied_whatever_the_bytes_are(tree, cli):
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_a_diff_of_hostile_source_is_exact_and_told(tree, cli):
+    """`patch` needs every byte; names are quoted as git quotes them."""
+    folder = tree()
+    path = folder / 'a\x1b[2J\n::error::"\\é.py'
+    path.write_text(f"{GOOD}# \x1b[2J\u202e\n", encoding="utf-8")
+    result = cli("migrate", ".")
+    names = r"a\033[2J\012::error::\042\134\303\251.py"
+    assert result.stdout.splitlines()[:2] == [f'--- "a/{names}"', f'+++ "b/{names}"']
+    assert result.stderr.splitlines()[0] == (
+        r'warning: a\u001b[2J ::error::"\é.py: the diff has invisible characters or commands of CI runners. '
+        "Read it with --json."
+    )
+    diff = result.stdout.encode()
+    subprocess.run(["git", "apply", "-"], input=diff, check=True, capture_output=True, timeout=60, cwd=folder)
+    assert "Reasoning" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 @pytest.mark.parametrize("absolute", [False, True])
 def test_the_diff_of_files_elsewhere_can_be_applied_where_it_says(absolute, tree, cli, monkeypatch):
     folder = tree(app=GOOD, deep__er__other=GOOD)
