@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agui_reasoning._escaping import one_line
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -47,9 +49,10 @@ class AGUIReasoningError(Exception):
     hint: str
 
     def __init__(self, message: str, *, code: str, hint: str) -> None:
-        super().__init__(message)
+        # Both may quote names that a provider or a client chose, and go to logs and terminals.
+        super().__init__(one_line(message))
         self.code = code
-        self.hint = hint
+        self.hint = one_line(hint)
 
     def __str__(self) -> str:
         return f"{super().__str__()} {self.hint}".strip()
@@ -57,6 +60,9 @@ class AGUIReasoningError(Exception):
 
 class AGUIReasoningWarning(UserWarning):
     """Warn that data is lost. Shown by default, or passed to ``on_warning``."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(one_line(message))
 
 
 class ReasoningLostWarning(AGUIReasoningWarning):

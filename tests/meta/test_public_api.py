@@ -128,11 +128,11 @@ print(*ours, "|", *others, "|", len(loaded))
     [
         ("agui_reasoning", ""),
         ("agui_reasoning.providers", ".providers"),
-        ("agui_reasoning.providers.think_tags", ".errors .providers .providers.think_tags"),
+        ("agui_reasoning.providers.think_tags", "._escaping .errors .providers .providers.think_tags"),
     ],
 )
 def test_a_light_module_loads_no_more_than_it_needs(module: str, ours: str) -> None:
-    expected = ["", "._lazy", *ours.split()]
+    expected = sorted(["", "._lazy", *ours.split()])
     script = LOADED.format(module=module)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")

@@ -6,8 +6,10 @@ import logging
 import re
 import traceback
 from collections.abc import Sequence
+from textwrap import indent
 from typing import Any, Final
 
+from agui_reasoning._escaping import escaped, one_line
 from agui_reasoning._shells.provider_failures import Explanation
 from agui_reasoning.errors import AGUIReasoningError, ProviderError, TransportError
 from agui_reasoning.run import Run
@@ -56,8 +58,8 @@ class FailureLog:
         _log.error("%s", self._named(kind.__name__, self._names_of_provider(explanation)))
         if self._run.visibility == "full":
             said = error.provider_message if isinstance(error, ProviderError) else ""
-            words = f" The provider says: {said!r}" if said else ""
-            _log.debug("Where the run failed.%s", words, exc_info=error)
+            words = f" The provider says: {one_line(repr(said))}" if said else ""
+            _log.debug("Where the run failed.%s\n%s", words, _traceback(error))
 
     def _report_line(self, error: Exception) -> None:
         """Log another failure in one line, and its traceback at the level DEBUG."""
@@ -85,14 +87,14 @@ class FailureLog:
         ]
         line = self._named(type(error).__name__, names)
         words = " ".join(str(error).split()) if self._run.visibility == "full" else ""
-        return f"{line} {words[:_WORDS_CHARS]}" if words else line
+        return f"{line} {one_line(words[:_WORDS_CHARS])}" if words else line
 
     def _named(self, kind: str, names: Sequence[tuple[str, Any]]) -> str:
         """Return what identifies a failure and its run, without any message."""
         run = self._run.input
         ids = [("thread", _quoted(run.thread_id)), ("run", _quoted(run.run_id))]
         told = ", ".join(f"{name} {value}" for name, value in [*names, *ids] if value)
-        return f"The run failed: {kind} ({told})."
+        return one_line(f"The run failed: {kind} ({told}).")
 
     def _names_of_provider(self, explanation: Explanation) -> list[tuple[str, Any]]:
         failure, wait = explanation.failure, explanation.failure.retry_after_s
@@ -126,6 +128,11 @@ def _name(value: Any) -> str | None:
 def _quoted(chosen_by_client: str) -> str:
     """Return an ID on one line, shortened if necessary."""
     return repr(chosen_by_client[:_ID_CHARS])
+
+
+def _traceback(error: BaseException) -> str:
+    """Return the traceback of an exception, indented and escaped: its text is that of a provider."""
+    return indent(escaped("".join(traceback.format_exception(error)).rstrip()), "  ")
 
 
 def _places(error: BaseException) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from agui_reasoning._escaping import one_line
 from agui_reasoning.errors import AGUIReasoningWarning
 
 __all__ = ["Notice", "NoticeSink", "cut", "notice_sink", "quoted"]
@@ -50,6 +51,6 @@ def notice_sink(on_warning: Callable[[str], None] | None) -> NoticeSink:
         if on_warning is None:
             warnings.warn(notice.message, AGUIReasoningWarning, stacklevel=2)
         else:
-            on_warning(notice.message)
+            on_warning(one_line(notice.message))  # it may quote a type or an ID, and goes to logs
 
     return sink

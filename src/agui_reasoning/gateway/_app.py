@@ -24,6 +24,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from agui_reasoning._escaping import one_line
 from agui_reasoning._options import ApplicationOptions, check_options, shows_options
 from agui_reasoning._shells.driver import OnError, now_in_ms
 from agui_reasoning._shells.failures import BriefFailureLog
@@ -257,7 +258,7 @@ class _Endpoint:
             tenant=tenant,
             **(self.options | {"stages": deepcopy(self.options.get("stages", ()))}),
             now_ms=now_in_ms,
-            on_warning=_log.warning,
+            on_warning=_warn,
         )
         self.reading.check(run.input)
         return run
@@ -299,7 +300,11 @@ def _check_provider(upstream: Upstream, own: Sequence[EchoRule]) -> None:
     """Warn at startup, instead of in the second turn, if reasoning will not be sent back."""
     target = Origin(upstream.provider, upstream.api, upstream.model)
     if upstream.api is not None and rule_for(target, own) is NO_RULE:
-        _log.warning("%s `agui-reasoning providers` lists all rows.", explain_no_rule(target))
+        _warn(f"{explain_no_rule(target)} `agui-reasoning providers` lists all rows.")
+
+
+def _warn(message: str) -> None:
+    _log.warning("%s", one_line(message))
 
 
 def _check_type(request: Request) -> None:

@@ -12,6 +12,7 @@ from msgspec import to_builtins
 from msgspec.json import encode
 
 from agui_reasoning._envelope import OnUndecryptable
+from agui_reasoning._escaping import one_line
 from agui_reasoning._limits import DEFAULT_LIMITS, Limits
 from agui_reasoning._strict_json import well_formed
 from agui_reasoning.crypto import KeyRing
@@ -391,6 +392,6 @@ def _warn(request: ProviderRequest, report: EchoReport, on_warning: Callable[[st
         sentences.append((sentence, ReasoningLostWarning))
     for sentence, category in sentences:
         if on_warning is not None:
-            on_warning(sentence)
+            on_warning(one_line(sentence))
         else:
             warnings.warn(sentence, category, stacklevel=3)
