@@ -18,6 +18,7 @@ __all__ = [
     "JSONObject",
     "Malformed",
     "dump",
+    "flaw",
     "has_half_character",
     "load",
     "scan",
@@ -92,6 +93,31 @@ def well_formed(value: Any) -> Any:
     return [well_formed(inner) for inner in value] if isinstance(value, list) else value
 
 
+def flaw(value: Any) -> str | None:
+    """Return what keeps a value from being written as JSON; ``None`` if nothing does. Does not recurse.
+
+    Only dicts and lists are looked into. Values of other types are left to whoever reads them.
+    """
+    level = [value]
+    for _ in range(MAX_NESTING + 1):
+        below: list[Any] = []
+        for inner in level:
+            kind = type(inner)
+            if kind is dict:
+                if not all(type(name) is str for name in inner):
+                    return "a name that is not a string"
+                below += inner.values()
+            elif kind is list:
+                below += inner
+            elif kind in _NUMBERS and not -_HUGE < inner < _HUGE:
+                return "a number that JSON cannot represent"
+        if not below:
+            return None
+        # What contains itself twice would double with every level.
+        level = below if len(below) < _WIDE else list({id(inner): inner for inner in below}.values())
+    return f"more than {MAX_NESTING} levels"
+
+
 def has_half_character(value: Any) -> bool:
     """Return whether a string or a name in the JSON value has a lone surrogate."""
     rest = [value]
@@ -163,6 +189,9 @@ def _finite(number: str) -> float:
     return value if isfinite(value) else _refuse("an infinite number")
 
 
+_HUGE = 10**400
+_NUMBERS = frozenset({int, float})
+_WIDE = 10_000
 _FAST = Decoder()
 _STRICT = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
 _SURROGATE = re.compile("[\ud800-\udfff]")

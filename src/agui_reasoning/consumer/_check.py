@@ -146,7 +146,7 @@ class _Checker:
             self._delivered = self._pipeline.stages(event)
         except RemoteProtocolError as error:
             return error
-        is_chunk = str(event.get("type")).endswith("_CHUNK")
+        is_chunk = faults.type_of(event).endswith("_CHUNK")
         for one in self._delivered:
             self._lints.look(one, self._index, chunk=is_chunk)
             self._reducer.apply(one)

@@ -108,12 +108,17 @@ def _reasoning(event: Mapping[str, Any]) -> str | None:
 
 
 def _first(value: Any, path: str, found: Callable[[str, Any], bool]) -> str | None:
-    """Return the path of the first matching member in a value. Does not recurse."""
+    """Return the path of the first matching member in a value. Does not recurse, also not into itself."""
     waiting = [(path, "", value)]
+    held: dict[int, Any] = {}
     while waiting:
         path, name, value = waiting.pop()
         if found(name, value):
             return path or "/"
+        if id(value) in held:
+            continue
+        if isinstance(value, (Mapping, list, tuple)):
+            held[id(value)] = value
         if isinstance(value, Mapping):
             members = [(f"{cut(path)}/{key}", str(key), value[key]) for key in value if key not in _SEALED]
             waiting += reversed(members)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from agui_reasoning._strict_json import JSONObject
+from agui_reasoning.consumer import _faults as faults
 from agui_reasoning.errors import RemoteProtocolError
 
 __all__ = ["Recovery"]
@@ -67,7 +68,7 @@ class Recovery:
 
     def passed(self, event: Mapping[str, Any]) -> None:
         """Record a valid event."""
-        kind = str(event.get("type"))
+        kind = faults.type_of(event)
         if kind in ("RUN_STARTED", *_TERMINAL):
             self._forget()
         family, verb = _split(kind)
@@ -93,8 +94,8 @@ class Recovery:
         Returns:
             Whether to report it, because it does not follow from a reported one.
         """
-        family, verb = _split(str(event.get("type")))
-        key = _key(family, event) or (str(event.get("type")), "")
+        family, verb = _split(faults.type_of(event))
+        key = _key(family, event) or (faults.type_of(event), "")
         is_new = self._is_new(error, family, key)
         _MENDS[error.code](self, event, family, verb, key)
         return is_new

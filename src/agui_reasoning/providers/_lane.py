@@ -55,6 +55,11 @@ class Repeats:
         self._passed = 0
         self.patience = 0
 
+    @property
+    def grew(self) -> bool:
+        """Whether the last payload added a text to a unit, and nothing else but token counts."""
+        return self._last is not None
+
     def after(
         self, payload: JSONObject, deltas: list[Delta], reader_of: Callable[[Delta], Callable[[str], bool]]
     ) -> Lane | None:

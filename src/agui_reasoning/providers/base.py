@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
+from agui_reasoning._strict_json import flaw
 from agui_reasoning.deltas import CloseDelta, Delta, UsageDelta
 from agui_reasoning.errors import DecodeError, ProviderError
 from agui_reasoning.parts import Origin
@@ -24,7 +25,7 @@ class Decoder(ABC):
     """Turns the payloads of one provider stream into deltas.
 
     Decoders have no clock, no IDs of their own, and no input or output. A payload that cannot be read does
-    not change their state.
+    not change their state; one that was never JSON, such as NaN, ends the stream.
 
     Attributes:
         api: The ID of the API.
@@ -52,6 +53,7 @@ class Decoder(ABC):
         # Without known signs of the API, all payloads are accepted.
         self._recognized = self.api not in SIGNS
         self._strange = False
+        self._flaw: str | None = None
         self._repeats = Repeats(self.repeatable)
         self._lane: Lane | None = None
 
@@ -92,7 +94,7 @@ class Decoder(ABC):
         if self._strange and not self._recognized:
             self._strange = False
             raise self._wrong_api(None)
-        return self._end()
+        return [] if self._flaw is not None else self._end()
 
     @abstractmethod
     def _decode(self, data: JSONObject) -> list[Delta]:
@@ -111,7 +113,9 @@ class Decoder(ABC):
             ProviderError: The response is an error of the provider.
         """
         self._lane = None
-        return self._read(self._plain(response), self._whole, alone=True)
+        data = self._plain(response)
+        self._require_json(data)
+        return self._read(data, self._whole, alone=True)
 
     @abstractmethod
     def _whole(self, data: JSONObject) -> list[Delta]:
@@ -120,12 +124,35 @@ class Decoder(ABC):
     def _read_anew(self, data: Any) -> list[Delta]:
         """Decode a payload by reading it; the next one may repeat it."""
         self._lane = None
+        if self._flaw is not None:
+            self._require_json(data)
         if isinstance(data, str) and data == "[DONE]":
             return self._done()
-        deltas = self._read(data, self._decode)
-        if self._recognized:
-            self._lane = self._repeats.after(data, deltas, self._reader_of)
+        try:
+            deltas = self._read(data, self._decode)
+        except _OF_OTHERS:
+            self._require_json(data)
+            raise
+        self._lane = self._repeats.after(data, deltas, self._reader_of) if self._recognized else None
+        if not self._repeats.grew:
+            # Text that continues keeps nothing of its payload; the rest may be sent on.
+            self._require_json(data)
         return deltas
+
+    def _require_json(self, data: Any) -> None:
+        """Raise an error if a payload was never JSON: its parser was not strict, or a program made it.
+
+        The decoder may have kept some of it, and reads no more.
+        """
+        self._flaw = self._flaw or flaw(data)
+        if self._flaw is not None:
+            raise DecodeError(
+                f"The payload has {self._flaw}.",
+                code="bad_payload",
+                hint="Parse the provider's JSON strictly; everything before this payload was delivered.",
+                provider=self.provider,
+                deltas=(CloseDelta(status="incomplete"),),
+            )
 
     def _reader_of(self, delta: Delta) -> Callable[[str], bool]:
         """Return what is asked whether another text than that of the delta passes unchanged.
@@ -233,3 +260,7 @@ class Decoder(ABC):
             provider=self.provider,
             deltas=deltas,
         )
+
+
+_OF_OTHERS: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What code for JSON may raise for other data."""

@@ -32,11 +32,23 @@ def plain(payload: Any) -> Any:
 
     ``exclude_unset`` omits what the API did not send, and keeps extra fields.
     """
-    dump = getattr(payload, "model_dump", None)
-    if callable(dump):
-        # Pydantic's warnings quote values.
-        return dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
+    if callable(getattr(payload, "model_dump", None)):
+        return dumped(payload, mode="json")
     return dict(payload) if isinstance(payload, Mapping) and not isinstance(payload, dict) else payload
+
+
+def dumped(model: Any, *, mode: str) -> Any:
+    """Return the data of a pydantic model, by the names of the wire.
+
+    Raises:
+        DecodeError: The model contains itself, or what its types do not allow (``bad_payload``).
+    """
+    try:
+        # Pydantic's warnings quote values.
+        return model.model_dump(mode=mode, by_alias=True, exclude_unset=True, warnings=False)
+    except (TypeError, ValueError, RecursionError):
+        pass  # not raised here: their text may quote the value
+    raise reject("an object that can be written as JSON", model, "")
 
 
 def reject(expected: str, value: Any, path: str) -> DecodeError:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from agui_reasoning import Conversation, LocalProtocolError, RemoteProtocolError, check_events, compact
 from agui_reasoning.consumer._containers import Blocks, Names
+from agui_reasoning.consumer._leaks import leaks
 from agui_reasoning.consumer._patch import MAX_BYTES, MAX_COPIED_BYTES, Document, PatchError
 from agui_reasoning.consumer._schema_types import NESTING
 from tests.support.growth import steps
@@ -487,3 +488,28 @@ def test_violations_before_many_messages_are_checked_in_proportion() -> None:
         return steps(partial(check_events, [STARTED, *stray, *good, FINISHED]))
 
     assert work(400) < 5 * work(100)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize(
+    "kind", [10**5000, [10**5000], {"type": -(10**5000)}], ids=["number", "list", "object"]
+)
+def test_a_type_that_cannot_be_written_is_a_violation(kind: Any) -> None:
+    findings = check_events([STARTED, {"type": kind}, FINISHED])
+    assert [finding.code for finding in findings] == ["malformed_event"]
+
+
+def test_a_type_nested_deeply_is_a_violation() -> None:
+    kind: Any = "deep"
+    for _ in range(3000):
+        kind = [kind]
+    findings = check_events([STARTED, {"type": kind}, FINISHED])
+    assert [finding.code for finding in findings] == ["malformed_event"]
+
+
+def test_the_search_for_leaks_ends_in_data_that_contains_itself() -> None:
+    event: dict[str, Any] = {"other": "plain"}
+    event["event"] = [event, event]
+    assert list(leaks({"type": "RAW", "event": event})) == []
+    event["reasoning_content"] = "Hm."
+    assert [notice.code for notice in leaks({"type": "RAW", "event": event})] == ["reasoning_in_raw"]

@@ -248,7 +248,8 @@ class BedrockConverseDecoder(Decoder):
             index, name, {**obj(block, "reasoningText"), **other_fields(block, "reasoningText")}
         )
 
-    def _call(self, index: int, name: str, start: JSONObject) -> list[Delta]:
+    def _call(self, index: int, name: str, start: Any) -> list[Delta]:
+        start = _object(start, "/toolUse")
         block = self._blocks[index] = _Block(string(start, "toolUseId", "/toolUse"))
         server = start.get("type") == SERVER_CALL
         ext = other_fields(start, "toolUseId", "name", "input", "type") or None

@@ -10,7 +10,7 @@ from datetime import date, datetime
 from enum import Enum
 from typing import Any
 
-from agui_reasoning.providers.payload import plain
+from agui_reasoning.providers.payload import dumped, plain, reject
 
 __all__ = ["wire_json"]
 
@@ -22,10 +22,13 @@ def wire_json(payload: Any) -> Any:
         >>> wire_json({"thoughtSignature": "+/8="})
         {'thoughtSignature': '+/8='}
     """
-    dump = getattr(payload, "model_dump", None)
-    if not callable(dump):
+    if not callable(getattr(payload, "model_dump", None)):
         return plain(payload)
-    return _spelled(dump(mode="python", by_alias=True, exclude_unset=True, warnings=False))
+    try:
+        return _spelled(dumped(payload, mode="python"))
+    except RecursionError:
+        pass  # not raised here: its text may quote the value
+    raise reject("an object that can be written as JSON", payload, "")
 
 
 def _spelled(value: Any) -> Any:

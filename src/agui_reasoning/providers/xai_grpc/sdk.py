@@ -24,6 +24,8 @@ def wire_json(payload: Any) -> Any:
     message = getattr(payload, "proto", payload)
     if not hasattr(message, "DESCRIPTOR"):
         return plain(payload)
-    # The library is installed if there is such a message.
-    json_format = import_module("google.protobuf.json_format")
+    try:
+        json_format = import_module("google.protobuf.json_format")
+    except ImportError:  # whatever it is, it is no message
+        return plain(payload)
     return json_format.MessageToDict(message, preserving_proto_field_name=True)
