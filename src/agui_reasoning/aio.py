@@ -18,6 +18,7 @@ from ag_ui.core import Event, Interrupt, RunAgentInput, Tool
 from agui_reasoning._options import RunOptions, StreamRunOptions, shows_options
 from agui_reasoning._shells.driver import AgentItem, Driver, ModelStream, OnError, bad_agent, reading, run_of
 from agui_reasoning._shells.failures import FailureLog
+from agui_reasoning._shells.keys import hold_keys
 from agui_reasoning._shells.recovery import Asking, Recovery
 from agui_reasoning._shells.sinks import FRAMES
 from agui_reasoning._shells.sources import WholeResponse, discard, open_source
@@ -174,6 +175,7 @@ async def request(
         model=model,
         foreign_reasoning=foreign_reasoning,
     )
+    await hold_keys(run)
     return await anyio.to_thread.run_sync(build)
 
 
@@ -204,7 +206,8 @@ def stream_run(
         discard(source)
         raise
 
-    return EventStream(_AsyncDriver(run, on_error), _one(ModelStream(source)), source)
+    driver = _AsyncDriver(run, on_error)
+    return EventStream(driver, driver.items_of(source), source)
 
 
 class _AsyncDriver(Driver):
@@ -252,9 +255,10 @@ class _AsyncDriver(Driver):
     async def items(self, agent: Agent) -> AsyncGenerator[AgentItem, None]:
         """Yield the agent's items, and close the agent with this generator.
 
-        The client's input is restored first, in a worker thread, so that a large one does not block other
-        runs.
+        Keys are fetched and the client's input is restored first, in worker threads, so that slow services
+        and large inputs do not block other runs.
         """
+        await hold_keys(self.run)
         with suppress(Exception):  # raised again when the agent reads the history
             await anyio.to_thread.run_sync(lambda: self.run.history)
         items: Any = agent(self.run)
@@ -267,6 +271,11 @@ class _AsyncDriver(Driver):
         finally:
             if close := getattr(items, "aclose", None):
                 await close()
+
+    async def items_of(self, source: Any) -> AsyncGenerator[AgentItem, None]:
+        """Yield the model stream of a source, once the keys are there."""
+        await hold_keys(self.run)
+        yield ModelStream(source)
 
     async def _left_over(self, error: Exception) -> Any:
         chunk, second = await self._take_all(self.left_over(error))

@@ -173,7 +173,7 @@ class RunFailedError(AGUIReasoningError):
 
 
 class TransportError(AGUIReasoningError):
-    """Raised if the agent or provider cannot be reached, or does not return an event stream.
+    """Raised if the agent, provider or key service cannot be reached, or does not return an event stream.
 
     Attributes:
         status_code: The HTTP status, ``None`` without a response.

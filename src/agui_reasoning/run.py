@@ -127,6 +127,7 @@ class Run:
         options = {name: value for name, value in locals().items() if name in RunOptions.__optional_keys__}
         options["policy"] = self._policy = policy_rows(policy)
         check_options(**options)
+        options["keys"] = keys = None if keys is None else keys._for_run()
         options["summarize"] = options.pop("summarise") or summarize
         self.input = _parse(run_input, limits)
         self.api, self.provider, self.model = api, provider, model

@@ -175,7 +175,8 @@ class EnvelopeReader:
         """Read a value.
 
         Raises:
-            ConfigurationError: The value is an encrypted token, but there are no keys (``keys_missing``).
+            ConfigurationError: The value is an encrypted token, but there are no keys (``keys_missing``), or
+                only asynchronous code can fetch its key (``async_keys``).
             DecryptionError: With ``on_undecryptable="raise"``, the token cannot be decrypted, or the value is
                 not a token although one is required.
             Exception: With ``on_undecryptable="raise"``, the error of the callable that fetches the key.
@@ -204,9 +205,9 @@ class EnvelopeReader:
             )
         try:
             plaintext = self._tokens.open(token)
-        except Exception:
+        except Exception as error:
             # An unreachable key management service does not mean that the token is forged.
-            if self.on_undecryptable == "raise":
+            if self.on_undecryptable == "raise" or getattr(error, "code", None) == "async_keys":
                 raise
             return Opened(refused="key_unavailable")
         if plaintext is None:

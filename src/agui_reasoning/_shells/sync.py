@@ -10,6 +10,7 @@ from ag_ui.core import Event, RunAgentInput
 
 from agui_reasoning._options import RunOptions, StreamRunOptions, shows_options
 from agui_reasoning._shells.driver import AgentItem, Driver, ModelStream, OnError, bad_agent, reading, run_of
+from agui_reasoning._shells.keys import hold_primary_key
 from agui_reasoning._shells.recovery import Asking, Recovery
 from agui_reasoning._shells.sinks import FRAMES
 from agui_reasoning._shells.sources import WholeResponse, discard, open_source_sync
@@ -103,6 +104,7 @@ class _SyncDriver(Driver):
         last: list[Event] = []
         failed: Exception | None = None
         try:
+            hold_primary_key(self.run)
             with closing(_items(agent(self.run))) as items:
                 for item in items:
                     yield from self._show(item)

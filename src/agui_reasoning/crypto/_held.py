@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import dataclass
+from inspect import isawaitable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias, TypeVar
 
 from agui_reasoning.crypto import _base64url as base64url
 from agui_reasoning.crypto._derive import KEY_BYTES
@@ -23,8 +24,10 @@ from agui_reasoning.errors import ConfigurationError
 
 __all__ = [
     "FetchedKeys",
+    "Fetching",
     "HeldKeys",
     "LookUps",
+    "at_once",
     "is_kid",
     "keys_fetched_by",
     "keys_in_env",
@@ -46,6 +49,12 @@ _PLAIN_KID: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
 
 _UNSET: Final = "Set it, or pass your own keys=KeyRing(...); `agui-reasoning keygen` generates a key."
 _HINT: Final = "Generate a key with `agui-reasoning keygen` or `KeyRing.generate()`."
+
+
+_Result = TypeVar("_Result")
+
+Fetching: TypeAlias = Generator[Awaitable[Any], Secret, _Result]
+"""Yields what must be awaited, and takes its result in a `Secret`, because tracebacks show variables."""
 
 
 class HeldKeys:
@@ -95,7 +104,7 @@ class FetchedKeys:
 
     def __init__(
         self,
-        fetch: Callable[[str], bytes],
+        fetch: Callable[[str], Any],
         allowed: frozenset[str] | None,
         primary: str | None,
         max_age_s: float,
@@ -111,36 +120,49 @@ class FetchedKeys:
         """Return a key by ID, or ``None`` if the callable does not know it.
 
         Raises:
-            ConfigurationError: The callable returned an invalid key (``bad_key``).
+            ConfigurationError: The callable returned an invalid key (``bad_key``), or is asynchronous
+                (``async_keys``).
         """
-        if key := self._keys.get(kid):
-            return key
-        try:
-            fetched = _checked(kid, self._fetch(kid))
-        except LookupError:
-            return None
-        if isinstance(fetched, ConfigurationError):
-            raise fetched
-        if fetched is not None:
-            self._keys.put(kid, fetched)
-        return fetched
+        return at_once(self.getting(kid))
 
     def find(self, kid: str, look_ups: LookUps) -> Secret | None:
         """Return the key for a key ID from a client, or ``None`` if it is unknown or not allowed.
 
         Raises:
-            ConfigurationError: The callable returned an invalid key (``bad_key``).
+            ConfigurationError: As for `get`.
         """
+        return at_once(self.finding(kid, look_ups))
+
+    def getting(self, kid: str) -> Fetching[Secret | None]:
+        """Like `get`, as a generator that also takes asynchronous callables."""
+        if key := self._keys.get(kid):
+            return key
+        try:
+            fetched: Any = self._fetch(kid)
+            if isawaitable(fetched):
+                fetched = (yield fetched).reveal()
+            fetched = _checked(kid, fetched)  # the same variable, because tracebacks can show it
+        except LookupError:
+            return None
+        if isinstance(fetched, ConfigurationError):
+            raise fetched
+        if isinstance(fetched, Secret):
+            self._keys.put(kid, fetched)
+            return fetched
+        return None
+
+    def finding(self, kid: str, look_ups: LookUps) -> Fetching[Secret | None]:
+        """Like `find`, as a generator that also takes asynchronous callables."""
         if key := self._keys.get(kid):
             return key
         if self._unknown.get(kid):
             return None
         if kid == self._primary or self._allowed is not None:
-            return self._remembering(kid) if self._is_listed(kid) else None
+            return (yield from self._remembering(kid)) if self._is_listed(kid) else None
         if look_ups.left <= 0 or _PLAIN_KID.fullmatch(kid) is None:
             return None
         look_ups.left -= 1
-        key = self._remembering(kid)
+        key = yield from self._remembering(kid)
         if key is not None:
             look_ups.left += 1
         return key
@@ -161,11 +183,28 @@ class FetchedKeys:
     def _is_listed(self, kid: str) -> bool:
         return self._allowed is None or kid in self._allowed
 
-    def _remembering(self, kid: str) -> Secret | None:
-        key = self.get(kid)
+    def _remembering(self, kid: str) -> Fetching[Secret | None]:
+        key = yield from self.getting(kid)
         if key is None:
             self._unknown.put(kid, True)
         return key
+
+
+def at_once(fetching: Fetching[_Result]) -> _Result:
+    """Run a generator to its end in synchronous code, where nothing can be awaited."""
+    try:
+        awaited = next(fetching)
+    except StopIteration as done:
+        result: _Result = done.value
+        return result
+    fetching.close()
+    if close := getattr(awaited, "close", None):
+        close()  # a coroutine that is not awaited warns
+    raise ConfigurationError(
+        "The callable of the key ring is asynchronous, and this is synchronous code.",
+        code="async_keys",
+        hint="Run the agent with `agui_reasoning.aio`, which awaits it, or return the key from a function.",
+    )
 
 
 def is_kid(kid: object) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, NoReturn, Self, final
 
 from agui_reasoning.crypto import _base64url as base64url
@@ -15,6 +15,7 @@ from agui_reasoning.crypto._derive import KEY_BYTES, content_info, derive, rando
 from agui_reasoning.crypto._derived import DerivedKeys
 from agui_reasoning.crypto._held import (
     FetchedKeys,
+    Fetching,
     HeldKeys,
     keys_fetched_by,
     keys_in_env,
@@ -33,6 +34,7 @@ from agui_reasoning.crypto._jwe import (
     write_header,
 )
 from agui_reasoning.crypto._reader import TokenReader
+from agui_reasoning.crypto._run_keys import RunKeys
 from agui_reasoning.crypto._secret import Secret
 from agui_reasoning.errors import AGUIReasoningWarning, ConfigurationError, DecryptionError
 
@@ -83,7 +85,7 @@ class KeyRing:
 
     def __init__(
         self,
-        keys: Mapping[str, bytes] | Callable[[str], bytes],
+        keys: Mapping[str, bytes] | Callable[[str], bytes | Awaitable[bytes | None] | None],
         *,
         primary: str | None = None,
         kids: Collection[str] | None = None,
@@ -94,10 +96,11 @@ class KeyRing:
 
         Args:
             keys: Keys of 32 bytes by ID, or a callable that fetches a key, for example from a key management
-                service. The callable raises ``LookupError`` or returns ``None`` for unknown IDs. Its other
-                exceptions reach the caller, so that an outage does not look like a forged token. The last 32
-                keys are cached, see ``max_age_s``. Clients choose the IDs that are requested, within
-                ``kids``.
+                service. If it is asynchronous, only the runs of `agui_reasoning.aio` and of the gateway can
+                use it. The callable raises ``LookupError`` or returns ``None`` for unknown IDs. Its other
+                exceptions reach the caller, so that an outage does not look like a forged token; they end a
+                run with the code ``key_unavailable``. The last 32 keys are cached, see ``max_age_s``.
+                Clients choose the IDs that are requested, within ``kids``.
             primary: The ID of the key that encrypts: by default, the first one of a mapping; required for a
                 callable.
             kids: The IDs that the callable is called with, including the primary one. By default, all IDs of
@@ -120,6 +123,8 @@ class KeyRing:
             held = keys_fetched_by(keys, kids, primary, max_age_s, now)
         del keys  # tracebacks can show local variables
         self._set(held, primary, now, max_age_s)
+
+    _keys: HeldKeys | FetchedKeys | RunKeys
 
     def _set(
         self,
@@ -306,6 +311,28 @@ class KeyRing:
         self._keys.forget()
         self._derived.forget()
 
+    def _for_run(self) -> KeyRing:
+        """Return a ring with the keys of one run; this ring, if its keys are in memory."""
+        if not isinstance(self._keys, FetchedKeys):
+            return self
+        ring = KeyRing.__new__(KeyRing)
+        for name in ("_primary", "_now", "_derived", "_header", "_stand_in"):
+            setattr(ring, name, getattr(self, name))
+        ring._keys = RunKeys(self._keys)
+        return ring
+
+    def _fetching(self, kids: Iterable[str]) -> Fetching[None] | None:
+        """Fetch the primary key of a run, and keys that the client's input names.
+
+        Returns ``None`` if all keys are in memory. What goes wrong with other keys is raised when they are
+        used.
+
+        Raises:
+            TransportError: The primary key cannot be fetched (``key_unavailable``).
+            ConfigurationError: The primary key is invalid (``bad_key``) or unknown (``unknown_key``).
+        """
+        return _fetched(self._keys, self._primary, kids) if isinstance(self._keys, RunKeys) else None
+
     def _seal(self, plaintext: Secret, binding: Binding, exp: int | None) -> str:
         key = self._key(self._primary)
         protected = self._header
@@ -337,6 +364,13 @@ class KeyRing:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a KeyRing cannot be pickled, because the pickle would contain its keys")
+
+
+def _fetched(keys: RunKeys, primary: str, kids: Iterable[str]) -> Fetching[None]:
+    named = list(kids)  # takes time for long histories, so at the first step
+    if (yield from keys.getting(primary)) is None:
+        raise _unknown_key(())
+    yield from keys.finding(named)
 
 
 def _needless() -> ConfigurationError:

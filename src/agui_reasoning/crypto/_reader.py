@@ -15,6 +15,7 @@ from agui_reasoning.crypto._binding import Binding
 from agui_reasoning.crypto._derived import DerivedKeys
 from agui_reasoning.crypto._held import FetchedKeys, HeldKeys, LookUps
 from agui_reasoning.crypto._jwe import Header, claims_type, header_of, read_header, read_token, unseal
+from agui_reasoning.crypto._run_keys import RunKeys
 from agui_reasoning.crypto._secret import Secret
 
 __all__ = ["TokenReader"]
@@ -40,7 +41,7 @@ class TokenReader:
         derived: Derives the keys of the thread.
     """
 
-    keys: HeldKeys | FetchedKeys
+    keys: HeldKeys | FetchedKeys | RunKeys
     stand_in: Secret
     now: Callable[[], float]
     binding: Binding

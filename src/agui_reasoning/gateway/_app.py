@@ -16,6 +16,7 @@ from functools import partial
 from inspect import isawaitable
 from typing import Any, Final, TypeAlias, Unpack
 
+import anyio.from_thread
 import anyio.to_thread
 from ag_ui.core import AgentCapabilities, Message, RunAgentInput
 from starlette.applications import Starlette
@@ -28,6 +29,7 @@ from agui_reasoning._escaping import one_line
 from agui_reasoning._options import ApplicationOptions, check_options, shows_options
 from agui_reasoning._shells.driver import OnError, now_in_ms
 from agui_reasoning._shells.failures import BriefFailureLog
+from agui_reasoning._shells.keys import hold_keys
 from agui_reasoning._strict_json import JSONObject, Malformed, load
 from agui_reasoning.aio import agent_events
 from agui_reasoning.asgi import AGUIResponse
@@ -249,6 +251,12 @@ class _Endpoint:
             )
         return tenant
 
+    def held_run(self, body: bytes, tenant: str) -> Run:
+        """Return a run with its keys, in a worker thread."""
+        run = self.run(body, tenant)
+        anyio.from_thread.run(hold_keys, run)
+        return run
+
     def run(self, body: bytes, tenant: str) -> Run:
         run = Run(
             _parse_json(body),
@@ -271,7 +279,7 @@ def _inspector_routes(endpoint: _Endpoint) -> list[Route]:
         return []
     answers: dict[str, _Inspect] = {
         "check": lambda body, tenant: findings_report(body),
-        "request": lambda body, tenant: request_report(endpoint.run(body, tenant), upstream),
+        "request": lambda body, tenant: request_report(endpoint.held_run(body, tenant), upstream),
     }
     return [
         Route(f"/_page/{name}", partial(endpoint.inspect, answer), methods=["POST"])
