@@ -15,13 +15,17 @@ pydantic_ai: Any = pytest.importorskip("pydantic_ai", reason="Pydantic AI has it
 
 from pydantic_ai import RunContext, messages  # noqa: E402
 
-from agui_reasoning import Run, reduce_events  # noqa: E402
+from agui_reasoning import Conversation, Run, check_events, reduce_events  # noqa: E402
 from agui_reasoning import run_agent as run_sync  # noqa: E402
+from agui_reasoning.aio import run_agent  # noqa: E402
 from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.errors import ConfigurationError  # noqa: E402
+from agui_reasoning.gateway import local_server  # noqa: E402
 from agui_reasoning.interop import pydantic_ai as adapter  # noqa: E402
 from tests.frameworks import failures, pages  # noqa: E402
+from tests.frameworks.claude import Blocks, Claude, call, text, thinking  # noqa: E402
 from tests.frameworks.threads import FORECAST, PIXEL, Agent, abandoned, played, replayed  # noqa: E402
+from tests.support.lines import lines  # noqa: E402
 
 PNG = base64.b64encode(PIXEL).decode()
 ANTHROPIC, RESPONSES, CHAT, GEMINI = "anthropic-weather", "openai-weather", "chat-weather", "gemini-weather"
@@ -180,7 +184,11 @@ def test_an_agent_that_a_tool_asks_is_a_subagent(options: dict[str, Any]) -> Non
     assert {event.subagent_run_id for event in own} == {started.subagent_run_id}
     answered = [event.subagent_run_id for event in events if event.type == "TOOL_CALL_RESULT"]
     assert answered == [started.subagent_run_id, None]
-    assert events[events.index(started) - 1].type == "TOOL_CALL_END"
+    before = [event.type for event in events[: events.index(started)]]
+    assert before[-2:] == [
+        "TOOL_CALL_END",
+        "REASONING_ENCRYPTED_VALUE",
+    ]  # the response ends before its tools run
 
 
 def test_a_delegate_that_asks_a_delegate_is_its_subagent() -> None:
@@ -205,8 +213,10 @@ def test_a_reader_that_leaves_stops_the_agent() -> None:
 def test_arguments_of_parallel_calls_that_alternate_stay_apart() -> None:
     parts = [messages.ToolCallPart("look", "", tool_call_id=f"call_{number}") for number in (1, 2)]
     events = [messages.PartStartEvent(index=index, part=part) for index, part in enumerate(parts)]
-    for index, text in ((0, '{"a":'), (1, '{"b":'), (0, "1}"), (1, "2}")):
-        events.append(messages.PartDeltaEvent(index=index, delta=messages.ToolCallPartDelta(args_delta=text)))
+    for index, piece in ((0, '{"a":'), (1, '{"b":'), (0, "1}"), (1, "2}")):
+        events.append(
+            messages.PartDeltaEvent(index=index, delta=messages.ToolCallPartDelta(args_delta=piece))
+        )
     events += [messages.PartEndEvent(index=index, part=part) for index, part in enumerate(parts)]
     run = Run(run_input([]), api="openai-chat", provider="deepseek", model="m")
     shown = list(run_sync(run, lambda run: iter([adapter.stream(events)])))
@@ -215,6 +225,84 @@ def test_arguments_of_parallel_calls_that_alternate_stay_apart() -> None:
         ("call_1", '{"a":1}'),
         ("call_2", '{"b":2}'),
     ]
+
+
+CLAUDE: dict[str, Any] = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-opus-5"}
+ASKS: Blocks = [thinking("I do not know."), text("I look."), call("toolu_1", "look")]
+
+
+def asked(claude: Claude, tool: Any) -> tuple[list[Any], Conversation]:
+    """What an agent shows of one question, and the client's conversation."""
+    conversation = Conversation("thread-1")
+
+    async def shown(url: str) -> list[Any]:
+        from pydantic_ai.models.anthropic import AnthropicModel
+        from pydantic_ai.providers.anthropic import AnthropicProvider
+
+        provider = AnthropicProvider(base_url=url, api_key="none")
+
+        async def agent(run: Run) -> AsyncIterator[Any]:
+            made = pydantic_ai.Agent(AnthropicModel("first", provider=provider), tools=[tool])
+            yield adapter.stream(made.run_stream_events(message_history=adapter.message_history(run)))
+
+        return [event async for event in run_agent(conversation.run_input("Is it so?"), agent, **CLAUDE)]
+
+    with local_server(claude.app) as url:
+        events = anyio.run(shown, url)
+    for event in events:
+        conversation.receive(event)
+    assert (check_events(events), claude.refused) == ([], [])
+    return events, conversation
+
+
+SHOWN = [
+    "reasoning_start 1",
+    "reasoning_message_start 2",
+    "reasoning_message_content 2 | I do not know.",
+    "reasoning_message_end 2",
+    "reasoning_encrypted_value 2",
+    "reasoning_end 1",
+    "text_message_start 3",
+    "text_message_content 3 | I look.",
+    "text_message_end 3",
+    "tool_call_start 4 | look",
+    "tool_call_args 4 | {}",
+    "tool_call_end 4",
+    "reasoning_encrypted_value 2",
+]
+
+
+def test_a_call_whose_tool_raises_is_complete() -> None:
+    def look() -> str:
+        raise RuntimeError("The lamp is broken.")
+
+    claude = Claude({"first": [ASKS]})
+    events, conversation = asked(claude, look)
+    assert (lines(events), events[-1].type) == (SHOWN, "RUN_ERROR")
+    messages = claude.takes(Run(conversation.run_input("And now?"), **CLAUDE))
+    untold = "No result: the call was not answered."
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": untold, "is_error": True}
+    assert messages == [
+        {"role": "user", "content": [text("Is it so?")]},
+        {"role": "assistant", "content": ASKS},
+        {"role": "user", "content": [result, text("And now?")]},
+    ]
+
+
+def test_the_end_of_a_run_has_its_token_counts() -> None:
+    def look() -> str:
+        return "It is so."
+
+    events, _ = asked(Claude({"first": [ASKS, [text("It is.")]]}), look)
+    assert lines(events) == [
+        *SHOWN,
+        "tool_call_result 5 4 | It is so.",
+        "text_message_start 6",
+        "text_message_content 6 | It is.",
+        "text_message_end 6",
+    ]
+    (usage,) = events[-1].usage
+    assert (usage.input_tokens, usage.output_tokens, usage.total_tokens) == (20, 40, 60)
 
 
 IMAGE = {"type": "image", "source": {"type": "data", "value": "AAAA", "mimeType": "image/png"}}

@@ -18,7 +18,7 @@ from agui_reasoning._shells.driver import AgentItem, ModelStream, PayloadReader,
 from agui_reasoning.deltas import Delta
 from agui_reasoning.errors import DecryptionError, ProviderError
 from agui_reasoning.interop._content import result_part
-from agui_reasoning.interop._subagents import Subagent
+from agui_reasoning.interop._subagents import Subagents
 from agui_reasoning.parts import ToolResultPart
 from agui_reasoning.providers.payload import JSONObject
 from agui_reasoning.run import Run
@@ -113,7 +113,7 @@ class _Reader:
         self._run = run
         self._session = session_id(run)
         self._agent = _Lane(run)
-        self._subagents: dict[str, Subagent[_Lane]] = {}
+        self._subagents: Subagents[str, _Lane] = Subagents(_Lane)
         self._callers: dict[str, tuple[Run, str]] = {}
         self._handlers: dict[str, Callable[[Any], Sequence[AgentItem]]] = {
             "StreamEvent": self._streamed,
@@ -134,8 +134,7 @@ class _Reader:
 
     def close(self) -> Sequence[AgentItem]:
         """End the subagents and the run."""
-        ended = [item for name in list(self._subagents) for item in self._end(name)]
-        return [*ended, *self._agent.close()]
+        return [*self._subagents.end(), *self._agent.close()]
 
     def _remember(self, session: str | None) -> Sequence[AgentItem]:
         if session is None or session == self._session:
@@ -151,7 +150,7 @@ class _Reader:
         if message.error is not None:
             return []
         items = self._in(message, lambda lane: lane.repeated(message))
-        run = self._lane(message.parent_tool_use_id).run
+        run = self._subagents.run(message.parent_tool_use_id) or self._run
         for block in message.content:
             if _type_of(block) == "ToolUseBlock":
                 name = block.input.get("subagent_type")
@@ -164,7 +163,8 @@ class _Reader:
         results = [block for block in blocks if _type_of(block) == "ToolResultBlock"]
         if not results:
             return []
-        ended = [item for block in results for item in self._end(block.tool_use_id)]
+        answered = {block.tool_use_id for block in results}
+        ended = self._subagents.end(answered.__contains__)
         return [*ended, *self._in(message, lambda lane: [*lane.flush(), *map(_tool_result, results)])]
 
     def _result(self, message: Any) -> Sequence[AgentItem]:
@@ -178,33 +178,20 @@ class _Reader:
             )
         return items
 
-    def _lane(self, parent: str | None) -> _Lane:
-        return self._subagents[parent].reader if parent in self._subagents else self._agent
-
     def _in(self, message: Any, read: Callable[[_Lane], Sequence[AgentItem]]) -> Sequence[AgentItem]:
         """Read a message in the lane of its agent."""
         parent = message.parent_tool_use_id
         if parent is None:
             return read(self._agent)
-        begun: Sequence[AgentItem] = ()
-        if parent not in self._subagents:
-            caller, name = self._callers.get(parent, (self._run, "subagent"))
-            run = caller.subagent(name)
-            self._subagents[parent] = Subagent(run, _Lane(run))
-            begun = run.start()
-        subagent = self._subagents[parent]
-        return [*begun, *subagent.shown(read(subagent.reader))]
-
-    def _end(self, parent: str) -> Sequence[AgentItem]:
-        subagent = self._subagents.pop(parent, None)
-        return subagent.end() if subagent else []
+        caller, name = self._callers.get(parent, (self._run, "subagent"))
+        return self._subagents.read(parent, caller, name, read)
 
 
 class _Lane:
     """Reads what one agent says: the events of its model, or its messages if there are none."""
 
     def __init__(self, run: Run) -> None:
-        self.run = run
+        self._run = run
         self._target = ModelStream(None, run.api or _API, run.provider, run.model)
         self._model: PayloadReader = Reading(run, self._target)
         self._streamed: set[str] = set()
@@ -233,7 +220,7 @@ class _Lane:
         message, self._message = self._message, None
         if message is None or not message["content"]:
             return []
-        return Reading(self.run, self._target).whole(message)
+        return Reading(self._run, self._target).whole(message)
 
     def close(self) -> Sequence[AgentItem]:
         """End the stream."""
