@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 from collections.abc import AsyncIterator
@@ -13,19 +14,23 @@ import pytest
 agents: Any = pytest.importorskip("langchain.agents", reason="LangChain has its own environment")
 
 from langchain_anthropic import ChatAnthropic  # noqa: E402
-from langchain_core.messages import convert_to_messages  # noqa: E402
+from langchain_core.messages import ToolMessage, convert_to_messages  # noqa: E402
 from langchain_core.tools import tool  # noqa: E402
 from langchain_deepseek import ChatDeepSeek  # noqa: E402
 from langchain_openai import ChatOpenAI  # noqa: E402
-from langgraph.graph import START, MessagesState, StateGraph  # noqa: E402
+from langgraph.func import entrypoint, task  # noqa: E402
+from langgraph.graph import END, START, MessagesState, StateGraph  # noqa: E402
 
-from agui_reasoning import Run, check_events  # noqa: E402
+from agui_reasoning import Conversation, Run, check_events  # noqa: E402
 from agui_reasoning.aio import run_agent  # noqa: E402
 from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.errors import ConfigurationError  # noqa: E402
+from agui_reasoning.gateway import local_server  # noqa: E402
 from agui_reasoning.interop import langchain  # noqa: E402
 from tests.frameworks import failures, pages  # noqa: E402
+from tests.frameworks.claude import Blocks, Claude, call, redacted, text, thinking  # noqa: E402
 from tests.frameworks.threads import FORECAST, PIXEL, Agent, abandoned, played, replayed  # noqa: E402
+from tests.support.lines import lines  # noqa: E402
 
 ANTHROPIC, RESPONSES, CHAT = "anthropic-weather", "openai-weather", "chat-weather"
 ARTIFACTS = {ANTHROPIC: [0, 4, 6], RESPONSES: [0, 6, 10], CHAT: [0, 2, 3]}
@@ -166,6 +171,261 @@ def test_the_model_of_a_subgraph_speaks_in_a_subagent() -> None:
     assert (started.type, started.name) == ("SUBAGENT_STARTED", "weather")
     assert finished.type == "SUBAGENT_FINISHED"
     assert {event.subagent_run_id for event in inner} == {started.subagent_run_id}
+
+
+CLAUDE: dict[str, Any] = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-opus-5"}
+FIRST: Blocks = [thinking("The first thinks."), text("It is so.")]
+SECOND: Blocks = [thinking("Another one muses."), text("It is not.")]
+
+
+def claude_at(url: str, name: str, **options: Any) -> Any:
+    think = {"type": "enabled", "budget_tokens": 1024}
+    ask = {"base_url": url, "api_key": "none", "max_retries": 0, "max_tokens": 2048}
+    return ChatAnthropic(model=name, thinking=think, **ask, **options)
+
+
+def asked(claude: Claude, graph_at: Any, given: Any = None, **options: Any) -> tuple[list[str], Any]:
+    """What a graph shows of one question, and the messages of the provider's next request."""
+    conversation = Conversation("thread-1")
+
+    async def shown(url: str) -> list[Any]:
+        async def agent(run: Run) -> AsyncIterator[Any]:
+            told = given or {"messages": langchain.messages(run)}
+            yield langchain.stream(graph_at(url).astream(told, **{"stream_mode": "messages", **options}))
+
+        return [event async for event in run_agent(conversation.run_input("Is it so?"), agent, **CLAUDE)]
+
+    with local_server(claude.app) as url:
+        events = anyio.run(shown, url)
+    for event in events:
+        conversation.receive(event)
+    assert (events[-1].type, check_events(events), claude.refused) == ("RUN_FINISHED", [], [])
+    return lines(events), claude.takes(Run(conversation.run_input("And now?"), **CLAUDE))
+
+
+def answer(first: int, thought: str, said: str, subagent: int | None = None) -> list[str]:
+    """The lines of a response that thinks and says something; the number of its first message."""
+    inside = "" if subagent is None else f" {subagent}"
+    return [
+        f"reasoning_start{inside} {first}",
+        f"reasoning_message_start{inside} {first + 1}",
+        f"reasoning_message_content{inside} {first + 1} | {thought}",
+        f"reasoning_message_end{inside} {first + 1}",
+        f"reasoning_encrypted_value{inside} {first + 1}",
+        f"reasoning_end{inside} {first}",
+        f"text_message_start{inside} {first + 2}",
+        f"text_message_content{inside} {first + 2} | {said}",
+        f"text_message_end{inside} {first + 2}",
+    ]
+
+
+QUESTION = {"role": "user", "content": [text("Is it so?")]}
+NEXT = {"role": "user", "content": [text("And now?")]}
+
+
+def parallel_at(url: str) -> Any:
+    """Two nodes that ask their models at the same time."""
+
+    async def first(state: MessagesState) -> Any:
+        return {"messages": [await claude_at(url, "first").ainvoke(state["messages"])]}
+
+    async def second(state: MessagesState) -> Any:
+        return {"messages": [await claude_at(url, "second").ainvoke(state["messages"])]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_sequence([first])
+    graph.add_sequence([second])
+    graph.add_edge(START, "first")
+    graph.add_edge(START, "second")
+    return graph.compile()
+
+
+def gathered_at(url: str) -> Any:
+    """A node that asks two models at the same time."""
+
+    async def both(state: MessagesState) -> Any:
+        models = [claude_at(url, name) for name in ("first", "second")]
+        return {"messages": await asyncio.gather(*(model.ainvoke(state["messages"]) for model in models))}
+
+    graph = StateGraph(MessagesState)
+    graph.add_sequence([both])
+    graph.add_edge(START, "both")
+    return graph.compile()
+
+
+MODES: list[dict[str, Any]] = [
+    {},
+    {"stream_mode": ["values", "messages", "custom"]},
+    {"stream_mode": ["values", "messages", "updates"], "subgraphs": True},
+    {"stream_mode": ["values", "messages"], "subgraphs": True, "version": "v2"},
+]
+
+
+@pytest.mark.parametrize("options", MODES, ids=str)
+@pytest.mark.parametrize("graph_at", [parallel_at, gathered_at])
+def test_models_that_speak_at_the_same_time_are_not_mixed(graph_at: Any, options: dict[str, Any]) -> None:
+    claude = Claude({"first": [FIRST], "second": [SECOND]}, in_step=2)
+    shown, messages = asked(claude, graph_at, **options)
+    told = [("The first thinks.", "It is so.", FIRST), ("Another one muses.", "It is not.", SECOND)]
+    if shown[2] == "reasoning_message_content 2 | Another one muses.":  # which one begins is chance
+        told.reverse()
+    one, other = told
+    assert shown == [*answer(1, *one[:2]), *answer(4, *other[:2])]
+    assert messages == [QUESTION, {"role": "assistant", "content": [*one[2], *other[2]]}, NEXT]
+
+
+ASKS: Blocks = [thinking("I do not know."), text("I ask."), call("toolu_1", "ask", what="So?")]
+RESULT = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "It is not."}
+HISTORY = [
+    QUESTION,
+    {"role": "assistant", "content": ASKS},
+    {"role": "user", "content": [RESULT]},
+    {"role": "assistant", "content": FIRST},
+    NEXT,
+]
+
+
+def asking_at(url: str, **options: Any) -> Any:
+    """An agent whose tool asks another model."""
+
+    @tool
+    async def ask(what: str) -> str:
+        """Ask somebody who knows."""
+        return str((await claude_at(url, "second").ainvoke(what)).text)
+
+    return agents.create_agent(claude_at(url, "first", **options), tools=[ask])
+
+
+def tool_node_at(url: str) -> Any:
+    """The same, with a node of one's own that runs the tool."""
+
+    async def ask(state: MessagesState) -> Any:
+        (asked,) = state["messages"][-1].tool_calls
+        said = (await claude_at(url, "second").ainvoke(asked["args"]["what"])).text
+        return {"messages": [ToolMessage(said, tool_call_id=asked["id"])]}
+
+    async def think(state: MessagesState) -> Any:
+        return {"messages": [await claude_at(url, "first").ainvoke(state["messages"])]}
+
+    def chosen(state: MessagesState) -> str:
+        return "tool_node" if state["messages"][-1].tool_calls else END
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("think", think)
+    graph.add_node("tool_node", ask)
+    graph.add_edge(START, "think")
+    graph.add_conditional_edges("think", chosen, ["tool_node", END])
+    graph.add_edge("tool_node", "think")
+    return graph.compile()
+
+
+def functional_at(url: str) -> Any:
+    """The same as functions, which belong to the graph of their caller."""
+
+    @task
+    async def think(told: list[Any]) -> Any:
+        return await claude_at(url, "first").ainvoke(told)
+
+    @task
+    async def call_tool(asked: dict[str, Any]) -> Any:
+        said = (await claude_at(url, "second").ainvoke(asked["args"]["what"])).text
+        return ToolMessage(said, tool_call_id=asked["id"])
+
+    @entrypoint()
+    async def agent(told: dict[str, Any]) -> Any:
+        first = await think(told["messages"])
+        result = await call_tool(first.tool_calls[0])
+        return await think([*told["messages"], first, result])
+
+    return agent
+
+
+@pytest.mark.parametrize(
+    ("graph_at", "node"),
+    [(asking_at, "tools"), (tool_node_at, "tool_node"), (functional_at, "call_tool")],
+)
+def test_what_a_model_says_inside_a_tool_is_not_the_answer(graph_at: Any, node: str) -> None:
+    claude = Claude({"first": [ASKS, FIRST], "second": [SECOND]})
+    shown, messages = asked(claude, graph_at)
+    assert shown == [
+        *answer(1, "I do not know.", "I ask."),
+        "tool_call_start 4 | ask",
+        'tool_call_args 4 | {"what": "So?"}',
+        "tool_call_end 4",
+        "reasoning_encrypted_value 2",
+        f"subagent_started 5 | {node}",
+        *answer(6, "Another one muses.", "It is not.", subagent=5),
+        "subagent_finished 5",
+        "tool_call_result 9 4 | It is not.",
+        *answer(10, "The first thinks.", "It is so."),
+    ]
+    assert messages == HISTORY
+
+
+def test_a_call_that_nobody_answers_does_not_make_the_next_node_a_tool() -> None:
+    def routed_at(url: str) -> Any:
+        async def route(state: MessagesState) -> Any:
+            await claude_at(url, "first").ainvoke(state["messages"])
+            return {}
+
+        async def reply(state: MessagesState) -> Any:
+            return {"messages": [await claude_at(url, "second").ainvoke(state["messages"])]}
+
+        graph = StateGraph(MessagesState)
+        graph.add_sequence([route, reply])
+        graph.add_edge(START, "route")
+        return graph.compile()
+
+    chosen: Blocks = [thinking("The second knows."), call("toolu_1", "Route", to="reply")]
+    shown, _ = asked(Claude({"first": [chosen], "second": [SECOND]}), routed_at)
+    assert not [line for line in shown if line.startswith("subagent")]
+    assert "text_message_content 6 | It is not." in shown
+
+
+@pytest.mark.parametrize("version", ["v0", "v1"])
+def test_a_whole_message_has_its_blocks_in_order(version: str) -> None:
+    blocks: Blocks = [
+        thinking("One."),
+        thinking("Two."),
+        redacted("three"),
+        text("I ask twice."),
+        call("toolu_1", "ask", what="a"),
+        thinking("Four."),
+        call("toolu_2", "ask", what="b"),
+    ]
+    claude = Claude({"first": [blocks, FIRST], "second": [SECOND, SECOND]})
+    shown, messages = asked(
+        claude, lambda url: asking_at(url, disable_streaming=True, output_version=version)
+    )
+    assert messages[1] == {"role": "assistant", "content": blocks}
+    assert shown[:26] == [
+        "reasoning_start 1",
+        "reasoning_message_start 2",
+        "reasoning_message_content 2 | One.",
+        "reasoning_message_end 2",
+        "reasoning_encrypted_value 2",
+        "reasoning_message_start 3",
+        "reasoning_message_content 3 | Two.",
+        "reasoning_message_end 3",
+        "reasoning_encrypted_value 3",
+        "reasoning_encrypted_value 3",
+        "reasoning_end 1",
+        "text_message_start 4",
+        "text_message_content 4 | I ask twice.",
+        "text_message_end 4",
+        "tool_call_start 5 | ask",
+        'tool_call_args 5 | {"what":"a"}',
+        "tool_call_end 5",
+        "reasoning_start 6",
+        "reasoning_message_start 7",
+        "reasoning_message_content 7 | Four.",
+        "reasoning_message_end 7",
+        "reasoning_encrypted_value 7",
+        "reasoning_end 6",
+        "tool_call_start 8 | ask",
+        'tool_call_args 8 | {"what":"b"}',
+        "tool_call_end 8",
+    ]
 
 
 FAILED = [

@@ -19,18 +19,21 @@ __all__ = ["messages", "stream"]
 def stream(source: Any) -> ModelStream:
     """Read message chunks inside a run.
 
-    Content blocks are read in every ``output_version``. Tool messages become tool results, and the models of
-    subgraphs run in subagents.
+    Content blocks are read in every ``output_version``. Tool messages become tool results. The models of
+    subgraphs, and those that speak inside a tool, run in subagents. Models that speak at the same time are
+    shown one after the other.
 
     Args:
         source: What ``graph.astream(…, stream_mode="messages")`` or ``model.astream(…)`` returns, also with
-            ``subgraphs=True``, or anything else that `ModelStream` accepts.
+            several modes, ``subgraphs=True`` or ``version="v2"``, or anything else that `ModelStream`
+            accepts.
 
     Returns:
         A model stream to yield from an agent. The API, provider and model are those of the run.
 
     Source:
-        langchain-core 1.7, langgraph 1.2: the mode yields pairs of a message chunk and its metadata.
+        langchain-core 1.7, langgraph 1.2: the mode yields pairs of a message chunk and its metadata, in which
+        only the name of the node tells that a model speaks inside a tool.
     """
     return ModelStream(source, reader=MessageReader)
 

@@ -6,22 +6,23 @@ blocks, which are told apart by their types and fields: a handler for each type.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from agui_reasoning._shells.driver import AgentItem
 from agui_reasoning.deltas import (
     Delta,
-    FinishDelta,
     OpaqueDelta,
     ReasoningDelta,
-    ResponseStart,
     TextDelta,
     ToolCallDelta,
     UsageDelta,
 )
 from agui_reasoning.interop._content import result_part
-from agui_reasoning.parts import Channel, Opaque, Origin, Part, ToolResultPart
+from agui_reasoning.interop._lanes import ResponseLane, ResponseQueue
+from agui_reasoning.interop._subagents import Subagents
+from agui_reasoning.parts import Channel, Opaque, Origin, ToolResultPart
 from agui_reasoning.providers.payload import compact_json
 from agui_reasoning.run import Run
 
@@ -34,95 +35,193 @@ _VALUES: Final = {
 }
 """The kinds of values, by the field of a block that contains them."""
 
+_COUNTS: Final = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "total_tokens": "total_tokens",
+    "reasoning_tokens": "reasoning",
+    "cached_input_tokens": "cache_read",
+    "cache_write_input_tokens": "cache_creation",
+}
+"""LangChain's names of token counts, by ours."""
+
 _CALL_IDS: Final = "__openai_function_call_ids__"
 _MESSAGE_ID: Final = "msg_"
 
 
+_TOOLS: Final = "tools"
+"""The name that LangChain's agents give the node that runs tools."""
+
+_CALLED: Final = "__pregel_push"
+_RUN_IDS: Final = ("lc_run", "run-")
+"""How the IDs of runs of a model begin. Chunks may have the IDs of the provider's items instead."""
+
+
 class MessageReader:
-    """Reads the messages of a graph: those of the graph itself, and those of subgraphs as subagents."""
+    """Reads the messages of a graph. Those of subgraphs, and of models inside tools, are of subagents."""
 
     def __init__(self, run: Run) -> None:
         """Start before the first message."""
         self._run = run
-        self._origin = Origin(run.provider, run.api, run.model)
-        self._graph = _Responses(self._origin)
-        self._subgraphs: dict[str, tuple[Run, _Responses]] = {}
+        self._graph = _Graph(run)
+        self._subagents: Subagents[str, _Graph] = Subagents(_Graph)
+        self._runs_tools = {_TOOLS: True}
+        self._unanswered: set[str] = set()
 
     def receive(self, payload: Any) -> Sequence[AgentItem]:
-        """Read a message or chunk, alone or as a pair with its metadata."""
+        """Read a message or chunk, alone or as the stream modes wrap it; other modes give nothing."""
         message, metadata = _opened(payload)
-        namespace = str(metadata.get("langgraph_checkpoint_ns", ""))
-        parent = namespace.rpartition("|")[0]
-        return self._in_subgraph(parent, message) if parent else list(self._graph.read(message))
+        kind = getattr(message, "type", None)
+        if kind not in ("tool", "ai", "AIMessageChunk"):
+            return []
+        *graph, task = _tasks(metadata)
+        ended = []
+        if kind == "tool":
+            ended = self._answered(message, task, "|".join([*graph, task]))
+        elif self._is_in_tool(message, task):
+            graph = [*graph, task]
+        step = metadata.get("langgraph_step")
+        return [*ended, *self._read(graph, lambda reader: reader.read(message, task, step))]
 
     def whole(self, response: Any) -> Sequence[AgentItem]:
         """Read a source that is not a stream: one message."""
         return self.receive(response)
 
     def close(self) -> Sequence[AgentItem]:
-        """End the subagents."""
-        return [event for run, _ in self._subgraphs.values() for event in run.finish()]
+        """End the subagents and the graph."""
+        return [*self._subagents.end(), *self._graph.close()]
 
-    def _in_subgraph(self, namespace: str, message: Any) -> Sequence[AgentItem]:
-        events: list[AgentItem] = []
-        if namespace not in self._subgraphs:
-            node = namespace.rpartition("|")[2].partition(":")[0]
-            run = self._run.subagent(node)
-            self._subgraphs[namespace] = run, _Responses(self._origin)
-            events += run.start()
-        run, responses = self._subgraphs[namespace]
-        return [*events, *(event for item in responses.read(message) for event in run.receive(item))]
+    def _answered(self, message: Any, task: str, place: str) -> list[AgentItem]:
+        """End what was said inside a tool; a node that has not spoken for itself is known to run tools."""
+        self._unanswered.discard(message.tool_call_id)
+        if task:
+            self._runs_tools.setdefault(_node(task), True)
+        return self._subagents.end(lambda graph: f"{graph}|".startswith(f"{place}|"))
+
+    def _is_in_tool(self, message: Any, task: str) -> bool:
+        """Return whether a model speaks inside a tool; nothing but the name of its node tells so."""
+        node = _node(task)
+        runs_tools = self._runs_tools.setdefault(node, "tool" in node and bool(self._unanswered))
+        if not runs_tools:
+            self._unanswered |= {call["id"] for call in _calls(message) if call.get("id")}
+        return runs_tools
+
+    def _read(self, graph: Sequence[str], read: Callable[[_Graph], list[AgentItem]]) -> list[AgentItem]:
+        if not graph:
+            return read(self._graph)
+        around = ("|".join(graph[:size]) for size in range(len(graph) - 1, 0, -1))
+        parent = next(filter(None, map(self._subagents.run, around)), self._run)
+        return self._subagents.read("|".join(graph), parent, _node(graph[-1]), read)
+
+
+def _node(task: str) -> str:
+    return task.partition(":")[0]
 
 
 def _opened(payload: Any) -> tuple[Any, Mapping[str, Any]]:
-    """Return the message and its metadata; with subgraphs the pair is inside another one."""
-    while isinstance(payload, tuple):
-        first, second = payload
-        if isinstance(second, Mapping):
-            return first, second
-        payload = second
-    return payload, {}
+    """Return the message and its metadata, from what the stream modes put around them.
+
+    These are, from the outside: the namespace of a subgraph, the mode if there are several, and the metadata;
+    in version 2 a dict with the first two.
+    """
+    if isinstance(payload, Mapping):
+        payload = payload.get("type"), payload.get("data")
+    if not isinstance(payload, tuple):
+        return payload, {}
+    *around, last = payload
+    if isinstance(last, Mapping) and hasattr(around[-1], "type"):
+        return around[-1], last
+    modes = [given for given in around if isinstance(given, str)]
+    return (None, {}) if modes not in ([], ["messages"]) else _opened(last)
 
 
-class _Responses:
-    """Reads the messages of one conversation, a response after the other."""
+def _tasks(metadata: Mapping[str, Any]) -> list[str]:
+    """Return the tasks that a message comes from: those whose subgraphs are around it, and its own last.
 
-    def __init__(self, origin: Origin) -> None:
-        self._origin = origin
-        self._number = 0
-        self._begin()
-        self._open = False
+    A function with ``@task`` belongs to the graph of its caller, though its name stands behind the caller's.
+    """
+    tasks = str(metadata.get("langgraph_checkpoint_ns", "")).split("|")
+    path: Sequence[Any] = metadata.get("langgraph_path") or ()
+    while len(tasks) > 1 and len(path) == 4 and path[0] == _CALLED and path[-1] is True:
+        del tasks[-2]
+        path = path[1]
+    return tasks
 
-    def _begin(self) -> None:
-        self._open = True
-        self._number += 1
+
+class _Graph:
+    """Reads the messages of one graph. Nodes, and models inside a node, may speak at the same time."""
+
+    def __init__(self, run: Run) -> None:
+        self._origin = Origin(run.provider, run.api, run.model)
+        self._queue = ResponseQueue()
+        self._open: list[_Response] = []
+
+    def read(self, message: Any, task: str, step: int | None) -> list[AgentItem]:
+        """Read a message or chunk of a task. A step begins when all tasks of the last one are over."""
+        if message.type == "tool":
+            over = [one for one in self._open if one.step != step or message.tool_call_id in one.call_ids]
+            return [*self._end(over), *self._queue.put(None, [_result(message)])]
+        ended = self._end([one for one in self._open if one.step != step])
+        response = self._response(message, task, step)
+        items = list(response.read(message))
+        if response.open:
+            self._open.append(response)
+        return [*ended, *self._queue.put(response, items)]
+
+    def close(self) -> list[AgentItem]:
+        """End the responses whose end was not streamed."""
+        return self._end(self._open)
+
+    def _end(self, over: Sequence[_Response]) -> list[AgentItem]:
+        self._open = [one for one in self._open if one not in over]
+        return [item for response in over for item in self._queue.put(response, response.end())]
+
+    def _response(self, message: Any, task: str, step: int | None) -> _Response:
+        """Take the response of a chunk from the open ones: that of its run, or the task's newest."""
+        run = message.id if (message.id or "").startswith(_RUN_IDS) else None
+        for response in reversed(self._open if message.type != "ai" else ()):
+            if response.task == task and (run is None or response.run in (None, run)):
+                response.run = response.run or run
+                self._open.remove(response)
+                return response
+        return _Response(self._origin, task, step, run)
+
+
+class _Response(ResponseLane):
+    """Reads the chunks of one response.
+
+    Attributes:
+        task: The task that it comes from.
+        step: The step of the graph.
+        run: The ID of the model's run, as far as it is known.
+        call_ids: The IDs of its calls.
+    """
+
+    def __init__(self, origin: Origin, task: str, step: int | None, run: str | None) -> None:
+        super().__init__(origin)
+        self.task, self.step, self.run = task, step, run
         self._items: dict[Any, str] = {}
-        self._segments: dict[str, list[Any]] = {}
         self._calls: dict[Any, str] = {}
+        self._counts: Counter[str] = Counter()
+        self.call_ids: set[str] = set()
 
-    def read(self, message: Any) -> Iterator[Delta | Part]:
-        """Read a message or chunk; those of people give nothing."""
-        kind = getattr(message, "type", None)
-        if kind == "tool":
-            self._open = False
-            yield _result(message)
-        elif kind in ("ai", "AIMessageChunk"):
-            yield from self._answer(message, whole=kind == "ai")
-
-    def _answer(self, message: Any, *, whole: bool) -> Iterator[Delta]:
-        if not self._open:
-            self._begin()
-            yield ResponseStart(self._origin)
+    def read(self, message: Any) -> Iterator[Delta]:
+        """Read a message or chunk."""
+        yield from self.begin()
+        native = _native_ids(message)
+        calls = {call.get("id") or number: call for number, call in enumerate(_calls(message))}
         for block in _blocks(message):
+            if (call := calls.pop(block.get("call_id") or block.get("id"), None)) is not None:
+                yield from self._call(call, native)
             if (read := _BLOCKS.get(block.get("type", ""))) is not None:
                 yield from read(self, block)
-        yield from self._tool_calls(message, whole=whole)
-        yield from _usage(message)
-        if whole or getattr(message, "chunk_position", None) == "last":
-            self._open = False
+        for call in calls.values():
+            yield from self._call(call, native)
+        yield from self._usage(message.usage_metadata or {})
+        if message.type == "ai" or getattr(message, "chunk_position", None) == "last":
             metadata = message.response_metadata
             reason = metadata.get("stop_reason") or metadata.get("finish_reason") or metadata.get("status")
-            yield FinishDelta(reason or "")
+            yield from self.end(reason)
 
     # -- blocks
 
@@ -131,12 +230,13 @@ class _Responses:
         key = self._key(block)
         text = block.get("thinking") or block.get("reasoning") or ""
         extras = {**block, **(block.get("extras") or {})}
-        summarized = "id" in block or key in self._segments
-        if summarized:
-            yield from self._summary(key, block, [{"index": self._segment(key, block), "text": text}])
+        if "id" in block or self.has_segments(key):
+            segment = {"index": self.segment(key, block["index"]), "text": text}
+            yield from self._summary(key, block, [segment])
         elif text:
+            yield from self.unit(key, text)
             yield ReasoningDelta(text, key=key)
-        yield from _values(key, extras)
+        yield from self._values_of(key, extras)
 
     def _item(self, block: Mapping[str, Any]) -> Iterator[Delta]:
         """Read an item of the Responses API."""
@@ -145,12 +245,13 @@ class _Responses:
             return
         key = self._key(block)
         yield from self._summary(key, block, block["summary"])
-        yield from _values(key, block)
+        yield from self._values_of(key, block)
 
     def _summary(
         self, key: str, block: Mapping[str, Any], segments: Sequence[Mapping[str, Any]]
     ) -> Iterator[Delta]:
         channel: Channel = "summary"
+        yield from self.unit(key, "".join(segment["text"] for segment in segments))
         if block.get("id"):
             yield ReasoningDelta(key=key, item_id=block["id"])
         for segment in segments:
@@ -158,59 +259,80 @@ class _Responses:
                 yield ReasoningDelta(segment["text"], key=key, channel=channel, index=segment["index"])
 
     def _redacted(self, block: Mapping[str, Any]) -> Iterator[Delta]:
-        yield from _values(self._key(block), {"data": block["data"]})
+        yield from self._values_of(self._key(block), {"data": block["data"]})
 
     def _foreign(self, block: Mapping[str, Any]) -> Iterator[Delta]:
         """Read a block that version 1 has no type for."""
-        inner = {**block["value"], "index": block.get("index")}
+        inner = {**block["value"], "index": block["index"]}
         if inner.get("type") == "redacted_thinking":
             yield from self._redacted(inner)
 
     def _reasoning_content(self, block: Mapping[str, Any]) -> Iterator[Delta]:
-        text = block["reasoning_content"]
-        yield ReasoningDelta(text, key=self._key(block), ext={"field": "reasoning_content"})
+        text, key = block["reasoning_content"], self._key(block)
+        yield from self.unit(key, text)
+        yield ReasoningDelta(text, key=key, ext={"field": "reasoning_content"})
 
     def _text(self, block: Mapping[str, Any]) -> Iterator[Delta]:
         ext = {name: block[name] for name in ("id", "phase") if block.get(name)}
         if block["text"] or ext:
-            yield TextDelta(block["text"], key=self._key(block), ext=ext or None)
+            key = self._key(block)
+            yield from self.unit(key, block["text"])
+            yield TextDelta(block["text"], key=key, ext=ext or None)
+
+    def _values_of(self, key: str, block: Mapping[str, Any]) -> Iterator[Delta]:
+        """Read the values of a block, which may come when the next one has begun."""
+        for field, kind in _VALUES.items():
+            if block.get(field):
+                yield from self.unit(key)
+                yield OpaqueDelta(Opaque(kind, block[field]), key=key)
 
     # -- calls
 
-    def _tool_calls(self, message: Any, *, whole: bool) -> Iterator[Delta]:
-        native = _native_ids(message)
-        for call in message.tool_calls if whole else message.tool_call_chunks:
-            index, call_id = call.get("index"), call.get("id")
-            if call_id:
-                self._calls[index] = call_id
-            args = call.get("args") or ""
-            arguments = args if isinstance(args, str) else compact_json(args)
-            ext = {"id": native[call_id]} if call_id in native else None
-            known = self._calls.get(index, "")
-            yield ToolCallDelta(known, call.get("name") or "", arguments, ext=ext)
+    def _call(self, call: Mapping[str, Any], native: Mapping[str, str]) -> Iterator[Delta]:
+        yield from self.end_unit()
+        index, call_id = call.get("index"), call.get("id")
+        if call_id:
+            self._calls[index] = call_id
+            self.call_ids.add(call_id)
+        args = call.get("args") or ""
+        arguments = args if isinstance(args, str) else compact_json(args)
+        ext = {"id": native[call_id]} if call_id and call_id in native else None
+        yield ToolCallDelta(self._calls.get(index, ""), call.get("name") or "", arguments, ext=ext)
+
+    def _usage(self, usage: Mapping[str, Any]) -> Iterator[Delta]:
+        """Read token counts; those of chunks add up."""
+        if not usage:
+            return
+        details = {**(usage.get("input_token_details") or {}), **(usage.get("output_token_details") or {})}
+        for field, name in _COUNTS.items():
+            self._counts[field] += usage.get(name) or details.get(name) or 0
+        counts: dict[str, Any] = {field: count or None for field, count in self._counts.items()}
+        yield UsageDelta(**counts)
 
     # -- units
 
     def _key(self, block: Mapping[str, Any]) -> str:
         """Return the key of a block's unit: its item, if it is reasoning with an ID, or its index."""
-        index = block.get("index", block.get("type"))
+        index = block["index"]
         if block.get("type") == "reasoning" and block.get("id"):
             self._items[index] = block["id"]
-        return f"{self._number}:{self._items.get(index, index)}"
-
-    def _segment(self, key: str, block: Mapping[str, Any]) -> int:
-        segments = self._segments.setdefault(key, [])
-        index = block.get("index")
-        if index not in segments:
-            segments.append(index)
-        return segments.index(index)
+        return self._items.get(index, str(index))
 
 
 def _blocks(message: Any) -> Iterator[Mapping[str, Any]]:
+    """Return the blocks of a message, each with an index. Those of whole messages have none."""
+    met: Counter[str] = Counter()
+    for block in _found(message):
+        kind = block.get("type", "")
+        yield {**block, "index": f"{kind}:{met[kind]}"} if block.get("index") is None else block
+        met[kind] += 1
+
+
+def _found(message: Any) -> Iterator[Mapping[str, Any]]:
     """Return the blocks of a message; older versions have reasoning and text outside of them."""
     more = message.additional_kwargs
     if isinstance(more.get("reasoning"), Mapping):
-        yield {"type": "reasoning", "index": "reasoning", "summary": (), **more["reasoning"]}
+        yield {"type": "reasoning", "summary": (), **more["reasoning"]}
     if more.get("reasoning_content"):
         yield {"type": "reasoning_content", "reasoning_content": more["reasoning_content"]}
     content = message.content
@@ -221,6 +343,11 @@ def _blocks(message: Any) -> Iterator[Mapping[str, Any]]:
         found = {"type": "text", "text": block} if isinstance(block, str) else block
         is_text = found.get("type") == "text" and (message.id or "").startswith(_MESSAGE_ID)
         yield {"id": message.id, **found} if is_text else found
+
+
+def _calls(message: Any) -> list[Mapping[str, Any]]:
+    calls: list[Mapping[str, Any]] = message.tool_calls if message.type == "ai" else message.tool_call_chunks
+    return calls
 
 
 def _native_ids(message: Any) -> dict[str, str]:
@@ -236,37 +363,16 @@ def _native_ids(message: Any) -> dict[str, str]:
     return found
 
 
-def _values(key: str, block: Mapping[str, Any]) -> Iterator[Delta]:
-    for field, kind in _VALUES.items():
-        if block.get(field):
-            yield OpaqueDelta(Opaque(kind, block[field]), key=key)
-
-
 def _result(message: Any) -> ToolResultPart:
     return result_part(message.tool_call_id, message.content, failed=message.status == "error")
 
 
-def _usage(message: Any) -> Iterator[Delta]:
-    usage = message.usage_metadata
-    if not usage:
-        return
-    taken, made = usage.get("input_token_details") or {}, usage.get("output_token_details") or {}
-    yield UsageDelta(
-        input_tokens=usage.get("input_tokens"),
-        output_tokens=usage.get("output_tokens"),
-        total_tokens=usage.get("total_tokens"),
-        reasoning_tokens=made.get("reasoning") or None,
-        cached_input_tokens=taken.get("cache_read") or None,
-        cache_write_input_tokens=taken.get("cache_creation") or None,
-    )
-
-
-_BLOCKS: Final[Mapping[str, Callable[[_Responses, Mapping[str, Any]], Iterator[Delta]]]] = {
-    "thinking": _Responses._thinking,
-    "reasoning": _Responses._item,
-    "reasoning_content": _Responses._reasoning_content,
-    "redacted_thinking": _Responses._redacted,
-    "non_standard": _Responses._foreign,
-    "text": _Responses._text,
+_BLOCKS: Final[Mapping[str, Callable[[_Response, Mapping[str, Any]], Iterator[Delta]]]] = {
+    "thinking": _Response._thinking,
+    "reasoning": _Response._item,
+    "reasoning_content": _Response._reasoning_content,
+    "redacted_thinking": _Response._redacted,
+    "non_standard": _Response._foreign,
+    "text": _Response._text,
 }
-"""Calls are read from ``tool_call_chunks``, which every version has."""
+"""Calls are read from the lists of calls, which every version has; the blocks tell their places."""
