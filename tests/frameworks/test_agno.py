@@ -18,14 +18,18 @@ from agno.models.deepseek import DeepSeek  # type: ignore[import-not-found] # no
 from agno.run.agent import RunContentEvent  # type: ignore[import-not-found] # noqa: E402
 from agno.tools.function import ToolResult  # type: ignore[import-not-found] # noqa: E402
 
-from agui_reasoning import Conversation, Run, reduce_events  # noqa: E402
+from agui_reasoning import Conversation, Run, check_events, reduce_events  # noqa: E402
 from agui_reasoning import run_agent as run_sync  # noqa: E402
 from agui_reasoning.aio import run_agent  # noqa: E402
 from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.errors import ConfigurationError  # noqa: E402
+from agui_reasoning.gateway import local_server  # noqa: E402
 from agui_reasoning.interop import agno as adapter  # noqa: E402
 from tests.frameworks import failures, pages  # noqa: E402
+from tests.frameworks.claude import Blocks, call, redacted, text, thinking  # noqa: E402
+from tests.frameworks.claude import Claude as ScriptedClaude  # noqa: E402
 from tests.frameworks.threads import FORECAST, PIXEL, Agent, played, replayed  # noqa: E402
+from tests.support.lines import lines  # noqa: E402
 
 ANTHROPIC, CHAT = "anthropic-weather", "chat-weather"
 
@@ -66,6 +70,128 @@ def test_redacted_thinking_is_not_shown() -> None:
     assert not any("YWd1aS" in text for text in shown)
     roles = [message.role for message in messages if message.role != "reasoning"]
     assert roles == ["assistant", "tool", "assistant"]
+
+
+HASH = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+CLAUDE: dict[str, Any] = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-opus-5"}
+
+
+def asked(claude: ScriptedClaude) -> tuple[list[str], Any]:
+    """What an agent shows of one question, and the messages of the provider's next request."""
+    conversation = Conversation("thread-1")
+
+    async def shown(url: str) -> list[Any]:
+        def look(at: str) -> str:
+            """Look at something."""
+            return f"{at} is here."
+
+        async def agent(run: Run) -> AsyncIterator[Any]:
+            client = anthropic.AsyncAnthropic(base_url=url, api_key="none", max_retries=0)
+            model = Claude(id="first", async_client=client, max_tokens=4096)
+            made = agno.Agent(model=model, tools=[look], telemetry=False)
+            yield adapter.stream(made.arun(adapter.messages(run), stream=True, stream_events=True))
+
+        return [event async for event in run_agent(conversation.run_input("Is it here?"), agent, **CLAUDE)]
+
+    with local_server(claude.app) as url:
+        events = anyio.run(shown, url)
+    for event in events:
+        conversation.receive(event)
+    assert (events[-1].type, check_events(events), claude.refused) == ("RUN_FINISHED", [], [])
+    return lines(events), claude.takes(Run(conversation.run_input("And now?"), **CLAUDE))
+
+
+ENDS: Blocks = [text("It is here.")]
+ORDERS: dict[str, tuple[Blocks, list[str]]] = {
+    "thoughts between calls": (
+        [
+            thinking("Is it a?"),
+            text("I look."),
+            call("toolu_1", "look", at="a"),
+            thinking("Or is it b?"),
+            call("toolu_2", "look", at="b"),
+        ],
+        [
+            "reasoning_start 1",
+            "reasoning_message_start 2",
+            "reasoning_message_content 2 | Is it a?",
+            "reasoning_message_end 2",
+            "reasoning_encrypted_value 2",
+            "reasoning_end 1",
+            "text_message_start 3",
+            "text_message_content 3 | I look.",
+            "text_message_end 3",
+            "tool_call_start 4 | look",
+            'tool_call_args 4 | {"at":"a"}',
+            "tool_call_end 4",
+            "reasoning_start 5",
+            "reasoning_message_start 6",
+            "reasoning_message_content 6 | Or is it b?",
+            "reasoning_message_end 6",
+            "reasoning_encrypted_value 6",
+            "reasoning_end 5",
+            "tool_call_start 7 | look",
+            'tool_call_args 7 | {"at":"b"}',
+            "tool_call_end 7",
+            "reasoning_encrypted_value 6",
+        ],
+    ),
+    "a hash inside a thought": (
+        [thinking(f"Of a it is {HASH} I think."), call("toolu_1", "look", at="a")],
+        [
+            "reasoning_start 1",
+            "reasoning_message_start 2",
+            f"reasoning_message_content 2 | Of a it is {HASH} I think.",
+            "reasoning_message_end 2",
+            "reasoning_encrypted_value 2",
+            "reasoning_end 1",
+            "tool_call_start 3 | look",
+            'tool_call_args 3 | {"at":"a"}',
+            "tool_call_end 3",
+            "reasoning_encrypted_value 2",
+        ],
+    ),
+    "thoughts that begin with a hash or are one, and a redacted one": (
+        [
+            thinking(f"{HASH} is that of a."),
+            redacted("secret"),
+            thinking(HASH),
+            text("I look."),
+            call("toolu_1", "look", at="a"),
+        ],
+        [
+            "reasoning_start 1",
+            "reasoning_message_start 2",
+            f"reasoning_message_content 2 | {HASH} is that of a.",
+            "reasoning_message_end 2",
+            "reasoning_encrypted_value 2",
+            "reasoning_encrypted_value 2",  # once more, with the redacted thought
+            "reasoning_message_start 3",
+            f"reasoning_message_content 3 | {HASH}",
+            "reasoning_message_end 3",
+            "reasoning_encrypted_value 3",
+            "reasoning_end 1",
+            "text_message_start 4",
+            "text_message_content 4 | I look.",
+            "text_message_end 4",
+            "tool_call_start 5 | look",
+            'tool_call_args 5 | {"at":"a"}',
+            "tool_call_end 5",
+            "reasoning_encrypted_value 3",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_the_order_and_the_kinds_are_those_of_the_provider(name: str) -> None:
+    blocks, expected = ORDERS[name]
+    shown, messages = asked(ScriptedClaude({"first": [blocks, ENDS]}))
+    assert shown[: len(expected)] == expected
+    results = [line.partition(" | ")[2] for line in shown[len(expected) :]]
+    places = [block["input"]["at"] for block in blocks if block["type"] == "tool_use"]
+    assert results == [*(f"{place} is here." for place in places), "", "It is here.", ""]
+    assert messages[1] == {"role": "assistant", "content": blocks}
 
 
 def test_a_long_word_in_the_reasoning_of_another_api_is_text() -> None:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from ast import literal_eval
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from agui_reasoning._shells.driver import AgentItem, ModelStream
+from agui_reasoning._shells.driver import AgentItem, ModelStream, Reading
 from agui_reasoning.deltas import (
+    CloseDelta,
     Delta,
     FinishDelta,
     OpaqueDelta,
@@ -23,14 +24,19 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.errors import ConfigurationError, ProviderError
 from agui_reasoning.interop._content import result_part
+from agui_reasoning.interop._lanes import ResponseLane
 from agui_reasoning.parts import Opaque, Origin, Part
 from agui_reasoning.providers.payload import JSONObject, compact_json
 from agui_reasoning.run import Run
 
 __all__ = ["messages", "stream"]
 
-_OPAQUE: Final = re.compile(r"[A-Za-z0-9+/_=-]{64,}", re.ASCII)
-"""Agno streams the data of redacted thinking as if it were text; no fragment of text looks like this."""
+_API: Final = "anthropic-messages"
+
+_UNCLEAR: Final = re.compile(r"[A-Za-z0-9+/_=-]{64,}", re.ASCII)
+"""What may be redacted thinking: Agno streams its data like the first fragment of a thought."""
+
+_FRAME: Final = (ResponseStart, UsageDelta, FinishDelta)
 
 
 _REFUSED: Final = re.compile(r"(?:Error code: (\d{3}) - )?(.*)", re.ASCII | re.DOTALL)
@@ -51,7 +57,8 @@ def stream(source: Any) -> ModelStream:
         ProviderError: Agno reports an error as an event.
 
     Source:
-        agno 3.1.10: the content blocks of Anthropic come again, whole and in order, as the last content.
+        agno 3.1.10: the content blocks of Anthropic come again, whole and in order, as the last content; only
+        there is redacted thinking told from text, and calls have their places.
     """
     return ModelStream(source, reader=_Reader)
 
@@ -85,14 +92,25 @@ def messages(run: Run) -> list[Any]:
 
 
 class _Reader:
-    """Reads the events of one run, a response after the other."""
+    """Reads the events of one run, a response after the other.
+
+    Which thoughts of Anthropic's are redacted, and what stands between two of them, Agno tells only with the
+    whole blocks at the end. So from a thought on whose kind or place is unclear, the response is kept, and
+    then read from the blocks. What comes before is shown at once.
+    """
 
     def __init__(self, run: Run) -> None:
+        self._run = run
         self._origin = Origin(run.provider, run.api, run.model)
         self._field = {"field": "reasoning_content"} if run.api == "openai-chat" else None
-        self._number = self._block = 0
-        self._open = False
         self._seen: set[str] = set()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._lane = ResponseLane(self._origin)
+        self._thoughts = 0
+        self._shown: list[Delta] = []
+        self._kept: list[Delta] | None = None
 
     def receive(self, payload: Any) -> list[AgentItem]:
         """Read an event; those that report progress give nothing."""
@@ -108,58 +126,82 @@ class _Reader:
         return list(self._end())
 
     def _end(self, _: Any = None) -> Iterator[Delta]:
-        if self._open:
-            self._open = False
-            yield FinishDelta("")
+        yield from self._take_kept()
+        yield from self._lane.end()
+        self._begin()
 
-    def _begin(self) -> Iterator[Delta]:
-        if not self._open:
-            self._open = True
-            self._number += 1
-            self._block = 0
-            yield ResponseStart(self._origin)
-
-    def _next(self, _: Any) -> Iterator[Delta]:
-        yield from self._end()
-        yield from self._begin()
-
-    def _key(self, kind: str = "reasoning") -> str:
-        return f"{self._number}:{kind}:{self._block}"
+    def _take_kept(self) -> list[Delta]:
+        """Return what was kept, if no blocks came."""
+        kept, self._kept = self._kept or [], None
+        return kept
 
     def _content(self, event: Any) -> Iterator[Delta]:
-        """Read a fragment. A signature ends its block."""
-        if text := event.reasoning_content:
-            yield from self._begin()
-            if self._field is None and _OPAQUE.fullmatch(text):
-                yield from self._redacted(text)
-            else:
-                yield ReasoningDelta(text, key=self._key(), ext=self._field)
-        if isinstance(event.content, str) and event.content:
-            yield from self._begin()
-            yield TextDelta(event.content)
-        data = event.model_provider_data or {}
+        data, kept = event.model_provider_data or {}, self._kept
+        read = [*self._thought(event.reasoning_content), *self._text(event.content), *self._signature(data)]
+        blocks = data.get("content_blocks", ())
+        if read or blocks:
+            yield from self._lane.begin()
+        if self._kept is None:
+            self._shown += read
+            yield from read
+        else:
+            self._kept += read
+            if kept is None:
+                yield CloseDelta()
+        if blocks:
+            yield from self._rest(blocks)
+
+    def _thought(self, text: str | None) -> Iterator[Delta]:
+        if not text:
+            return
+        key = f"thought:{self._thoughts}"
+        may_be_redacted = False
+        if self._origin.api == _API and self._lane.current != key:
+            may_be_redacted = _UNCLEAR.fullmatch(text) is not None
+            if may_be_redacted or self._shown:
+                self._kept = self._kept or []
+        yield from self._lane.unit(key, text)
+        if may_be_redacted:
+            yield OpaqueDelta(Opaque("anthropic.redacted_thinking", text), key=key)
+            self._thoughts += 1
+        else:
+            yield ReasoningDelta(text, key=key, ext=self._field)
+
+    def _text(self, text: Any) -> Iterator[Delta]:
+        if isinstance(text, str) and text:
+            yield from self._lane.unit("text", text)
+            yield TextDelta(text, key="text")
+
+    def _signature(self, data: Mapping[str, Any]) -> Iterator[Delta]:
+        """Read the signature that ends a thought."""
         if signature := data.get("signature"):
-            yield OpaqueDelta(Opaque("anthropic.signature", signature), key=self._key())
-            self._block += 1
-        for block in data.get("content_blocks") or ():
-            if block["type"] == "tool_use":
-                yield from self._call(block["id"], block["name"], block["input"])
-            elif block["type"] == "redacted_thinking" and block["data"] not in self._seen:
-                yield from self._redacted(block["data"])
+            key = f"thought:{self._thoughts}"
+            yield from self._lane.unit(key)
+            yield OpaqueDelta(Opaque("anthropic.signature", signature), key=key)
+            self._thoughts += 1
 
-    def _redacted(self, data: str) -> Iterator[Delta]:
-        self._block += 1
-        yield OpaqueDelta(Opaque("anthropic.redacted_thinking", data), key=self._key())
-        self._seen.add(data)
-        self._block += 1
-
-    def _call(self, call_id: str, name: str, args: Any) -> Iterator[Delta]:
-        if call_id not in self._seen:
-            self._seen.add(call_id)
-            yield ToolCallDelta(call_id, name, compact_json(args or {}))
+    def _rest(self, blocks: list[JSONObject]) -> Iterator[Delta]:
+        """Read the whole blocks that were not shown, in their order."""
+        self._kept = None
+        shown = {str(number) for number in _shown(blocks, self._shown)}
+        yield CloseDelta()
+        for delta in Reading(self._run, ModelStream(None, _API)).whole(
+            {"type": "message", "content": blocks}
+        ):
+            if isinstance(delta, ToolCallDelta):
+                self._seen.add(delta.id)
+            if not isinstance(delta, _FRAME) and getattr(delta, "key", None) not in shown:
+                yield delta
 
     def _started(self, event: Any) -> Iterator[Delta]:
-        yield from self._call(event.tool.tool_call_id, event.tool.tool_name, event.tool.tool_args)
+        """Read a call, unless the blocks had it."""
+        if event.tool.tool_call_id not in self._seen:
+            self._seen.add(event.tool.tool_call_id)
+            yield from self._take_kept()
+            yield from self._lane.begin()
+            yield from self._lane.end_unit()
+            arguments = compact_json(event.tool.tool_args or {})
+            yield ToolCallDelta(event.tool.tool_call_id, event.tool.tool_name, arguments)
 
     def _completed(self, event: Any) -> Iterator[Delta | Part]:
         yield from self._end()
@@ -212,7 +254,7 @@ def _media(event: Any) -> Iterator[JSONObject]:
 
 
 _EVENTS: Final[Mapping[str, Callable[[_Reader, Any], Iterator[Any]]]] = {
-    "ModelRequestStarted": _Reader._next,
+    "ModelRequestStarted": _Reader._end,
     "RunContent": _Reader._content,
     "ModelRequestCompleted": _Reader._usage,
     "ToolCallStarted": _Reader._started,
@@ -220,6 +262,19 @@ _EVENTS: Final[Mapping[str, Callable[[_Reader, Any], Iterator[Any]]]] = {
     "RunCompleted": _Reader._end,
     "RunError": _Reader._failed,
 }
+
+
+def _shown(blocks: list[JSONObject], deltas: Sequence[Delta]) -> Iterator[int]:
+    """Return the numbers of the blocks that were shown: the first thought, and texts."""
+    text = "".join(delta.text for delta in deltas if isinstance(delta, TextDelta))
+    thought = any(isinstance(delta, ReasoningDelta | OpaqueDelta) for delta in deltas)
+    for number, block in enumerate(blocks):
+        if block["type"] == "thinking" and thought:
+            thought = False
+            yield number
+        elif block["type"] == "text" and text.startswith(block["text"]):
+            text = text.removeprefix(block["text"])
+            yield number
 
 
 def _anthropic(body: Mapping[str, Any]) -> Iterator[JSONObject]:
