@@ -823,9 +823,7 @@ async def test_a_failure_of_the_provider_is_one_line_and_the_traceback_is_for_de
     )
     told = [(one.levelname, one.exc_info, *one.getMessage().splitlines()[:2]) for one in details]
     said = "Where the run failed. The provider says: 'words of\\nthe provider'"
-    traceback = (
-        "  Traceback (most recent call last):"  # indented: providers can have words in it
-    )
+    traceback = "  Traceback (most recent call last):"  # indented: providers can have words in it
     assert told == ([] if visibility == "hidden" else [("DEBUG", None, said, traceback)])
 
 
