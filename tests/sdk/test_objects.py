@@ -127,3 +127,34 @@ def test_asynchronous_clients_give_the_same(api: str, given: Callable[[], Json],
                 await found.feed_async(payloads)
 
     check(lambda: anyio.run(read), found, of_wire(sdk, exchange))
+
+
+DUMPS: dict[str, dict[str, Any]] = {
+    "python": {},
+    "json": {"mode": "json"},
+    "json without nulls": {"mode": "json", "exclude_none": True},
+    "by alias": {"by_alias": True, "exclude_none": True},
+}
+"""How programs store what the SDK of Google gives."""
+
+
+@pytest.mark.parametrize("dump", DUMPS)
+@pytest.mark.parametrize(
+    ("api", "given"), [one for one in EXCHANGES if one.values[0] in ("gemini", "gemini-interactions")]
+)
+def test_dumps_of_google_give_the_deltas_of_their_wire_json(
+    api: str, given: Callable[[], Json], dump: str, vendors: Vendors
+) -> None:
+    sdk, exchange = chosen(api, given, vendors)
+    found = Decoded(exchange)
+    client = vendors.client(sdk)
+
+    def read() -> None:
+        ask = lambda: sdk.ask(client, greeting(api), streamed=exchange["stream"])  # noqa: E731
+        with open_source_sync(ask) as payloads:
+            if isinstance(payloads, WholeResponse):
+                found.feed(WholeResponse(payloads.response.model_dump(**DUMPS[dump])))
+            else:
+                found.feed(payload.model_dump(**DUMPS[dump]) for payload in payloads)
+
+    check(read, found, of_wire(sdk, exchange))

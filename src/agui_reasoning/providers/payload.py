@@ -7,7 +7,7 @@ field, never its content.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from agui_reasoning._strict_json import JSONObject, dump
 from agui_reasoning.errors import DecodeError
@@ -25,6 +25,10 @@ __all__ = [
     "string",
     "total",
 ]
+
+
+_MOST_BITS: Final = 1024
+"""The most bits of an integer; JSON has no limit, but Python does not write every integer."""
 
 
 def plain(payload: Any) -> Any:
@@ -97,11 +101,11 @@ def array(source: JSONObject, key: str, path: str = "") -> list[JSONObject]:
 def integer(source: JSONObject, key: str, path: str = "") -> int | None:
     """Read an integer; missing and null are ``None``."""
     value = source.get(key)
-    if value is None or type(value) is int:
-        return value
-    if isinstance(value, bool) or not isinstance(value, int):
-        if isinstance(value, float) and value.is_integer():
-            return int(value)
+    if value is None:
+        return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value.bit_length() > _MOST_BITS:
         raise reject("a whole number", value, f"{path}/{key}")
     return value
 

@@ -104,6 +104,15 @@ def test_a_whole_response_that_was_never_json_is_refused(api: str, flaw: str) ->
     assert caught.value.code == "bad_payload"
 
 
+def test_a_number_that_cannot_be_written_is_refused_in_text_that_continues_too() -> None:
+    made = decoder("openai-responses")
+    delta = {"type": "response.reasoning_summary_text.delta", "output_index": 0, "delta": "Hm"}
+    made.receive({**delta, "summary_index": 0})
+    with pytest.raises(DecodeError) as caught:
+        made.receive({**delta, "summary_index": 10**5000})
+    assert caught.value.path == "/summary_index"
+
+
 @pytest.mark.parametrize("name", [5, None, ("a", "b")])
 def test_a_name_that_is_no_string_is_no_event_of_bedrock(name: Any) -> None:
     with pytest.raises(DecodeError, match="a name that is not a string"):

@@ -24,7 +24,7 @@ from agui_reasoning.providers._lane import Repeatable
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.gemini.arguments import PartialArg, assemble
 from agui_reasoning.providers.gemini.parts import Call, CandidatePart, Prose, Settled, read_part, signed
-from agui_reasoning.providers.gemini.sdk import wire_json
+from agui_reasoning.providers.gemini.sdk import wire_json, wire_names
 from agui_reasoning.providers.payload import JSONObject, array, integer, obj, reject, string, total
 
 __all__ = ["GeminiDecoder"]
@@ -75,7 +75,11 @@ class GeminiDecoder(Decoder):
     def _plain(self, payload: Any) -> Any:
         # An error in place of a stream may be in an array.
         alone = isinstance(payload, list) and len(payload) == 1
-        return wire_json(payload[0] if alone else payload)
+        return _by_wire_names(wire_json(payload[0] if alone else payload))
+
+    def _read_anew(self, data: Any) -> list[Delta]:
+        # Lanes compare wire JSON, so a dump is read each time.
+        return super()._read_anew(_by_wire_names(data))
 
     def _decode(self, data: JSONObject) -> list[Delta]:
         if data.get("error"):
@@ -226,6 +230,10 @@ class GeminiDecoder(Decoder):
             provider_message=string(error, "message", "/error"),
             deltas=(CloseDelta(status="incomplete"),),
         )
+
+
+def _by_wire_names(data: Any) -> Any:
+    return wire_names(data) if isinstance(data, dict) else data
 
 
 def _first_candidate(data: JSONObject) -> tuple[JSONObject, bool]:

@@ -1,18 +1,25 @@
-"""Converts objects of the google-genai SDK to wire JSON.
+"""Converts objects of the google-genai SDK, and what their ``model_dump`` returns, to wire JSON.
 
-The JSON mode of the SDK writes bytes as URL-safe base64, unlike the API.
+The JSON mode of the SDK writes bytes as URL-safe base64, unlike the API. Without ``by_alias``, names are
+those of Python.
 """
 
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Iterator
 from datetime import date, datetime
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
-from agui_reasoning.providers.payload import dumped, plain, reject
+from agui_reasoning.providers.payload import JSONObject, dumped, plain, reject
 
-__all__ = ["wire_json"]
+__all__ = ["wire_json", "wire_names"]
+
+_FREE: Final = frozenset({"args", "response", "partMetadata", "part_metadata"})
+"""Members whose names are not the API's."""
+_BYTES: Final = frozenset({"thought_signature", "data"})
+_STANDARD: Final = str.maketrans("-_", "+/")
 
 
 def wire_json(payload: Any) -> Any:
@@ -41,3 +48,53 @@ def _spelled(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     return value.isoformat() if isinstance(value, datetime | date) else value
+
+
+def wire_names(payload: JSONObject) -> JSONObject:
+    """Return the wire JSON of what ``model_dump`` of the SDK returns; return wire JSON unchanged.
+
+    Examples:
+        >>> wire_names({"candidates": [], "model_version": "gemini-3-pro", "prompt_feedback": None})
+        {'candidates': [], 'modelVersion': 'gemini-3-pro'}
+    """
+    converted: JSONObject = _renamed(_spelled(payload)) if _is_dump(payload) else payload
+    return converted
+
+
+def _is_dump(payload: JSONObject) -> bool:
+    """Return whether a response, a candidate or a part has a name or a value of Python."""
+    if any("_" in name for name in payload):
+        return True
+    members = (member for candidate in _objects(payload, "candidates") for member in _members(candidate))
+    return any("_" in name or isinstance(value, bytes | Enum) for name, value in members)
+
+
+def _members(candidate: JSONObject) -> Iterator[tuple[str, Any]]:
+    yield from candidate.items()
+    content = candidate.get("content")
+    for part in _objects(content, "parts") if isinstance(content, dict) else ():
+        yield from part.items()
+
+
+def _objects(holder: JSONObject, name: str) -> Iterator[JSONObject]:
+    items = holder.get(name)
+    return (item for item in items if isinstance(item, dict)) if isinstance(items, list) else iter(())
+
+
+def _renamed(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_renamed(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    return {_camel(name): _member(name, inner) for name, inner in value.items() if inner is not None}
+
+
+def _member(name: str, value: Any) -> Any:
+    if isinstance(value, str) and name in _BYTES:
+        return value.translate(_STANDARD)
+    return value if name in _FREE else _renamed(value)
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)
