@@ -20,6 +20,9 @@ from langchain_deepseek import ChatDeepSeek  # noqa: E402
 from langchain_openai import ChatOpenAI  # noqa: E402
 from langgraph.func import entrypoint, task  # noqa: E402
 from langgraph.graph import END, START, MessagesState, StateGraph  # noqa: E402
+from starlette.applications import Starlette  # noqa: E402
+from starlette.responses import JSONResponse  # noqa: E402
+from starlette.routing import Route  # noqa: E402
 
 from agui_reasoning import Conversation, Run, check_events  # noqa: E402
 from agui_reasoning.aio import run_agent  # noqa: E402
@@ -426,6 +429,77 @@ def test_a_whole_message_has_its_blocks_in_order(version: str) -> None:
         'tool_call_args 8 | {"what":"b"}',
         "tool_call_end 8",
     ]
+
+
+RESPONSE = {
+    "id": "resp_1",
+    "object": "response",
+    "created_at": 1,
+    "model": "gpt-5.6",
+    "status": "completed",
+    "parallel_tool_calls": True,
+    "tool_choice": "auto",
+    "tools": [],
+}
+ITEMS = [
+    {
+        "type": "reasoning",
+        "id": "rs_1",
+        "summary": [{"type": "summary_text", "text": one} for one in ("One.", "Two.")],
+        "encrypted_content": "AAAA",
+    },
+    {
+        "type": "message",
+        "id": "msg_1",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "I look.", "annotations": []}],
+        "status": "completed",
+        "phase": "commentary",
+    },
+    {"type": "reasoning", "id": "rs_2", "summary": [], "encrypted_content": "BBBB"},
+    {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "look", "arguments": "{}"},
+]
+
+
+@pytest.mark.parametrize("version", ["responses/v1", "v1"])
+def test_a_whole_response_of_the_responses_api_has_its_items(version: str) -> None:
+    answered = JSONResponse({**RESPONSE, "output": ITEMS})
+    app = Starlette(routes=[Route("/v1/responses", lambda _: answered, methods=["POST"])])
+    asked = {"api": "openai-responses", "provider": "openai", "model": "gpt-5.6"}
+    conversation = Conversation("thread-1")
+
+    async def shown(url: str) -> list[Any]:
+        keep = {"store": False, "include": ["reasoning.encrypted_content"], "use_responses_api": True}
+        at = {"base_url": f"{url}/v1", "api_key": "none", "disable_streaming": True}
+        model = ChatOpenAI(model="gpt-5.6", output_version=version, **keep, **at)
+
+        async def agent(run: Run) -> AsyncIterator[Any]:
+            yield langchain.stream(model.astream(langchain.messages(run)))
+
+        return [event async for event in run_agent(conversation.run_input("Is it so?"), agent, **asked)]  # type: ignore[arg-type]
+
+    with local_server(app) as url:
+        events = anyio.run(shown, url)
+    for event in events:
+        conversation.receive(event)
+    assert lines(events) == [
+        "reasoning_start 1",
+        "reasoning_message_start 2",
+        "reasoning_message_content 2 | One.\n\nTwo.",
+        "reasoning_message_end 2",
+        "reasoning_encrypted_value 2",
+        "reasoning_end 1",
+        "text_message_start 3",
+        "text_message_content 3 | I look.",
+        "text_message_end 3",
+        "reasoning_encrypted_value 2",  # once more, with the item without a summary
+        "tool_call_start 4 | look",
+        "tool_call_args 4 | {}",
+        "tool_call_end 4",
+        "reasoning_encrypted_value 2",  # once more, with the name of the call
+    ]
+    run = Run(conversation.run_input("And now?"), **asked)  # type: ignore[arg-type]
+    assert run.request(tools=(), store=False).body["input"][1:5] == ITEMS
 
 
 FAILED = [

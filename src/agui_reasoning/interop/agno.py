@@ -220,10 +220,10 @@ class _Reader:
         )
 
     def _failed(self, event: Any) -> Iterator[Delta]:
-        raise _failure(str(event.content or ""), event.error_type)
+        raise _failure(str(event.content or ""), event.error_type, self._take_kept())
 
 
-def _failure(said: str, kind: str | None) -> ProviderError:
+def _failure(said: str, kind: str | None, deltas: Sequence[Delta]) -> ProviderError:
     """Return the error of an event, which has the status and body only in the text of the SDK's error.
 
     Source:
@@ -241,6 +241,7 @@ def _failure(said: str, kind: str | None) -> ProviderError:
         provider_code=str(error.get("code") or "") or None,
         provider_message=said,
         status_code=int(status) if status else None,
+        deltas=deltas,
     )
 
 

@@ -108,3 +108,11 @@ def test_a_hash_is_a_thought_and_redacted_data_is_not(name: str) -> None:
 def test_redacted_data_is_not_shown_without_blocks() -> None:
     found = shown(agno.stream, [NEXT, content(thought=DATA), content("Yes.")])
     assert found.answers == [[{"type": "redacted_thinking", "data": DATA}, {"type": "text", "text": "Yes."}]]
+
+
+def test_what_was_kept_is_shown_when_the_provider_fails() -> None:
+    failed = SimpleNamespace(event="RunError", content="Overloaded", error_type="overloaded_error")
+    stream = [NEXT, content(thought="One."), content(signature="AA=="), content(thought="Two."), failed]
+    found = shown(agno.stream, stream)
+    assert found.events[-1].type == "RUN_ERROR"
+    assert "reasoning_message_content 3 | Two." in found.lines

@@ -150,13 +150,15 @@ def test_items_of_one_response_have_ids_of_their_own() -> None:
 def test_a_response_that_broke_off_does_not_hold_up_the_next_step() -> None:
     stream = [
         of(chunk(thought("Broken")), "one:1"),
+        of(chunk([], calls=[{"index": 2, "id": "call_1", "name": "look", "args": '{"at'}]), "one:1"),
         of(chunk(said("No."), run="b"), "one:1"),
         of(chunk([], run="b", last=True), "one:1"),
         of(chunk(said("Next."), run="c"), "two:2", step=2),
-        of(chunk([], run="c", last=True), "two:2", step=2),
     ]
-    contents = [line for line in shown(langchain.stream, stream).lines if "_content" in line]
+    found = shown(langchain.stream, stream)
+    contents = [line for line in found.lines if "_content" in line]
     assert [line.partition(" | ")[2] for line in contents] == ["Broken", "No.", "Next."]
+    assert found.answers == [[{"type": "text", "text": "No."}, {"type": "text", "text": "Next."}]]
 
 
 ASKED = [

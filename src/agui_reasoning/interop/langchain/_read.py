@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from agui_reasoning._shells.driver import AgentItem
 from agui_reasoning.deltas import (
+    CloseDelta,
     Delta,
     OpaqueDelta,
     ReasoningDelta,
@@ -161,7 +162,7 @@ class _Graph:
         if message.type == "tool":
             over = [one for one in self._open if one.step != step or message.tool_call_id in one.call_ids]
             return [*self._end(over), *self._queue.put(None, [_result(message)])]
-        ended = self._end([one for one in self._open if one.step != step])
+        ended = self._end([one for one in self._open if one.step != step], broken=True)
         response = self._response(message, task, step)
         items = list(response.read(message))
         if response.open:
@@ -172,9 +173,11 @@ class _Graph:
         """End the responses whose end was not streamed."""
         return self._end(self._open)
 
-    def _end(self, over: Sequence[_Response]) -> list[AgentItem]:
+    def _end(self, over: Sequence[_Response], *, broken: bool = False) -> list[AgentItem]:
+        """End responses; those that broke off had no last chunk, because another model was asked instead."""
         self._open = [one for one in self._open if one not in over]
-        return [item for response in over for item in self._queue.put(response, response.end())]
+        cut = [CloseDelta(status="incomplete")] if broken else []
+        return [item for one in over for item in self._queue.put(one, [*cut, *one.end()])]
 
     def _response(self, message: Any, task: str, step: int | None) -> _Response:
         """Take the response of a chunk from the open ones: that of its run, or the task's newest."""
@@ -254,9 +257,10 @@ class _Response(ResponseLane):
         yield from self.unit(key, "".join(segment["text"] for segment in segments))
         if block.get("id"):
             yield ReasoningDelta(key=key, item_id=block["id"])
-        for segment in segments:
+        for number, segment in enumerate(segments):
             if segment["text"]:
-                yield ReasoningDelta(segment["text"], key=key, channel=channel, index=segment["index"])
+                index = segment.get("index", number)
+                yield ReasoningDelta(segment["text"], key=key, channel=channel, index=index)
 
     def _redacted(self, block: Mapping[str, Any]) -> Iterator[Delta]:
         yield from self._values_of(self._key(block), {"data": block["data"]})
@@ -294,8 +298,8 @@ class _Response(ResponseLane):
         if call_id:
             self._calls[index] = call_id
             self.call_ids.add(call_id)
-        args = call.get("args") or ""
-        arguments = args if isinstance(args, str) else compact_json(args)
+        args = call.get("args")
+        arguments = compact_json(args) if isinstance(args, dict) else args or ""
         ext = {"id": native[call_id]} if call_id and call_id in native else None
         yield ToolCallDelta(self._calls.get(index, ""), call.get("name") or "", arguments, ext=ext)
 
