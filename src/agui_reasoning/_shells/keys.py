@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterator
 from contextlib import closing
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import anyio.to_thread
 from ag_ui.core import RunAgentInput
 
+from agui_reasoning._shells.sources import in_thread
 from agui_reasoning.run import Run
 
 if TYPE_CHECKING:  # imported with the first key ring
@@ -32,10 +31,10 @@ async def hold_keys(run: Run) -> None:
     if fetching is None:
         return
     with closing(fetching):
-        waiting = await anyio.to_thread.run_sync(_first, fetching)
-        while waiting:
+        awaited = await in_thread(lambda: next(fetching, None))
+        while awaited is not None:
             # A callable that is asynchronous does not block, so that this goes on in the event loop.
-            waiting = await _next(fetching, waiting.pop())
+            awaited = await _next(fetching, awaited)
 
 
 def hold_primary_key(run: Run) -> None:
@@ -52,21 +51,17 @@ def hold_primary_key(run: Run) -> None:
         at_once(fetching)
 
 
-def _first(fetching: Fetching[None]) -> list[Awaitable[Any]]:
-    return list(islice(fetching, 1))  # in a list, because trio's threads may not return a coroutine
-
-
-async def _next(fetching: Fetching[None], awaited: Awaitable[Any]) -> list[Awaitable[Any]]:
+async def _next(fetching: Fetching[None], awaited: Awaitable[Any]) -> Awaitable[Any] | None:
     from agui_reasoning.crypto._secret import Secret
 
     try:
         try:
             key = Secret(await awaited)  # no variable holds the key, because tracebacks may show it
         except Exception as error:
-            return [fetching.throw(error)]
-        return [fetching.send(key)]
+            return fetching.throw(error)
+        return fetching.send(key)
     except StopIteration:
-        return []
+        return None
 
 
 def _key_ids(run_input: RunAgentInput) -> Iterator[str]:

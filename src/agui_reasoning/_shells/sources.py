@@ -21,7 +21,15 @@ from pydantic import BaseModel
 
 from agui_reasoning.errors import ConfigurationError
 
-__all__ = ["InThreads", "WholeResponse", "discard", "open_source", "open_source_sync", "takes_request"]
+__all__ = [
+    "InThreads",
+    "WholeResponse",
+    "discard",
+    "in_thread",
+    "open_source",
+    "open_source_sync",
+    "takes_request",
+]
 
 CLOSE_WITHIN_S: Final = 5.0
 """How long closing a provider's stream may take, in seconds; then it is left to the garbage collector."""
@@ -112,7 +120,7 @@ async def _called(source: Callable[[], Any]) -> Any:
     if inspect.iscoroutinefunction(source):
         return source()
     try:
-        return await _in_thread(source)
+        return await in_thread(source)
     except RuntimeError as error:
         if _NO_LOOP.search(str(error)) is None:
             raise
@@ -131,8 +139,8 @@ async def _enter(opened: Any, stack: AsyncExitStack) -> Any:
         stack.push_async_exit(_shielded(opened.__aexit__))
         return entered
     if hasattr(kind, "__enter__"):
-        entered = await _in_thread(opened.__enter__)
-        stack.push_async_exit(_shielded(lambda *why: _in_thread(lambda: opened.__exit__(*why))))
+        entered = await in_thread(opened.__enter__)
+        stack.push_async_exit(_shielded(lambda *why: in_thread(lambda: opened.__exit__(*why))))
         return entered
     close = getattr(opened, "aclose", None) or getattr(opened, "close", None)
     if close is not None:
@@ -142,7 +150,7 @@ async def _enter(opened: Any, stack: AsyncExitStack) -> Any:
 
 async def _leave(opened: Any, leave: Callable[[], Any]) -> None:
     """Close an asynchronous source on the event loop, and a synchronous one in a thread."""
-    result = leave() if hasattr(type(opened), "__aiter__") else await _in_thread(leave)
+    result = leave() if hasattr(type(opened), "__aiter__") else await in_thread(leave)
     if inspect.isawaitable(result):
         await result
 
@@ -201,7 +209,11 @@ def _boxed(function: Callable[[], Any]) -> _Box:
         return _Box(error=error)
 
 
-async def _in_thread(function: Callable[[], Any]) -> Any:
+async def in_thread(function: Callable[[], Any]) -> Any:
+    """Call a function in a worker thread; it may return an awaitable.
+
+    The error of a function that fails is raised here: in the thread, asyncio would keep it in a cycle.
+    """
     box = await anyio.to_thread.run_sync(_boxed, function)
     if box.error is None:
         return box.value
@@ -265,7 +277,7 @@ class InThreads:
         return self
 
     async def __anext__(self) -> Any:
-        item = await _in_thread(lambda: next(self._iterator, _END))
+        item = await in_thread(lambda: next(self._iterator, _END))
         if item is _END:
             raise StopAsyncIteration
         return item

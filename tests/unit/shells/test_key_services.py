@@ -16,7 +16,7 @@ from typing import Any
 
 import anyio
 import anyio.from_thread
-import anyio.lowlevel
+import anyio.to_thread
 import pytest
 
 import agui_reasoning
@@ -35,6 +35,7 @@ from tests.unit.gateway.http_client import INPUT as ASKED
 from tests.unit.gateway.http_client import call
 from tests.unit.gateway.provider import Provider, Reply, upstream
 from tests.unit.gateway.provider import frames as written
+from tests.unit.shells.test_memory import leaving_nothing
 
 API = "anthropic-messages"
 ORIGIN: dict[str, Any] = {"api": API, "provider": "anthropic", "model": "claude-sonnet-4-6"}
@@ -225,6 +226,22 @@ async def test_nothing_is_paid_if_the_key_service_is_down(
     service.outage = None
     assert (await way(service, asking(), keys=keys))[-1].type == "RUN_FINISHED"
     gc.collect()  # a coroutine that was never awaited would warn
+
+
+@pytest.mark.anyio
+@callables
+@pytest.mark.parametrize("outage", [None, TimeoutError()], ids=["up", "down"])
+async def test_keys_leave_nothing_behind(how: str, outage: Exception | None) -> None:
+    service = Service()
+    keys = ring(service, how)
+    await of_agent(service, asking(stored("old")), keys=keys)  # imports
+    keys.forget()
+    service.outage = outage
+    with leaving_nothing():
+        await of_agent(service, asking(), keys=keys)
+        await anyio.to_thread.run_sync(int)  # a thread of anyio keeps its last error until its next call
+        if outage is not None:
+            outage.__traceback__ = None  # it is the test's
 
 
 @pytest.mark.anyio
