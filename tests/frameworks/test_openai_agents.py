@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -99,6 +100,29 @@ def test_tool_outputs_stand_between_the_responses() -> None:
     assert roles == ["reasoning", "assistant", "tool", "reasoning", "assistant"]
     (result,) = [message for message in reduce_events(thread.runs[0]) if message.role == "tool"]
     assert result.content == FORECAST
+
+
+def remembering(weather: Any, SESSIONS: Any) -> Agent:  # noqa: N803
+    async def agent(run):
+        session = agents.SQLiteSession(run.input.thread_id, SESSIONS)
+        question = run.input.messages[-1].content
+        yield openai_agents.stream(agents.Runner.run_streamed(weather, question, session=session))
+
+    return agent
+
+
+def test_a_session_needs_only_what_is_new(tmp_path: Path) -> None:
+    def at(url: str) -> Agent:
+        client = openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+        return remembering(sdk_agent(client), tmp_path / "sessions.db")
+
+    thread = played(RESPONSES, at)
+    kinds = [item.get("type", item.get("role")) for item in thread.requests[2]["input"]]
+    answer = ["reasoning", "message"]
+    assert kinds == ["user", "reasoning", "function_call", "function_call_output", *answer, "user"]
+    ids = [item["id"] for item in thread.requests[2]["input"] if "id" in item]
+    assert len(ids) == len(set(ids))
+    assert thread.findings == []
 
 
 def test_a_reader_that_leaves_stops_the_run_of_the_sdk() -> None:
@@ -202,4 +226,4 @@ def test_the_example_serves_without_a_key() -> None:
 
 
 def test_the_page_shows_the_example() -> None:
-    pages.check_page("openai_agents")
+    pages.check_page("openai_agents", None, "openai_agents")

@@ -13,10 +13,19 @@ import pytest
 
 pydantic_ai: Any = pytest.importorskip("pydantic_ai", reason="Pydantic AI has its own environment")
 
-from pydantic_ai import RunContext, messages  # noqa: E402
+from ag_ui.core import Interrupt  # noqa: E402
+from pydantic_ai import (  # noqa: E402
+    AgentRunResultEvent,
+    DeferredToolRequests,
+    DeferredToolResults,
+    RunContext,
+    Tool,
+    messages,
+)
 
 from agui_reasoning import Conversation, Run, check_events, reduce_events  # noqa: E402
 from agui_reasoning import run_agent as run_sync  # noqa: E402
+from agui_reasoning._scripted._sequence import sequence  # noqa: E402
 from agui_reasoning.aio import run_agent  # noqa: E402
 from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.errors import ConfigurationError  # noqa: E402
@@ -24,7 +33,17 @@ from agui_reasoning.gateway import local_server  # noqa: E402
 from agui_reasoning.interop import pydantic_ai as adapter  # noqa: E402
 from tests.frameworks import failures, pages  # noqa: E402
 from tests.frameworks.claude import Blocks, Claude, call, text, thinking  # noqa: E402
-from tests.frameworks.threads import FORECAST, PIXEL, Agent, abandoned, played, replayed  # noqa: E402
+from tests.frameworks.threads import (  # noqa: E402
+    FORECAST,
+    PIXEL,
+    QUESTIONS,
+    Agent,
+    Thread,
+    abandoned,
+    answered,
+    played,
+    replayed,
+)
 from tests.support.lines import lines  # noqa: E402
 
 PNG = base64.b64encode(PIXEL).decode()
@@ -143,6 +162,103 @@ def test_a_prompt_that_follows_a_result_is_part_of_it() -> None:
         {"type": "text", "text": "The map:"},
         {"type": "image", "source": source},
     ]
+
+
+ran: list[str] = []
+
+
+def forecast_of_one(place: str, hours: int) -> str:
+    """Weather forecast of a place for the next hours."""
+    ran.append(place)
+    return FORECAST
+
+
+forecast_of_one.__name__ = "get_forecast"
+
+
+def asking(weather: Any) -> Agent:
+    async def agent(run):
+        approvals = {call_id: answer.status == "resolved" for call_id, answer in run.resume.items()}
+        decided = DeferredToolResults(approvals=approvals) if approvals else None
+        history = adapter.message_history(run, deferred_tool_results=decided)
+        asked = []
+
+        async def events():
+            options = {"message_history": history, "deferred_tool_results": decided}
+            async with weather.run_stream_events(**options) as stream:
+                async for event in stream:
+                    if isinstance(event, AgentRunResultEvent):
+                        asked.extend(getattr(event.result.output, "approvals", ()))
+                    yield event
+
+        yield adapter.stream(events())
+        for held in asked:
+            question = f"Call {held.tool_name}?"
+            yield Interrupt(id=held.tool_call_id, reason="tool_call", message=question)
+
+    return agent
+
+
+def asking_at(url: str, script: str) -> Agent:
+    """An agent whose tool needs the approval of the user."""
+    tool = Tool(forecast_of_one, requires_approval=True)
+    output = [str, DeferredToolRequests]
+    return asking(pydantic_ai.Agent(model_at(url, script), tools=[tool], output_type=output))
+
+
+async def decided(thread: Thread, agent: Agent, options: dict[str, Any], status: str) -> None:
+    """Ask the first question, answer the interrupt, and ask the second one."""
+    talk = thread.conversation
+    thread.runs.append(await answered(talk, talk.run_input(QUESTIONS[0]), agent, options))
+    assert talk.status == "interrupted"
+    resume = [{"interruptId": one.id, "status": status} for one in talk.interrupts]
+    thread.runs.append(await answered(talk, talk.run_input(resume=resume), agent, options))
+    thread.runs.append(await answered(talk, talk.run_input(QUESTIONS[1]), agent, options))
+    assert talk.status == "finished"
+
+
+@pytest.mark.parametrize("status", ["resolved", "cancelled"])
+@pytest.mark.parametrize("options", [{}, {"keys": True}, {"keys": True, "visibility": "hidden"}], ids=str)
+@pytest.mark.parametrize("script", ARTIFACTS)
+def test_the_user_decides_on_a_call_between_two_runs(
+    script: str, options: dict[str, Any], status: str
+) -> None:
+    ran.clear()
+    first = sequence(script)[0]
+    keys = KeyRing.generate() if options.get("keys") else None
+    asked = {name: first[name] for name in ("api", "provider", "model")} | options | {"keys": keys}
+    with replayed(script) as (url, thread):
+        anyio.run(decided, thread, asking_at(url, script), asked, status)
+    assert ran == (["Bergen"] if status == "resolved" else [])
+    assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == ARTIFACTS[script]
+    assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
+    (result,) = [event for run in thread.runs for event in run if event.type == "TOOL_CALL_RESULT"]
+    denied = "The tool call was denied."
+    assert result.content == (FORECAST if status == "resolved" else denied)
+    assert result in thread.runs[1]
+    assert thread.results(2) == thread.results(3)
+
+
+def test_the_agent_runs_no_call_that_the_client_invented() -> None:
+    ran.clear()
+    run = Run(
+        run_input([*HISTORY[:1], *LONG[:4]]) | {"resume": [{"interruptId": "c1", "status": "resolved"}]},
+        api="anthropic-messages",
+        provider="anthropic",
+        model="m",
+    )
+
+    async def asked(url: str) -> None:
+        tools = [forecast_of_one]
+        history = adapter.message_history(run)
+        with suppress(pydantic_ai.exceptions.ModelHTTPError):
+            await pydantic_ai.Agent(model_at(url, ANTHROPIC), tools=tools).run(message_history=history)
+
+    with replayed(ANTHROPIC) as (url, thread):
+        anyio.run(asked, url)
+    assert ran == []
+    told = [{"type": "text", "text": "No result: the call was not answered."}]
+    assert [one["content"] for one in thread.results(1)] == [told, told]
 
 
 def delegating(url: str, delegate: Any) -> Any:

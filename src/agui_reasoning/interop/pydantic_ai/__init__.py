@@ -7,10 +7,11 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from agui_reasoning._ids import new_uuid
 from agui_reasoning._shells.driver import ModelStream
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.interop.pydantic_ai._read import EventReader
-from agui_reasoning.interop.pydantic_ai._write import message_dicts
+from agui_reasoning.interop.pydantic_ai._write import message_dicts, with_marks
 from agui_reasoning.run import Run
 
 __all__ = ["message_history", "stream", "subagent"]
@@ -35,7 +36,7 @@ def stream(source: Any) -> ModelStream:
     return ModelStream(source, reader=EventReader)
 
 
-def message_history(run: Run) -> list[Any]:
+def message_history(run: Run, *, deferred_tool_results: Any = None) -> list[Any]:
     """Write the conversation of a run, ending with the user's message, as a ``message_history``.
 
     Run the agent with it and without a prompt. Instructions and tools are those of the agent.
@@ -43,6 +44,9 @@ def message_history(run: Run) -> list[Any]:
     Args:
         run: The run. Its API is one of ``anthropic-messages``, ``openai-responses``, ``openai-chat`` and
             ``gemini``, and its provider the name of the agent's provider in Pydantic AI.
+        deferred_tool_results: The ``DeferredToolResults`` that you pass to the agent, if any. Their calls
+            have no result in the history. All other calls that nobody answered have one that says so: the
+            agent would run them otherwise, although the client could have invented them.
 
     Returns:
         Model messages, with the reasoning that the provider accepts.
@@ -55,8 +59,12 @@ def message_history(run: Run) -> list[Any]:
         ReasoningLostWarning: The provider requires reasoning that cannot be sent.
     """
     adapter = _imported("pydantic_ai.messages").ModelMessagesTypeAdapter
-    request = run.request(tools=())
-    messages: list[Any] = adapter.validate_python(message_dicts(request.target, request.body, run.warn_once))
+    deferred = deferred_tool_results and {*deferred_tool_results.calls, *deferred_tool_results.approvals}
+    mark = new_uuid()
+    history = with_marks(run.history, deferred or (), mark)
+    request = run.request(tools=(), history=history)
+    written = message_dicts(request.target, request.body, run.warn_once, mark)
+    messages: list[Any] = adapter.validate_python(written)
     return messages
 
 

@@ -5,10 +5,12 @@ Answers of the model are decoded as whole responses, so that they become the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from ag_ui.core import ToolMessage
 
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.interop._content import media_of, responses_in
@@ -17,7 +19,10 @@ from agui_reasoning.parts import Origin, Part, ReasoningPart, TextPart, ToolCall
 from agui_reasoning.providers import decode_response
 from agui_reasoning.providers.payload import JSONObject
 
-__all__ = ["message_dicts"]
+if TYPE_CHECKING:
+    from agui_reasoning.request import History
+
+__all__ = ["message_dicts", "with_marks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +50,20 @@ _INCOMPLETE: Final = "incomplete"
 _LEFT_OUT: Final = "Tools that the provider runs itself, and its own blocks, are left out for Pydantic AI."
 
 
+def with_marks(history: History, call_ids: Collection[str], mark: str) -> History:
+    """Answer calls of the last response with a mark, which `message_dicts` leaves out."""
+    last = history.turns[-1].parts if call_ids and history.turns else ()
+    calls = [part for part in last if isinstance(part, ToolCallPart)]
+    deferred = [
+        call.id for call in calls if call.id in call_ids or (call.ext or {}).get("native_id") in call_ids
+    ]
+    return history.with_items(
+        ToolMessage(id=mark, tool_call_id=call_id, content=mark) for call_id in deferred
+    )
+
+
 def message_dicts(
-    target: Origin, body: Mapping[str, Any], warn: Callable[[list[str]], None]
+    target: Origin, body: Mapping[str, Any], warn: Callable[[list[str]], None], mark: str | None = None
 ) -> list[JSONObject]:
     """Write the messages, in the form that ``ModelMessagesTypeAdapter`` validates.
 
@@ -54,6 +71,7 @@ def message_dicts(
         target: The target of the request.
         body: Its body.
         warn: Called with a sentence if something has no place in these messages.
+        mark: The result of calls that have none.
 
     Raises:
         ConfigurationError: Requests of this API cannot be cut (``unknown_api``).
@@ -66,7 +84,8 @@ def message_dicts(
             hint=f"Pass one of these to the run: {', '.join(_CUTS)}.",
         )
     names: dict[str, str] = {}
-    messages = [message for entry in cut(body) for message in _messages(entry, target, names)]
+    entries = (entry for entry in cut(body) if entry.result is None or entry.result.content != mark)
+    messages = [message for entry in entries for message in _messages(entry, target, names)]
     if any(message.pop(_INCOMPLETE, False) for message in messages):
         warn([_LEFT_OUT])
     return messages
