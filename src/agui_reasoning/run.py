@@ -56,6 +56,12 @@ _MAX_COUNT = 2**53 - 1
 """The largest count that AG-UI accepts. Negative counts are ignored."""
 
 
+_OPEN_PART = (
+    "A request leaves out the part of the response that has not ended: pass `CloseDelta` or `FinishDelta` "
+    "to the run first."
+)
+
+
 class Run:
     """One run of an agent: its input, its options and the events it emits.
 
@@ -188,6 +194,7 @@ class Run:
     def history(self) -> History:
         """The conversation so far: the restored input, and the output of this run.
 
+        A response that is still open, such as parts without a `FinishDelta`, counts with its complete parts.
         The input is restored once. If that fails, every access raises the same error.
         """
         if self._opened is None:
@@ -238,6 +245,9 @@ class Run:
         Raises:
             ConfigurationError: Neither the call nor the run names an API (``no_api``), or ``keep_turns`` is
                 negative (``bad_limit``).
+
+        Warns:
+            AGUIReasoningWarning: A part of the last response has not ended, and is left out.
         """
         from agui_reasoning.request import build_request
 
@@ -248,6 +258,8 @@ class Run:
                 code="no_api",
                 hint='Pass api= (and provider=, model=) to the run, for example api="anthropic-messages".',
             )
+        if history is None and self._emitter.has_open_part:
+            self.warn_once([_OPEN_PART])
         sent = self.history if history is None else history
         return build_request(
             target,

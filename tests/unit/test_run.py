@@ -17,7 +17,8 @@ from agui_reasoning.deltas import (
     UsageDelta,
 )
 from agui_reasoning.emitter.stages import Coalesce
-from agui_reasoning.parts import ToolCallPart, Turn
+from agui_reasoning.parts import TextPart, ToolCallPart, Turn
+from agui_reasoning.providers import decode_response
 from tests.support.verifier import Client, plain, replay
 
 INPUT: dict[str, Any] = {"threadId": "t", "runId": "r", "messages": []}
@@ -439,3 +440,52 @@ def test_an_interrupted_run_says_the_word_too() -> None:
     run.receive(FinishDelta("tool_use"))
     end = last(run.finish(interrupts=[Interrupt(id="i", reason="confirm")]))
     assert end["metadata"] == {"agui-reasoning": {"finishReason": "tool_use"}}
+
+
+PAUSED: dict[str, Any] = {
+    "id": "msg_1",
+    "type": "message",
+    "role": "assistant",
+    "model": "claude-sonnet-5",
+    "stop_reason": "pause_turn",
+    "content": [
+        {"type": "thinking", "thinking": "Search.", "signature": "EqRk"},
+        {"type": "text", "text": "I search."},
+        {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "rain"}},
+    ],
+}
+
+
+def asked(**options: Any) -> Run:
+    question = {"id": "u", "role": "user", "content": "Rain?"}
+    run, _ = started(
+        {**INPUT, "messages": [question]}, api="anthropic-messages", provider="anthropic", **options
+    )
+    return run
+
+
+def test_the_complete_parts_of_a_response_that_is_still_open_are_in_the_next_request() -> None:
+    run = asked(model="claude-sonnet-5")
+    for part in decode_response("anthropic-messages", PAUSED):
+        run.receive(part)
+    sent = run.request().body["messages"][-1]
+    assert sent == {"role": "assistant", "content": PAUSED["content"]}
+    run.receive(FinishDelta("pause_turn"))
+    assert run.request().body["messages"][-1] == sent
+
+
+def test_a_part_that_has_not_ended_is_left_out_of_a_request_with_a_warning() -> None:
+    warnings: list[str] = []
+    run = asked(on_warning=warnings.append)
+    for item in (TextPart("So."), TextDelta("Hal", key="2")):
+        run.receive(item)
+    for _ in range(2):
+        assert run.request().body["messages"][-1]["content"] == [{"type": "text", "text": "So."}]
+    [warning] = warnings
+    assert "has not ended" in warning
+    run.receive(TextDelta("f.", key="2"))
+    run.receive(FinishDelta("end_turn"))
+    assert [part.text for turn in run.history.turns for part in turn.parts if isinstance(part, TextPart)] == [
+        "So.",
+        "Half.",
+    ]

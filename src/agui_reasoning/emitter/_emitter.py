@@ -151,8 +151,19 @@ class BaseEmitter:
 
     @property
     def produced(self) -> tuple[Turn | Message, ...]:
-        """The finished turns, and the results of the client's and the agent's tools, in order."""
-        return tuple(self._writer.produced)
+        """The turns, and the results of the client's and the agent's tools, in order.
+
+        Of a response that is still open, the turn has the complete parts.
+        """
+        response = self._assembler.response
+        turn = None if response is None else self._writer.turn_of(response)
+        return (*self._writer.produced, *(() if turn is None else (turn,)))
+
+    @property
+    def has_open_part(self) -> bool:
+        """Whether a part of the last response has begun and not ended."""
+        response = self._assembler.response
+        return response is not None and any(unit.open and unit.present for unit in response.units)
 
     @property
     def pending_calls(self) -> list[ToolCallPart]:

@@ -203,10 +203,15 @@ class Writer:
         ]
 
     def _note_turn(self, response: ResponseBuffer) -> None:
-        """Keep the turn as `restore` would return it, with its calls under the client's IDs."""
-        parts = tuple(self._as_seen(unit, unit.part(response.origin)) for unit in response.units)
-        if parts:
-            self.produced.append(Turn(parts, response.origin, response.id))
+        turn = self.turn_of(response)
+        if turn is not None:
+            self.produced.append(turn)
+
+    def turn_of(self, response: ResponseBuffer) -> Turn | None:
+        """Return the complete parts of a response as `restore` would, with the client's IDs of calls."""
+        ended = (unit for unit in response.units if not unit.open)
+        parts = tuple(self._as_seen(unit, unit.part(response.origin)) for unit in ended)
+        return Turn(parts, response.origin, response.id) if parts else None
 
     def _as_seen(self, unit: UnitBuffer, part: Part) -> Part:
         part = replace(part, seen=self._state.seen_as(unit))

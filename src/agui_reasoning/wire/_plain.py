@@ -33,7 +33,7 @@ def plain_frame(event: BaseEvent) -> bytes | None:
         if type(held["type"]) is not EventType or not all(map(_is_simple, held.items())):
             return None
         text = _json({aliases[name]: value for name, value in held.items() if value is not None})
-    except (UnicodeEncodeError, OverflowError, RecursionError):  # a lone surrogate, a huge number, a cycle
+    except (ValueError, OverflowError, RecursionError):  # a lone surrogate, a huge number, a cycle
         return None
     return b"data: " + (text if text.isascii() else escape_line_breaks(text)) + b"\n\n"
 

@@ -13,6 +13,7 @@ from ag_ui.core import (
     ReasoningMessageContentEvent,
     RunFinishedEvent,
     StateSnapshotEvent,
+    StepStartedEvent,
     ToolCall,
 )
 from pydantic import field_serializer
@@ -183,3 +184,8 @@ def test_keep_alive_is_invisible_to_the_decoder() -> None:
     assert KEEP_ALIVE == b": keep-alive\n\n"
     assert SSEDecoder().feed(KEEP_ALIVE * 3) == []
     assert MEDIA_TYPE == "text/event-stream"
+
+
+def test_a_number_that_python_does_not_write_is_written_as_the_model_writes_it() -> None:
+    event = StepStartedEvent(step_name="look", metadata={"count": 10**5000})
+    assert SSEEncoder().encode(event).rstrip().endswith(b"0" * 5000 + b'},"stepName":"look"}')
