@@ -32,11 +32,12 @@ from agui_reasoning.parts import ReasoningPart, TextPart
 from agui_reasoning.providers import decoder, provider_api
 from agui_reasoning.providers.transcript import ENCRYPTED_CONTENT, REDACTED, SIGNATURE
 
-__all__ = ["PATIENCE_S", "Answer", "Break", "Provider", "playing"]
+__all__ = ["PATIENCE_S", "Answer", "Break", "Provider", "playing", "renewed"]
 
 PATIENCE_S: Final = 60.0
 
 _ID = re.compile(r"[\w-]*demo[\w-]*")
+_NINE = re.compile(r"dEm0\w{5}")  # Mistral's IDs of calls have nine characters
 _SEALED = re.compile(r"YWd1aS1yZWFzb25pbmcg")  # how the scripts' encrypted values begin
 _OPAQUE: Final = frozenset({SIGNATURE, REDACTED, ENCRYPTED_CONTENT})
 _LETTERS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -149,7 +150,7 @@ class Provider:
             error = {"type": "invalid_request_error", "message": fault}
             return JSONResponse({"type": "error", "error": error}, 400)
         number = len(self.requests)
-        exchange = _renewed(choose(self.script, [entry.speaker for entry in entries]), number)
+        exchange = renewed(choose(self.script, [entry.speaker for entry in entries]), number)
         broken = self._breaks.popleft() if self._breaks else None
         if broken is not None:
             exchange = {**exchange, "events": _until(exchange, broken)}
@@ -207,7 +208,7 @@ def _until(exchange: Exchange, broken: Break) -> Sequence[Any]:
     raise AssertionError(f"{exchange['id']} has only {seen} of {broken.kind.__name__}")
 
 
-def _renewed(exchange: Exchange, number: int) -> Exchange:
+def renewed(exchange: Exchange, number: int) -> Exchange:
     """The same exchange with IDs and encrypted values of its own; its text begins with its number."""
     text = "".join(part.text for part in _parts(exchange) if isinstance(part, TextPart))
     begun = False
@@ -216,6 +217,8 @@ def _renewed(exchange: Exchange, number: int) -> Exchange:
         nonlocal begun
         if _ID.fullmatch(value):
             return f"{value}n{number}"
+        if _NINE.fullmatch(value):
+            return f"{value[:-1]}{_LETTERS[number]}"
         if _SEALED.match(value):
             return f"{value[:24]}{_LETTERS[number]}{value[25:]}"
         if text and (value == text or (not begun and len(value) > 2 and text.startswith(value))):

@@ -10,6 +10,7 @@ from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning.deltas import fold
 from agui_reasoning.providers import API_IDS, decoder, provider_apis
 from agui_reasoning.providers.transcript import ARTEFACTS, CALL_ID, THINKING
+from tests.frontends.provider import renewed
 from tests.support.recordings import load, recordings
 
 THREES = tuple(sorted(api.scripts[0] for api in provider_apis() if api.scripts))
@@ -259,3 +260,15 @@ def test_a_recording_of_another_api_without_a_detail_is_none():
     with pytest.raises(DecodeError) as caught:
         sequence({"api": "other", "events": []})
     assert caught.value.code == "bad_recording"
+
+
+@pytest.mark.parametrize("name", THREES)
+def test_the_provider_of_the_front_ends_never_repeats_the_id_of_a_call(name):
+    """assistant-ui does not run a tool again for a call whose ID it has seen."""
+    script = scripted.load_script(name)
+    given, again = (
+        {entry.value for entry in read_answer(exchange) if entry.kind == CALL_ID}
+        for exchange in (script, renewed(script, 2))
+    )
+    assert given.isdisjoint(again)
+    assert sorted(map(len, given)) == sorted(map(len, again)) or script["api"] != "mistral-chat"
