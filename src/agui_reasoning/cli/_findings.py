@@ -68,6 +68,9 @@ FINDINGS: Final[Mapping[str, FindingKind]] = {
     ),
     "missing_parent": FindingKind("warning", "A tool call has no `parentMessageId`."),
     "reopened_id": FindingKind("warning", "A message is started again after it has ended."),
+    "late_reasoning_end": FindingKind(
+        "warning", "A reasoning message ends after text of its response has begun."
+    ),
     "stored_on_span": FindingKind("warning", "A reasoning span has metadata or an encrypted value."),
     "raw_beside_hidden": FindingKind("warning", "A run with hidden reasoning contains raw provider data."),
     "credential_in_event": FindingKind(

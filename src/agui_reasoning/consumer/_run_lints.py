@@ -1,4 +1,4 @@
-"""Find what shows only in a whole run: missing values, and reasoning that is sent twice."""
+"""Find what shows only in a whole run: missing values, late ends, and reasoning that is sent twice."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from agui_reasoning._hint import hint_of
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer._history import HeldMessages
 from agui_reasoning.consumer._leaks import unchecked_parts
@@ -46,6 +47,8 @@ class RunLints:
     _values: set[str] = field(default_factory=set)
     _copies: dict[str, int] = field(default_factory=dict)
     _calls: bool = False
+    _open: dict[tuple[Any, Any], set[str]] = field(default_factory=dict)
+    _overtaken: set[str] = field(default_factory=set)
 
     def look(self, event: JSONObject, index: int) -> None:
         """Collect what an event contains."""
@@ -75,6 +78,27 @@ class RunLints:
         self._answer_of.setdefault(event["messageId"], self._answers)
         if self._has_text:
             self._after_text.add(event["messageId"])
+        response = hint_of(event).get("response")
+        self._open.setdefault((event.get("subagentRunId"), response), set()).add(event["messageId"])
+
+    def _text_grew(self, event: JSONObject, index: int) -> None:
+        if not self._open or not event["delta"]:
+            return
+        held = self.history.get(event["messageId"])
+        # Our hints tell parallel responses apart.
+        for response in (hint_of(held.members if held else {}).get("response"), None):
+            self._overtaken |= self._open.pop((event.get("subagentRunId"), response), set())
+
+    def _thought_end(self, event: JSONObject, index: int) -> None:
+        name = event["messageId"]
+        held = self.history.get(name)
+        response = hint_of(held.members if held else {}).get("response")
+        self._open.get((event.get("subagentRunId"), response), set()).discard(name)
+        if name in self._overtaken:
+            self._overtaken.remove(name)
+            message = f"The reasoning message {quoted(name)} ends after text of its response has begun."
+            remedy = "End it when the next block begins; a value that comes later can still follow."
+            self.report(index, Notice("late_reasoning_end", message, remedy))
 
     def _answer_text(self, event: JSONObject, index: int) -> None:
         self._has_text = True
@@ -164,10 +188,12 @@ def _wants_values(provider: str, model: str | None) -> bool:
 
 _COLLECT: Final[dict[str, Callable[[RunLints, JSONObject, int], None]]] = {
     "REASONING_MESSAGE_START": RunLints._thought,
+    "REASONING_MESSAGE_END": RunLints._thought_end,
     "REASONING_ENCRYPTED_VALUE": RunLints._value,
     "MESSAGES_SNAPSHOT": RunLints._snapshot,
     "TOOL_CALL_START": RunLints._call,
     "TEXT_MESSAGE_START": RunLints._answer_text,
+    "TEXT_MESSAGE_CONTENT": RunLints._text_grew,
     "TOOL_CALL_RESULT": RunLints._next_answer,
     "STEP_STARTED": RunLints._next_answer,
 }

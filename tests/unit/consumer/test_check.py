@@ -134,6 +134,7 @@ WARNINGS: list[tuple[str, list[Json], int]] = [
     ("reopened_id", run(*thought("r"), *thought("r")), 3),
     ("reopened_id", [*run(*text("m")), *run(*text("m"))], 5),
     ("reopened_id", [*run(*text("m")), *run(ev("TEXT_MESSAGE_CHUNK", messageId="m"))], 5),
+    ("late_reasoning_end", run(*thought("r", "x")[:-1], *text("m", "a"), thought("r")[-1]), 6),
     ("stored_on_span", run({**SPAN[0], "metadata": {"a": 1}}, SPAN[1]), 1),
     ("stored_on_span", run(SPAN[0], value("sp"), SPAN[1]), 2),
     ("raw_beside_hidden", run(ev("RAW", event={}), *HIDDEN), 1),

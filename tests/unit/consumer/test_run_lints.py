@@ -17,7 +17,7 @@ from tests.support.play import FINISHED, STARTED, Json, call, ev, text, thought,
 from tests.support.recordings import load
 
 KEYS = KeyRing({"k": bytes(32)})
-NEW = {"missing_value", "copied_reasoning", "repeated_reasoning", "result_renamed"}
+NEW = {"missing_value", "copied_reasoning", "repeated_reasoning", "result_renamed", "late_reasoning_end"}
 LONG = "The user asks about the weather in Bergen."
 INPUT = {"threadId": "t", "runId": "r", "protocolVersion": "1.0", "messages": []}
 
@@ -39,6 +39,26 @@ def test_an_emitted_recording_has_none(api: str, file: Any, visibility: Any) -> 
 @pytest.mark.parametrize("name", corpus.names())
 def test_a_conformance_stream_has_none(name: str) -> None:
     assert codes(corpus.stream(name).events) == set()
+
+
+def hinted(event: Json, response: str) -> Json:
+    return {**event, "metadata": {"agui-reasoning": {"response": response}}}
+
+
+def test_reasoning_that_ends_before_the_text_or_after_other_text_is_not_late() -> None:
+    start, *grew, end = thought("r", LONG)
+    other = text("m", "a")
+    assert codes([STARTED, start, *grew, end, *other, FINISHED]) == set()
+    assert codes([STARTED, start, *grew, text("m")[0], end, *text("m")[1:], FINISHED]) == set()
+    assert codes([STARTED, *other, start, *grew, end, FINISHED]) == set()
+    subagent = [{**event, "subagentRunId": "S"} for event in (start, *grew, end)]
+    announced = ev("SUBAGENT_STARTED", subagentRunId="S", name="s")
+    done = ev("SUBAGENT_FINISHED", subagentRunId="S")
+    assert codes([STARTED, announced, *subagent[:-1], *other, subagent[-1], done, FINISHED]) == set()
+    one, two = hinted(start, "1"), hinted(other[0], "2")
+    assert codes([STARTED, one, *grew, two, *other[1:], end, FINISHED]) == set()
+    same = hinted(other[0], "1")
+    assert codes([STARTED, one, *grew, same, *other[1:], end, FINISHED]) == {"late_reasoning_end"}
 
 
 def test_a_truncated_or_failed_run_still_tells_what_leaked() -> None:
