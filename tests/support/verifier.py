@@ -117,13 +117,16 @@ class Client:
 
     def _reasoning_start(self, event: dict[str, Any]) -> None:
         self._need("metadata" not in event, event, "metadata on a span")
-        self._need(self.by_id(event["messageId"]) is None, event, "span id names a message")
+        named = self.by_id(event["messageId"])
+        # A span with nothing in it names a message again before its value; any other has an ID of its own.
+        self._need(named is None or named["role"] == "reasoning", event, "span id names a message")
         self._open(self.spans, event["messageId"], event)
-        self.span_ids.add(event["messageId"])
+        self.span_ids |= set() if named else {event["messageId"]}
 
     def _reasoning_end(self, event: dict[str, Any]) -> None:
         self._need("metadata" not in event, event, "metadata on a span")
-        self._need(not self.reasoning, event, "a message outlives its span")
+        names_message = self.by_id(event["messageId"]) is not None
+        self._need(names_message or not self.reasoning, event, "a message outlives its span")
         self._close(self.spans, event["messageId"], event)
 
     def _reasoning_message_start(self, event: dict[str, Any]) -> None:

@@ -146,6 +146,7 @@ class ReasoningMessage:
         riders: The other stretches, in order.
         sent: The content of its last value.
         size_sent_again: The number of stretches when its value was last sent again.
+        left_behind: Whether text followed that opens a new bubble in assistant-ui.
     """
 
     id: str
@@ -155,6 +156,7 @@ class ReasoningMessage:
     riders: dict[Stretch, None] = field(default_factory=dict)
     sent: Sent | None = None
     size_sent_again: int = 1
+    left_behind: bool = False
 
     @property
     def seq(self) -> int | None:
@@ -238,6 +240,7 @@ class ResponseState:
         text_carriers: The message whose value contains a text unit.
         values: The number of values sent.
         named: The number of messages and calls that they named.
+        left_behind: The number of reasoning messages before the text that last opened a new bubble.
         value_chars: The length of the last value of each message and call, in characters.
     """
 
@@ -261,6 +264,7 @@ class ResponseState:
     text_carriers: dict[TextUnit, AssistantMessage] = field(default_factory=dict)
     values: int = 0
     named: tuple[int, int] = (0, 0)
+    left_behind: int = 0
     value_chars: dict[str, int] = field(default_factory=dict)
 
     def hold(self, unit: TextUnit, text: str) -> None:
@@ -277,6 +281,12 @@ class ResponseState:
             stretches.append(_Stretch(message.id, message.length, length))
         message.length += length
         message.units[unit] = None
+
+    def leave_behind(self) -> None:
+        """Note that text opens a new bubble after the reasoning so far."""
+        for message in self.reasoning[self.left_behind :]:
+            message.left_behind = True
+        self.left_behind = len(self.reasoning)
 
     def begin(self, unit: ReasoningUnit) -> Stretch:
         """Start another stretch of a unit."""

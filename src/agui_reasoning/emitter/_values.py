@@ -69,7 +69,7 @@ class _Carrier:
     """A message or call that carries a value.
 
     Attributes:
-        opening: The events that create it, if it exists only to carry the value.
+        opening: The events that create it, if it exists only to carry the value, or that name it again.
     """
 
     subtype: Subtype
@@ -96,6 +96,8 @@ class Values:
         self._on_audit = on_audit
         self.subagent: str | None = None
         """The run of the subagent that the values belong to."""
+        self.empty_span: Callable[[str], tuple[Event, ...]] = lambda name: ()
+        """Returns a span with an ID and nothing in it."""
 
     # -- under way
 
@@ -105,7 +107,7 @@ class Values:
         units = (*own, *self._records(message.riders))
         if not units or (message.sent is not None and own and own[0] in message.sent.units):
             return []
-        events, sent = self._send(state, _Carrier("message", message.id), units)
+        events, sent = self._send(state, self._thought(message), units)
         message.sent = sent or message.sent
         return events
 
@@ -122,7 +124,7 @@ class Values:
         units = (*self._own(message), *self._records(message.riders))
         if units == message.sent.units:
             return []
-        events, sent = self._send(state, _Carrier("message", message.id), units, message.sent)
+        events, sent = self._send(state, self._thought(message), units, message.sent)
         message.sent = sent or message.sent
         return events
 
@@ -189,7 +191,7 @@ class Values:
     ) -> Iterator[_Carrier]:
         """Yield possible carriers of the last value, in the order in which to fill them."""
         if state.reasoning:
-            yield from (_Carrier("message", message.id) for message in reversed(state.reasoning))
+            yield from map(self._thought, reversed(state.reasoning))
         elif not self._needs_anchor(state, others):
             if not any(map(_is_vital, others)) or _is_carried(state, others):
                 return
@@ -227,6 +229,15 @@ class Values:
             assert value is not None, "what was packed fits"
             events += [*carrier.opening, self._note(state, carrier, one, value)]
         return events
+
+    def _thought(self, message: ReasoningMessage) -> _Carrier:
+        """Return a reasoning message as a carrier.
+
+        assistant-ui forgets reasoning messages when text opens a new bubble, and ignores values for them. A
+        span with the ID of the message names it again. Other clients store nothing of a span.
+        """
+        again = message.left_behind and self.subagent is None
+        return _Carrier("message", message.id, self.empty_span(message.id) if again else ())
 
     @property
     def _sealed(self) -> bool:
@@ -266,7 +277,7 @@ class Values:
         value = self._write(envelope)
         if value is None:
             return [], None
-        return [self._note(state, carrier, envelope, value)], Sent(units, *names)
+        return [*carrier.opening, self._note(state, carrier, envelope, value)], Sent(units, *names)
 
     def _envelope(
         self,

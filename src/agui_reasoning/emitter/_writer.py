@@ -83,6 +83,9 @@ class Writer:
         self._disclosure = disclosure
         self._shows_all = disclosure.full
         self._values = values
+        values.empty_span = self._empty_span
+        self._bubble: str | None = None
+        """The newest text, else the parent of the first call: assistant-ui opens a bubble at other text."""
         self._out: list[Event | SummaryDue] = []
         self._span: str | None = None
         self._leaving = False
@@ -201,6 +204,10 @@ class Writer:
             make.reasoning_message_start(message_id, self._hint(None), now),
             make.reasoning_message_end(message_id, None, now),
         ]
+
+    def _empty_span(self, span_id: str) -> tuple[Event, ...]:
+        now = self._now()
+        return make.span_start(span_id, now), make.span_end(span_id, now)
 
     def _note_turn(self, response: ResponseBuffer) -> None:
         turn = self.turn_of(response)
@@ -405,6 +412,9 @@ class Writer:
         message = self._message
         message.open = message.used = True
         self._note_id(message.id)
+        if self._bubble is not None:
+            self._state.leave_behind()
+        self._bubble = message.id
         self._state.attributor.text()
         self._out.append(make.text_start(message.id, self._hint(unit.seq), self._now()))
         return message
@@ -457,6 +467,7 @@ class Writer:
 
     def _start_call(self, call: EmittedCall) -> None:
         self._note_id(call.id)
+        self._bubble = self._bubble or call.parent.id
         self._note_concealed(call)
         metadata = self._hint(call.unit.seq, **self._owned(call))
         name = call.unit.name or NAMELESS

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from ag_ui.core import (
     Event,
+    ReasoningEncryptedValueEvent,
     ReasoningMessageChunkEvent,
     ReasoningMessageContentEvent,
     ReasoningMessageEndEvent,
@@ -149,28 +150,51 @@ class Coalesce:
 class Steps:
     """Wraps each reasoning message in STEP_STARTED and STEP_FINISHED, named by the message.
 
-    Without steps, TanStack merges all reasoning of an answer into one part and keeps only the last value.
+    Without steps, TanStack merges all reasoning of an answer into one part and keeps only the last value. It
+    adds text and values to the step that started last, so a message that continues, and a value of another
+    message, start a step again.
     """
 
     def __init__(self) -> None:
-        self._open: dict[str, None] = {}
+        self._last: str | None = None
+        self._open = False
 
     def receive(self, event: Event) -> list[Event]:
-        """Open a step before each reasoning message and finish it afterwards."""
-        if isinstance(event, ReasoningMessageStartEvent):
-            self._open[event.message_id] = None
-            return [StepStartedEvent(step_name=event.message_id), event]
-        if isinstance(event, ReasoningMessageEndEvent) and event.message_id in self._open:
-            del self._open[event.message_id]
-            return [event, StepFinishedEvent(step_name=event.message_id)]
-        return [event]
+        """Start a step where reasoning or a value belongs to another message than the last step."""
+        name = _step_of(event)
+        if name is None:
+            return [event]
+        if isinstance(event, ReasoningMessageEndEvent):
+            return [event, *self._finished()] if name == self._last else [event]
+        started = [] if name == self._last else self._started(name)
+        is_value = isinstance(event, ReasoningEncryptedValueEvent)
+        return [*started, event, *(self._finished() if is_value and started else ())]
 
     def close(self) -> list[Event]:
-        """Finish steps whose message never ended."""
-        names, self._open = list(self._open), {}
-        return [StepFinishedEvent(step_name=name) for name in names]
+        """Finish a step whose message never ended."""
+        return self._finished()
+
+    def _started(self, name: str) -> list[Event]:
+        finished, self._last, self._open = self._finished(), name, True
+        return [*finished, StepStartedEvent(step_name=name)]
+
+    def _finished(self) -> list[Event]:
+        if not self._open or self._last is None:
+            return []
+        self._open = False
+        return [StepFinishedEvent(step_name=self._last)]
 
 
+def _step_of(event: Event) -> str | None:
+    """Return the message that an event of reasoning, or a value, belongs to."""
+    if isinstance(event, _REASONING):
+        return event.message_id
+    if isinstance(event, ReasoningEncryptedValueEvent) and event.subtype == "message":
+        return event.entity_id
+    return None
+
+
+_REASONING = (ReasoningMessageStartEvent, ReasoningMessageContentEvent, ReasoningMessageEndEvent)
 _DELTAS: dict[type, str] = {
     ReasoningMessageContentEvent: "message_id",
     TextMessageContentEvent: "message_id",
