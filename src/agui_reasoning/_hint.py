@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from agui_reasoning._strict_json import JSONObject
 
-__all__ = ["HINT_KEY", "error_hint", "hint", "hint_of", "hinted_error", "without_hint"]
+__all__ = ["HINT_KEY", "error_hint", "hint", "hint_of", "hint_of_call", "hinted_error", "without_hint"]
 
 HINT_KEY: Final = "agui-reasoning"
 """The member of ``metadata`` that holds the hint."""
@@ -28,6 +28,14 @@ def hint_of(entity: Mapping[str, Any]) -> Mapping[str, Any]:
     metadata = entity.get("metadata")
     found = metadata.get(HINT_KEY) if isinstance(metadata, Mapping) else None
     return found if isinstance(found, Mapping) else {}
+
+
+def hint_of_call(call: Mapping[str, Any], message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the hint of a call, or the one that TanStack moved to the message of the call."""
+    found: Any = message.get("metadata")
+    for member in ("tanstack", "toolCallMetadata", call.get("id")):
+        found = found.get(member) if isinstance(found, Mapping) and isinstance(member, str) else None
+    return hint_of(call) or hint_of({"metadata": found})
 
 
 def error_hint(error: str | None) -> JSONObject | None:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
+from threading import Condition
 from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
@@ -97,11 +98,23 @@ class Run:
 
     input: dict[str, Any]
     output: bytearray = field(default_factory=bytearray)
+    grown: Condition = field(default_factory=Condition)
 
     @property
     def events(self) -> list[dict[str, Any]]:
         """The events, as far as they were sent."""
         return read_events(bytes(self.output))
+
+    def add(self, output: bytes) -> None:
+        """Note what was sent."""
+        with self.grown:
+            self.output.extend(output)
+            self.grown.notify_all()
+
+    def wait_for(self, kind: str) -> None:
+        """Wait until an event of a type was sent."""
+        with self.grown:
+            assert self.grown.wait_for(lambda: kind.encode() in self.output, PATIENCE_S), kind
 
 
 @dataclass
@@ -314,8 +327,8 @@ def _recorded(app: Any, runs: list[Run]) -> Any:
             return message
 
         async def said(message: Any) -> None:
-            run.output.extend(message.get("body", b""))
             await send(message)
+            run.add(message.get("body", b""))
 
         await app(scope, heard, said)
 

@@ -132,6 +132,22 @@ def test_a_run_is_stopped(start: Start, faults: Faults, front_end: FrontEnd, cas
 
 
 @every
+def test_a_run_is_stopped_before_the_arguments_of_a_call(
+    start: Start, faults: Faults, front_end: FrontEnd
+) -> None:
+    faults.expect("ERR_ABORTED")
+    thread = start(front_end, "openai-weather")
+    thread.provider.break_next(Break(ToolCallDelta, after=1, stays=True))
+    front_end.ask(thread.page, UMBRELLA)
+    thread.provider.wait_for(1)
+    thread.runs[0].wait_for("TOOL_CALL_START")
+    thread.stop()
+    thread.ask(UMBRELLA, requests=2)
+    assert thread.missing(2, answers=[]) == []
+    assert thread.missing(3, answers=[2]) == []
+
+
+@every
 @broken
 def test_a_provider_fails(start: Start, front_end: FrontEnd, case: Case) -> None:
     thread = start(front_end, "anthropic-weather")

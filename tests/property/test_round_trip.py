@@ -11,13 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agui_reasoning import Emitter
-from agui_reasoning.deltas import Delta, unfold
+from agui_reasoning.deltas import Delta, FinishDelta, ToolResultDelta, unfold
+from agui_reasoning.emitter.stages import Steps
 from agui_reasoning.parts import NativePart, Opaque, Part, ReasoningPart, TextPart, ToolCallPart
 from agui_reasoning.request import restore
+from agui_reasoning.testing._assistant_ui import AssistantUI
+from agui_reasoning.testing._front_ends import FrontEnd
+from agui_reasoning.testing._tanstack import TanStack
 from tests.support.effort import examples
 from tests.support.frontends import FRONT_ENDS
 from tests.support.strategies import delta_lists, turns, with_results
-from tests.support.verifier import replay
+from tests.support.verifier import plain, replay
 
 
 def history(conversation: list[list[Part]]) -> list[dict[str, Any]]:
@@ -146,6 +150,35 @@ def with_one_text(parts: list[Part]) -> list[Part]:
 def test_merging_loses_nothing_of_answers_with_one_text_of_reasoning(conversation: list[list[Part]]) -> None:
     conversation = [with_one_text(parts) for parts in conversation]
     restored = restore(FRONT_ENDS["tanstack"](history(conversation))).turns
+    expected = [parts for parts in conversation if any(isinstance(p, ReasoningPart) for p in parts)]
+    kept = [turn for turn in restored if any(isinstance(p, ReasoningPart) for p in turn.parts)]
+    assert [essentials(list(turn.parts)) for turn in kept] == [essentials(parts) for parts in expected]
+
+
+def in_one_run(conversation: list[list[Part]]) -> list[dict[str, Any]]:
+    """The events of a run that asks the model several times, and answers its calls itself."""
+    numbers = count()
+    emitter = Emitter(new_id=lambda: f"id{next(numbers)}", on_warning=lambda message: None, stages=[Steps()])
+    events: list[Any] = []
+    for parts in conversation:
+        for item in [*unfold(parts), FinishDelta("tool_use")]:
+            events += emitter.receive(item)
+        for part in parts:
+            if isinstance(part, ToolCallPart) and not part.server:
+                events += emitter.receive(ToolResultDelta(part.id, "ok"))
+    return plain(events + emitter.close())
+
+
+@pytest.mark.parametrize("front_end", [AssistantUI, TanStack])
+@settings(max_examples=examples(200))
+@given(conversations)
+def test_responses_of_one_run_lose_nothing_a_provider_requires(
+    front_end: type[FrontEnd], conversation: list[list[Part]]
+) -> None:
+    client = front_end()
+    for event in in_one_run(conversation):
+        client.receive(event)
+    restored = restore(client.messages()).turns
     expected = [parts for parts in conversation if any(isinstance(p, ReasoningPart) for p in parts)]
     kept = [turn for turn in restored if any(isinstance(p, ReasoningPart) for p in turn.parts)]
     assert [essentials(list(turn.parts)) for turn in kept] == [essentials(parts) for parts in expected]

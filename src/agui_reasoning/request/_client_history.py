@@ -19,6 +19,7 @@ from agui_reasoning._envelope import (
     Opened,
     ReasoningRecord,
     UnitRecord,
+    digest,
     joined,
 )
 from agui_reasoning._limits import DEFAULT_LIMITS, Limits
@@ -27,8 +28,8 @@ from agui_reasoning.request._intake import HistoryInput, messages_of
 
 __all__ = ["ClientHistory", "Found", "RecordedResponse", "index_history"]
 
-Position: TypeAlias = tuple[int, int]
-"""The index of a message, and of a call in it; -1 stands for the message itself."""
+Position: TypeAlias = tuple[int, float]
+"""The index of a message, and of a call in it; -1 stands for the message itself, .5 for text after a call."""
 
 
 class Found(Struct, frozen=True):
@@ -64,6 +65,7 @@ class RecordedResponse(Struct):
 
     Attributes:
         units: The units by number and stretch.
+        places: The positions of all values with a unit, likewise.
         slices: The slices of units that are too large for one value, likewise.
         torn: The units with missing slices, and the position of the others.
     """
@@ -76,6 +78,7 @@ class RecordedResponse(Struct):
     messages: dict[str, None] = field(default_factory=dict)
     calls: dict[str, None] = field(default_factory=dict)
     units: dict[tuple[int, int], Found] = field(default_factory=dict)
+    places: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     slices: dict[tuple[int, int], Slices] = field(default_factory=dict)
     torn: dict[tuple[int, int], int] = field(default_factory=dict)
 
@@ -105,9 +108,11 @@ class RecordedResponse(Struct):
 
     def _find(self, found: Found) -> None:
         # Of equal values the first counts: some front ends return a message twice.
-        known = self.units.get((found.unit.seq, found.unit.stretch))
+        key = found.unit.seq, found.unit.stretch
+        self.places.setdefault(key, []).append(found.index)
+        known = self.units.get(key)
         if known is None or known.number < found.number:
-            self.units[found.unit.seq, found.unit.stretch] = found
+            self.units[key] = found
 
 
 def _named(known: dict[str, None], names: tuple[str, ...]) -> dict[str, None]:
@@ -147,6 +152,7 @@ class ClientHistory(Struct):
     sealed: set[str] = field(default_factory=set)
     _calls: dict[str, dict[str, Any]] = field(default_factory=dict)
     _texts: dict[int, str] = field(default_factory=dict)
+    _digests: dict[int, str] = field(default_factory=dict)
 
     def position(self, message_id: str, role: str) -> int | None:
         """Return the position of a message; ``None`` if there is none with that role."""
@@ -158,6 +164,12 @@ class ClientHistory(Struct):
         if index not in self._texts:
             self._texts[index] = message_text(self.messages[index])
         return self._texts[index]
+
+    def has_digest(self, index: int, sha256: str) -> bool:
+        """Return whether the text of the message at a position has a digest, computed only once."""
+        if index not in self._digests:
+            self._digests[index] = digest(self.text(index))
+        return self._digests[index] == sha256
 
     def value(self, unit: str) -> str:
         """Return the encrypted value of a message or call; empty if it has none."""

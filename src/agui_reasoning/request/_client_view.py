@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from agui_reasoning._envelope import CallRecord, ResultRecord, Span, TextRecord, UnitRecord, digest
-from agui_reasoning._hint import hint_of
+from agui_reasoning._hint import hint_of_call
 from agui_reasoning.request._client_history import (
     ClientHistory,
     Found,
@@ -40,15 +40,13 @@ class ClientView:
             for call_id in _named_calls(response):
                 self._calls.setdefault(call_id, response.id)
 
-    @property
-    def messages(self) -> set[str]:
-        """The IDs of the messages that belong to a response."""
-        return set(self._messages)
+    def has_message(self, message_id: str) -> bool:
+        """Return whether a message belongs to a response."""
+        return message_id in self._messages
 
-    @property
-    def calls(self) -> set[str]:
-        """The IDs of the calls that belong to a response."""
-        return set(self._calls)
+    def response_of_call(self, call_id: str) -> str | None:
+        """Return the ID of the response that a call belongs to; ``None`` if no value names it."""
+        return self._calls.get(call_id)
 
     def cut_calls(self) -> set[str]:
         """Return the IDs of the unanswered calls that the client received before it stopped the response.
@@ -89,7 +87,7 @@ class ClientView:
         is one of a later response of which only reasoning is visible. A message that exists only for calls,
         of a response that names none, has its own.
         """
-        hinted = hint_of(call).get("response")
+        hinted = hint_of_call(call, message).get("response")
         if isinstance(hinted, str):
             return hinted in self._history.responses
         response = self._messages.get(str(message.get("id")))
@@ -97,15 +95,27 @@ class ClientView:
             return response in followed
         return True
 
-    def thought(self, found: Found) -> tuple[int, str | None]:
-        """Return the position of a unit's reasoning message, and its content at the first request."""
-        named = found.unit.message
-        index = None if named is None else self._history.position(named, "reasoning")
-        index = found.index if index is None else index
-        if found.unit.sha256 is None or index in self._thought:
+    def thought(self, response: RecordedResponse, found: Found) -> tuple[int, str | None]:
+        """Return the position of a unit's reasoning message, and its content at the first request.
+
+        Front ends may return a later value of a message as a message of its own, without the text. Then the
+        text is that of a message with an earlier value.
+        """
+        unit = found.unit
+        named = None if unit.message is None else self._history.position(unit.message, "reasoning")
+        if unit.sha256 is None:
+            return found.index if named is None else named, None
+        index = self._showing(response, found, unit.sha256) if named is None else named
+        if index in self._thought:
             return index, None
         self._thought.add(index)
         return index, self._history.text(index)
+
+    def _showing(self, response: RecordedResponse, found: Found, sha256: str) -> int:
+        """Return the position of the message that shows a text: one with a value that has the unit."""
+        places = [found.index, *response.places.get((found.unit.seq, found.unit.stretch), ())]
+        fitting = (index for index in places if self._history.has_digest(index, sha256))
+        return next(fitting, found.index)
 
     def text(self, response: RecordedResponse, unit: UnitRecord, kept: str | None) -> tuple[str, bool] | None:
         """Return the text of a unit, and whether it is unchanged; ``None`` if the client shows none of it.

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from agui_reasoning._hint import hint_of
+from agui_reasoning._hint import hint_of, hint_of_call
 from agui_reasoning._strict_json import load
 from agui_reasoning.parts import (
     Opaque,
@@ -33,6 +33,22 @@ __all__ = ["fallback_turns", "plain_turn"]
 _REDACTED_ID = "redacted_thinking"
 
 
+class _Piece(NamedTuple):
+    """Text and calls of one response in a message, the call they follow or begin with, and its hint."""
+
+    position: float
+    response: str | None
+    parts: list[Part]
+
+
+class _Placed(NamedTuple):
+    """A turn, its position, and the response that its hint names."""
+
+    place: Position
+    response: str | None
+    turn: Turn
+
+
 def fallback_turns(
     history: ClientHistory,
     view: ClientView,
@@ -41,9 +57,9 @@ def fallback_turns(
 ) -> list[tuple[Position, Turn]]:
     """Build turns from the messages and calls that no envelope names."""
     foreign = set(history.foreign)
-    messages, calls, cut = view.messages, view.calls, view.cut_calls()
+    cut = view.cut_calls()
     pending: list[Part] = []
-    placed: list[tuple[Position, Turn]] = []
+    placed: list[_Placed] = []
     first = 0
     for index, message in enumerate(history.messages):
         if index in foreign:
@@ -51,16 +67,15 @@ def fallback_turns(
             part = _reasoning(message, history.refused, assume_provider, report)
             pending.append(replace(part, seen=str(message.get("id"))))
         elif message.get("role") == "assistant":
-            parts = _unclaimed(message, messages, calls, cut)
-            if parts:
-                placed.append(((index, _position(message, messages, calls)), _turn(pending, parts)))
+            for piece in _pieces(history, view, message, cut):
+                placed.append(_Placed((index, piece.position), piece.response, _turn(pending, piece.parts)))
                 pending = []
         elif message.get("role") == "user" and pending:
-            placed.append(((first, -1), _turn(pending, [])))
+            placed.append(_Placed((first, -1), None, _turn(pending, [])))
             pending = []
     if pending:
-        placed.append(((first, -1), _turn(pending, [])))
-    return _joined(history, placed)
+        placed.append(_Placed((first, -1), None, _turn(pending, [])))
+    return _joined(placed)
 
 
 def _turn(reasoning: list[Part], parts: list[Part]) -> Turn:
@@ -70,46 +85,71 @@ def _turn(reasoning: list[Part], parts: list[Part]) -> Turn:
 
 def plain_turn(message: dict[str, Any]) -> Turn:
     """Return an assistant message without values as a turn of unknown origin."""
-    return Turn(tuple(_unclaimed(message, set(), set())))
+    return Turn((*_text(message), *(_call(call) for call in calls_of(message))))
 
 
-def _unclaimed(
-    message: dict[str, Any], messages: set[str], calls: set[str], cut: Container[str] = ()
-) -> list[Part]:
-    parts: list[Part] = []
-    text, message_id = message_text(message), str(message.get("id"))
-    if message_id not in messages and text:
-        parts.append(TextPart(text, seen=message_id))
-    for call in calls_of(message):
-        call_id = str(call.get("id"))
-        if call_id not in calls:
-            function = call.get("function")
-            function = function if isinstance(function, dict) else {}
-            name, arguments = str(function.get("name") or ""), str(function.get("arguments") or "")
-            status: Status = "incomplete" if call_id in cut else "complete"
-            parts.append(ToolCallPart(call_id, name, arguments, status=status, seen=call_id))
-    return parts
+def _text(message: dict[str, Any]) -> list[Part]:
+    text = message_text(message)
+    return [TextPart(text, seen=str(message.get("id")))] if text else []
 
 
-def _position(message: dict[str, Any], messages: set[str], calls: set[str]) -> int:
-    """Return where a message's own content begins: calls merged into another's message come later."""
-    if str(message.get("id")) not in messages:
-        return -1
-    return next((n for n, call in enumerate(calls_of(message)) if str(call.get("id")) not in calls), -1)
+def _call(call: dict[str, Any], cut: Container[str] = ()) -> ToolCallPart:
+    function = call.get("function")
+    function = function if isinstance(function, dict) else {}
+    name, arguments = str(function.get("name") or ""), str(function.get("arguments") or "")
+    call_id = str(call.get("id"))
+    status: Status = "incomplete" if call_id in cut else "complete"
+    return ToolCallPart(call_id, name, arguments, status=status, seen=call_id)
 
 
-def _joined(history: ClientHistory, placed: list[tuple[Position, Turn]]) -> list[tuple[Position, Turn]]:
+def _pieces(
+    history: ClientHistory, view: ClientView, message: dict[str, Any], cut: Container[str]
+) -> list[_Piece]:
+    """Return what no envelope names in a message: one piece, or several if a front end merged responses."""
+    earlier = _earlier_calls(history, view, message)
+    pieces = [
+        _Piece(position, _hinted(hint_of_call(call, message)), [_call(call, cut)])
+        for position, call in enumerate(calls_of(message))
+        if view.response_of_call(str(call.get("id"))) is None
+    ]
+    text = [] if view.has_message(str(message.get("id"))) else _text(message)
+    if text:
+        before = sum(piece.position < earlier for piece in pieces)
+        pieces.insert(before, _Piece(earlier - 0.5, _hinted(hint_of(message)), text))
+    merged: list[_Piece] = []
+    for piece in pieces:
+        if merged and (piece.response is None or merged[-1].response in (None, piece.response)):
+            last = merged.pop()
+            piece = _Piece(last.position, last.response or piece.response, [*last.parts, *piece.parts])
+        merged.append(piece)
+    return merged
+
+
+def _earlier_calls(history: ClientHistory, view: ClientView, message: dict[str, Any]) -> int:
+    """Return the number of calls before the text of a message; TanStack adds text to earlier calls.
+
+    They belong to other responses than the text, and not to the one after it.
+    """
+    own = _hinted(hint_of(message))
+    if own is None:
+        return 0
+    for position, call in enumerate(calls_of(message)):
+        response = view.response_of_call(str(call.get("id"))) or _hinted(hint_of_call(call, message))
+        recorded = history.responses.get(response or "")
+        if response in (None, own) or (recorded is not None and recorded.after == own):
+            return position
+    return len(calls_of(message))
+
+
+def _joined(placed: list[_Placed]) -> list[tuple[Position, Turn]]:
     """Join neighboring turns that are one response according to the hint in their metadata."""
-    groups: list[list[tuple[Position, Turn]]] = []
-    before: str | None = None
-    for place, turn in placed:
-        response = _hinted(history.messages[place[0]])
-        if groups and response is not None and response == before:
-            groups[-1].append((place, turn))
+    groups: list[list[_Placed]] = []
+    for one in placed:
+        if groups and one.response is not None and one.response == groups[-1][-1].response:
+            groups[-1].append(one)
         else:
-            groups.append([(place, turn)])
-        before = response
-    return [(group[0][0], _one_turn([turn for _, turn in group])) for group in groups]
+            groups.append([one])
+    return [(group[0].place, _one_turn([one.turn for one in group])) for group in groups]
 
 
 def _one_turn(turns: list[Turn]) -> Turn:
@@ -119,13 +159,10 @@ def _one_turn(turns: list[Turn]) -> Turn:
     )
 
 
-def _hinted(message: Mapping[str, Any]) -> str | None:
-    """Return the response of a message, by its own hint or that of its calls."""
-    for entity in (message, *calls_of(message)):
-        response = hint_of(entity).get("response")
-        if isinstance(response, str):
-            return response
-    return None
+def _hinted(hint: Mapping[str, Any]) -> str | None:
+    """Return the response that a hint names."""
+    response = hint.get("response")
+    return response if isinstance(response, str) else None
 
 
 def _reasoning(

@@ -104,7 +104,7 @@ def _unrecorded(work: _Work) -> Iterator[Part]:
 def _reasoning(
     history: ClientHistory, work: _Work, stretches: list[Found]
 ) -> tuple[ReasoningPart, ReportEntry]:
-    places = [work.view.thought(found) for found in stretches]
+    places = [work.view.thought(work.response, found) for found in stretches]
     unit = str(history.messages[places[0][0]].get("id"))
     pieces = [_segments(found, content) for found, (_, content) in zip(stretches, places, strict=True)]
     texts = [content for _, content in places if content]

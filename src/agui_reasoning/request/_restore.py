@@ -16,7 +16,7 @@ from ag_ui.core import Message
 
 from agui_reasoning._envelope import EnvelopeReader, OnUndecryptable
 from agui_reasoning._failed_tools import TOOL_FAILED
-from agui_reasoning._hint import hinted_error
+from agui_reasoning._hint import hint_of_call, hinted_error
 from agui_reasoning._limits import DEFAULT_LIMITS, Limits
 from agui_reasoning.audit import AuditRecord, OnAudit
 from agui_reasoning.crypto import Binding, KeyRing
@@ -27,6 +27,7 @@ from agui_reasoning.request._client_history import (
     ClientHistory,
     Position,
     RecordedResponse,
+    calls_of,
     index_history,
     message_text,
 )
@@ -90,8 +91,9 @@ def restore(
     for response in history.responses.values():
         turns[response.id], entries = rebuild(history, response, view)
         report += entries
-    placed = [(place, turns[name]) for name, place in _places(history).items() if turns[name].parts]
-    placed += fallback_turns(history, view, assume_provider, report)
+    places = _places(history)
+    placed = fallback_turns(history, view, assume_provider, report)
+    placed += [(place, turns[name]) for name, place in places.items() if turns[name].parts]
     report += _refused_elsewhere(history)
     if on_audit is not None:
         for entry, part in _audited(report, turns.values()):
@@ -159,22 +161,43 @@ def _refused_elsewhere(history: ClientHistory) -> Iterator[ReportEntry]:
 
 
 def _places(history: ClientHistory) -> dict[str, Position]:
-    """Return the position of each response.
+    """Return the position of each response, with each one after the previous response of its run.
 
-    A response of which only reasoning is visible has the position of that, but follows the previous response
-    of its run, wherever a front end moved its reasoning. Responses at the same position keep their order.
+    A response of which only reasoning is visible has the position of that, but follows the previous response,
+    wherever a front end moved its reasoning. So does one that a front end merged into the same message, in
+    which text comes before calls. Responses at the same position keep the order in which they are returned.
     """
     responses = history.responses
-    places = {r.id: place for r in responses.values() if (place := _visible_position(history, r))}
+    places, plain = dict[str, Position](), _plain_calls(history)
     for response in responses.values():
         waiting: dict[str, RecordedResponse] = {}
         while response.id not in places and response.id not in waiting:  # a forged one may follow itself
             waiting[response.id] = response
             response = responses.get(response.after or "", response)
-        for unseen in reversed(waiting.values()):
-            own = (min(unseen.found_at), -1)
-            places[unseen.id] = max(own, places.get(unseen.after or "", own))
+        for follower in reversed(waiting.values()):
+            before = follower.after or ""
+            places[follower.id] = _place(history, follower, places.get(before, plain.get(before)))
     return places
+
+
+def _plain_calls(history: ClientHistory) -> dict[str, Position]:
+    """Return the position of the last call of each response without values, by the hint of its calls."""
+    return {
+        response: (index, position)
+        for index, message in enumerate(history.messages)
+        for position, call in enumerate(calls_of(message))
+        if isinstance(response := hint_of_call(call, message).get("response"), str)
+        and response not in history.responses
+    }
+
+
+def _place(history: ClientHistory, response: RecordedResponse, previous: Position | None) -> Position:
+    """Return the position of a response, given that of the previous one."""
+    visible = _visible_position(history, response)
+    own = visible or (min(response.found_at), -1)
+    if previous is None or (visible is not None and previous[0] != own[0]):
+        return own
+    return max(own, previous)
 
 
 def _visible_position(history: ClientHistory, response: RecordedResponse) -> Position | None:

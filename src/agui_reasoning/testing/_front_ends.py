@@ -1,21 +1,36 @@
 """Models of how real front ends change a history before sending it back.
 
-Observed in browsers with CopilotKit 1.74, assistant-ui 0.15 and TanStack AI 0.27: which messages and members
-each one keeps, moves, merges and drops. They are functions on message lists, so tests need no browser.
+Observed in browsers with CopilotKit 1.74, assistant-ui 0.15 and TanStack AI 0.27, and read in their sources:
+which messages and members each one keeps, moves, merges and drops. assistant-ui and TanStack keep no messages
+of the protocol but parts of their own, so their models read events: those of a stream, or those that lead to
+a history. They need no browser.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from pydantic import BaseModel
 
-__all__ = ["FRONT_ENDS", "assistant_ui", "copilotkit", "tanstack"]
+from agui_reasoning.testing._assistant_ui import AssistantUI
+from agui_reasoning.testing._tanstack import TanStack
+
+__all__ = ["FRONT_ENDS", "FrontEnd", "assistant_ui", "copilotkit", "events_of", "tanstack"]
 
 Messages: TypeAlias = list[dict[str, Any]]
 MessagesInput: TypeAlias = Iterable[BaseModel | Mapping[str, Any]]
+
+
+class FrontEnd(Protocol):
+    """A front end that keeps parts of its own of one run."""
+
+    def receive(self, event: Mapping[str, Any]) -> None:
+        """Apply one event, as JSON."""
+
+    def messages(self) -> Messages:
+        """Return the messages of the run that go into the next request."""
 
 
 def copilotkit(messages: MessagesInput) -> Messages:
@@ -26,32 +41,22 @@ def copilotkit(messages: MessagesInput) -> Messages:
 def assistant_ui(messages: MessagesInput) -> Messages:
     """Return messages as assistant-ui does.
 
-    Reasoning comes first, and messages with only tool calls are merged into the one before. Metadata, values
-    on calls and text, and reasoning of subagents are dropped.
+    Every text after the first text or call starts a new bubble, to which the messages up to the next one
+    belong. In each bubble, reasoning comes first, and messages with only tool calls are merged into the first
+    one. Metadata, values on calls and text, and all messages of subagents are dropped.
     """
-    returned: Messages = []
-    for bubble in _bubbles(_client_order(_plain(messages))):
-        returned += _assistant_ui_bubble(bubble)
-    return returned
+    return _returned(messages, lambda number: AssistantUI())
 
 
 def tanstack(messages: MessagesInput) -> Messages:
-    """Return messages as TanStack AI does.
+    """Return messages as TanStack AI does without STEP events.
 
     The reasoning of an answer is merged into one message with another ID and the last value. The value of an
-    answer becomes reasoning without text. Messages with only tool calls are merged into the next one with
-    text. Subagent IDs are dropped.
+    answer becomes that of reasoning without text. Messages with only tool calls are merged into the message
+    before them, else into the next one with text. Metadata of calls moves to their message. Subagent IDs are
+    dropped.
     """
-    returned: Messages = []
-    for bubble in _bubbles(_client_order(_plain(messages))):
-        reasoning = [message for message in bubble if message["role"] == "reasoning"]
-        answers = [message for message in bubble if message["role"] not in ("reasoning", "tool")]
-        if reasoning:
-            returned.append(_merged(reasoning))
-        returned += [_value_of(message) for message in answers if "encryptedValue" in message]
-        returned += map(_without_values, _merge_calls(answers))
-        returned += [_renamed(message) for message in bubble if message["role"] == "tool"]
-    return returned
+    return _returned(messages, lambda number: TanStack(f"msg-{number}"))
 
 
 FRONT_ENDS: dict[str, Callable[[MessagesInput], Messages]] = {
@@ -71,113 +76,80 @@ def _plain(messages: MessagesInput) -> Messages:
     ]
 
 
-def _text(message: Mapping[str, Any]) -> str:
+def _returned(messages: MessagesInput, front_end: Callable[[int], FrontEnd]) -> Messages:
+    """Return messages as a front end does that got what is between two messages of the user in one run."""
+    returned: Messages = []
+    run, again = front_end(0), list[dict[str, Any]]()
+    for number, message in enumerate(_plain(messages), start=1):
+        if message["role"] not in _EVENTS:
+            returned += [*run.messages(), message]
+            run, again = front_end(number), []
+            continue
+        if message["role"] == "reasoning":
+            again = list(_value(message, "message"))
+        # The value of reasoning is sent again after those of the text and the calls that follow it.
+        for event in (*events_of(message), *(again if message["role"] == "assistant" else ())):
+            run.receive(event)
+    return returned + run.messages()
+
+
+def events_of(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the events that lead to a message of the model, or to a result."""
+    tag = {key: value for key, value in message.items() if key == "subagentRunId"}
+    for event in _EVENTS[message["role"]](message):
+        yield event | tag
+
+
+def _reasoning(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    yield from _text(message, "REASONING_MESSAGE", str(message.get("content") or ""))
+    yield from _value(message, "message")
+
+
+def _answer(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     content = message.get("content")
-    return content if isinstance(content, str) else ""
+    if isinstance(content, str) and content:
+        yield from _text(message, "TEXT_MESSAGE", content)
+    yield from _value(message, "message")
+    for call in message.get("toolCalls", ()):
+        name, function = call["id"], call["function"]
+        parent = {"parentMessageId": message["id"], "toolCallName": function["name"]}
+        yield {"type": "TOOL_CALL_START", "toolCallId": name, **parent, **_metadata(call)}
+        yield {"type": "TOOL_CALL_ARGS", "toolCallId": name, "delta": function["arguments"]}
+        yield {"type": "TOOL_CALL_END", "toolCallId": name}
+        yield from _value(call, "tool-call")
 
 
-def _assistant_ui_bubble(bubble: Messages) -> Messages:
-    reasoning = [message for message in bubble if message["role"] == "reasoning"]
-    kept = [
-        m for m in reasoning if "subagentRunId" not in m and (_text(m).strip() or m.get("encryptedValue"))
-    ]
-    for message in bubble:
-        message.pop("metadata", None)
-        if message["role"] == "assistant":
-            message.pop("encryptedValue", None)
-            for call in message.get("toolCalls", ()):
-                call.pop("encryptedValue", None)
-                call.pop("metadata", None)
-    empty = [m for m in kept if not _text(m)]
-    return [
-        *empty,
-        *(m for m in kept if _text(m)),
-        *_merge_calls_backward([m for m in bubble if m["role"] != "reasoning"]),
-    ]
+def _result(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    kept = {key: value for key, value in message.items() if key in ("toolCallId", "content", "error")}
+    yield {"type": "TOOL_CALL_RESULT", "messageId": message["id"], **kept}
 
 
-def _merge_calls_backward(messages: Messages) -> Messages:
-    """Merge messages with only tool calls into the assistant message before them."""
-    folded: Messages = []
-    results: Messages = []
-    for message in messages:
-        if message["role"] == "tool":
-            results.append(message)
-        elif folded and _continues(folded[-1], message):
-            folded[-1].setdefault("toolCalls", []).extend(message.get("toolCalls", ()))
-        elif message["role"] == "assistant":
-            folded, results = [*folded, *results, message], []
-        else:
-            folded.append(message)
-    return [*folded, *results]
+def _text(message: Mapping[str, Any], kind: str, content: str) -> Iterator[dict[str, Any]]:
+    name = {"messageId": message["id"]}
+    yield {"type": f"{kind}_START", **name, **_metadata(message)}
+    yield {"type": f"{kind}_CONTENT", **name, "delta": content}
+    yield {"type": f"{kind}_END", **name}
 
 
-def _continues(before: Mapping[str, Any], message: Mapping[str, Any]) -> bool:
-    """Return whether a message has only tool calls and follows one of the same agent."""
-    calls_only = message["role"] == "assistant" and not message.get("content")
-    owners = before.get("subagentRunId"), message.get("subagentRunId")
-    return calls_only and before["role"] == "assistant" and owners[0] == owners[1]
+def _value(entity: Mapping[str, Any], subtype: str) -> Iterator[dict[str, Any]]:
+    if "encryptedValue" in entity:
+        named = {"subtype": subtype, "entityId": entity["id"]}
+        yield {
+            "type": "REASONING_ENCRYPTED_VALUE",
+            **named,
+            "encryptedValue": entity["encryptedValue"],
+        }
 
 
-def _merged(reasoning: Messages) -> dict[str, Any]:
-    merged = {
-        "id": f"{reasoning[0]['id']}-reasoning-1a2b",
-        "role": "reasoning",
-        "content": "".join(_text(message) for message in reasoning),
-    }
-    values = [message["encryptedValue"] for message in reasoning if message.get("encryptedValue")]
-    return {**merged, "encryptedValue": values[-1]} if values else merged
+def _metadata(entity: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entity.items() if key == "metadata"}
 
 
-def _value_of(message: Mapping[str, Any]) -> dict[str, Any]:
-    name = f"{message['id']}-reasoning-0"
-    return {"id": name, "role": "reasoning", "content": "", "encryptedValue": message["encryptedValue"]}
-
-
-def _merge_calls(answers: Messages) -> Messages:
-    """Merge messages with only tool calls into the next message with text."""
-    merged: Messages = []
-    waiting: list[Any] = []
-    for message in answers:
-        calls_only = message["role"] == "assistant" and not _text(message)
-        waiting += message.get("toolCalls", ()) if calls_only else ()
-        if not calls_only and message["role"] == "assistant":
-            calls = [*waiting, *message.get("toolCalls", ())]
-            waiting = []
-            merged.append(message | ({"toolCalls": calls} if calls else {}))
-        elif not calls_only:
-            merged.append(message)
-    if waiting:
-        last = next(message for message in reversed(answers) if message.get("toolCalls"))
-        merged.append(last | {"toolCalls": waiting})
-    return merged
-
-
-def _without_values(message: dict[str, Any]) -> dict[str, Any]:
-    """Move the metadata of calls to their message, and drop values on answers."""
-    kept = {key: value for key, value in message.items() if key not in ("encryptedValue", "subagentRunId")}
-    if message["role"] != "assistant":
-        return {key: value for key, value in message.items() if key != "subagentRunId"}
-    calls = message.get("toolCalls", ())
-    moved = {call["id"]: call.pop("metadata") for call in calls if "metadata" in call}
-    own = {"tanstack": {"toolCallMetadata": moved}} if moved else {}
-    metadata = {**message.get("metadata", {}), **own}
-    return {**kept, "metadata": metadata} if metadata else kept
-
-
-def _renamed(result: dict[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in result.items() if key != "subagentRunId"}
-    return kept | {"id": f"tool-{result['toolCallId']}"}
-
-
-def _bubbles(messages: Messages) -> list[Messages]:
-    """Group the messages between two user messages, which are displayed as one answer."""
-    bubbles: list[Messages] = []
-    for message in messages:
-        if message["role"] == "user" or not bubbles or bubbles[-1][-1]["role"] == "user":
-            bubbles.append([])
-        bubbles[-1].append(message)
-    return bubbles
+_EVENTS: dict[str, Callable[[Mapping[str, Any]], Iterator[dict[str, Any]]]] = {
+    "reasoning": _reasoning,
+    "assistant": _answer,
+    "tool": _result,
+}
 
 
 def _client_order(messages: Messages) -> Messages:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from ag_ui.core import Event, ReasoningMessageStartEvent, RunAgentInput, ToolCall
+from ag_ui.core import Event, MessagesSnapshotEvent, ReasoningMessageStartEvent, RunAgentInput, ToolCall
 from pydantic import BaseModel
 
 from agui_reasoning.consumer import Conversation
 from agui_reasoning.crypto import KeyRing
+from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.errors import RemoteProtocolError
 from agui_reasoning.request import History, restore
 from agui_reasoning.run import Run
+from agui_reasoning.testing._front_ends import FrontEnd, Messages, events_of
 
 __all__ = ["Client", "MessageDicts", "ignore"]
 
@@ -42,23 +44,55 @@ class Client:
         self.thoughts: dict[str, str | None] = {}
         self.before = _plain(parsed_input.messages)
         self.known = {entity["id"] for m in self.before for entity in (m, *m.get("toolCalls", ()))}
+        self._delivered: list[Event] = []
         conversation = Conversation(parsed_input.thread_id, messages=parsed_input.messages, on_warning=ignore)
         try:
             for event in events:
                 for delivered in conversation.receive(event):
                     self._record_reasoning(delivered)
+                    self._delivered.append(delivered)
             conversation.end_of_stream()
         except RemoteProtocolError as error:
             raise AssertionError(f"The stream breaks the protocol ({error.code}): {error}") from None
         held = _plain(conversation.messages)
         self._record_snapshots(held)
-        self.after = [*held, *_next(held, conversation.pending_calls)]
+        self._next = _next(held, conversation.pending_calls)
+        self.after = [*held, *self._next]
 
     @property
     def lanes(self) -> list[str | None]:
         """The client's conversations: ``None`` for the run's own, and the ID of each subagent."""
         tags = (message.get("subagentRunId") for message in self.after)
         return list(dict.fromkeys([None, *tags]))
+
+    @property
+    def has_snapshot(self) -> bool:
+        """Whether the stream contains a MESSAGES_SNAPSHOT, which the models do not read."""
+        return any(isinstance(event, MessagesSnapshotEvent) for event in self._delivered)
+
+    def through(
+        self,
+        transform: Callable[[Messages], Messages],
+        front_end: FrontEnd,
+        stage: Stage | None = None,
+    ) -> MessageDicts:
+        """Return the messages of a front end that received the stream.
+
+        Args:
+            transform: How it changes the messages of the run's input.
+            front_end: The front end.
+            stage: What its users must add to the stream.
+        """
+        events = self._delivered
+        if stage is not None:
+            events = [staged for event in events for staged in stage.receive(event)] + stage.close()
+        for event in events:
+            front_end.receive(event.model_dump(mode="json", by_alias=True, exclude_none=True))
+        for message in self._next:
+            for answer in events_of(message) if message["role"] == "tool" else ():
+                front_end.receive(answer)
+        later = [message for message in self._next if message["role"] != "tool"]
+        return [*transform(self.before), *front_end.messages(), *later]
 
     def restore(self, messages: MessageDicts, lane: str | None) -> History:
         """Restore one conversation from the client's messages."""

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from ag_ui.core import ToolMessage
 
 from agui_reasoning._hint import hint_of
+from agui_reasoning.emitter.stages import Steps
 from agui_reasoning.errors import did_you_mean
 from agui_reasoning.parts import (
     NativePart,
@@ -28,8 +29,10 @@ from agui_reasoning.providers.echo import groups, rule_for
 from agui_reasoning.providers.encoding import is_readable
 from agui_reasoning.providers.registry import vendor_of
 from agui_reasoning.request import History, ReportEntry, build_request
+from agui_reasoning.testing._assistant_ui import AssistantUI
 from agui_reasoning.testing._front_ends import assistant_ui, copilotkit, tanstack
 from agui_reasoning.testing._held import Client, MessageDicts, ignore
+from agui_reasoning.testing._tanstack import TanStack
 
 __all__ = ["Lane"]
 
@@ -191,9 +194,9 @@ class Lane:
     def _changed(self) -> list[str]:
         """Return faults of units that do not survive a front end or do not reach the next request."""
         faults = []
-        for name, transform in (_FRONT_ENDS if self._name is None else _KEEP_SUBAGENTS).items():
-            history = self._client.restore(transform(self._client.after), self._name)
-            found = self._lost(history, every=transform is _as_is) or self._unsent(history)
+        for name, returned in _front_ends(self._client, self._name).items():
+            history = self._client.restore(returned(self._client), self._name)
+            found = self._lost(history, every=returned is _as_is) or self._unsent(history)
             faults += [f"{name}: {fault}" for fault in found]
         return faults
 
@@ -280,18 +283,39 @@ class Lane:
         ]
 
 
-def _as_is(messages: MessageDicts) -> MessageDicts:
-    return messages
+def _as_is(client: Client) -> MessageDicts:
+    return client.after
 
 
-_KEEP_SUBAGENTS: dict[str, Callable[[MessageDicts], MessageDicts]] = {
-    "as it is": _as_is,
-    "CopilotKit": copilotkit,
-}
-_FRONT_ENDS: dict[str, Callable[[MessageDicts], MessageDicts]] = {
-    **_KEEP_SUBAGENTS,
-    "assistant-ui": assistant_ui,
-}
+def _copilotkit(client: Client) -> MessageDicts:
+    return copilotkit(client.after)
+
+
+def _assistant_ui(client: Client) -> MessageDicts:
+    if client.has_snapshot:
+        return assistant_ui(client.after)
+    return client.through(assistant_ui, AssistantUI())
+
+
+def _tanstack(client: Client) -> MessageDicts:
+    return client.through(tanstack, TanStack(), Steps())
+
+
+_Returned: TypeAlias = Callable[[Client], MessageDicts]
+_KEEP_SUBAGENTS: dict[str, _Returned] = {"as it is": _as_is, "CopilotKit": _copilotkit}
+_OWN_MESSAGES: dict[str, _Returned] = {**_KEEP_SUBAGENTS, "assistant-ui": _assistant_ui}
+
+
+def _front_ends(client: Client, lane: str | None) -> dict[str, _Returned]:
+    """Return the front ends that lose nothing of a conversation.
+
+    TanStack does not tell subagents apart, and a snapshot replaces the messages that it keeps.
+    """
+    if lane is not None:
+        return _KEEP_SUBAGENTS
+    if client.has_snapshot or len(client.lanes) > 1:
+        return _OWN_MESSAGES
+    return {**_OWN_MESSAGES, "TanStack": _tanstack}
 
 
 def _placed(history: History, parts: Sequence[Part]) -> list[Part]:

@@ -9,6 +9,9 @@ import pytest
 from ag_ui.core import ReasoningMessage, UserMessage
 
 from agui_reasoning.testing import FRONT_ENDS, assistant_ui, copilotkit, tanstack
+from agui_reasoning.testing._assistant_ui import AssistantUI
+from agui_reasoning.testing._front_ends import events_of
+from agui_reasoning.testing._tanstack import TanStack
 
 Json = dict[str, Any]
 
@@ -91,34 +94,102 @@ def test_assistant_ui_sends_nothing_back_of_what_a_subagent_thought() -> None:
 
 def test_assistant_ui_folds_calls_into_nothing_but_an_answer() -> None:
     history = [{"id": "s", "role": "system", "content": "Be brief."}, calls("a", "tc1")]
-    assert assistant_ui(history) == history
+    assert assistant_ui(history) == [history[0], {**history[1], "content": ""}]
+
+
+def test_assistant_ui_opens_a_bubble_at_each_text_after_the_first_text_or_call() -> None:
+    history = [
+        USER,
+        reasoning("r1", "One.", "v1"),
+        said("m1", "Well."),
+        reasoning("r2", "Two.", "v2"),
+        said("m2", "Done."),
+        calls("a3", "tc1"),
+        reasoning("r3", "Three.", "v3"),
+    ]
+    assert ids(assistant_ui(history)) == ["u", "r1", "r2", "m1", "r3", "m2"]
+
+
+def test_assistant_ui_puts_empty_reasoning_that_nothing_follows_last() -> None:
+    history = [USER, calls("a1", "tc1"), result("tc1"), reasoning("r2", "", "v2"), said("m2", "Done.")]
+    assert ids(assistant_ui(history)) == ["u", "a1", "tr-tc1", "r2", "m2"]
+
+
+def test_assistant_ui_ignores_a_value_of_a_bubble_before() -> None:
+    front_end = AssistantUI()
+    named = {"subtype": "message", "entityId": "r1"}
+    late = {"type": "REASONING_ENCRYPTED_VALUE", **named, "encryptedValue": "late"}
+    messages = [calls("a1", "tc1"), reasoning("r1", "One.", "v1"), said("m2", "Done.")]
+    events = [event for message in messages for event in events_of(message)]
+    for event in [*events, late]:
+        front_end.receive(event)
+    assert front_end.messages()[0] == reasoning("r1", "One.", "v1")
+    for event in [{"type": "REASONING_START", "messageId": "r1"}, late]:
+        front_end.receive(event)
+    assert ids(front_end.messages()) == ["r1", "a1", "m2", "r1"]
+    assert front_end.messages()[-1] == reasoning("r1", "", "late")
 
 
 def test_tanstack_merges_reasoning_and_keeps_the_last_value() -> None:
     returned = tanstack(LOOP)
-    assert ids(returned) == ["u", "r1-reasoning-1a2b", "m3-reasoning-0", "m3", "tool-tc1", "tool-tc2"]
-    assert returned[1] == reasoning("r1-reasoning-1a2b", "One.Two.Three.", "v3")
+    assert ids(returned) == ["u", "m3-reasoning-0", "m3", "tool-tc1", "tool-tc2"]
+    assert returned[1] == reasoning("m3-reasoning-0", "One.Two.Three.", "v3")
 
 
 def test_tanstack_keeps_the_value_of_an_answer_as_reasoning_without_text() -> None:
-    assert tanstack(LOOP)[2] == reasoning("m3-reasoning-0", "", "t3")
+    returned = tanstack([USER, said("m1", "Hi.", encryptedValue="t1")])
+    assert returned == [USER, reasoning("m1-reasoning-0", "", "t1"), said("m1", "Hi.")]
+
+
+def test_tanstack_attaches_the_value_of_an_answer_to_the_reasoning_before_it() -> None:
+    front_end = TanStack()
+    for message in [reasoning("r1", "One.", "v1"), said("m1", "Hi.", encryptedValue="t1")]:
+        for event in events_of(message):
+            front_end.receive(event)
+    assert front_end.messages() == [reasoning("m1-reasoning-0", "One.", "t1"), said("m1", "Hi.")]
 
 
 def test_tanstack_keeps_calls_alone_with_the_next_answer_and_moves_what_they_say() -> None:
     asked = calls("a1", "tc1", encryptedValue="c1", metadata={"k": 2})
     kept = calls("m3", "tc1", encryptedValue="c1")
-    moved = {"tanstack": {"toolCallMetadata": {"tc1": {"k": 2}}}}
+    moved = {"tanstack": {"toolCallMetadata": {"tc1": {"k": 2, "thoughtSignature": "c1"}}}}
     answered = tanstack([USER, asked, result("tc1"), said("m3", "Hi.")])
     assert answered[1] == {**said("m3", "Hi."), **kept, "metadata": moved}
     assert tanstack([USER, asked])[1] == {**kept, "id": "a1", "metadata": moved}
 
 
+def test_tanstack_adds_calls_alone_to_the_answer_before_them() -> None:
+    answered = tanstack([USER, said("m1", "Well."), calls("a2", "tc1"), result("tc1"), said("m3", "Hi.")])
+    assert ids(answered) == ["u", "m1", "tool-tc1", "m3"]
+    assert [call["id"] for call in answered[1]["toolCalls"]] == ["tc1"]
+
+
+def test_tanstack_renames_the_message_of_calls_after_reasoning() -> None:
+    answered = tanstack([USER, reasoning("r1", "One."), calls("a1", "tc1")])
+    assert ids(answered) == ["u", "msg-1-reasoning-0", "msg-1"]
+
+
+def test_tanstack_keeps_reasoning_apart_between_steps() -> None:
+    front_end = TanStack()
+    for name in ("r1", "r2"):
+        front_end.receive({"type": "STEP_STARTED", "stepName": name})
+        for event in events_of(reasoning(name, name.upper(), f"v-{name}")):
+            front_end.receive(event)
+    for event in events_of(said("m1", "Hi.")):
+        front_end.receive(event)
+    assert front_end.messages() == [
+        reasoning("m1-reasoning-0", "R1", "v-r1"),
+        reasoning("m1-reasoning-1", "R2", "v-r2"),
+        said("m1", "Hi."),
+    ]
+
+
 def test_tanstack_forgets_who_thought_it() -> None:
     returned = tanstack([reasoning("r1", "One."), said("m", "Hi.", subagentRunId="S")])
-    assert returned == [reasoning("r1-reasoning-1a2b", "One."), said("m", "Hi.")]
+    assert returned == [reasoning("m-reasoning-0", "One."), said("m", "Hi.")]
 
 
-def test_each_bubble_is_between_two_messages_of_the_user() -> None:
+def test_each_answer_is_between_two_messages_of_the_user() -> None:
     again = [
         USER,
         reasoning("r1", "One."),
@@ -127,7 +198,7 @@ def test_each_bubble_is_between_two_messages_of_the_user() -> None:
         reasoning("r2", "Two."),
         said("m2", "Hi."),
     ]
-    assert ids(tanstack(again)) == ["u", "r1-reasoning-1a2b", "m1", "u", "r2-reasoning-1a2b", "m2"]
+    assert ids(tanstack(again)) == ["u", "m1-reasoning-0", "m1", "u", "m2-reasoning-0", "m2"]
 
 
 @pytest.mark.parametrize("name", FRONT_ENDS)
