@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, Required, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict, TypeVar, get_args
 
 from agui_reasoning._envelope import EnvelopeReader, EnvelopeWriter, OnUndecryptable
 from agui_reasoning._limits import Limits
@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # imported with the first key ring, policy or API
 
 __all__ = [
     "ApplicationOptions",
+    "ClientInstructions",
     "EmitterOptions",
     "RunOptions",
     "StreamRunOptions",
@@ -35,6 +36,9 @@ __all__ = [
     "policy_rows",
     "shows_options",
 ]
+
+ClientInstructions: TypeAlias = Literal["keep", "drop"]
+"""What happens to the messages of the roles ``system`` and ``developer`` in the client's input."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -67,10 +71,11 @@ class ApplicationOptions(_Emission, total=False):
     accept_plain: bool | None
     on_undecryptable: OnUndecryptable
     limits: Limits
+    client_instructions: ClientInstructions
 
 
 class _PerRun(ApplicationOptions, _Caller, total=False):
-    pass
+    allow_file_ids: bool | None
 
 
 class EmitterOptions(_Emission, _Caller, total=False):
@@ -103,6 +108,7 @@ def check_options(
     policy: OwnRules = (),
     on_undecryptable: OnUndecryptable = "drop",
     limits: Limits | None = None,
+    client_instructions: ClientInstructions = "keep",
     **others: Any,
 ) -> None:
     """Raise an error for invalid options.
@@ -130,6 +136,8 @@ def check_options(
         from agui_reasoning.crypto import Binding
 
         EnvelopeWriter(keys, Binding(""), ttl_s, pad_to)
+    if client_instructions not in get_args(ClientInstructions):
+        raise _wrong(f"Unknown `client_instructions`: {client_instructions!r}.", 'Pass "keep" or "drop".')
     if summarize is not None and summarise is not None:
         raise _wrong("Both summarize and summarise were given.", "Pass summarize alone.")
     if limits is not None and not isinstance(limits, Limits):

@@ -7,13 +7,23 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from ag_ui.core import BaseEvent, Event, Interrupt, ResumeEntry, RunAgentInput, TokenUsage, Tool
+from ag_ui.core import (
+    BaseEvent,
+    DeveloperMessage,
+    Event,
+    Interrupt,
+    ResumeEntry,
+    RunAgentInput,
+    SystemMessage,
+    TokenUsage,
+    Tool,
+)
 from pydantic import ValidationError
 
 from agui_reasoning._envelope import OnUndecryptable
 from agui_reasoning._ids import new_uuid
 from agui_reasoning._limits import DEFAULT_LIMITS, Limits
-from agui_reasoning._options import RunOptions, check_options, echo_rule, policy_rows
+from agui_reasoning._options import ClientInstructions, RunOptions, check_options, echo_rule, policy_rows
 from agui_reasoning._run_frame import Ending, Frame, RunFrame, SubagentFrame
 from agui_reasoning.audit import AuditRecord, OnAudit
 from agui_reasoning.deltas import Delta, UsageDelta
@@ -44,10 +54,10 @@ _COUNTS = (
     "cache_write_input_tokens",
 )
 
-_RESTORING = frozenset({"accept_plain", "on_undecryptable", "limits"})
+_RESTORING = frozenset({"accept_plain", "on_undecryptable", "limits", "allow_file_ids"})
 """The options that apply only to restoring the client's input."""
 
-_NOT_EMITTING = _RESTORING | {"policy"}
+_NOT_EMITTING = _RESTORING | {"policy", "client_instructions"}
 """The options that the emitter does not know; it gets a look-up of rows instead of the policy."""
 
 _READING = (*_RESTORING, "keys", "thread_id", "tenant", "on_audit")
@@ -86,6 +96,8 @@ class Run:
         accept_plain: bool | None = None,
         on_undecryptable: OnUndecryptable = "drop",
         limits: Limits = DEFAULT_LIMITS,
+        client_instructions: ClientInstructions = "keep",
+        allow_file_ids: bool | None = None,
         anchors: Anchors = "auto",
         policy: OwnRules = (),
         stages: Sequence[Stage] = (),
@@ -113,6 +125,11 @@ class Run:
             accept_plain: See `restore`.
             on_undecryptable: See `restore`.
             limits: Maximum sizes of the input.
+            client_instructions: Whether to ``"keep"`` or ``"drop"`` messages of the roles ``system`` and
+                ``developer`` in the input, which the model obeys like your own instructions.
+            allow_file_ids: Whether the client may name files and other objects stored at the provider, which
+                it reads with your API key: ``False`` for never, ``True`` for always. By default, messages
+                may name them, but values that are not encrypted may not.
             anchors: When a response without reasoning gets an empty reasoning message to carry its values:
                 ``"auto"`` where the echo policy says so, ``"required"`` where the provider requires them
                 back, ``"always"`` or ``"never"``.
@@ -154,6 +171,7 @@ class Run:
         self._now_ms = now_ms
         self._state: Literal["new", "running", "ended"] = "new"
         self._terminal: Event | None = None
+        dropped = self._drop_instructions() if client_instructions == "drop" else 0
         self._emitter = BaseEmitter(
             rule_of=partial(echo_rule, own=self._policy),
             **{name: value for name, value in audited.items() if name not in _NOT_EMITTING},
@@ -161,6 +179,15 @@ class Run:
             known_messages=self.input.messages,
             takes_media=self.input.protocol_version is not None,
         )
+        if dropped:
+            self.warn_once([f"{dropped} message(s) of the client with instructions were dropped."])
+
+    def _drop_instructions(self) -> int:
+        """Remove the client's messages with instructions, and return their number."""
+        kept = [m for m in self.input.messages if not isinstance(m, SystemMessage | DeveloperMessage)]
+        dropped = len(self.input.messages) - len(kept)
+        self.input = self.input.model_copy(update={"messages": kept})
+        return dropped
 
     @property
     def pending_calls(self) -> list[ToolCallPart]:
@@ -245,11 +272,14 @@ class Run:
         Raises:
             ConfigurationError: Neither the call nor the run names an API (``no_api``), or ``keep_turns`` is
                 negative (``bad_limit``).
+            RemoteProtocolError: The request would name an object stored at the provider although
+                ``allow_file_ids`` is ``False`` (``file_not_allowed``).
 
         Warns:
             AGUIReasoningWarning: A part of the last response has not ended, and is left out.
         """
         from agui_reasoning.request import build_request
+        from agui_reasoning.request._named_objects import check_named_objects
 
         target = api or self.api
         if target is None:
@@ -261,7 +291,7 @@ class Run:
         if history is None and self._emitter.has_open_part:
             self.warn_once([_OPEN_PART])
         sent = self.history if history is None else history
-        return build_request(
+        request = build_request(
             target,
             sent if keep_turns is None else sent.trim(keep_turns=keep_turns),
             provider=provider or self.provider,
@@ -274,6 +304,9 @@ class Run:
             apply_flags=apply_flags,
             on_warning=self._on_warning,
         )
+        if self._reading["allow_file_ids"] is False:
+            check_named_objects(request, sent, self._emitter.produced)
+        return request
 
     def subagent(self, name: str, *, id: str | None = None) -> Run:  # noqa: A002
         """Create the run of a subagent, with SUBAGENT_STARTED instead of RUN_STARTED, and so on.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from hypothesis import strategies as st
 
 from agui_reasoning.parts import (
@@ -32,13 +35,24 @@ origins = st.sampled_from(
         Origin("acme", "openai-chat", "x"),
     ]
 )
-NATIVE_KINDS = {
-    "anthropic-messages": "anthropic.fallback",
-    "openai-responses": "openai.compaction",
-    "openai-chat": "openrouter.server_tool_call",
-    "gemini": "gemini.inlineData",
-    "gemini-interactions": "gemini.image",
+NATIVES: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "anthropic-messages": ("anthropic.fallback", lambda value: {"type": "fallback", "from": value}),
+    "openai-responses": (
+        "openai.compaction",
+        lambda value: {"type": "compaction", "encrypted_content": [value]},
+    ),
+    "openai-chat": ("openrouter.server_tool_call", lambda value: value),
+    "gemini": ("gemini.inlineData", lambda value: {"inlineData": value}),
+    "gemini-interactions": ("gemini.image", lambda value: {"type": "image", "data": value}),
 }
+"""A kind of block of each API, and a block of that kind around any value: plain values hold no others."""
+RESULTS: dict[str | None, Callable[[str], Any]] = {
+    "anthropic-messages": lambda call: {"type": "web_search_tool_result", "tool_use_id": call},
+    "openai-responses": lambda call: {"type": "web_search_call", "id": call, "action": {"type": "search"}},
+    "gemini": lambda call: {"codeExecutionResult": {"id": call}},
+    "gemini-interactions": lambda call: {"type": "google_search_result", "call_id": call},
+}
+"""The block of a server tool's result, by API."""
 
 
 @st.composite
@@ -65,8 +79,8 @@ def turns(draw: st.DrawFn) -> list[Part]:
     text = st.builds(TextPart, clean_texts, distinct, st.just("complete"), st.just(origin), exts)
     choices = [reasoning, text, st.just("call")]
     if origin is not None:
-        kind = NATIVE_KINDS[origin.api or ""]
-        choices.append(st.builds(NativePart, st.just(kind), json_values(), st.just(origin)))
+        kind, block = NATIVES[origin.api or ""]
+        choices.append(st.builds(NativePart, st.just(kind), json_values().map(block), st.just(origin)))
     parts = draw(st.lists(st.one_of(choices), max_size=6))
     return [part if part != "call" else _call(draw, number, origin) for number, part in enumerate(parts)]
 
@@ -77,6 +91,10 @@ def _call(draw: st.DrawFn, number: int, origin: Origin | None) -> Part:
     )
 
 
+def _any_result(call: str) -> Any:
+    return {"native": call}
+
+
 def with_results(parts: list[Part]) -> list[Part]:
     """Answer every server call right behind it."""
     answered: list[Part] = []
@@ -84,5 +102,6 @@ def with_results(parts: list[Part]) -> list[Part]:
         answered.append(part)
         if isinstance(part, ToolCallPart) and part.server:
             error = ("It failed.", None, "")[number % 3]
-            answered.append(ToolResultPart(part.id, "found", error, {"native": part.id}, part.origin))
+            native = RESULTS.get(part.origin and part.origin.api, _any_result)(part.id)
+            answered.append(ToolResultPart(part.id, "found", error, native, part.origin))
     return answered

@@ -51,6 +51,13 @@ class VisibilityChoice(StrEnum):
     hidden = "hidden"
 
 
+class InstructionsChoice(StrEnum):
+    """The choices of ``--client-instructions``."""
+
+    keep = "keep"
+    drop = "drop"
+
+
 def serve(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="The port to listen on; 0 picks a free one.")
@@ -150,6 +157,14 @@ def serve(
             rich_help_panel=_CALLERS,
         ),
     ] = False,
+    client_instructions: Annotated[
+        InstructionsChoice,
+        typer.Option(
+            metavar="keep|drop",
+            help="What happens to messages of callers with the roles system and developer.",
+            rich_help_panel=_CALLERS,
+        ),
+    ] = InstructionsChoice.keep,
     page: Annotated[bool, typer.Option("--page/--no-page", help="Serve the page at GET /.")] = True,
 ) -> None:
     """Serve an AG-UI endpoint at POST /agent, and a page with a chat and an inspector at GET /.
@@ -180,6 +195,7 @@ def serve(
         chosen,
         stages=(Steps(),) if steps else (),
         allow_file_ids=allow_file_ids,
+        client_instructions=client_instructions.value,
         visibility=visibility.value,
         keys=_keys(keys_env, keys_file, visibility),
         policy=policy or (),

@@ -44,6 +44,7 @@ from agui_reasoning.gateway._replay import ReplayUpstream
 from agui_reasoning.gateway._upstream import Upstream
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import NO_RULE, EchoRule
+from agui_reasoning.providers._stored_objects import is_public_address
 from agui_reasoning.providers.echo import explain_no_rule, rule_for
 from agui_reasoning.providers.own_rules import own_rules
 from agui_reasoning.run import Run
@@ -101,8 +102,9 @@ def create_app(
         on_error: See `agui_reasoning.aio.run_agent`.
         max_body_bytes: Limit for request bodies, in bytes.
         body_timeout_s: Time limit for receiving a request body, in seconds.
-        allow_file_ids: Accept messages that refer to files stored at the provider. These files are read with
-            your API key, so clients can read files of others.
+        allow_file_ids: Let clients refer to files and other objects stored at the provider, in messages and
+            in values that are not encrypted. They are read with your API key, so clients can read files of
+            others.
         tenant: Returns the tenant of a request from your authentication, or raises Starlette's
             ``HTTPException``; an empty tenant is rejected with status 401. Without this function, values are
             bound only to thread IDs, which clients choose.
@@ -179,8 +181,12 @@ class _Reading:
 
 
 def _names_file(message: Message) -> bool:
+    """Return whether content is a file ID, or an address that leads to a stored object."""
     content = message.content if isinstance(message.content, list) else []
-    return any(getattr(getattr(part, "source", None), "type", None) == "file" for part in content)
+    sources = [source for part in content if (source := getattr(part, "source", None)) is not None]
+    return any(
+        one.type == "file" or (one.type == "url" and not is_public_address(one.value)) for one in sources
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +271,7 @@ class _Endpoint:
             model=self.upstream.model,
             tenant=tenant,
             **(self.options | {"stages": deepcopy(self.options.get("stages", ()))}),
+            allow_file_ids=self.reading.allow_file_ids,
             now_ms=now_in_ms,
             on_warning=_warn,
         )

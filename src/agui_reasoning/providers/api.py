@@ -17,7 +17,16 @@ if TYPE_CHECKING:  # heavy members are imported when they are first used
     from agui_reasoning.providers.encoding import Encoder
     from agui_reasoning.providers.transcript import Transcript
 
-__all__ = ["CallIds", "Framing", "HTTPEndpoint", "ProviderAPI", "Signing"]
+__all__ = [
+    "NOTHING_WRITTEN",
+    "CallIds",
+    "Fields",
+    "Framing",
+    "HTTPEndpoint",
+    "PlainValues",
+    "ProviderAPI",
+    "Signing",
+]
 
 Framing: TypeAlias = Literal["sse", "json-lines", "json-array", "aws-event-stream", "aws-chunks"]
 """How a streamed HTTP response is divided into payloads."""
@@ -60,6 +69,48 @@ class CallIds:
     def _hashed(self, name: str) -> str:
         digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
         return "".join(_LETTERS[byte % len(_LETTERS)] for byte in digest[: self.longest])
+
+
+class Fields:
+    """The fields of a block that are taken from a client.
+
+    Attributes:
+        all: All fields.
+        content: The fields of which one must have content, where an ID alone names a stored block.
+    """
+
+    __slots__ = ("all", "content")
+
+    def __init__(self, names: str, *, content: str = "") -> None:
+        """Split names that are separated by spaces."""
+        self.content = frozenset(content.split())
+        self.all = self.content | set(names.split())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainValues:
+    """What is taken from values that are not authenticated, because clients can send anything.
+
+    Everything is a list of what is allowed. Nothing that names an object stored at the provider is taken,
+    whatever the lists say.
+
+    Attributes:
+        natives: The fields of native parts by kind, without the prefix of the API.
+        results: The fields of the results of server tools, by type, or by the field that tells it.
+        members: The names in ``ext`` that are taken, each with the fields of its objects; ``None`` if it is a
+            string, a number or a boolean.
+        unwritten: Whether requests contain neither blocks nor members of the API: then all stay in the
+            history.
+    """
+
+    natives: Mapping[str, Fields] = field(default_factory=dict)
+    results: Mapping[str, Fields] = field(default_factory=dict)
+    members: Mapping[str, frozenset[str] | None] = field(default_factory=dict)
+    unwritten: bool = False
+
+
+NOTHING_WRITTEN: Final = PlainValues(unwritten=True)
+"""For APIs whose requests contain nothing but text, calls and reasoning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +170,8 @@ class ProviderAPI:
         conversation_fields: The fields of a request that contain the conversation, which the library writes.
         echo_fields: The fields in which the encoder can write reasoning, as in echo rules.
         native_kinds: The prefixes of native parts that can be returned to the API.
+        plain: What is taken from values that are not authenticated.
+        json_fields: The fields of a request with JSON that is not the API's own, such as arguments.
         signature_kinds: The kind of each provider's bare values in histories of other producers.
         redacted_kinds: The kinds of values that replace reasoning text.
         group_kinds: The kinds that members of a group share; they also spell calls, results and blocks alike.
@@ -147,6 +200,8 @@ class ProviderAPI:
     conversation_fields: frozenset[str]
     echo_fields: tuple[str, ...]
     native_kinds: tuple[str, ...]
+    plain: PlainValues
+    json_fields: frozenset[str]
     signature_kinds: Mapping[str, str]
     redacted_kinds: frozenset[str]
     group_kinds: tuple[str, ...]

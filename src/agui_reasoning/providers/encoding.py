@@ -58,6 +58,7 @@ __all__ = [
     "text_of",
     "text_or_parts",
     "tools_of",
+    "type_of",
     "typed_text",
     "values",
 ]
@@ -272,6 +273,12 @@ def leftovers(unit: EchoUnit, *apart: str) -> JSONObject:
     if not unit.at_home:
         return {}
     return {name: value for name, value in ext.items() if name not in INTERNAL and name not in apart}
+
+
+def type_of(block: Any) -> str:
+    """Return the type of a block; empty if it has none, which some APIs take for a reference by ID."""
+    kind = block.get("type") if isinstance(block, dict) else None
+    return kind if isinstance(kind, str) else ""
 
 
 def values(unit: EchoUnit, *kinds: str) -> list[Opaque]:

@@ -11,6 +11,7 @@ from agui_reasoning.providers.api import ProviderAPI
 
 __all__ = [
     "API_IDS",
+    "find_api",
     "group_kinds",
     "hosts_models",
     "native_kinds",
@@ -56,6 +57,11 @@ def provider_api(api: str) -> ProviderAPI:
     if package is None:
         raise _unknown(api)
     return _descriptor(package)
+
+
+def find_api(api: str | None) -> ProviderAPI | None:
+    """Return a wire format; ``None`` for an unknown API."""
+    return provider_api(api) if api in _PACKAGES else None
 
 
 def provider_apis() -> tuple[ProviderAPI, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
@@ -40,6 +41,7 @@ from agui_reasoning.request._explain import explain
 from agui_reasoning.request._fallback import plain_turn
 from agui_reasoning.request._foreign import ForeignReasoning, as_context, check_foreign_reasoning
 from agui_reasoning.request._history import History, ReportEntry
+from agui_reasoning.request._plain import NEEDS_KEYS, STORED_OBJECT
 from agui_reasoning.request._prepare import prepare
 from agui_reasoning.request._restore import restore
 
@@ -120,6 +122,7 @@ def build_request(
     accept_plain: bool | None = None,
     on_undecryptable: OnUndecryptable = "drop",
     limits: Limits = DEFAULT_LIMITS,
+    allow_file_ids: bool | None = None,
     apply_flags: bool = False,
     on_warning: Callable[[str], None] | None = None,
 ) -> ProviderRequest:
@@ -147,12 +150,13 @@ def build_request(
             the path of a TOML file.
         foreign_reasoning: With ``"context"``, the text of reasoning that only another provider can read
             precedes the next message of the user. Its report entry is still ``dropped``.
-        keys: Decrypts values. This and the next five arguments apply to messages; see `restore`.
+        keys: Decrypts values. This and the next six arguments apply to messages; see `restore`.
         thread_id: The thread of the messages.
         tenant: The tenant that owns the conversation.
         accept_plain: Whether to read plain values despite the keys.
         on_undecryptable: How to treat values that are not authentic.
         limits: The limits on the size of the messages.
+        allow_file_ids: Whether values that are not encrypted may name objects stored at the provider.
         apply_flags: Add the recommended request fields to the body, under ``extra_body`` if the vendor's SDK
             has no such argument.
         on_warning: Called with each warning; default is Python's ``warnings``.
@@ -179,6 +183,7 @@ def build_request(
         "accept_plain": accept_plain,
         "on_undecryptable": on_undecryptable,
         "limits": limits,
+        "allow_file_ids": allow_file_ids,
     }
     history = _history(history_or_messages, reading)
     items = history.items
@@ -203,6 +208,7 @@ def build_request(
     _settle(conversation, report, refusals)
     body = spec.load_encoder()(conversation, options)
     _note_lost_blocks(conversation, report)
+    _note_withheld(history, report)
     if rule.prefix_bound:
         _note_changed_prefix(history, rule, report, refusals, flagged=apply_flags)
     body |= {} if previous_response_id is None else {spec.previous_id: previous_response_id}
@@ -317,7 +323,9 @@ def _note_lost_blocks(conversation: Iterable[ResponseStep | PlainMessage], repor
         for step in conversation
         if isinstance(step, ResponseStep) and not step.on_server
         for unit in step.units
-        if isinstance(unit.part, NativePart) and report.verdicts[unit.key][1].outcome == "dropped"
+        if isinstance(unit.part, NativePart)
+        and (unit.damaged or unit.part.payload is not None)
+        and report.verdicts[unit.key][1].outcome == "dropped"
     ]
     if lost:
         summed_up = any("compaction" in kind for kind in lost)
@@ -325,6 +333,23 @@ def _note_lost_blocks(conversation: Iterable[ResponseStep | PlainMessage], repor
         report.note(
             f"{len(lost)} block(s) cannot be sent to this target ({', '.join(sorted(set(lost))[:5])}); "
             f"their content is left out{stands_for}."
+        )
+
+
+def _note_withheld(history: History, report: EchoReport) -> None:
+    """Warn about what is left out because anybody could have written it, and say how to send it."""
+    reasons = Counter(entry.reason for entry in history.report)
+    stored, others = reasons[STORED_OBJECT], reasons[NEEDS_KEYS]
+    if stored:
+        report.note(
+            f"{stored} block(s) or server tool call(s) with their results are left out: they name objects "
+            "stored at the provider, and their values are not encrypted. Use keys=, or let every client name "
+            "objects with `allow_file_ids=True`; beside keys, `accept_plain=True` reads plain values."
+        )
+    if others:
+        report.note(
+            f"{others} block(s) or server tool call(s) with their results are left out: blocks of their kind "
+            "are sent only if their values are encrypted. Use keys=."
         )
 
 

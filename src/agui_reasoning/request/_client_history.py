@@ -68,6 +68,7 @@ class RecordedResponse(Struct):
         places: The positions of all values with a unit, likewise.
         slices: The slices of units that are too large for one value, likewise.
         torn: The units with missing slices, and the position of the others.
+        authentic: Whether all of its values were encrypted. Of others, not everything is taken.
     """
 
     id: str
@@ -81,10 +82,12 @@ class RecordedResponse(Struct):
     places: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     slices: dict[tuple[int, int], Slices] = field(default_factory=dict)
     torn: dict[tuple[int, int], int] = field(default_factory=dict)
+    authentic: bool = True
 
     def learn(self, index: int, envelope: Envelope, *, sealed: bool) -> None:
         """Add the content of a value."""
         place = envelope.response
+        self.authentic = self.authentic and sealed
         self.found_at.append(index)
         self.native_id = self.native_id or place.native_id
         self.after = self.after or place.after

@@ -52,6 +52,8 @@ _REASONS: Final = {
     "key_unavailable": "its key could not be fetched",
     "unauthenticated": "it is not encrypted although keys are in use",
     "misplaced": "it was written for another agent of the run",
+    "needs_keys": "it contains a block of a kind that is sent only if its value was encrypted",
+    "stored_object": "it names an object stored at {source}, and its value was not encrypted",
     "native_kind": "it contains a block that must not be sent to this API",
 }
 

@@ -45,11 +45,13 @@ class History:
             client's and the agent's tools).
         report: The outcome of restoring each reasoning unit.
         trimmed: Whether the oldest items were removed by `trim`.
+        vouched: The names of objects stored at the provider in values that were encrypted.
     """
 
     items: tuple[Turn | Message, ...] = ()
     report: tuple[ReportEntry, ...] = ()
     trimmed: bool = False
+    vouched: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
 
     @property
     def turns(self) -> list[Turn]:

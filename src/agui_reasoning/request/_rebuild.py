@@ -35,6 +35,7 @@ from agui_reasoning.providers.registry import native_kinds
 from agui_reasoning.request._client_history import ClientHistory, Found, RecordedResponse
 from agui_reasoning.request._client_view import ClientView, overlapping
 from agui_reasoning.request._history import ReportEntry
+from agui_reasoning.request._plain import STORED_OBJECT, Intake, intake_of
 
 __all__ = ["rebuild"]
 
@@ -48,12 +49,16 @@ class _Work(Struct):
     Attributes:
         view: The client's messages and calls.
         overlapping: The texts whose spans overlap.
+        intake: What is taken of its values.
+        withheld: Why server tool calls are left out with their results, by call ID.
         report: The outcomes for the units.
     """
 
     response: RecordedResponse
     view: ClientView
     overlapping: set[int]
+    intake: Intake
+    withheld: dict[str, str]
     report: list[ReportEntry] = field(default_factory=list)
 
     @property
@@ -61,13 +66,29 @@ class _Work(Struct):
         """The producer of the response."""
         return self.response.origin
 
+    def members(self, part: Any, unit: str) -> dict[str, Any] | None:
+        """Return what is taken of the ``ext`` of a unit."""
+        taken, named = self.intake.members(part.ext)
+        if named:
+            self.report.append(ReportEntry(unit, "dropped", STORED_OBJECT))
+        return taken
+
+    def values(self, part: Any, unit: str, *, text_intact: bool) -> tuple[Opaque, ...]:
+        """Return the values of a text or a call that are still good; none if its text was changed."""
+        kept = _intact(part.opaque) if text_intact else ()
+        if len(kept) < len(part.opaque):
+            self.report.append(ReportEntry(unit, "dropped", "text_modified"))
+        return kept
+
 
 def rebuild(
-    history: ClientHistory, response: RecordedResponse, view: ClientView
+    history: ClientHistory, response: RecordedResponse, view: ClientView, *, allow_file_ids: bool = False
 ) -> tuple[Turn, list[ReportEntry]]:
     """Return the turn of a response, and the outcomes for its reasoning."""
     units = [found.unit for found in response.units.values()]
-    work = _Work(response, view, overlapping(u for u in units if isinstance(u.part, TextRecord)))
+    intake = intake_of(response.origin, authentic=response.authentic, allow_file_ids=allow_file_ids)
+    overlaps = overlapping(u for u in units if isinstance(u.part, TextRecord))
+    work = _Work(response, view, overlaps, intake, intake.withheld(units))
     parts: dict[int, Part] = {}
     others: list[UnitRecord] = []
     for seq, stretches in groupby(sorted(response.units.items()), key=lambda found: found[0][0]):
@@ -114,13 +135,14 @@ def _reasoning(
         return _altered(work, texts, unit), ReportEntry(unit, "dropped", "text_modified")
     records = [found.unit.part for found in stretches if isinstance(found.unit.part, ReasoningRecord)]
     last = records[-1]
+    values = {(value.kind, value.attach): value for record in records for value in record.opaque}
     part = ReasoningPart(
         tuple(segment for piece in pieces for segment in piece or ()),
-        _opaques(records),
+        _intact(values.values()),
         next((record.item_id for record in records if record.item_id), None),
         last.status,
         work.origin,
-        last.ext,
+        work.intake.members(last.ext)[0],
         seen=unit,
     )
     return part, ReportEntry(unit, "restored", "" if part.status == "complete" else "incomplete")
@@ -155,12 +177,6 @@ def _cut(unit: UnitRecord, part: ReasoningRecord, content: str) -> list[Segment]
     return cut if start - len(SEGMENT_SEPARATOR) == len(content) else None
 
 
-def _opaques(records: Iterable[ReasoningRecord]) -> tuple[Opaque, ...]:
-    """Return the values of all stretches of a unit; later ones replace earlier ones of their kind."""
-    values = {(o.kind, o.attach): o.opaque() for record in records for o in record.opaque}
-    return tuple(values.values())
-
-
 def _text(work: _Work, unit: UnitRecord, part: TextRecord) -> Part | None:
     if unit.seq in work.overlapping:
         work.report.append(ReportEntry(unit.spans[0].message, "dropped", "spans_overlap"))
@@ -171,15 +187,13 @@ def _text(work: _Work, unit: UnitRecord, part: TextRecord) -> Part | None:
     text, intact = work.view.text(work.response, unit, part.text) or (None, True)
     if text is None:
         return None
-    if not intact and part.opaque:
-        name = unit.spans[0].message if unit.spans else work.response.id
-        work.report.append(ReportEntry(name, "dropped", "text_modified"))
+    name = unit.spans[0].message if unit.spans else work.response.id
     return TextPart(
         text,
-        _values(part.opaque) if intact else (),
+        work.values(part, name, text_intact=intact),
         part.status,
         work.origin,
-        part.ext,
+        work.members(part, _name(unit)),
         seen=_name(unit),
     )
 
@@ -190,17 +204,20 @@ def _call(work: _Work, unit: UnitRecord, part: CallRecord) -> Part | None:
     if call is None:
         return None
     name, visible_arguments = _function(call)
+    if call_id in work.withheld and part.server:
+        work.report.append(ReportEntry(call_id, "dropped", work.withheld[call_id]))
+        # It stays, as a call that is not sent, so that the encoder knows what reasoning led to it.
+        return ToolCallPart(call_id, name, server=True, status="incomplete", origin=work.origin, seen=call_id)
     arguments = visible_arguments if part.arguments is None else part.arguments
     intact = unit.sha256 is None or digest(arguments) == unit.sha256
-    if not intact and part.opaque:
-        work.report.append(ReportEntry(call_id, "dropped", "text_modified"))
-    ext = part.ext if part.id is None else {**(part.ext or {}), "native_id": part.id}
+    ext = work.members(part, call_id)
+    ext = ext if part.id is None else {**(ext or {}), "native_id": part.id}
     return ToolCallPart(
         call_id,
         name,
         arguments,
         part.server,
-        _values(part.opaque) if intact else (),
+        work.values(part, call_id, text_intact=intact),
         part.status,
         work.origin,
         ext,
@@ -214,10 +231,14 @@ def _function(call: dict[str, Any]) -> tuple[str, str]:
     return str(function.get("name") or ""), str(function.get("arguments") or "")
 
 
-def _result(work: _Work, unit: UnitRecord, part: ResultRecord) -> Part:
+def _result(work: _Work, unit: UnitRecord, part: ResultRecord) -> Part | None:
     content = work.view.result(unit, part)
     call_id = unit.id or ""
-    return ToolResultPart(call_id, content, part.error, part.native, work.origin, part.ext, seen=_name(unit))
+    if call_id in work.withheld:
+        return None
+    native, _ = work.intake.result(part.native)
+    ext = work.members(part, call_id)
+    return ToolResultPart(call_id, content, part.error, native, work.origin, ext, seen=_name(unit))
 
 
 def _native(work: _Work, unit: UnitRecord, part: NativeRecord) -> Part | None:
@@ -227,10 +248,16 @@ def _native(work: _Work, unit: UnitRecord, part: NativeRecord) -> Part | None:
     if not allowed or typed == _FORBIDDEN:
         work.report.append(ReportEntry(work.response.id, "dropped", "native_kind"))
         return None
-    return NativePart(part.name, part.payload, work.origin, seen=_name(unit))
+    payload, reason = work.intake.native(part.name, part.payload)
+    if reason:
+        # It stays without its content, so that the encoder knows what reasoning led to it.
+        work.report.append(ReportEntry(work.response.id, "dropped", reason))
+        return NativePart(part.name, None, work.origin, seen=work.response.id)
+    return NativePart(part.name, payload, work.origin, seen=_name(unit))
 
 
-def _values(records: Iterable[OpaqueRecord]) -> tuple[Opaque, ...]:
+def _intact(records: Iterable[OpaqueRecord]) -> tuple[Opaque, ...]:
+    """Return the values."""
     return tuple(record.opaque() for record in records)
 
 

@@ -23,6 +23,7 @@ from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.crypto._keys import token_key_id
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.parts import CUT_CALL_RESULT, Opaque, Part, ReasoningPart, ToolCallPart, Turn
+from agui_reasoning.providers._stored_objects import objects_of
 from agui_reasoning.request._client_history import (
     ClientHistory,
     Position,
@@ -53,6 +54,7 @@ def restore(
     subagent: str | None = None,
     on_audit: OnAudit | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    allow_file_ids: bool | None = None,
 ) -> History:
     """Restore turns and messages from a client's history.
 
@@ -71,6 +73,8 @@ def restore(
         on_audit: Called with a record without content for each entry of the report, and for each text and
             call whose value came back.
         limits: The limits on the size of the history.
+        allow_file_ids: With ``True``, values that are not encrypted may name files and other objects stored
+            at the provider, which it reads with your API key.
 
     Returns:
         The conversation in order, with a report of the outcome for each reasoning unit.
@@ -89,7 +93,7 @@ def restore(
     turns: dict[str, Turn] = {}
     view = ClientView(history)
     for response in history.responses.values():
-        turns[response.id], entries = rebuild(history, response, view)
+        turns[response.id], entries = rebuild(history, response, view, allow_file_ids=allow_file_ids is True)
         report += entries
     places = _places(history)
     placed = fallback_turns(history, view, assume_provider, report)
@@ -98,7 +102,8 @@ def restore(
     if on_audit is not None:
         for entry, part in _audited(report, turns.values()):
             on_audit(_audit_record(entry, opener, history.value(entry.unit), part))
-    return History(tuple(_in_order(history, placed)), tuple(report))
+    vouched = objects_of(turns[response.id] for response in history.responses.values() if response.authentic)
+    return History(tuple(_in_order(history, placed)), tuple(report), vouched=vouched)
 
 
 def _audited(

@@ -3,7 +3,7 @@
 A stream is ``{"t": "think" | "say" | "call" | "end" | "error", …}``; a request is a list of ``turns``.
 """
 
-from agui_reasoning.providers.api import CallIds, HTTPEndpoint, ProviderAPI
+from agui_reasoning.providers.api import NOTHING_WRITTEN, CallIds, HTTPEndpoint, ProviderAPI
 
 __all__ = ["API"]
 
@@ -21,6 +21,8 @@ API = ProviderAPI(
     conversation_fields=frozenset({"turns"}),
     echo_fields=("blocks",),
     native_kinds=("toy.",),
+    plain=NOTHING_WRITTEN,
+    json_fields=frozenset(),
     signature_kinds={"toymaker": "toy.seal"},
     redacted_kinds=frozenset(),
     group_kinds=(),

@@ -2,9 +2,23 @@
 
 import re
 
-from agui_reasoning.providers.api import CallIds, HTTPEndpoint, ProviderAPI
+from agui_reasoning.providers.api import CallIds, Fields, HTTPEndpoint, PlainValues, ProviderAPI
 
 __all__ = ["API"]
+
+_RESULTS = (
+    *("web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result"),
+    *("bash_code_execution_tool_result", "text_editor_code_execution_tool_result"),
+    *("tool_search_tool_result", "advisor_tool_result", "mcp_tool_result"),
+)
+
+_CITATION = frozenset(
+    {
+        *("type", "cited_text", "document_index", "document_title", "start_char_index", "end_char_index"),
+        *("start_page_number", "end_page_number", "start_block_index", "end_block_index", "url", "title"),
+        *("encrypted_index", "search_result_index", "source", "file_id"),
+    }
+)
 
 API = ProviderAPI(
     id="anthropic-messages",
@@ -20,6 +34,19 @@ API = ProviderAPI(
     conversation_fields=frozenset({"messages", "system"}),
     echo_fields=("blocks",),
     native_kinds=("anthropic.",),
+    plain=PlainValues(
+        natives={
+            "compaction": Fields("type content encrypted_content signature"),
+            "fallback": Fields("type from to trigger"),
+        },
+        results=dict.fromkeys(_RESULTS, Fields("type tool_use_id content caller is_error")),
+        members={
+            "caller": frozenset({"type", "tool_id"}),
+            "citations": _CITATION,
+            "server_name": None,
+        },
+    ),
+    json_fields=frozenset({"input"}),
     signature_kinds={"anthropic": "anthropic.signature"},
     redacted_kinds=frozenset({"anthropic.redacted_thinking"}),
     group_kinds=("anthropic.signature",),

@@ -30,6 +30,7 @@ from agui_reasoning.providers.encoding import (
     media_type,
     source_of,
     tools_of,
+    type_of,
     values,
 )
 from agui_reasoning.providers.payload import JSONObject
@@ -157,10 +158,8 @@ def _native(
 ) -> JSONObject | None:
     part = unit.part
     assert isinstance(part, NativePart)
-    payload = part.payload
-    known = part.kind.startswith("anthropic.") and isinstance(payload, dict)
-    typed = known and part.kind == f"anthropic.{payload.get('type')}"
-    return dict(payload) if unit.at_home and typed else None
+    kind = type_of(part.payload)
+    return dict(part.payload) if unit.at_home and kind and part.kind == f"anthropic.{kind}" else None
 
 
 _Writer = Callable[[EchoUnit, ResponseStep, EncodingOptions, set[Key]], JSONObject | None]
@@ -197,7 +196,7 @@ def _is_result(unit: EchoUnit) -> bool:
     return (
         unit.at_home
         and isinstance(native, dict)
-        and str(native.get("type")).endswith("_tool_result")
+        and type_of(native).endswith("_tool_result")
         and native.get("tool_use_id") == getattr(unit.part, "tool_call_id", None)
     )
 

@@ -2,7 +2,7 @@
 
 import re
 
-from agui_reasoning.providers.api import CallIds, HTTPEndpoint, ProviderAPI
+from agui_reasoning.providers.api import CallIds, Fields, HTTPEndpoint, PlainValues, ProviderAPI
 
 __all__ = ["API"]
 
@@ -22,6 +22,8 @@ API = ProviderAPI(
     conversation_fields=frozenset({"messages", "system", "toolConfig"}),
     echo_fields=("blocks", "content_tags"),
     native_kinds=("bedrock.",),
+    plain=PlainValues(natives={"image": Fields("image")}, results={"toolResult": Fields("toolResult")}),
+    json_fields=frozenset({"input", "json", "toolConfig"}),
     signature_kinds={"bedrock": "anthropic.signature"},
     redacted_kinds=frozenset({"bedrock.redacted_content"}),
     group_kinds=(),

@@ -1,6 +1,6 @@
 """Cohere's Chat API, version 2."""
 
-from agui_reasoning.providers.api import CallIds, HTTPEndpoint, ProviderAPI
+from agui_reasoning.providers.api import NOTHING_WRITTEN, CallIds, HTTPEndpoint, ProviderAPI
 
 __all__ = ["API"]
 
@@ -18,6 +18,8 @@ API = ProviderAPI(
     conversation_fields=frozenset({"messages"}),
     echo_fields=("blocks", "tool_plan"),
     native_kinds=("cohere.",),
+    plain=NOTHING_WRITTEN,
+    json_fields=frozenset({"arguments"}),
     signature_kinds={},
     redacted_kinds=frozenset(),
     group_kinds=(),

@@ -1,6 +1,6 @@
 """Gemini's ``generateContent``."""
 
-from agui_reasoning.providers.api import CallIds, HTTPEndpoint, ProviderAPI
+from agui_reasoning.providers.api import CallIds, Fields, HTTPEndpoint, PlainValues, ProviderAPI
 
 __all__ = ["API"]
 
@@ -20,6 +20,13 @@ API = ProviderAPI(
     conversation_fields=frozenset({"contents", "config", "systemInstruction"}),
     echo_fields=("blocks",),
     native_kinds=("gemini.",),
+    plain=PlainValues(
+        natives={"inlineData": Fields("inlineData thoughtSignature")},
+        results={
+            name: Fields(f"{name} thoughtSignature") for name in ("codeExecutionResult", "toolResponse")
+        },
+    ),
+    json_fields=frozenset({"args", "response", "config"}),
     signature_kinds={"google": "gemini.thought_signature"},
     redacted_kinds=frozenset(),
     group_kinds=(),

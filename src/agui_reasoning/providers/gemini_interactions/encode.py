@@ -29,6 +29,7 @@ from agui_reasoning.providers.encoding import (
     source_of,
     spelled,
     tools_of,
+    type_of,
     values,
 )
 from agui_reasoning.providers.gemini.encode import IMAGES
@@ -166,11 +167,10 @@ def _server_result(unit: EchoUnit, options: EncodingOptions, pairs: set[Key]) ->
 def _native(unit: EchoUnit, options: EncodingOptions, pairs: set[Key]) -> JSONObject | None:
     part = unit.part
     assert isinstance(part, NativePart)
-    payload = part.payload
-    kind = payload.get("type") if isinstance(payload, dict) else None
-    if not unit.at_home or kind in _SPELLED or part.kind != f"gemini.{kind}":
+    kind = type_of(part.payload)
+    if not unit.at_home or not kind or kind in _SPELLED or part.kind != f"gemini.{kind}":
         return None
-    return _output(dict(payload)) if kind in _CONTENT_TYPES else dict(payload)
+    return _output(dict(part.payload)) if kind in _CONTENT_TYPES else dict(part.payload)
 
 
 _PARTS: Final[dict[type[Part], Callable[[EchoUnit, EncodingOptions, set[Key]], JSONObject | None]]] = {
@@ -199,9 +199,9 @@ def _server_pairs(conversation: PreparedConversation) -> set[Key]:
 
 def _called(part: ToolResultPart) -> str:
     """Return the type of the call that a result answers, or ``""`` if it has another format."""
-    kind = part.native.get("type") if isinstance(part.native, dict) else None
-    known = isinstance(kind, str) and kind.endswith("_result") and kind not in _SPELLED
-    return f"{str(kind).removesuffix('_result')}_call" if known else ""
+    kind = type_of(part.native)
+    known = kind.endswith("_result") and kind not in _SPELLED
+    return f"{kind.removesuffix('_result')}_call" if known else ""
 
 
 def _take(calls: deque[EchoUnit], call_id: str) -> EchoUnit | None:

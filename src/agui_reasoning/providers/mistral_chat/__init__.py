@@ -2,7 +2,7 @@
 
 import re
 
-from agui_reasoning.providers.api import CallIds, HTTPEndpoint, ProviderAPI
+from agui_reasoning.providers.api import CallIds, Fields, HTTPEndpoint, PlainValues, ProviderAPI
 
 __all__ = ["API"]
 
@@ -20,6 +20,14 @@ API = ProviderAPI(
     conversation_fields=frozenset({"messages"}),
     echo_fields=("blocks",),
     native_kinds=("mistral.",),
+    plain=PlainValues(
+        natives={
+            "reference": Fields("type reference_ids"),
+            "tool_reference": Fields("type tool title url favicon description"),
+        },
+        members={"references": frozenset({"type", "reference_ids"})},
+    ),
+    json_fields=frozenset({"arguments"}),
     signature_kinds={"mistral": "mistral.signature"},
     redacted_kinds=frozenset(),
     group_kinds=(),

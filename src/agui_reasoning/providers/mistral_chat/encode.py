@@ -32,6 +32,7 @@ from agui_reasoning.providers.encoding import (
     text_of,
     text_or_parts,
     tools_of,
+    type_of,
     typed_text,
     values,
 )
@@ -156,10 +157,8 @@ def _native(unit: EchoUnit) -> JSONObject | None:
     """Return the original chunk."""
     part = unit.part
     assert isinstance(part, NativePart)
-    payload = part.payload
-    if not (unit.at_home and isinstance(payload, dict) and part.kind == f"mistral.{payload.get('type')}"):
-        return None
-    return dict(payload)
+    kind = type_of(part.payload)
+    return dict(part.payload) if unit.at_home and kind and part.kind == f"mistral.{kind}" else None
 
 
 _PARTS: dict[type[Part], Callable[[EchoUnit], JSONObject | None]] = {

@@ -1,6 +1,6 @@
 """Ollama's own API."""
 
-from agui_reasoning.providers.api import CallIds, HTTPEndpoint, ProviderAPI
+from agui_reasoning.providers.api import NOTHING_WRITTEN, CallIds, HTTPEndpoint, ProviderAPI
 
 __all__ = ["API"]
 
@@ -18,6 +18,8 @@ API = ProviderAPI(
     conversation_fields=frozenset({"messages"}),
     echo_fields=("thinking",),
     native_kinds=(),
+    plain=NOTHING_WRITTEN,
+    json_fields=frozenset({"arguments"}),
     signature_kinds={},
     redacted_kinds=frozenset(),
     group_kinds=(),

@@ -1,6 +1,6 @@
 """OpenAI Chat Completions, and compatible APIs."""
 
-from agui_reasoning.providers.api import CallIds, HTTPEndpoint, ProviderAPI
+from agui_reasoning.providers.api import NOTHING_WRITTEN, CallIds, HTTPEndpoint, ProviderAPI
 
 __all__ = ["API"]
 
@@ -30,6 +30,8 @@ API = ProviderAPI(
         "tool_calls",
     ),
     native_kinds=("openrouter.",),
+    plain=NOTHING_WRITTEN,
+    json_fields=frozenset({"arguments", "input"}),
     signature_kinds={},
     redacted_kinds=frozenset({"openrouter.encrypted"}),
     group_kinds=(),

@@ -45,9 +45,17 @@ from agui_reasoning.providers.encoding import (
     spelled,
     text_of,
     tools_of,
+    type_of,
     values,
 )
-from agui_reasoning.providers.openai_responses.items import CUSTOM, FUNCTION, MESSAGE, REASONING, SIGNATURE
+from agui_reasoning.providers.openai_responses.items import (
+    ACTIONS,
+    CUSTOM,
+    FUNCTION,
+    MESSAGE,
+    REASONING,
+    SIGNATURE,
+)
 from agui_reasoning.providers.payload import JSONObject
 
 __all__ = ["encode"]
@@ -343,13 +351,18 @@ def _call(unit: EchoUnit, options: EncodingOptions, results: set[str]) -> _Slot 
         # The result's item contains both call and result.
         return None if part.id in results else _Slot([unit], None)
     if part.server or (action and unit.kinship == "same"):
-        return _Slot([unit], {**leftovers(unit), **_arguments(part), "call_id": unit.call_id})
+        return _Slot([unit], {**leftovers(unit), **_action(part, str(kind)), "call_id": unit.call_id})
     return _Slot([unit], _function(unit, options))
 
 
 def _arguments(part: ToolCallPart) -> JSONObject:
     value = load(part.arguments, max_nesting=MAX_NESTING)
     return value if isinstance(value, dict) else {}
+
+
+def _action(part: ToolCallPart, kind: str) -> JSONObject:
+    """Return the fields of an item that are its arguments; clients may send others."""
+    return {name: value for name, value in _arguments(part).items() if name in ACTIONS[kind]}
 
 
 def _function(unit: EchoUnit, options: EncodingOptions) -> JSONObject:
@@ -381,7 +394,7 @@ def _server_result(unit: EchoUnit, options: EncodingOptions, results: set[str]) 
     native = part.native
     if not unit.at_home or not isinstance(native, dict):
         return None
-    kind = str(native.get("type"))
+    kind = type_of(native)
     # Clients may send anything, so only results of the provider's own tools are sent.
     if not kind.endswith(("_call", "_call_output")) or kind in _FOREIGN_RESULTS | {FUNCTION}:
         return None
@@ -391,12 +404,14 @@ def _server_result(unit: EchoUnit, options: EncodingOptions, results: set[str]) 
 def _native(unit: EchoUnit, options: EncodingOptions, results: set[str]) -> _Slot | None:
     part = unit.part
     assert isinstance(part, NativePart)
-    payload = part.payload
-    if not unit.at_home or not isinstance(payload, dict) or part.kind != f"openai.{payload.get('type')}":
+    if not unit.at_home:
         return None
-    if payload.get("type") == "item_reference" or payload.get("role") in ("system", "developer"):
+    payload, kind = part.payload, type_of(part.payload)
+    if payload is None:  # it was left out, with the reasoning that led to it
+        return _Slot([unit], None)
+    if not kind or kind == "item_reference" or part.kind != f"openai.{kind}":
         return None
-    return _Slot([unit], dict(payload))
+    return None if payload.get("role") in ("system", "developer") else _Slot([unit], dict(payload))
 
 
 _PARTS: dict[type[Part], Callable[[EchoUnit, EncodingOptions, set[str]], _Slot | None]] = {

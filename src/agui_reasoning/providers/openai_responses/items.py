@@ -32,14 +32,14 @@ from agui_reasoning.providers.payload import (
     string,
 )
 
-__all__ = ["MESSAGE", "REASONING", "OutputItem", "announce", "grow", "late_values", "settle"]
+__all__ = ["ACTIONS", "MESSAGE", "REASONING", "OutputItem", "announce", "grow", "late_values", "settle"]
 
 REASONING, MESSAGE, FUNCTION, CUSTOM = "reasoning", "message", "function_call", "custom_tool_call"
 SIGNATURE = "openrouter.signature"
 
 # Calls that the client answers, with their argument fields. The other fields are in `ext`, so that
 # `ext | args | {"call_id": id}` is the item again.
-_ACTIONS: dict[str, tuple[str, ...]] = {
+ACTIONS: dict[str, tuple[str, ...]] = {
     "computer_call": ("action", "actions"),
     "local_shell_call": ("action",),
     "shell_call": ("action",),
@@ -330,7 +330,7 @@ def _settle_action(item: OutputItem, source: JSONObject, path: str) -> list[Delt
     server = _is_server(item, source, path)
     if server and item.type == "tool_search_call":
         return _settle_server(item, source, path)
-    fields = _ACTIONS[item.type]
+    fields = ACTIONS[item.type]
     arguments = as_text({name: source[name] for name in fields if source.get(name) is not None})
     apart = ("call_id", *fields)
     ext = {name: value for name, value in source.items() if value is not None and name not in apart}
@@ -415,6 +415,6 @@ _SETTLERS: dict[str, Callable[[OutputItem, JSONObject, str], list[Delta]]] = {
     FUNCTION: _settle_function,
     CUSTOM: _settle_custom,
     "shell_call_output": _settle_output,
-    **dict.fromkeys(_ACTIONS, _settle_action),
+    **dict.fromkeys(ACTIONS, _settle_action),
     **dict.fromkeys(_SERVER_CALLS, _settle_server),
 }

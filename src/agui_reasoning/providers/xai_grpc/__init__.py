@@ -1,8 +1,10 @@
 """xAI's gRPC chat, in the JSON form of its messages."""
 
-from agui_reasoning.providers.api import CallIds, ProviderAPI
+from agui_reasoning.providers.api import CallIds, Fields, PlainValues, ProviderAPI
 
 __all__ = ["API"]
+
+_OUTPUT = Fields("role content encrypted_content tool_calls citations")
 
 API = ProviderAPI(
     id="xai-grpc",
@@ -18,6 +20,8 @@ API = ProviderAPI(
     conversation_fields=frozenset({"messages"}),
     echo_fields=("messages",),
     native_kinds=("xai.",),
+    plain=PlainValues(natives={"tool_output": _OUTPUT}, results={"role": _OUTPUT}),
+    json_fields=frozenset(),
     signature_kinds={},
     redacted_kinds=frozenset(),
     group_kinds=(),
