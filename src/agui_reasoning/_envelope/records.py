@@ -17,6 +17,7 @@ whole envelope is encrypted and also contains the reasoning text.
 from __future__ import annotations
 
 import hashlib
+from base64 import urlsafe_b64encode
 from sys import intern
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -41,6 +42,7 @@ __all__ = [
     "TextRecord",
     "UnitRecord",
     "WireRecord",
+    "checksum",
     "digest",
 ]
 
@@ -78,18 +80,33 @@ class OriginRecord(WireRecord, frozen=True, kw_only=True):
 
 
 class OpaqueRecord(WireRecord, frozen=True, kw_only=True):
-    """An `Opaque`."""
+    """An `Opaque`.
+
+    Attributes:
+        check: The `checksum` of the value, if the envelope is not encrypted.
+    """
 
     kind: str
     value: str
     encoding: Encoding = "utf8"
     attach: str = "self"
+    check: str | None = None
 
     @classmethod
-    def of(cls, opaque: Opaque) -> OpaqueRecord:
+    def of(cls, opaque: Opaque, *, encrypted: bool = False) -> OpaqueRecord:
         """Return the record of an opaque value."""
-        attach = intern(opaque.attach)  # so that the default is recognized
-        return cls(kind=opaque.kind, value=opaque.value, encoding=opaque.encoding, attach=attach)
+        return cls(
+            kind=opaque.kind,
+            value=opaque.value,
+            encoding=opaque.encoding,
+            attach=intern(opaque.attach),  # so that the default is recognized
+            check=None if encrypted else checksum(opaque.value),
+        )
+
+    @property
+    def intact(self) -> bool:
+        """Whether nothing changed the value on the way, as far as can be told."""
+        return self.check is None or self.check == checksum(self.value)
 
     def opaque(self) -> Opaque:
         """Return the value."""
@@ -244,3 +261,9 @@ class Envelope(WireRecord, frozen=True, kw_only=True):
 def digest(text: str) -> str:
     """Return the hexadecimal SHA-256 of a text in UTF-8. Text with lone surrogates matches no other."""
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def checksum(value: str) -> str:
+    """Return 6 bytes of the SHA-256 of a value, in URL-safe base64: too short for filters to mask it."""
+    found = hashlib.sha256(value.encode(errors="surrogatepass")).digest()
+    return urlsafe_b64encode(found[:6]).decode("ascii")

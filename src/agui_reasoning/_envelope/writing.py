@@ -116,7 +116,10 @@ def _segments(placed: PlacedPart, fields: WrittenFields) -> tuple[SegmentRecord,
 
 
 def _opaque(placed: PlacedPart, fields: WrittenFields) -> tuple[OpaqueRecord, ...]:
-    return tuple(OpaqueRecord.of(opaque) for opaque in getattr(placed.part, "opaque", ()))
+    encrypted = placed.exposure == "encrypted"
+    return tuple(
+        OpaqueRecord.of(opaque, encrypted=encrypted) for opaque in getattr(placed.part, "opaque", ())
+    )
 
 
 def _ext(placed: PlacedPart, fields: WrittenFields) -> dict[str, Any] | None:

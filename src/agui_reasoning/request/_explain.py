@@ -54,6 +54,7 @@ _REASONS: Final = {
     "misplaced": "it was written for another agent of the run",
     "needs_keys": "it contains a block of a kind that is sent only if its value was encrypted",
     "stored_object": "it names an object stored at {source}, and its value was not encrypted",
+    "value_modified": "a value differs from the one that was sent to the front end",
     "native_kind": "it contains a block that must not be sent to this API",
 }
 

@@ -77,7 +77,8 @@ class _Work(Struct):
         """Return the values of a text or a call that are still good; none if its text was changed."""
         kept = _intact(part.opaque) if text_intact else ()
         if len(kept) < len(part.opaque):
-            self.report.append(ReportEntry(unit, "dropped", "text_modified"))
+            reason = "value_modified" if text_intact else "text_modified"
+            self.report.append(ReportEntry(unit, "dropped", reason))
         return kept
 
 
@@ -145,6 +146,8 @@ def _reasoning(
         work.intake.members(last.ext)[0],
         seen=unit,
     )
+    if not all(value.intact for value in values.values()):
+        return part, ReportEntry(unit, "dropped", "value_modified")
     return part, ReportEntry(unit, "restored", "" if part.status == "complete" else "incomplete")
 
 
@@ -257,8 +260,8 @@ def _native(work: _Work, unit: UnitRecord, part: NativeRecord) -> Part | None:
 
 
 def _intact(records: Iterable[OpaqueRecord]) -> tuple[Opaque, ...]:
-    """Return the values."""
-    return tuple(record.opaque() for record in records)
+    """Return the values that nothing changed on the way."""
+    return tuple(record.opaque() for record in records if record.intact)
 
 
 def _name(unit: UnitRecord) -> str:
