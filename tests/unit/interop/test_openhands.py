@@ -50,9 +50,8 @@ def load(name: str) -> list[dict[str, Any]]:
 
 def read(events: list[Any], **options: Any) -> list[Any]:
     numbers = count(1)
-    return openhands.read_events(
-        events, run_input=INPUT, new_id=lambda: f"id-{next(numbers)}", **{**CLAUDE, **options}
-    )
+    given = {"run_input": INPUT, **CLAUDE, **options}
+    return openhands.read_events(events, new_id=lambda: f"id-{next(numbers)}", **given)
 
 
 def shown(events: list[Any]) -> list[tuple[str, str, str]]:
@@ -252,6 +251,44 @@ def test_an_error_of_a_tool_comes_back_as_one(result: dict[str, Any], error: str
     [message] = [m for m in restore(reduce_events(events)).messages if m.role == "tool"]
     assert message.error == error
     assert openhands.write_events(events) == [action, answer]
+
+
+PIXEL = "data:image/png;base64,aGk="
+PART = {"type": "image", "source": {"type": "data", "value": "aGk=", "mimeType": "image/png"}}
+
+
+@pytest.mark.parametrize("text", ["A map.", ""], ids=["beside text", "alone"])
+def test_an_image_in_an_observation_is_a_content_part(text: str) -> None:
+    [action] = [event for event in load("sdk") if event.get("kind") == "ActionEvent"][:1]
+    parts = [{"type": "text", "text": text}, {"type": "image", "image_urls": [PIXEL, 1]}, {"image_urls": 2}]
+    answer = {
+        "id": "e9",
+        "source": "agent",
+        "kind": "ObservationEvent",
+        "tool_name": "get",
+        "tool_call_id": action["tool_call_id"],
+        "observation": {"content": parts},
+    }
+    events = read([action, answer], run_input=INPUT | {"protocolVersion": "1.0"})
+    [message] = [m for m in reduce_events(events) if m.role == "tool"]
+    shown = [part.model_dump(by_alias=True, exclude_none=True) for part in message.content]
+    assert shown == [*([{"type": "text", "text": text}] if text else []), PART]
+    assert openhands.write_events(events) == [action, answer]
+    bare = [event for event in events if not isinstance(event, RawEvent)]
+    written = openhands.write_events(bare)[-1]
+    assert written["content"] == f"{text}\n(Not sent in a tool result: image/png, 2 bytes.)".strip()
+
+
+def test_an_image_in_a_stored_result_is_a_content_part() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    content = [{"type": "text", "text": "A map."}, {"type": "image_url", "image_url": {"url": PIXEL}}]
+    stored = [
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": content},
+    ]
+    *_, result = openhands.read_messages(stored).items
+    shown = [part.model_dump(by_alias=True, exclude_none=True) for part in result.content]
+    assert shown == [{"type": "text", "text": "A map."}, PART]
 
 
 def test_a_command_of_the_users_own_is_no_call_of_the_model() -> None:

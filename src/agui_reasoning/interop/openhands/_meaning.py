@@ -6,8 +6,8 @@ Reads two generations of event dicts: the app of 2025 wrote ``action`` or ``obse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
 from agui_reasoning.providers.payload import (
@@ -76,12 +76,14 @@ class ActionResult:
         action_id: The ID of the action event.
         content: The result.
         failed: Whether it is an error.
+        images: The URLs of its images, mostly with the data in them.
     """
 
     call_id: str
     action_id: object
     content: str
     failed: bool = False
+    images: tuple[str, ...] = ()
 
 
 Meaning: TypeAlias = ModelOutput | ModelInput | ActionResult
@@ -243,7 +245,7 @@ def _observation_event(event: JSONObject) -> ActionResult:
     else:
         pieces = [compact_json(other_fields(observation, "kind"))]
     pieces += [_texts(event, "extended_content", "")] if event.get("extended_content") else []
-    return _result(event, "\n".join(pieces))
+    return replace(_result(event, "\n".join(pieces)), images=tuple(_images(observation.get("content"))))
 
 
 def _error_event(event: JSONObject) -> ActionResult:
@@ -264,6 +266,13 @@ def _texts(source: JSONObject, name: str, path: str) -> str:
         return string(source, name, path)
     parts = array(source, name, path)
     return "\n".join(string(part, "text", f"{path}/{name}") for part in parts if "text" in part)
+
+
+def _images(content: Any) -> Iterator[str]:
+    """Yield the URLs in a list of content parts."""
+    for part in content if isinstance(content, list) else ():
+        urls = part.get("image_urls")
+        yield from (url for url in urls if isinstance(url, str)) if isinstance(urls, list) else ()
 
 
 _SDK: Mapping[str, Callable[[Any], Meaning | None]] = {

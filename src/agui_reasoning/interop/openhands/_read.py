@@ -18,6 +18,7 @@ from ag_ui.core import (
 from agui_reasoning._ids import new_uuid
 from agui_reasoning._strict_json import MAX_NESTING, Malformed, load, well_formed
 from agui_reasoning.deltas import Delta, FinishDelta, ResponseStart
+from agui_reasoning.interop._content import result_part
 from agui_reasoning.interop.openhands._meaning import (
     ActionResult,
     ModelInput,
@@ -34,7 +35,6 @@ from agui_reasoning.parts import (
     Segment,
     TextPart,
     ToolCallPart,
-    ToolResultPart,
 )
 from agui_reasoning.providers import decode_response
 from agui_reasoning.providers.payload import JSONObject, compact_json, reject, string
@@ -220,9 +220,11 @@ class EventReader:
 
     def _read_result(self, result: ActionResult, call_id: str, placed: Placed) -> list[RunItem]:
         self._response = None
-        texts = [well_formed(result.content)]
+        text = well_formed(result.content)
+        images = [{"type": "image_url", "image_url": url} for url in result.images]
+        shown = result_part(call_id, [{"type": "text", "text": text}, *images] if images else text)
         error = result.content if result.failed and result.content.strip() else None
-        return [*self._record(placed, texts), ToolResultPart(call_id, result.content, error)]
+        return [*self._record(placed, [text]), replace(shown, error=error)]
 
     def _record(self, placed: Placed, texts: list[str], arguments: int | None = None) -> list[RunItem]:
         if not self._records:

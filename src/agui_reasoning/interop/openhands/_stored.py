@@ -90,7 +90,8 @@ class _Reader:
         raise reject("a role or a type of OpenHands messages", role, "/role")
 
     def _result(self, call_id: str, content: Any, name: str) -> ToolMessage:
-        return ToolMessage(id=self.new_id(), tool_call_id=call_id, content=_text({name: content}, name))
+        told = _content({name: content}, name)
+        return ToolMessage.model_validate({"id": self.new_id(), "toolCallId": call_id, "content": told})
 
 
 def _parts(message: JSONObject) -> list[Part]:
@@ -135,12 +136,12 @@ def _text(message: JSONObject, name: str) -> str:
     return "\n".join(string(part, "text", f"/{name}") for part in parts if part.get("type") in _TEXTS)
 
 
-def _content(message: JSONObject) -> str | list[JSONObject]:
-    """Return the content of a user as AG-UI writes it: a string unless there are images."""
-    value = message.get("content")
-    parts = array(message, "content", "") if isinstance(value, list) else []
+def _content(message: JSONObject, name: str = "content") -> str | list[JSONObject]:
+    """Return what a user said or a tool returned as AG-UI writes it: a string unless there are images."""
+    value = message.get(name)
+    parts = array(message, name, "") if isinstance(value, list) else []
     if not any(_images(part) for part in parts):
-        return _text(message, "content")
+        return _text(message, name)
     return [read for part in parts for read in _content_part(part)]
 
 

@@ -17,9 +17,10 @@ from ag_ui.core import (
     ToolCallStartEvent,
 )
 
+from agui_reasoning._media import text_of
 from agui_reasoning._strict_json import MAX_NESTING, load
 from agui_reasoning.interop.openhands._record import SOURCE, rebuilt, record_in
-from agui_reasoning.providers.payload import JSONObject, as_text
+from agui_reasoning.providers.payload import JSONObject
 
 __all__ = ["EventWriter"]
 
@@ -106,7 +107,12 @@ class EventWriter:
         self._entity("call", event.tool_call_id).pieces.append(event.delta)
 
     def _result(self, event: ToolCallResultEvent) -> None:
-        self._entity("result", event.tool_call_id).pieces.append(as_text(event.content))
+        self._entity("result", event.tool_call_id).pieces.append(self._told(event.content))
+
+    def _told(self, content: str | list[Any]) -> str:
+        """Return the text of a result; images are in the record, if there is one."""
+        texts = [part for part in content if not isinstance(part, str) and part.type == "text"]
+        return text_of(content if isinstance(content, str) or self._recorded is None else texts)
 
     def _entity(self, kind: str, entity_id: str) -> _Entity:
         known = self._known.get((kind, entity_id))
