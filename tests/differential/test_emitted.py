@@ -128,6 +128,18 @@ THOUGHT = [
 
 
 @versions
+def test_a_client_gets_media_in_a_result_or_their_type_and_size(judge: Judge, version: Version) -> None:
+    image = {"type": "image", "source": {"type": "data", "value": "aGk=", "mimeType": "image/png"}}
+    content = [{"type": "text", "text": "A map."}, image]
+    items = [ToolCallDelta("call_1", "look", "{}"), ToolResultDelta("call_1", content), TextDelta("There.")]
+    declares = version == "1.0.0"
+    verdict = judge.run(encoded(run_events(items, modern=declares)), version=version)
+    assert (verdict.error, verdict.warnings) == (None, [])
+    (kept,) = [message["content"] for message in verdict.messages if message["role"] == "tool"]
+    assert kept == (content if declares else "A map.\n(Not sent in a tool result: image/png, 2 bytes.)")
+
+
+@versions
 @pytest.mark.parametrize("visibility", ["full", "summary", "hidden"])
 @pytest.mark.parametrize("stages", [[], [Chunks], [Coalesce, Steps]])
 def test_the_client_accepts_every_visibility_and_holds_every_token(
