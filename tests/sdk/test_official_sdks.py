@@ -250,4 +250,5 @@ def test_a_refusal_of_the_provider_is_an_error_inside_the_run(
         "The model's provider refused the request.",
     )
     assert "replay" not in str(events)
-    assert "Traceback" in caplog.text
+    assert "status 400" in caplog.text
+    assert "Traceback" not in caplog.text
