@@ -10,10 +10,10 @@ from ag_ui.core import ToolMessage, UserMessage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agui_reasoning import DecodeError, Run
+from agui_reasoning import AGUIReasoningWarning, DecodeError, Run
 from agui_reasoning.interop import openhands
 from agui_reasoning.interop.openhands._messages import message_fields
-from agui_reasoning.parts import Opaque, ReasoningPart, Segment, TextPart, ToolCallPart
+from agui_reasoning.parts import NativePart, Opaque, ReasoningPart, Segment, TextPart, ToolCallPart
 from agui_reasoning.request import History
 from tests.support.effort import examples
 
@@ -209,3 +209,103 @@ def test_what_is_no_message_of_openhands_is_refused(message: Any, path: str) -> 
 
 def test_nothing_is_an_empty_conversation() -> None:
     assert openhands.read_messages([]) == History()
+
+
+# -- LiteLLM's messages of older logs
+
+
+def test_calls_and_results_without_ids_belong_together_by_name() -> None:
+    look, run = ({"name": name, "arguments": f'{{"at":"{name}"}}'} for name in ("look", "run"))
+    history = openhands.read_messages(
+        [
+            {"role": "user", "content": "Where?"},
+            {"role": "assistant", "content": None, "function_call": look, "tool_calls": None},
+            {"role": "function", "name": "look", "content": "Here."},
+            {"role": "assistant", "content": "So.", "function_call": run},
+            {"role": "function", "name": "run", "content": "Done."},
+            {"role": "assistant", "content": "Here.", "function_call": None},
+        ],
+        provider="openai",
+        model="openai/gpt-4o",
+    )
+    body = run_of("openai").request(history=history).body["messages"]
+    assert [message["role"] for message in body] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+    for said, told, call in ((body[1], body[2], look), (body[3], body[4], run)):
+        assert [one["function"] for one in said["tool_calls"]] == [call]
+        assert [one["id"] for one in said["tool_calls"]] == [told["tool_call_id"]]
+    assert [body[2]["content"], body[4]["content"]] == ["Here.", "Done."]
+
+
+PICTURE = "data:image/png;base64,AA=="
+IMAGES: dict[str, JSON] = {
+    "of the SDK": {"type": "image", "image_urls": [PICTURE]},
+    "of Chat Completions": {"type": "image_url", "image_url": {"url": PICTURE}},
+    "of Responses": {"type": "input_image", "image_url": PICTURE},
+}
+
+
+@pytest.mark.parametrize("image", IMAGES.values(), ids=IMAGES)
+def test_images_in_results_are_kept(image: JSON) -> None:
+    result = {"role": "tool", "tool_call_id": "c", "content": [*text("A screenshot."), image]}
+    [told] = openhands.read_messages([result]).items
+    assert isinstance(told, ToolMessage)
+    assert [part.model_dump(by_alias=True, exclude_none=True) for part in told.content] == [  # type: ignore[union-attr]
+        {"type": "text", "text": "A screenshot."},
+        {"type": "image", "source": {"type": "data", "value": "AA==", "mimeType": "image/png"}},
+    ]
+
+
+def test_images_in_the_output_of_a_call_are_kept() -> None:
+    item = {"type": "function_call_output", "call_id": "c", "output": [IMAGES["of Responses"]]}
+    [told] = openhands.read_messages([item]).items
+    assert isinstance(told, ToolMessage)
+    assert [part.type for part in told.content] == ["image"]  # type: ignore[union-attr]
+
+
+def test_images_of_the_model_are_kept_with_a_warning() -> None:
+    image = IMAGES["of Chat Completions"]
+    with pytest.warns(AGUIReasoningWarning, match="Images of the model"):
+        history = openhands.read_messages([{"role": "assistant", "content": [*text("So."), image]}])
+    assert [part.payload for part in history.turns[0].parts if isinstance(part, NativePart)] == [image]
+
+
+def test_thoughts_in_the_content_are_read() -> None:
+    content = [{"type": "thinking", "text": "Hm."}, *text("So.")]
+    history = openhands.read_messages([{"role": "assistant", "content": content}])
+    assert [type(part) for part in history.turns[0].parts] == [ReasoningPart, TextPart]
+
+
+@pytest.mark.parametrize(
+    ("message", "warning"),
+    [
+        (
+            {"role": "user", "content": [{"type": "text", "text": "Hi.", "cache_prompt": True}]},
+            "Marks for prompt caching",
+        ),
+        (
+            {"role": "assistant", "content": None, "audio": {"id": "a", "data": "AA==", "transcript": "Hi."}},
+            "Audio of the model was left out",
+        ),
+        (
+            {
+                "role": "user",
+                "content": [*text("Hi."), {"type": "input_audio", "input_audio": {"data": "AA=="}}],
+            },
+            "neither text nor an image",
+        ),
+    ],
+)
+def test_what_is_left_out_is_told_once(message: JSON, warning: str) -> None:
+    with pytest.warns(AGUIReasoningWarning, match=warning) as caught:
+        history = openhands.read_messages([message, message])
+    assert len(caught) == 1
+    texts = [part.text for turn in history.turns for part in turn.parts if isinstance(part, TextPart)]
+    texts += [item.content for item in history.items if isinstance(item, UserMessage)]
+    assert texts == ["Hi.", "Hi."]

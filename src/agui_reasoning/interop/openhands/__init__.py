@@ -86,7 +86,7 @@ def read_messages(
     """Read stored messages, for a request or for `messages`.
 
     Reads the fields of the SDK's ``Message`` and the dicts that its ``to_chat_dict`` and
-    ``to_responses_dict`` return, mixed as they come.
+    ``to_responses_dict`` return, mixed as they come. A call without an ID (``function_call``) gets one.
 
     Args:
         stored: The messages: dicts, or the SDK's objects.
@@ -99,6 +99,9 @@ def read_messages(
 
     Raises:
         DecodeError: A message does not have one of these forms (``bad_payload``).
+
+    Warns:
+        AGUIReasoningWarning: Something of a message was left out, or no request includes it.
 
     Examples:
         >>> answer = {"role": "assistant", "content": "Noon.", "reasoning_content": "Look at the clock."}

@@ -1,26 +1,30 @@
 """Reads stored OpenHands messages as a conversation.
 
 Three forms are stored: the fields of the ``Message`` of the SDK, the dicts for Chat Completions
-(``to_chat_dict``), and the items for Responses (``to_responses_dict``).
+(``to_chat_dict``), and the items for Responses (``to_responses_dict``). Older logs have messages of LiteLLM
+with the predecessors of tool calls: ``function_call`` and the role ``function``, without IDs.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ag_ui.core import Message, SystemMessage, ToolMessage, UserMessage
 
+from agui_reasoning.errors import AGUIReasoningWarning
 from agui_reasoning.interop.openhands._meaning import ModelOutput
 from agui_reasoning.interop.openhands._read import decoded, item_part, plain_event
-from agui_reasoning.parts import Origin, Part, ToolCallPart, Turn
+from agui_reasoning.parts import NativePart, Origin, Part, ToolCallPart, Turn
 from agui_reasoning.providers.payload import JSONObject, array, obj, reject, string
 from agui_reasoning.request import History
 
 __all__ = ["read_stored"]
 
 _TEXTS: Final = frozenset({"text", "input_text", "output_text", "summary_text", "reasoning_text"})
+_THOUGHTS: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
 _MODELS_ITEMS: Final = frozenset({"reasoning", "function_call"})
 """The items of a response that are not messages."""
 
@@ -34,6 +38,8 @@ def read_stored(stored: Iterable[Any], origin: Origin, new_id: Callable[[], str]
     reader = _Reader(origin, new_id)
     for message in stored:
         reader.read(plain_event(message))
+    for sentence in reader.warnings:
+        warnings.warn(sentence, AGUIReasoningWarning, stacklevel=3)
     return History(tuple(reader.close()))
 
 
@@ -46,15 +52,20 @@ class _Reader:
         new_id: Creates the IDs of messages.
         items: What was read.
         open: The parts of a response whose items may go on.
+        waiting: The IDs that calls without one got, by name, until their result.
+        warnings: What was left out, each sentence once.
     """
 
     origin: Origin
     new_id: Callable[[], str]
     items: list[Turn | Message] = field(default_factory=list)
     open: list[Part] = field(default_factory=list)
+    waiting: dict[str, str] = field(default_factory=dict)
+    warnings: dict[str, None] = field(default_factory=dict)
 
     def read(self, message: JSONObject) -> None:
         kind = string(message, "type")
+        self.warnings |= dict.fromkeys(_left_out(message))
         if kind in _MODELS_ITEMS:
             self.open.append(_of_item(message, kind))
         elif kind == "function_call_output":
@@ -80,14 +91,24 @@ class _Reader:
     def _of_role(self, message: JSONObject) -> Turn | Message:
         role = message.get("role")
         if role == "assistant":
-            return Turn(tuple(_parts(message)), self.origin)
+            return Turn((*_parts(message), *self._legacy_call(message)), self.origin)
         if role == "tool":
             return self._result(string(message, "tool_call_id"), message.get("content"), "content")
+        if role == "function":
+            call_id = self.waiting.pop(string(message, "name"), "")
+            return self._result(call_id or self.new_id(), message.get("content"), "content")
         if role == "user":
-            return UserMessage.model_validate({"id": self.new_id(), "content": _content(message)})
+            return UserMessage.model_validate({"id": self.new_id(), "content": _content(message, "content")})
         if role == "system":
             return SystemMessage(id=self.new_id(), content=_text(message, "content"))
         raise reject("a role or a type of OpenHands messages", role, "/role")
+
+    def _legacy_call(self, message: JSONObject) -> Iterator[ToolCallPart]:
+        call = obj(message, "function_call")
+        if call:
+            name, arguments = (string(call, field, "/function_call") for field in ("name", "arguments"))
+            self.waiting[name] = self.new_id()
+            yield ToolCallPart(self.waiting[name], name, arguments)
 
     def _result(self, call_id: str, content: Any, name: str) -> ToolMessage:
         told = _content({name: content}, name)
@@ -95,18 +116,35 @@ class _Reader:
 
 
 def _parts(message: JSONObject) -> list[Part]:
-    """Return the parts of an assistant message: reasoning, text, calls."""
+    """Return the parts of an assistant message: reasoning, text, images, calls."""
     item = obj(message, "responses_reasoning_item") or None
+    inside = _listed(message, "content")
     output = ModelOutput(
-        _text(message, "content"),
+        _text(message, "content") or string(obj(message, "audio"), "transcript", "/audio"),
         string(message, "reasoning_content"),
-        tuple(array(message, "thinking_blocks", "")),
+        tuple(array(message, "thinking_blocks", "") or filter(_is_thought, inside)),
         item,
     )
     parts = decoded(output)
     if item is not None:
         parts.insert(0, item_part(item))
-    return [*parts, *map(_call, array(message, "tool_calls", ""))]
+    images = (NativePart("openai_chat.image_url", part) for part in inside if _images(part))
+    return [*parts, *images, *map(_call, array(message, "tool_calls", ""))]
+
+
+def _left_out(message: JSONObject) -> Iterator[str]:
+    """Tell what of a message is not read, or not sent again."""
+    parts = [part for name in ("content", "output") for part in _listed(message, name)]
+    of_assistant = message.get("role") == "assistant"
+    if any(part.get("cache_prompt") or part.get("cache_control") for part in (message, *parts)):
+        yield "Marks for prompt caching were left out: mark the messages of the next request."
+    if of_assistant and any(map(_images, parts)):
+        yield "Images of the model are kept in the history, but no request includes them."
+    if obj(message, "audio"):
+        yield "Audio of the model was left out; its transcript is read as text."
+    read = _TEXTS | _THOUGHTS if of_assistant else _TEXTS
+    if any(_kind(part) not in read and not _images(part) for part in parts):
+        yield "Content that is neither text nor an image was left out."
 
 
 def _call(call: JSONObject) -> ToolCallPart:
@@ -133,20 +171,31 @@ def _text(message: JSONObject, name: str) -> str:
     if value is None or isinstance(value, str):
         return value or ""
     parts = array(message, name, "")
-    return "\n".join(string(part, "text", f"/{name}") for part in parts if part.get("type") in _TEXTS)
+    return "\n".join(string(part, "text", f"/{name}") for part in parts if _kind(part) in _TEXTS)
 
 
-def _content(message: JSONObject, name: str = "content") -> str | list[JSONObject]:
+def _content(message: JSONObject, name: str) -> str | list[JSONObject]:
     """Return what a user said or a tool returned as AG-UI writes it: a string unless there are images."""
-    value = message.get(name)
-    parts = array(message, name, "") if isinstance(value, list) else []
+    parts = _listed(message, name)
     if not any(_images(part) for part in parts):
         return _text(message, name)
     return [read for part in parts for read in _content_part(part)]
 
 
+def _listed(message: JSONObject, name: str) -> list[JSONObject]:
+    return array(message, name, "") if isinstance(message.get(name), list) else []
+
+
+def _kind(part: JSONObject) -> str:
+    return string(part, "type", "/content")
+
+
+def _is_thought(part: JSONObject) -> bool:
+    return _kind(part) in _THOUGHTS
+
+
 def _content_part(part: JSONObject) -> Iterator[JSONObject]:
-    if part.get("type") in _TEXTS:
+    if _kind(part) in _TEXTS:
         yield {"type": "text", "text": string(part, "text", "/content")}
     for url in _images(part):
         yield {"type": "image", "source": _source(url)}
