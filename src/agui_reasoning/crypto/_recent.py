@@ -7,6 +7,8 @@ from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Generic, TypeVar
 
+from agui_reasoning._forks import renew_lock_after_fork
+
 __all__ = ["Recent"]
 
 K = TypeVar("K", bound=Hashable)
@@ -19,7 +21,7 @@ class Recent(Generic[K, V]):
     Expired values are removed when the cache is next used, whichever value is asked for.
     """
 
-    __slots__ = ("_lock", "_max_age_s", "_most", "_now", "_oldest", "_values")
+    __slots__ = ("__weakref__", "_lock", "_max_age_s", "_most", "_now", "_oldest", "_values")
 
     def __init__(self, most: int, max_age_s: float, now: Callable[[], float]) -> None:
         """Create an empty cache.
@@ -35,6 +37,7 @@ class Recent(Generic[K, V]):
         self._values: OrderedDict[K, tuple[float, V]] = OrderedDict()
         self._oldest = 0.0
         self._lock = Lock()
+        renew_lock_after_fork(self)
 
     def get(self, key: K) -> V | None:
         """Return a value that has not expired, or ``None``."""

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
+from agui_reasoning._forks import renew_lock_after_fork
 from agui_reasoning.errors import ConfigurationError, TransportError
 from agui_reasoning.providers.api import HTTPEndpoint, Signing
 
@@ -140,6 +141,7 @@ class _GoogleSigner:
         self._credentials = credentials
         self._transport = transport
         self._lock = threading.Lock()
+        renew_lock_after_fork(self)
         self._secrets: deque[str] = deque(maxlen=_KEPT)
 
     def sign(self, url: str, headers: Mapping[str, str], content: bytes) -> dict[str, str]:
