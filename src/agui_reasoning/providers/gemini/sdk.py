@@ -63,10 +63,14 @@ def wire_names(payload: JSONObject) -> JSONObject:
 
 def _is_dump(payload: JSONObject) -> bool:
     """Return whether a response, a candidate or a part has a name or a value of Python."""
-    if any("_" in name for name in payload):
+    if any(map(_is_of_python, payload)):
         return True
     members = (member for candidate in _objects(payload, "candidates") for member in _members(candidate))
-    return any("_" in name or isinstance(value, bytes | Enum) for name, value in members)
+    return any(_is_of_python(name) or isinstance(value, bytes | Enum) for name, value in members)
+
+
+def _is_of_python(name: Any) -> bool:
+    return isinstance(name, str) and "_" in name
 
 
 def _members(candidate: JSONObject) -> Iterator[tuple[str, Any]]:
