@@ -39,7 +39,7 @@ from agui_reasoning.gateway._body import BODY_TIMEOUT_S, read_body
 from agui_reasoning.gateway._capabilities import capabilities
 from agui_reasoning.gateway._guard import middleware, refusal
 from agui_reasoning.gateway._inspector import findings_report, request_report, require_local
-from agui_reasoning.gateway._page import ICON, Settings, page_routes, render_hint
+from agui_reasoning.gateway._page import HEADERS, ICON, Settings, page_routes, render_hint
 from agui_reasoning.gateway._replay import ReplayUpstream
 from agui_reasoning.gateway._upstream import Upstream
 from agui_reasoning.parts import Origin
@@ -362,6 +362,6 @@ def _refuse_method(request: Request) -> Response:
     has_page = any(isinstance(route, Route) and route.name == "page" for route in request.app.routes)
     page = str(request.url.replace(path=f"{request.scope.get('root_path', '')}/", query=""))
     if has_page and "text/html" in request.headers.get("accept", ""):
-        return HTMLResponse(render_hint(str(request.url.replace(query="")), page), 405)
+        return HTMLResponse(render_hint(str(request.url.replace(query="")), page), 405, HEADERS)
     see = f"; see {page}" if has_page else ""
     return refusal(405, "method_not_allowed", f"Method Not Allowed. Send a RunAgentInput with POST{see}.")

@@ -6,6 +6,7 @@ reveals a page whose name was resolved to this machine (DNS rebinding), the ``Or
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -24,6 +25,9 @@ from agui_reasoning.errors import ConfigurationError
 __all__ = ["bare_host", "is_loopback", "middleware", "refusal"]
 
 _ANY: Final = "*"
+# An address in brackets or a name, and a port: what else URLs can have there is not for this machine.
+_ADDRESS: Final = r"([\da-f.]*:[\da-f:.]*)"  # of IPv6; whether it is one is looked at later
+_HOST: Final = re.compile(rf"(?:\[{_ADDRESS}\]|([\w.-]+))(?::\d{{0,5}})?|{_ADDRESS}", re.ASCII)
 _LOCALHOST: Final = "localhost"
 
 
@@ -33,7 +37,7 @@ def middleware(allowed_hosts: Sequence[str], allowed_origins: Sequence[str]) -> 
     Raises:
         ConfigurationError: An origin is invalid (``bad_origin``).
     """
-    hosts = tuple(bare_host(host.lower()) for host in allowed_hosts)
+    hosts = tuple(_allowed(host.lower()) for host in allowed_hosts)
     origins = tuple(_origin(origin) for origin in allowed_origins)
     checks = Middleware(_Guard, hosts=hosts, origins=origins)
     if not origins:
@@ -74,6 +78,8 @@ class _Guard:
 
     def _is_ours(self, name: str, scope: Scope) -> bool:
         """Return whether a name is a loopback name, the address of the connection, or allowed."""
+        if not name:
+            return False
         reached = (scope.get("server") or (None,))[0]
         return is_loopback(name) or name == reached or any(fnmatchcase(name, host) for host in self.hosts)
 
@@ -93,7 +99,13 @@ _NOT_YOU: Final = (
 
 
 def bare_host(host: str) -> str:
-    """Return a host without port and brackets."""
+    """Return the name or address in a ``Host`` header; ``""`` if the header is not valid."""
+    found = _HOST.fullmatch(host)
+    return (found[1] or found[2] or found[3]) if found else ""
+
+
+def _allowed(host: str) -> str:
+    """Return a host that the operator allows, which can be a pattern, without port and brackets."""
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.partition(":")[0] if host.count(":") == 1 else host

@@ -94,7 +94,8 @@ class HTTPUpstream(Upstream):
                 lists are appended to recommended lists, and ``None`` removes a field. ``tools`` adds the
                 provider's own tools.
             headers: Additional headers; they override the headers of this upstream.
-            timeout_s: Limit for the time without data from the provider, in seconds; ``None`` for no limit.
+            timeout_s: Limit for the time without data from the provider, and for connecting, in seconds;
+                ``None`` for no limit.
             attempts: How often a request is sent at most, if the provider is overloaded, limits requests,
                 fails or cannot be reached. ``Retry-After`` is honored. Nothing is repeated once a response
                 has begun.

@@ -48,7 +48,6 @@ _Write: TypeAlias = Callable[[httpx2.AsyncClient], httpx2.Request]
 IDLE_S: Final = 5.0
 """The time before idle connections are closed, in seconds."""
 
-_CONNECT_S: Final = 10.0
 _JOBS: Final[set[asyncio.Task[None]]] = set()
 _DONE: Final = "[DONE]"
 _REFUSAL_BYTES: Final = 65_536
@@ -79,7 +78,7 @@ class Transport:
         self._url = url
         self._secrets = secrets
         self._timeout_s = timeout_s
-        self._timeout = httpx2.Timeout(timeout_s, connect=min(timeout_s or _CONNECT_S, _CONNECT_S))
+        self._timeout = httpx2.Timeout(timeout_s)
         self._given_http = http
         self._http = http
         self._answering = 0

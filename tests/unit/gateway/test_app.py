@@ -324,6 +324,8 @@ def test_somebody_who_opens_the_endpoint_in_a_browser_is_told_what_it_is(url: st
             assert (answer.status, answer.headers["allow"]) == (405, "POST")
             assert f'<a href="{where}/">' in page
             assert "<b>" not in page
+            assert "default-src 'none'" in answer.headers["content-security-policy"]
+            assert answer.headers["x-content-type-options"] == "nosniff"
 
 
 def test_a_browser_gets_an_icon(url: str) -> None:

@@ -97,6 +97,21 @@ def paid() -> Iterator[tuple[str, Provider]]:
         "user@localhost",
         "x<script>",
         "",
+        "evil.com/.localhost",
+        "evil.com#.localhost",
+        "evil.com?.localhost",
+        "evil.com\\.localhost",
+        "evil.com@localhost",
+        "evil.com .localhost",
+        "evil.com%2f.localhost",
+        "évil.localhost",
+        "[127.0.0.1",
+        "[127.0.0.1]",
+        "[::1",
+        "[::1]x",
+        "[::1]:80:80",
+        "127.0.0.1]",
+        "localhost:80x",
     ],
 )
 @pytest.mark.parametrize(
@@ -133,6 +148,7 @@ def test_a_name_that_only_looks_allowed_is_refused(open_url: str, host: str) -> 
 def test_every_name_can_be_allowed() -> None:
     with local_server(create_app(allowed_hosts=["*"])) as url:
         fine(send(url, {"host": "evil.example", **JSON}))
+        refused(send(url, {"host": "evil.example/x", **JSON}), 421, "host_not_allowed")
 
 
 def test_two_names_are_both_looked_at() -> None:

@@ -11,7 +11,9 @@ from typing import Any
 
 import anyio
 import anyio.abc
+import httpx2
 import pytest
+from starlette.testclient import TestClient
 
 from agui_reasoning import ConfigurationError, Conversation, MissingExtraError, Run
 from agui_reasoning._scripted import load_script
@@ -310,6 +312,22 @@ def test_what_cannot_work_is_said_at_once_and_without_the_key(options: Json, cod
         HTTPUpstream(options.pop("api"), **options)
     assert caught.value.code == code
     assert KEY not in str(caught.value) + repr(caught.value)
+
+
+@pytest.mark.parametrize("seconds", [0.5, 60.0, 600.0, None])
+def test_the_time_for_connecting_is_that_for_silence(seconds: float | None) -> None:
+    """Under load, connecting takes as long as everything else."""
+    asked: list[Any] = []
+
+    def refuse(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.extensions["timeout"])
+        return httpx2.Response(400)
+
+    http = httpx2.AsyncClient(transport=httpx2.MockTransport(refuse))
+    model = upstream("openai-chat", "http://localhost", timeout_s=seconds, http=http)
+    with TestClient(create_app(model), base_url="http://localhost") as client:
+        client.post("/agent", json=INPUT)
+    assert asked == [dict.fromkeys(("connect", "pool", "read", "write"), seconds)]
 
 
 def test_only_the_upstream_that_needs_it_asks_for_the_extra() -> None:

@@ -10,9 +10,9 @@ from html import escape
 from string import Template
 
 from agui_reasoning.gateway._page._config import Settings, page_config
-from agui_reasoning.gateway._page._routes import Guard, page_routes
+from agui_reasoning.gateway._page._routes import HEADERS, Guard, page_routes
 
-__all__ = ["ICON", "Guard", "Settings", "page_config", "page_routes", "render_hint"]
+__all__ = ["HEADERS", "ICON", "Guard", "Settings", "page_config", "page_routes", "render_hint"]
 
 _HINT = Template("""\
 <!doctype html>
