@@ -7,6 +7,7 @@ generator is being closed.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
@@ -69,6 +70,10 @@ class EventStream:
         self._waiting.clear()
         await self._chunks.aclose()
         discard(self._source)
+
+    def _shut_down(self) -> bytes:
+        """Return the frames that fail the closed run because the server stops."""
+        return self._driver.shut_down()
 
     def __del__(self) -> None:
         # A stream that was never read has not awaited its source.
@@ -217,6 +222,7 @@ class _AsyncDriver(Driver):
         super().__init__(run, on_error, log)
         self._recovery = Recovery(run)
         self._awaits = run.summarizes
+        self._settling: Settling[list[Event]] | None = None
 
     async def chunks(self, items: AsyncGenerator[AgentItem, None]) -> AsyncGenerator[Any, None]:
         """Yield the chunks of a run, from first to last, for an agent's items."""
@@ -332,7 +338,15 @@ class _AsyncDriver(Driver):
         """Return the chunk of an item other than a model stream; awaits its summaries."""
         if isinstance(item, Interrupt) or not self._awaits or self.run.terminal is not None:
             return self.show(item)
-        return self.sink.write(await _settled(self.run.receiving(item)))
+        self._settling = self.run.receiving(item)
+        events = await _settled(self._settling)
+        self._settling = None
+        return self.sink.write(events)
+
+    def _unshown(self) -> list[Event]:
+        """Return the events after a summary that was not made, because the run was closed meanwhile."""
+        settling, self._settling = self._settling, None
+        return [] if settling is None else _settled_without(settling)
 
 
 async def _settled(settling: Settling[list[Event]]) -> list[Event]:
@@ -346,6 +360,18 @@ async def _settled(settling: Settling[list[Event]]) -> list[Event]:
                 awaited = settling.throw(error)
             else:
                 awaited = settling.send(made)
+    except StopIteration as done:
+        events: list[Event] = done.value
+        return events
+
+
+def _settled_without(settling: Settling[list[Event]]) -> list[Event]:
+    """Run a generator that waits for a summary to its end, as if each had failed."""
+    if inspect.getgeneratorstate(settling) != inspect.GEN_SUSPENDED:
+        return []  # it failed
+    try:
+        while True:
+            settling.throw(InterruptedError())
     except StopIteration as done:
         events: list[Event] = done.value
         return events

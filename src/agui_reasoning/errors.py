@@ -175,6 +175,8 @@ class RunFailedError(AGUIReasoningError):
 class TransportError(AGUIReasoningError):
     """Raised if the agent, provider or key service cannot be reached, or does not return an event stream.
 
+    ``on_error`` receives it with the code ``shutdown`` if the server stops during a run.
+
     Attributes:
         status_code: The HTTP status, ``None`` without a response.
         error_code: The code in the JSON error that came instead of a stream, if any.

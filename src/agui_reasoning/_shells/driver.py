@@ -20,15 +20,17 @@ from agui_reasoning._shells.sinks import EVENTS
 from agui_reasoning._shells.sources import takes_request
 from agui_reasoning.deltas import Delta
 from agui_reasoning.deltas._operations import DELTA_TYPES
-from agui_reasoning.errors import ConfigurationError, DecodeError, ProviderError
+from agui_reasoning.errors import ConfigurationError, DecodeError, ProviderError, TransportError
 from agui_reasoning.parts import Origin, Part
 from agui_reasoning.providers import decoder
 from agui_reasoning.request import History
 from agui_reasoning.run import Run
+from agui_reasoning.wire._encode import frames_of
 
 __all__ = [
     "FAILED",
     "REQUEST_FIELDS",
+    "SHUT_DOWN",
     "AgentItem",
     "Driver",
     "ModelStream",
@@ -45,6 +47,9 @@ FAILED: Final = "The agent could not finish its answer. Please try again."
 """The message that users see if a run fails and `on_error` returns none."""
 
 _DELTAS: Final = frozenset(DELTA_TYPES)
+
+SHUT_DOWN: Final = "The server of this agent is restarting. Please try again shortly."
+"""The message that users see if the server stops during a run."""
 
 OnError: TypeAlias = Callable[[BaseException], str | None]
 """Returns the message that users see; ``None`` for the default."""
@@ -259,9 +264,10 @@ class Driver:
 
     def last_events(self) -> list[Event]:
         """Return the events that end a run after its agent, unless the agent ended it."""
+        ended, self._ended = self._ended, True
         if self.run.terminal is None:
             return self.run.finish(interrupts=self._interrupts)
-        return [] if self._ended else [self.run.terminal]
+        return [] if ended else [self.run.terminal]
 
     @contextmanager
     def explaining(self, stream: ModelStream, reader: PayloadReader) -> Iterator[None]:
@@ -298,17 +304,35 @@ class Driver:
         """
         if self.run.terminal is not None:
             return []
+        self._ended = True
         explanation = self._explanation(error)
         code = getattr(error, "code", None) if is_own_error(error) else None
         self._explained = None  # the error's traceback refers to this driver
         code = code if explanation is None else explanation.code
-        sentence = self._sentence(error, FAILED if explanation is None else explanation.sentence)
+        default = SHUT_DOWN if code == "shutdown" else FAILED
+        sentence = self._sentence(error, default if explanation is None else explanation.sentence)
         try:
             return self.run.fail(sentence, code=code)
         except Exception as second:
             self.report(second)
         # A callback failed while things were being closed. That must not keep the run from ending.
         return self.run.fail(sentence, code=code)
+
+    def shut_down(self) -> bytes:
+        """Return the frames that fail the run because the server stops. Call this after closing the run."""
+        if self.run.terminal is not None:
+            return b"" if self._ended else frames_of([self.run.terminal])
+        error = TransportError(
+            "The server stopped before the run was over.",
+            code="shutdown",
+            hint="Nothing has to be done; the user can ask again.",
+        )
+        self.report(error)
+        return frames_of([*self._unshown(), *self.failure(error)])
+
+    def _unshown(self) -> list[Event]:
+        """Return the events that the run made, but that closing it has kept back."""
+        return []
 
     def _sentence(self, error: BaseException, default: str) -> str:
         try:

@@ -63,7 +63,8 @@ class FailureLog:
 
     def _report_line(self, error: Exception) -> None:
         """Log another failure in one line, and its traceback at the level DEBUG."""
-        _log.error("%s", self._line(error))
+        level = logging.WARNING if getattr(error, "code", None) == "shutdown" else logging.ERROR
+        _log.log(level, "%s", self._line(error))
         if self._run.visibility == "full":
             _log.debug("Where the run failed:", exc_info=error)
         else:

@@ -53,6 +53,10 @@ class EventStream:
         self._waiting.clear()
         self._chunks.close()
 
+    def _shut_down(self) -> bytes:
+        """Return the frames that fail the closed run because the server stops."""
+        return self._driver.shut_down()
+
 
 SyncAgent: TypeAlias = Callable[[Run], Iterator[AgentItem]]
 """A function of the run that yields the items of the agent."""

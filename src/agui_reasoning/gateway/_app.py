@@ -31,7 +31,7 @@ from agui_reasoning._shells.driver import OnError, now_in_ms
 from agui_reasoning._shells.failures import BriefFailureLog
 from agui_reasoning._shells.keys import hold_keys
 from agui_reasoning._strict_json import JSONObject, Malformed, load
-from agui_reasoning.aio import agent_events
+from agui_reasoning.aio import EventStream, agent_events
 from agui_reasoning.asgi import AGUIResponse
 from agui_reasoning.emitter._disclosure import Disclosure
 from agui_reasoning.errors import AGUIReasoningError, ConfigurationError, RemoteProtocolError
@@ -82,6 +82,7 @@ def create_app(
     *,
     path: str = "/agent",
     keep_alive_s: float = 15.0,
+    send_timeout_s: float = 60.0,
     on_error: OnError | None = None,
     max_body_bytes: int = MAX_BODY_BYTES,
     body_timeout_s: float = BODY_TIMEOUT_S,
@@ -99,6 +100,7 @@ def create_app(
         upstream: Answers the requests; default is `ReplayUpstream`.
         path: The path of the endpoint.
         keep_alive_s: See `agui_reasoning.asgi.AGUIResponse`.
+        send_timeout_s: See `agui_reasoning.asgi.AGUIResponse`.
         on_error: See `agui_reasoning.aio.run_agent`.
         max_body_bytes: Limit for request bodies, in bytes.
         body_timeout_s: Time limit for receiving a request body, in seconds.
@@ -128,8 +130,9 @@ def create_app(
     declared = capabilities(
         chosen, visibility=visibility, encrypted=keys is not None, policy=options["policy"]
     )
+    respond = partial(AGUIResponse, keep_alive_s=keep_alive_s, send_timeout_s=send_timeout_s)
     reading = _Reading(max_body_bytes, body_timeout_s, allow_file_ids)
-    endpoint = _Endpoint(chosen, keep_alive_s, on_error, reading, tenant, dict(options), declared)
+    endpoint = _Endpoint(chosen, respond, on_error, reading, tenant, dict(options), declared)
 
     settings = Settings(chosen, path, options, allowed_origins, page_links or {})
 
@@ -192,7 +195,7 @@ def _names_file(message: Message) -> bool:
 @dataclass(frozen=True, slots=True)
 class _Endpoint:
     upstream: Upstream
-    keep_alive_s: float
+    respond: Callable[[EventStream], Response]
     on_error: OnError | None
     reading: _Reading
     tenant: TenantOf | None
@@ -212,7 +215,7 @@ class _Endpoint:
         except ClientDisconnect:
             return Response(status_code=400)  # not received by anyone
         events = agent_events(run, self.upstream.agent, self.on_error, BriefFailureLog)
-        return AGUIResponse(events, keep_alive_s=self.keep_alive_s)
+        return self.respond(events)
 
     async def inspect(self, answer: _Inspect, request: Request) -> Response:
         try:

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 import uvicorn
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+from agui_reasoning.asgi._shutdown import stop_responses
 from agui_reasoning.errors import ConfigurationError
 
 __all__ = ["listen", "local_server", "serve", "url_of"]
@@ -23,11 +24,14 @@ HEAD_TIMEOUT_S: Final = 20.0
 App: TypeAlias = Callable[..., Any]
 """An ASGI application."""
 
+_END_S: Final = 6.0
+"""The time limit for open runs to end when the server stops, in seconds: they close a provider's stream."""
+
 _FLUSH_S: Final = 1.0
 """The time limit for clients to receive data already sent when the server stops, in seconds."""
 
 _STOP_S: Final = 10.0
-"""The time limit for responses to end after that, in seconds; enough to close a provider's stream."""
+"""The time limit for other responses to end after that, in seconds."""
 
 
 def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
@@ -147,7 +151,10 @@ class _Server(uvicorn.Server):
             self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Close open connections, because uvicorn would wait for streams, which can take minutes."""
+        """End open runs, then close connections: uvicorn would wait for streams, which can take minutes."""
+        for server in self.servers:
+            server.close()
+        await stop_responses(_END_S)
         loop = asyncio.get_running_loop()
         for connection in list(self.server_state.connections):
             transport = connection.transport

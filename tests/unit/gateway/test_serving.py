@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from agui_reasoning import ConfigurationError
+from agui_reasoning.asgi import _response
 from agui_reasoning.deltas import ReasoningDelta
 from agui_reasoning.gateway import _serving as serving
 from agui_reasoning.gateway import create_app, listen, local_server, url_of
@@ -37,6 +38,7 @@ def test_its_thread_ends_with_the_block_also_after_an_error() -> None:
 def patient(monkeypatch: pytest.MonkeyPatch) -> float:
     """How long a server would wait for its clients: so long that no busy machine takes half of it."""
     monkeypatch.setattr(serving, "_STOP_S", 100.0)
+    monkeypatch.setattr(_response, "_LAST_SEND_S", 0.1)
     return 100.0
 
 

@@ -131,6 +131,63 @@ async def test_no_comment_comes_while_events_do() -> None:
     assert b"keep-alive" not in await Connection().get(AGUIResponse(busy(), keep_alive_s=4.0), within=100.0)
 
 
+@virtual_time
+@pytest.mark.parametrize("keep_alive_s", [4.0, 15.0, 1000.0])
+async def test_a_client_that_does_not_read_is_left(
+    keep_alive_s: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    tape = Tape(PAYLOADS)
+    connection = Connection()
+
+    async def stuck() -> None:
+        if len(connection.sent) == 4:
+            await anyio.sleep_forever()
+
+    connection.pause = stuck
+    started = anyio.current_time()
+    run = stream_run(INPUT, tape.sdk, api=API)
+    await connection.get(AGUIResponse(run, keep_alive_s=keep_alive_s, send_timeout_s=20.0), within=30.0)
+    assert 20.0 <= anyio.current_time() - started <= 27.5
+    assert (tape.opened, tape.closed) == (1, 1)
+    message = "A client read nothing for 20 seconds: its response is closed."
+    assert [record.message for record in caplog.records] == [message]
+
+
+@virtual_time
+async def test_a_client_that_does_not_read_comments_is_left() -> None:
+    connection = Connection()
+
+    async def stuck() -> None:
+        if len(connection.sent) == 2:
+            await anyio.sleep_forever()
+
+    async def silent() -> AsyncIterator[Any]:
+        yield {"type": "CUSTOM", "name": "n", "value": 1}
+        await anyio.sleep_forever()
+
+    connection.pause = stuck
+    await connection.get(AGUIResponse(silent(), keep_alive_s=4.0, send_timeout_s=20.0), within=30.0)
+    assert len(connection.sent) == 2
+
+
+@virtual_time
+async def test_a_slow_client_and_a_silent_agent_are_not_cut_off() -> None:
+    connection = Connection()
+
+    async def slow() -> None:
+        await anyio.sleep(19.0)
+
+    async def events() -> AsyncIterator[Any]:
+        for value in range(4):
+            yield {"type": "CUSTOM", "name": "n", "value": value}
+        await anyio.sleep(100.0)
+
+    connection.pause = slow
+    body = await connection.get(AGUIResponse(events(), keep_alive_s=15.0, send_timeout_s=20.0), within=400.0)
+    assert [event["value"] for event in read_events(body)] == [0, 1, 2, 3]
+    assert connection.sent[-1] == {"type": "http.response.body", "body": b"", "more_body": False}
+
+
 @pytest.mark.parametrize("hang_up", [False, True], ids=["disconnect", "failed send"])
 @pytest.mark.parametrize("form", ["async generator", "SDK stream", "generator", "awaitable"])
 async def test_a_client_that_leaves_closes_the_providers_stream(hang_up: bool, form: str) -> None:
@@ -208,10 +265,12 @@ async def test_the_background_task_runs_after_the_response() -> None:
     assert done == [4]
 
 
+@pytest.mark.parametrize("name", ["keep_alive_s", "send_timeout_s"])
 @pytest.mark.parametrize("seconds", [0, -1])
-async def test_a_keep_alive_of_nothing_is_refused(seconds: float) -> None:
-    with pytest.raises(ConfigurationError) as caught:
-        AGUIResponse(custom(1), keep_alive_s=seconds)
+async def test_a_time_of_nothing_is_refused(name: str, seconds: float) -> None:
+    options: Any = {name: seconds}
+    with pytest.raises(ConfigurationError, match=f"{name} is {seconds}, which is not positive") as caught:
+        AGUIResponse(custom(1), **options)
     assert caught.value.code == "bad_limit"
 
 
