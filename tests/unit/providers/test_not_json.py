@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from agui_reasoning import DecodeError, ProviderError
-from agui_reasoning.deltas import CloseDelta
+from agui_reasoning.deltas import CloseDelta, NativeDelta
 from agui_reasoning.providers import API_IDS, decode_response, decoder
 
 
@@ -160,3 +160,28 @@ def test_an_object_with_a_descriptor_is_no_message_of_xai_without_its_sdk(
     with pytest.raises(DecodeError) as caught:
         decoder("xai-grpc").receive(Strange())
     assert caught.value.code == "bad_payload"
+
+
+@pytest.mark.parametrize("start", [5, ["x"], {"x": 1}, None])
+def test_a_delta_of_an_unknown_block_of_claude_replaces_what_is_no_string(start: Any) -> None:
+    made = decoder("anthropic-messages")
+    block = {"type": "novelty", "content": start}
+    deltas = made.receive({"type": "content_block_start", "index": 0, "content_block": block})
+    for text in ("H", "m."):
+        delta = {"type": "novelty_delta", "content": text}
+        deltas += made.receive({"type": "content_block_delta", "index": 0, "delta": delta})
+    deltas += made.receive({"type": "content_block_stop", "index": 0})
+    assert [one.payload["content"] for one in deltas if isinstance(one, NativeDelta)] == ["Hm."]
+
+
+@pytest.mark.parametrize("start", [5, "x", {"x": 1}, None])
+def test_a_delta_of_an_unknown_block_of_bedrock_replaces_what_is_no_list(start: Any) -> None:
+    made = decoder("bedrock-converse")
+    block = {"contentBlockIndex": 0, "start": {"novelty": {"content": start}}}
+    deltas = made.receive({"contentBlockStart": block})
+    for number in range(2):
+        piece = {"contentBlockIndex": 0, "delta": {"novelty": [{"text": str(number)}]}}
+        deltas += made.receive({"contentBlockDelta": piece})
+    deltas += made.receive({"contentBlockStop": {"contentBlockIndex": 0}})
+    [native] = [one.payload for one in deltas if isinstance(one, NativeDelta)]
+    assert native == {"novelty": {"content": [{"text": "0"}, {"text": "1"}]}}

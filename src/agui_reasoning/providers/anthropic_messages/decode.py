@@ -322,7 +322,8 @@ def _grow_other(block: _Block, delta: JSONObject) -> list[Delta]:
     if block.type not in _BLOCKS:
         for key, value in delta.items():
             if key != "type" and isinstance(value, str):
-                block.start[key] = (block.start.get(key) or "") + value
+                held = block.start.get(key)
+                block.start[key] = held + value if isinstance(held, str) else value
     return []
 
 

@@ -283,7 +283,8 @@ class BedrockConverseDecoder(Decoder):
         if native is None or name not in native:
             return []
         if isinstance(value, list):
-            native[name]["content"] = [*native[name].get("content", ()), *value]
+            held = native[name].get("content")
+            native[name]["content"] = [*held, *value] if isinstance(held, list) else value
         elif isinstance(value, dict):
             native[name] |= value
         return []
