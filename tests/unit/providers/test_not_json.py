@@ -185,3 +185,16 @@ def test_a_delta_of_an_unknown_block_of_bedrock_replaces_what_is_no_list(start: 
     deltas += made.receive({"contentBlockStop": {"contentBlockIndex": 0}})
     [native] = [one.payload for one in deltas if isinstance(one, NativeDelta)]
     assert native == {"novelty": {"content": [{"text": "0"}, {"text": "1"}]}}
+
+
+@pytest.mark.parametrize("flaw", FLAWS)
+def test_a_dump_of_google_that_was_never_json_is_refused(flaw: str) -> None:
+    part = {"function_call": {"name": "look", "args": {"at": FLAWS[flaw]()}}}
+    for payload in (
+        {"candidates": [{"content": {"parts": [part]}}]},
+        {"candidates": [], "usage_metadata": {"more": FLAWS[flaw]()}},
+        {"candidates": [{5: "five", "finish_reason": FLAWS[flaw]()}]},
+    ):
+        with pytest.raises(DecodeError) as caught:
+            decoder("gemini").receive(payload)
+        assert caught.value.code == "bad_payload"

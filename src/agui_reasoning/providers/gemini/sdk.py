@@ -12,6 +12,7 @@ from datetime import date, datetime
 from enum import Enum
 from typing import Any, Final
 
+from agui_reasoning._strict_json import flaw
 from agui_reasoning.providers.payload import JSONObject, dumped, plain, reject
 
 __all__ = ["wire_json", "wire_names"]
@@ -57,7 +58,9 @@ def wire_names(payload: JSONObject) -> JSONObject:
         >>> wire_names({"candidates": [], "model_version": "gemini-3-pro", "prompt_feedback": None})
         {'candidates': [], 'modelVersion': 'gemini-3-pro'}
     """
-    converted: JSONObject = _renamed(_spelled(payload)) if _is_dump(payload) else payload
+    if not _is_dump(payload) or flaw(payload) is not None:
+        return payload
+    converted: JSONObject = _renamed(_spelled(payload))
     return converted
 
 
@@ -73,7 +76,7 @@ def _is_of_python(name: Any) -> bool:
     return isinstance(name, str) and "_" in name
 
 
-def _members(candidate: JSONObject) -> Iterator[tuple[str, Any]]:
+def _members(candidate: JSONObject) -> Iterator[tuple[Any, Any]]:
     yield from candidate.items()
     content = candidate.get("content")
     for part in _objects(content, "parts") if isinstance(content, dict) else ():
