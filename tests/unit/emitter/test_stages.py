@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agui_reasoning import ConfigurationError, Emitter
-from agui_reasoning.deltas import ReasoningDelta, TextDelta, ToolCallDelta
+from agui_reasoning.deltas import CloseDelta, ReasoningDelta, TextDelta, ToolCallDelta
 from agui_reasoning.emitter.stages import Chunks, Coalesce, Steps
 from tests.support.verifier import plain
 
@@ -94,6 +94,28 @@ def test_steps_are_named_by_their_message() -> None:
         {"type": "REASONING_MESSAGE_START", "messageId": "id3", "role": "reasoning"},
         {"type": "REASONING_MESSAGE_CONTENT", "messageId": "id3", "delta": "r"},
         {"type": "REASONING_MESSAGE_END", "messageId": "id3"},
+    ]
+
+
+def test_a_step_starts_again_for_reasoning_that_continues_and_for_a_value_of_another_message() -> None:
+    items = [
+        ReasoningDelta("a", key="1"),
+        ReasoningDelta("b", key="2"),
+        ReasoningDelta("c", key="1"),
+        CloseDelta(key="2"),
+        CloseDelta(key="1"),
+    ]
+    events = bare(emit(*items, stages=[Steps()]))
+    named = [e.get("stepName") or e.get("entityId") or e.get("messageId") for e in events]
+    kinds = [event["type"].removeprefix("REASONING_") for event in events]
+    one, two = "id3", "id4"
+    assert list(zip(kinds, named, strict=True))[1:-1] == [
+        *(("STEP_STARTED", one), ("MESSAGE_START", one), ("MESSAGE_CONTENT", one), ("STEP_FINISHED", one)),
+        *(("STEP_STARTED", two), ("MESSAGE_START", two), ("MESSAGE_CONTENT", two), ("STEP_FINISHED", two)),
+        *(("STEP_STARTED", one), ("MESSAGE_CONTENT", one)),
+        *(("MESSAGE_END", two), ("STEP_FINISHED", one), ("STEP_STARTED", two)),
+        *(("ENCRYPTED_VALUE", two), ("STEP_FINISHED", two)),
+        *(("MESSAGE_END", one), ("STEP_STARTED", one), ("ENCRYPTED_VALUE", one), ("STEP_FINISHED", one)),
     ]
 
 
