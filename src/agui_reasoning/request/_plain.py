@@ -51,17 +51,15 @@ class Intake(Struct, frozen=True):
         """Return what is taken of a native part; else ``None`` and the reason."""
         if self.lists is None or self.lists.unwritten:
             return payload, ""
-        return self._block(payload, self.lists.natives.get(kind.partition(".")[2]))
+        fields = self.lists.natives.get(kind.partition(".")[2])
+        reason = self._refusal(payload, fields)
+        return (None, reason) if reason else (_taken(payload, fields), "")
 
-    def result(self, native: Any) -> tuple[Any, str]:
-        """Return what is taken of the result of a server tool; else ``None`` and the reason."""
+    def result(self, native: Any) -> Any:
+        """Return what is taken of the result of a server tool that is not `withheld`."""
         if self.lists is None or self.lists.unwritten or native is None:
-            return native, ""
-        known = self.lists.results
-        kind = native.get("type") if isinstance(native, dict) else None
-        if kind is None and isinstance(native, dict):
-            kind = next((name for name in native if name in known), None)
-        return self._block(native, known.get(kind) if isinstance(kind, str) else None)
+            return native
+        return _taken(native, _fields_of(native, self.lists))
 
     def members(self, ext: Mapping[str, Any] | None) -> tuple[dict[str, Any] | None, bool]:
         """Return what is taken of ``ext``, and whether something in it named a stored object."""
@@ -87,22 +85,22 @@ class Intake(Struct, frozen=True):
         found: dict[str, str] = {}
         for unit in units:
             reason = ""
-            if isinstance(unit.part, ResultRecord):
-                reason = self.result(unit.part.native)[1]
+            if isinstance(unit.part, ResultRecord) and unit.part.native is not None:
+                reason = self._refusal(unit.part.native, _fields_of(unit.part.native, self.lists))
             elif isinstance(unit.part, CallRecord) and unit.part.server:
                 reason = STORED_OBJECT if self._names_stored(unit.part.ext) else ""
             if reason:
                 found.setdefault(unit.id or "", reason)
         return found
 
-    def _block(self, payload: Any, fields: Fields | None) -> tuple[Any, str]:
+    def _refusal(self, payload: Any, fields: Fields | None) -> str:
+        """Return why a block is not taken; empty if it is."""
         if self._names_stored(payload):
-            return None, STORED_OBJECT
+            return STORED_OBJECT
         if fields is None or not isinstance(payload, dict):
-            return None, NEEDS_KEYS
-        if fields.content and not any(payload.get(name) for name in fields.content):
-            return None, STORED_OBJECT  # its ID is all that it has
-        return {name: _without_caching(value) for name, value in payload.items() if name in fields.all}, ""
+            return NEEDS_KEYS
+        only_id = fields.content and not any(payload.get(name) for name in fields.content)
+        return STORED_OBJECT if only_id else ""
 
     def _names_stored(self, value: Any) -> bool:
         return not self.allow_file_ids and any(True for _ in stored_objects(value, self.json_fields))
@@ -131,6 +129,20 @@ def intake_of(origin: Origin | None, *, authentic: bool, allow_file_ids: bool) -
     if api is None:  # no request contains its blocks
         return Intake(NOTHING_WRITTEN)
     return Intake(api.plain, api.json_fields, allow_file_ids)
+
+
+def _fields_of(native: Any, lists: PlainValues) -> Fields | None:
+    """Return the fields of a result, by its type, or by the field that tells it."""
+    if not isinstance(native, dict):
+        return None
+    kind = native.get("type", next((name for name in native if name in lists.results), None))
+    return lists.results.get(kind) if isinstance(kind, str) else None
+
+
+def _taken(payload: Any, fields: Fields | None) -> Any:
+    if fields is None:
+        return None
+    return {name: _without_caching(value) for name, value in payload.items() if name in fields.all}
 
 
 def _without_caching(value: Any) -> Any:

@@ -239,7 +239,7 @@ def _result(work: _Work, unit: UnitRecord, part: ResultRecord) -> Part | None:
     call_id = unit.id or ""
     if call_id in work.withheld:
         return None
-    native, _ = work.intake.result(part.native)
+    native = work.intake.result(part.native)
     ext = work.members(part, call_id)
     return ToolResultPart(call_id, content, part.error, native, work.origin, ext, seen=_name(unit))
 
