@@ -5,12 +5,13 @@ The SDK is not imported: its events are told apart by their ``type``, and its in
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ag_ui.core import StepFinishedEvent, StepStartedEvent
 
 from agui_reasoning._shells.driver import AgentItem, ModelStream, PayloadReader, Reading
+from agui_reasoning.deltas import CloseDelta, ReasoningDelta, TextDelta, ToolCallDelta
 from agui_reasoning.interop._content import result_part
 from agui_reasoning.providers.payload import JSONObject
 from agui_reasoning.run import Run
@@ -88,11 +89,12 @@ class _Reader:
         self._model: PayloadReader = Reading(run, model)
         self._started = False
         self._step: str | None = None
+        self._thought: str | None = None
 
     def receive(self, payload: Any) -> Sequence[AgentItem]:
         """Read an event; those that repeat what the model streamed give nothing."""
         if payload.type == "raw_response_event":
-            return self._model.receive(payload.data)
+            return list(self._ending_thoughts(self._model.receive(payload.data)))
         if payload.type == "agent_updated_stream_event":
             return self._next_agent(payload.new_agent.name)
         output = payload.item.raw_item
@@ -100,6 +102,16 @@ class _Reader:
         if payload.name in ("tool_output", "handoff_occured") and isinstance(call_id, str):
             return [result_part(call_id, _member(output, "output"))]
         return []
+
+    def _ending_thoughts(self, items: Sequence[AgentItem]) -> Iterator[AgentItem]:
+        """End reasoning before what follows it: for chat models, the SDK ends all items with the response."""
+        for item in items:
+            if isinstance(item, ReasoningDelta):
+                self._thought = item.key
+            elif self._thought is not None and isinstance(item, TextDelta | ToolCallDelta):
+                yield CloseDelta(key=self._thought)
+                self._thought = None
+            yield item
 
     def _next_agent(self, name: str) -> Sequence[AgentItem]:
         """The first agent is not announced: it is the run's."""
