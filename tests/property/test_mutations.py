@@ -343,3 +343,20 @@ def test_an_id_that_is_no_string_is_bad_input(field: str, value: object) -> None
     with pytest.raises(RemoteProtocolError, match=field) as caught:
         restore([{"id": "a", "role": "assistant", "content": "So.", field: value}])
     assert caught.value.code == "bad_input"
+
+
+@pytest.mark.parametrize("name", [5, [], {}, True])
+def test_a_function_whose_name_is_no_string_is_bad_input(name: object) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": name, "arguments": "{}"}}
+    with pytest.raises(RemoteProtocolError, match="toolCalls/function/name") as caught:
+        restore([{"id": "a", "role": "assistant", "toolCalls": [call]}])
+    assert caught.value.code == "bad_input"
+
+
+@pytest.mark.parametrize("name", [5, ["anthropic"], {"anthropic": 1}, None])
+def test_a_value_of_another_framework_without_a_provider_is_no_value(name: object) -> None:
+    value = dump({"provider_name": name, "signature": "c2ln"})
+    thought = {"id": "r", "role": "reasoning", "content": "Hm.", "encryptedValue": value}
+    for provider in (None, "anthropic"):
+        history = restore([thought], assume_provider=provider)
+        assert [entry.reason for entry in history.report] == ["unknown_value"]

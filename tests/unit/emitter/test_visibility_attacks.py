@@ -286,3 +286,13 @@ def test_an_anchor_is_opened_for_a_vendor_that_is_not_named() -> None:
     unnamed = emit(ResponseStart(Origin(None, "anthropic-messages", "claude")), *signed)
     assert "REASONING_MESSAGE_START" in named
     assert "REASONING_MESSAGE_START" in unnamed
+
+
+@LESS
+def test_the_type_of_an_encrypted_value_stays_in_a_snapshot(visibility: Any) -> None:
+    token = KEYS.encrypt(b"{}", Binding("thread"))
+    held = {"encryptedValue": token, "encryptedValueType": "reasoning"}
+    message = {"id": "a", "role": "assistant", "content": "So.", **held, "thinking": SECRET}
+    emitter = Emitter(visibility=visibility, keys=KEYS, thread_id="thread")
+    [event] = plain(emitter.receive({"type": "MESSAGES_SNAPSHOT", "messages": [message]}))
+    assert event["messages"] == [{"id": "a", "role": "assistant", "content": "So.", **held}]
