@@ -78,7 +78,7 @@ class RunLints:
         self._answer_of.setdefault(event["messageId"], self._answers)
         if self._has_text:
             self._after_text.add(event["messageId"])
-        response = hint_of(event).get("response")
+        response = _response_of(event)
         self._open.setdefault((event.get("subagentRunId"), response), set()).add(event["messageId"])
 
     def _text_grew(self, event: JSONObject, index: int) -> None:
@@ -86,13 +86,13 @@ class RunLints:
             return
         held = self.history.get(event["messageId"])
         # Our hints tell parallel responses apart.
-        for response in (hint_of(held.members if held else {}).get("response"), None):
+        for response in (_response_of(held.members if held else {}), None):
             self._overtaken |= self._open.pop((event.get("subagentRunId"), response), set())
 
     def _thought_end(self, event: JSONObject, index: int) -> None:
         name = event["messageId"]
         held = self.history.get(name)
-        response = hint_of(held.members if held else {}).get("response")
+        response = _response_of(held.members if held else {})
         self._open.get((event.get("subagentRunId"), response), set()).discard(name)
         if name in self._overtaken:
             self._overtaken.remove(name)
@@ -197,3 +197,9 @@ _COLLECT: Final[dict[str, Callable[[RunLints, JSONObject, int], None]]] = {
     "TOOL_CALL_RESULT": RunLints._next_answer,
     "STEP_STARTED": RunLints._next_answer,
 }
+
+
+def _response_of(entity: Mapping[str, Any]) -> str | None:
+    """Return the response that the hint of an event or message names; clients control it."""
+    response = hint_of(entity).get("response")
+    return response if isinstance(response, str) else None

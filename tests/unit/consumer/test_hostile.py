@@ -513,3 +513,14 @@ def test_the_search_for_leaks_ends_in_data_that_contains_itself() -> None:
     assert list(leaks({"type": "RAW", "event": event})) == []
     event["reasoning_content"] = "Hm."
     assert [notice.code for notice in leaks({"type": "RAW", "event": event})] == ["reasoning_in_raw"]
+
+
+@pytest.mark.parametrize("response", [{}, [], 5, {"a": []}])
+def test_the_response_in_a_hint_may_be_anything(response: Any) -> None:
+    hint = {"metadata": {"agui-reasoning": {"response": response}}}
+    begun, *rest = thought("r", "Hm.")
+    said, *more = text("m", "So.")
+    findings = check_events([STARTED, {**begun, **hint}, *rest, {**said, **hint}, *more, FINISHED])
+    assert [finding.code for finding in findings if finding.severity == "error"] == []
+    marked = [{**event, **hint} for event in (begun, *rest, said, *more)]
+    assert [one.code for one in check_events([STARTED, *marked, FINISHED]) if one.severity == "error"] == []
