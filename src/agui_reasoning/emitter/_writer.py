@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ag_ui.core import Event, Message, ToolMessage
@@ -83,7 +84,7 @@ class Writer:
         self._disclosure = disclosure
         self._shows_all = disclosure.full
         self._values = values
-        values.empty_span = self._empty_span
+        values.empty_span = partial(_empty_span, now_ms)  # no method, which would be a reference cycle
         self._bubble: str | None = None
         """The newest text, else the parent of the first call: assistant-ui opens a bubble at other text."""
         self._out: list[Event | SummaryDue] = []
@@ -204,10 +205,6 @@ class Writer:
             make.reasoning_message_start(message_id, self._hint(None), now),
             make.reasoning_message_end(message_id, None, now),
         ]
-
-    def _empty_span(self, span_id: str) -> tuple[Event, ...]:
-        now = self._now()
-        return make.span_start(span_id, now), make.span_end(span_id, now)
 
     def _note_turn(self, response: ResponseBuffer) -> None:
         turn = self.turn_of(response)
@@ -527,6 +524,11 @@ class Writer:
                 "types and sizes only, and the media are missing in later runs."
             )
         return text_of(content)
+
+
+def _empty_span(now_ms: Callable[[], int] | None, span_id: str) -> tuple[Event, ...]:
+    now = now_ms() if now_ms else None
+    return make.span_start(span_id, now), make.span_end(span_id, now)
 
 
 def _told(unit: ResultUnit) -> tuple[str | list[Any], dict[str, Any] | None]:
