@@ -10,7 +10,7 @@ import re
 from agui_reasoning.policy import EchoRule, VendorTraits
 from agui_reasoning.providers import provider_apis
 from agui_reasoning.providers.echo import groups, rules
-from agui_reasoning.providers.vendors import model_habits, vendors
+from agui_reasoning.providers.vendors import aliases, model_habits, vendors
 from tests.docs.markdown import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "echo-policy.md"
@@ -93,6 +93,14 @@ def flags() -> str:
     return "\n".join(dict.fromkeys(lines))
 
 
+def names() -> str:
+    lines = ["| provider | other names |", "|---|---|"]
+    for provider in sorted(set(aliases().values())):
+        others = sorted(alias for alias, usual in aliases().items() if usual == provider)
+        lines.append(line(code(provider), ", ".join(map(code, others))))
+    return "\n".join(lines)
+
+
 def tables() -> dict[str, str]:
     """Each generated table by its name on the page."""
     found = {
@@ -104,7 +112,7 @@ def tables() -> dict[str, str]:
     for group in groups():
         kinds, members = (", ".join(map(code, names)) for names in (group.kinds, group.members))
         lines.append(f"| {group.name} | {kinds} | {members} |")
-    return {**found, "groups": "\n".join(lines), "flags": flags()}
+    return {**found, "groups": "\n".join(lines), "flags": flags(), "names": names()}
 
 
 def written(page: str) -> str:

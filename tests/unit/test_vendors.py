@@ -9,8 +9,15 @@ import pytest
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import VendorTraits
 from agui_reasoning.providers import provider_apis
-from agui_reasoning.providers.echo import rules
-from agui_reasoning.providers.vendors import model_habits, rows, vendor_traits, vendors
+from agui_reasoning.providers.echo import explain_no_rule, kinship, rule_for, rules
+from agui_reasoning.providers.vendors import (
+    aliases,
+    known_providers,
+    model_habits,
+    rows,
+    vendor_traits,
+    vendors,
+)
 from tests.support.recordings import FOLDER, load
 
 APIS = [api.id for api in provider_apis()]
@@ -93,3 +100,46 @@ def test_a_row_is_called_recorded_if_there_are_recordings(api: str) -> None:
     assert {
         name: source for name, source in named.items() if (source == "recorded") != (name in recorded)
     } == {}
+
+
+# -- the names of LiteLLM and models.dev
+
+
+@pytest.mark.parametrize(
+    ("alias", "provider", "api", "model"),
+    [
+        ("fireworks-ai", "fireworks", "openai-chat", "accounts/fireworks/models/glm-5"),
+        ("together_ai", "together", "openai-chat", "zai-org/GLM-5"),
+        ("ZhipuAI", "zai", "openai-chat", "glm-5.2"),
+        ("z.ai", "zai", "openai-chat", "glm-5.2"),
+        ("minimax-cn", "minimax", "openai-chat", "MiniMax-M2"),
+        ("kimi", "moonshot", "openai-chat", "kimi-k2.6"),
+        ("moonshotai", "moonshot", "openai-chat", "kimi-k2.6"),
+        ("x-ai", "xai", "openai-responses", "grok-4"),
+        ("opencode", "opencode-zen", "openai-chat", "deepseek-v4"),
+        ("vertex_ai", "google-vertex", "litellm", "gemini-3-pro"),
+        ("gemini", "google", "gemini", "gemini-3-pro"),
+        ("amazon-bedrock", "bedrock", "bedrock-converse", "anthropic.claude-opus-5"),
+        ("hosted_vllm", "vllm", "openai-chat", "qwen3.6"),
+    ],
+)
+def test_an_alias_has_the_rows_and_values_of_its_provider(
+    alias: str, provider: str, api: str, model: str
+) -> None:
+    named, usual = Origin(alias, api, model), Origin(provider, api, model)
+    assert rule_for(named) is rule_for(usual)
+    assert rule_for(named).status != "unknown"
+    assert vendor_traits(named) == vendor_traits(usual)
+    assert kinship(usual, named) == kinship(named, usual) == "same"
+    assert alias.lower() in known_providers(api)
+
+
+def test_an_alias_stands_for_one_provider_that_is_no_alias() -> None:
+    assert set(aliases()).isdisjoint(aliases().values())
+    assert all(name == name.lower() for name in aliases())
+    listed = [name for names in map(known_providers, APIS) for name in names]
+    assert set(aliases().values()) <= set(listed)
+
+
+def test_a_name_that_is_nearly_an_alias_is_told() -> None:
+    assert "fireworks-ai" in explain_no_rule(Origin("firework-ai", "openai-chat"))

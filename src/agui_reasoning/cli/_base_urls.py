@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from agui_reasoning.providers.registry import vendor_of
+from agui_reasoning.providers.vendors import canonical
 
 __all__ = ["BASE_URLS", "base_url_of"]
 
@@ -44,4 +45,4 @@ BASE_URLS: Final[Mapping[tuple[str, str], str]] = {
 
 def base_url_of(api: str, provider: str | None) -> str:
     """Return the base URL of a provider, or ``URL`` if it is not known here."""
-    return BASE_URLS.get((api, provider or vendor_of(api) or ""), "URL")
+    return BASE_URLS.get((api, canonical(provider or vendor_of(api) or "")), "URL")

@@ -18,7 +18,7 @@ from agui_reasoning.policy import EchoRule
 from agui_reasoning.providers import API_IDS, provider_api
 from agui_reasoning.providers.echo import rule_for, rules
 from agui_reasoning.providers.own_rules import own_rules
-from agui_reasoning.providers.vendors import known_providers
+from agui_reasoning.providers.vendors import canonical, known_providers
 
 __all__ = ["providers"]
 
@@ -73,7 +73,7 @@ def _named(own: Sequence[EchoRule], provider: str | None, api: str | None) -> Co
     if provider is None:
         return None
     if not _WILDCARDS.intersection(provider):
-        return [provider.lower()]
+        return {provider.lower(), canonical(provider)}
     return [name for name in _known(own, api) if fnmatchcase(name, provider.lower())]
 
 

@@ -25,6 +25,7 @@ from agui_reasoning.policy import EchoRule
 from agui_reasoning.providers import provider_api
 from agui_reasoning.providers.api import HTTPEndpoint
 from agui_reasoning.providers.registry import provider_apis, vendor_of
+from agui_reasoning.providers.vendors import canonical
 from agui_reasoning.request import ProviderRequest
 from agui_reasoning.request._build import write_flags
 from agui_reasoning.run import Run
@@ -258,7 +259,7 @@ def endpoint_of(api: str, provider: str | None) -> HTTPEndpoint:
     Raises:
         ConfigurationError: It has no HTTP form (``unknown_api``).
     """
-    endpoint = provider_api(api).endpoint(provider)
+    endpoint = provider_api(api).endpoint(canonical(provider or ""))
     if endpoint is None or endpoint.framing not in FRAMINGS:
         raise ConfigurationError(
             f"The API {api!r} has no HTTP form.",

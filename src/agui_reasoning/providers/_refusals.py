@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import EchoFlag, matches_any
 from agui_reasoning.providers.registry import vendor_of
+from agui_reasoning.providers.vendors import spellings
 
 __all__ = [
     "Refusal",
@@ -46,6 +47,9 @@ class _Row(BaseModel):
 
     def concerns(self, target: Origin) -> bool:
         """Return whether the row applies to a target; unknown names match only ``*``."""
+        return any(map(self._names, spellings(target)))
+
+    def _names(self, target: Origin) -> bool:
         pairs = ((self.api, target.api), (self.provider, target.provider), (self.model, target.model))
         return all(matches_any(patterns, [(name or "").lower()]) for patterns, name in pairs)
 

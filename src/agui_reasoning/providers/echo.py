@@ -14,7 +14,7 @@ from agui_reasoning.errors import did_you_mean
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import NO_RULE, EchoRule, Format, Group, Kinship, matches_any
 from agui_reasoning.providers.registry import hosts_models, provider_api, provider_apis, vendor_of
-from agui_reasoning.providers.vendors import known_providers, rows, rule_rows
+from agui_reasoning.providers.vendors import canonical, known_providers, rows, rule_rows, spellings
 
 __all__ = ["explain_no_rule", "format_of", "groups", "kinship", "rule_for", "rules"]
 
@@ -48,12 +48,18 @@ def rule_for(origin: Origin, own: Sequence[EchoRule] = ()) -> EchoRule:
         own: The user's own rows, which are tried first.
     """
     named = replace(origin, provider=origin.provider or vendor_of(origin.api))
-    return next((rule for rule in own if rule.matches(named)), None) or _packaged_rule(named)
+    return _first(own, named) or _packaged_rule(named)
 
 
 @lru_cache(maxsize=1024)
 def _packaged_rule(named: Origin) -> EchoRule:
-    return next((rule for rule in rules() if rule.matches(named)), NO_RULE)
+    return _first(rules(), named) or NO_RULE
+
+
+def _first(rows: Iterable[EchoRule], named: Origin) -> EchoRule | None:
+    """Return the first row that applies to an origin, under one of the provider's names."""
+    names = spellings(named)
+    return next((rule for rule in rows if any(map(rule.matches, names))), None)
 
 
 def explain_no_rule(target: Origin) -> str:
@@ -105,7 +111,7 @@ def kinship(origin: Origin | None, target: Origin, kinds: Iterable[str] = ()) ->
 
 def _member(origin: Origin) -> str:
     provider = origin.provider or vendor_of(origin.api) or ""
-    return f"{origin.api}:{provider.lower()}"
+    return f"{origin.api}:{canonical(provider)}"
 
 
 def _same_vendor(api: str | None, one: str | None, other: str | None) -> bool:

@@ -11,13 +11,24 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, lru_cache
+from importlib.resources import files
 from typing import Any
 
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import EchoFlag, ModelHabit, Vendor, VendorTraits
 from agui_reasoning.providers.registry import provider_api, provider_apis, vendor_of
 
-__all__ = ["known_providers", "model_habits", "rows", "rule_rows", "vendor_traits", "vendors"]
+__all__ = [
+    "aliases",
+    "canonical",
+    "known_providers",
+    "model_habits",
+    "rows",
+    "rule_rows",
+    "spellings",
+    "vendor_traits",
+    "vendors",
+]
 
 _FILE = "vendors.toml"
 
@@ -25,6 +36,30 @@ _FILE = "vendors.toml"
 @cache
 def _table(api: str) -> dict[str, Any]:
     return tomllib.loads(provider_api(api).read(_FILE))
+
+
+@cache
+def aliases() -> dict[str, str]:
+    """Return the provider that each other name stands for."""
+    text = files("agui_reasoning.providers").joinpath("aliases.toml").read_text(encoding="utf-8")
+    return {alias: provider for provider, names in tomllib.loads(text).items() for alias in names}
+
+
+def canonical(provider: str) -> str:
+    """Return the usual name of a provider, in lower case.
+
+    Examples:
+        >>> canonical("fireworks_ai"), canonical("Acme")
+        ('fireworks', 'acme')
+    """
+    return aliases().get(provider.lower(), provider.lower())
+
+
+def spellings(origin: Origin) -> tuple[Origin, ...]:
+    """Return an origin under its own name and, if that is an alias, under the usual one."""
+    provider = origin.provider or ""
+    usual = canonical(provider)
+    return (origin,) if usual == provider.lower() else (origin, replace(origin, provider=usual))
 
 
 def rows(api: str, name: str) -> Iterator[dict[str, Any]]:
@@ -86,7 +121,8 @@ def vendor_traits(origin: Origin) -> VendorTraits:
     if api is None or api not in (known.id for known in provider_apis()):
         return VendorTraits()
     named = replace(origin, provider=origin.provider or vendor_of(api))
-    matching = [row.traits for row in vendors(api) if row.matches(named)]
+    names = spellings(named)
+    matching = [row.traits for row in vendors(api) if any(map(row.matches, names))]
     matching += [row.traits for row in model_habits(api) if row.matches(named)]
     like = _table(api).get("like")
     inherited = [vendor_traits(replace(named, api=like))] if like else []
@@ -97,6 +133,8 @@ def vendor_traits(origin: Origin) -> VendorTraits:
 
 
 def known_providers(api: str) -> list[str]:
-    """Return the sorted providers of an API that rows name."""
-    named = [row.provider for row in vendors(api)] + [row.get("provider", ()) for row in rows(api, "rule")]
-    return sorted({name.rstrip("*") for names in named for name in names} - {""})
+    """Return the sorted providers of an API that rows name, and their aliases."""
+    rules = [row.get("provider", ()) for row in rows(api, "rule")]
+    patterns = [row.provider for row in vendors(api)] + rules
+    named = {name.rstrip("*") for names in patterns for name in names} - {""}
+    return sorted(named | {alias for alias, provider in aliases().items() if provider in named})
