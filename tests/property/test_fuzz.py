@@ -12,8 +12,6 @@ BLOCK = 500
 BLOCKS = 20
 
 
-# pydantic names what it refuses, and cannot name what contains itself.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("block", mostly_slow(map(str, range(BLOCKS)), quick=("0",)))
 def test_nothing_escapes(block: str) -> None:
     recordings = FOLDER if FOLDER.is_dir() else None

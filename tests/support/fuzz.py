@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -514,8 +515,7 @@ def run_case(number: int, *, seed: int = 0, recordings: Path | None = None) -> E
     kind = chance.choices(list(_KINDS), [weight for _, weight in _KINDS.values()])[0]
     mutator = Mutator(chance, donors())
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with _quiet():
             _KINDS[kind][0](chance, mutator, recordings)
     except AGUIReasoningError:
         pass
@@ -523,6 +523,18 @@ def run_case(number: int, *, seed: int = 0, recordings: Path | None = None) -> E
         trace = "".join(traceback.format_exception(error, limit=-12))
         return Escape(number, kind, "; ".join(mutator.done), type(error).__name__, _raised(error), trace)
     return None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Ignore warnings, and pydantic's failures to name what it refuses."""
+    hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        sys.unraisablehook = hook
 
 
 @cache
