@@ -129,6 +129,8 @@ class Asking:
 
     def _next_form(self, refusal: Refusal) -> _Form | None:
         """Return what a second request leaves out; ``None`` if nothing would be different."""
+        if refusal.remedy == "none":
+            return None
         history, switch = self._history(), thinking_off(self._target)
         rule = rule_for(self._target, self._run.policy)
         if refusal.remedy != "thinking_off":

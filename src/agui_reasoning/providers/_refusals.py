@@ -29,8 +29,8 @@ __all__ = [
     "thinking_off_rows",
 ]
 
-Remedy: TypeAlias = Literal["strip_values", "strip_reasoning", "thinking_off"]
-"""How the second request differs: no opaque values, no reasoning at all, or no thinking."""
+Remedy: TypeAlias = Literal["strip_values", "strip_reasoning", "thinking_off", "none"]
+"""How the second request differs: no opaque values, no reasoning at all, no thinking; or there is none."""
 
 _QUOTES: Final = str.maketrans("", "", "`'\"\\*")
 _ERROR_CHARS: Final = 20_000
@@ -87,7 +87,7 @@ class Refusal(_Row):
 
 
 class ThinkingOff(_Row):
-    """The request field that turns thinking off.
+    """The request field that turns thinking off, unless the model always thinks.
 
     Attributes:
         api: The APIs, as shell-style patterns.
@@ -96,13 +96,15 @@ class ThinkingOff(_Row):
         name: The argument, or with ``extra_body`` the field in the body.
         value: Its value.
         extra_body: Whether the vendor's SDK has no such argument.
+        never: Whether the model always thinks, so that no field is sent.
         evidence: Where this is known from.
         checked: When it was last checked, ISO date.
     """
 
-    name: str
-    value: Any
+    name: str = ""
+    value: Any = None
     extra_body: bool = False
+    never: bool = False
 
 
 @cache
@@ -148,7 +150,7 @@ def thinking_off(target: Origin) -> EchoFlag | None:
     """Return the field that turns thinking off for one request; ``None`` if none is documented."""
     named = _named(target)
     row = next((row for row in thinking_off_rows() if row.concerns(named)), None)
-    if row is None:
+    if row is None or row.never:
         return None
     reason = "the provider refused the request with thinking on"
     return EchoFlag(name=row.name, value=row.value, reason=reason, extra_body=row.extra_body)

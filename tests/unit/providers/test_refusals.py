@@ -37,6 +37,13 @@ UNKNOWN = Origin(None, "openai-chat", "some-model")
 
 # Words of providers, as outbound.md and pains.md quote them.
 KNOWN = [
+    (
+        "thinking_mandatory",
+        OPENROUTER,
+        400,
+        "Reasoning is mandatory for this endpoint and cannot be disabled.",
+    ),
+    ("prompt_mode_refused", MISTRAL, 400, "Reasoning prompt mode is not enabled for this model"),
     ("invalid_signature", CLAUDE, 400, "messages.1.content.0: Invalid `signature` in `thinking` block"),
     ("invalid_signature", BEDROCK, 400, "messages.1.content.0: Invalid `signature` in `thinking` block"),
     ("invalid_signature", OPENROUTER, 400, "Invalid signature in thinking block"),
@@ -229,6 +236,21 @@ def test_every_recorded_rejection_is_recognized() -> None:
         row = find_refusal(target, status=rejection["status"], names=names, message=error["message"])
         found.append(row and row.id)
     assert found == ["items_unpaired", "forced_tool_while_thinking", "forced_tool_while_thinking"]
+
+
+@pytest.mark.parametrize(
+    ("target", "turned_off"),
+    [
+        (Origin("openrouter", "openai-chat", "minimax/minimax-m2.5"), False),
+        (Origin("openrouter", "openai-chat", "google/gemini-3.7-flash"), False),
+        (Origin("openrouter", "openai-chat", "deepseek/deepseek-v4-pro"), True),
+        (Origin("moonshot", "openai-chat", "kimi-k3"), False),
+        (Origin("moonshotai", "litellm", "moonshot/kimi-k2-thinking"), False),
+        (Origin("kimi", "openai-chat", "kimi-k2.6"), True),
+    ],
+)
+def test_thinking_is_never_turned_off_where_it_is_mandatory(target: Origin, turned_off: bool) -> None:
+    assert (thinking_off(target) is not None) == turned_off
 
 
 def test_thinking_is_turned_off_only_by_documented_fields() -> None:
