@@ -25,6 +25,10 @@ GEMINI = Origin("google", "gemini", "gemini-3-pro")
 STEPS = Origin("google", "gemini-interactions", "gemini-3.6-flash")
 DEEPSEEK = Origin("deepseek", "openai-chat", "deepseek-v4-flash")
 DEEPSEEK_BLOCKS = Origin("deepseek", "anthropic-messages", "deepseek-v4-pro")
+MIMO = Origin("xiaomi", "anthropic-messages", "mimo-v2.5-pro")
+ZENMUX = Origin("zenmux", "anthropic-messages", "anthropic/claude-sonnet-4.6")
+COPILOT = Origin("github-copilot", "anthropic-messages", "claude-sonnet-4.6")
+SGLANG = Origin("sglang", "anthropic-messages", "qwen3.5")
 KIMI = Origin("moonshot", "openai-chat", "kimi-k2.6")
 GROQ = Origin("groq", "openai-chat", "llama-4")
 CEREBRAS = Origin("cerebras", "openai-chat", "gpt-oss-120b")
@@ -139,6 +143,33 @@ KNOWN = [
         KIMI,
         400,
         "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2",
+    ),
+    (
+        "reasoning_missing",
+        MIMO,
+        400,
+        "{'error': {'message': 'Param Incorrect', 'param': 'The reasoning_content in the thinking mode must "
+        "be passed back to the API.'}}",
+    ),
+    ("invalid_signature", ZENMUX, 400, "messages.1.content.0: Invalid `signature` in `thinking`"),
+    (
+        "thinking_without_text",
+        COPILOT,
+        400,
+        "messages.1.content.0: each thinking block must contain thinking",
+    ),
+    (
+        "thinking_not_first",
+        COPILOT,
+        400,
+        "If an assistant message contains any thinking blocks, the first block must be `thinking`",
+    ),
+    ("redacted_thinking_unsupported", SGLANG, 400, "Anthropic redacted_thinking history is not supported"),
+    (
+        "block_unknown",
+        SGLANG,
+        422,
+        "Failed to deserialize the JSON body: data did not match any variant of untagged enum InputContent",
     ),
     ("reasoning_unsupported", GROQ, 400, "property 'reasoning_content' is unsupported"),
     ("reasoning_unsupported", GROQ, 400, "reasoning is not supported with this model"),
