@@ -62,8 +62,8 @@ def _first(rows: Iterable[EchoRule], named: Origin) -> EchoRule | None:
     return next((rule for rule in rows if any(map(rule.matches, names))), None)
 
 
-def explain_no_rule(target: Origin) -> str:
-    """Say that no reasoning is sent back to a target, as no row matches it.
+def explain_no_rule(target: Origin, rule: EchoRule = NO_RULE) -> str:
+    """Say that no reasoning is sent back to a target, as no row matches it, or one that knows nothing.
 
     Examples:
         >>> explain_no_rule(Origin("my-server", "openai-chat"))
@@ -75,6 +75,9 @@ def explain_no_rule(target: Origin) -> str:
     known = known_providers(str(target.api))
     meant = "" if target.provider.lower() in known else did_you_mean(target.provider, known)
     row = f"The echo policy has no row for {target.provider!r} of {target.api}{model}"
+    if rule is not NO_RULE:
+        row = f"It is not known how {target.provider!r} of {target.api}{model} treats reasoning"
+        meant = "To send it, add a row of your own."
     return f"{row}: no reasoning is sent back. {meant}".rstrip()
 
 

@@ -218,12 +218,17 @@ def build_request(
         write_flags(body, flags)
     if target.provider is None:
         report.note(f"{explain_no_rule(target)} Pass provider=.")
-    elif rule is NO_RULE and any(verdict.reason == "policy" for _, verdict in report.verdicts.values()):
-        report.note(explain_no_rule(target))
+    elif _knows_nothing(rule) and any(verdict.reason == "policy" for _, verdict in report.verdicts.values()):
+        report.note(explain_no_rule(target, rule))
     entries, lost = _entries(report, history.turns, refusals)
     request = ProviderRequest(_own(body), flags, entries, lost, target, rule.status)
     _warn(request, report, on_warning)
     return request
+
+
+def _knows_nothing(rule: EchoRule) -> bool:
+    """Return whether the policy knows nothing about the target; a row of the caller's is a decision."""
+    return rule is NO_RULE or (rule.status == "unknown" and rule.checked != "")
 
 
 def _own(body: dict[str, Any]) -> dict[str, Any]:
