@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 Remedy: TypeAlias = Literal["strip_values", "strip_reasoning", "send_reasoning", "thinking_off", "none"]
-"""How the second request differs: no opaque values, no reasoning, all reasoning, no thinking, or not at all."""
+"""How the second request differs: without values or reasoning, with all of it, without thinking; or not."""
 
 _QUOTES: Final = str.maketrans("", "", "`'\"\\*")
 _ERROR_CHARS: Final = 20_000
