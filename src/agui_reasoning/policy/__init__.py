@@ -19,6 +19,7 @@ from agui_reasoning.parts import Origin
 
 __all__ = [
     "NO_RULE",
+    "RECEIVED",
     "EchoFlag",
     "EchoRule",
     "EchoStatus",
@@ -320,6 +321,14 @@ class Format(_Row):
 
 NO_RULE = EchoRule(api="*", status="unknown", evidence="no row", checked="")
 """The safe default, for an origin without a row."""
+
+RECEIVED = EchoRule(
+    api="openai-chat", status="accepted", field=("received",), scope="tool_loop", evidence="chosen by you"
+)
+"""A row for providers of Chat Completions of which nothing is known: it applies after all others.
+
+It returns the string field in which reasoning arrived, inside a tool loop.
+"""
 
 
 def matches_any(patterns: Iterable[str], names: Iterable[str]) -> bool:

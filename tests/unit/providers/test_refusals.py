@@ -41,6 +41,8 @@ UNKNOWN = Origin(None, "openai-chat", "some-model")
 
 # Words of providers, as outbound.md and pains.md quote them.
 KNOWN = [
+    ("reasoning_unexpected_field", UNKNOWN, 400, "unknown field `reasoning_content`, expected `role`"),
+    ("reasoning_unexpected_field", UNKNOWN, 422, "Unrecognized key(s) in object: 'reasoning_content'"),
     (
         "thinking_mandatory",
         OPENROUTER,
