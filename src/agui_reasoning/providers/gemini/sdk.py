@@ -18,6 +18,10 @@ __all__ = ["wire_json", "wire_names"]
 
 _FREE: Final = frozenset({"args", "response", "partMetadata", "part_metadata"})
 """Members whose names are not the API's."""
+_OF_RESPONSES: Final = frozenset(
+    {"candidates", "prompt_feedback", "usage_metadata", "model_version", "response_id", "sdk_http_response"}
+)
+"""The members of a response by which a dump of it is told from what other APIs send."""
 _BYTES: Final = frozenset({"thought_signature", "data"})
 _STANDARD: Final = str.maketrans("-_", "+/")
 
@@ -65,6 +69,8 @@ def wire_names(payload: JSONObject) -> JSONObject:
 
 def _is_dump(payload: JSONObject) -> bool:
     """Return whether a response, a candidate or a part has a name or a value of Python."""
+    if _OF_RESPONSES.isdisjoint(payload):
+        return False
     return _is_of_python(payload) or any(
         _is_of_python(candidate) or any(map(_is_of_python, _objects(candidate.get("content"), "parts")))
         for candidate in _objects(payload, "candidates")
