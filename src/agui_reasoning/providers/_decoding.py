@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from agui_reasoning.deltas import fold
-from agui_reasoning.errors import AGUIReasoningWarning
+from agui_reasoning.errors import AGUIReasoningWarning, ConfigurationError
 from agui_reasoning.parts import Part
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.registry import provider_api
@@ -14,23 +14,36 @@ from agui_reasoning.providers.registry import provider_api
 __all__ = ["decode_response", "decoder"]
 
 
-def decoder(api: str, *, provider: str | None = None, model: str | None = None) -> Decoder:
+def decoder(
+    api: str, *, provider: str | None = None, model: str | None = None, stream_id: str | None = None
+) -> Decoder:
     """Create the decoder of a stream.
 
     Args:
         api: One of `API_IDS`.
         provider: The provider, such as ``"openrouter"``; default is the vendor of a single-vendor API.
         model: The model name, if the payloads do not contain it.
+        stream_id: The stream to decode of a WebSocket connection that carries several
+            (``openai-responses``). Use one decoder for each; each skips the events of the others.
 
     Raises:
-        ConfigurationError: The API ID is unknown (``unknown_api``).
+        ConfigurationError: The API ID is unknown (``unknown_api``), or a connection of the API carries one
+            stream only (``wrong_option``).
 
     Examples:
         >>> decode = decoder("anthropic-messages")
         >>> decode.receive({"type": "ping"})
         []
     """
-    return provider_api(api).load_decoder()(provider=provider, model=model)
+    reader = provider_api(api).load_decoder()(provider=provider, model=model)
+    if stream_id is not None and not reader.multiplexed:
+        raise ConfigurationError(
+            f"{api} does not support `stream_id`.",
+            code="wrong_option",
+            hint="Omit it; a connection of this API carries one stream.",
+        )
+    reader.stream_id = stream_id
+    return reader
 
 
 def decode_response(

@@ -31,11 +31,15 @@ class Decoder(ABC):
         api: The ID of the API.
         vendor: The provider of a single-vendor API; ``None`` if several vendors use the format.
         repeatable: The members of payloads that may differ in a repeat; ``None`` to read every payload.
+        multiplexed: Whether one connection may carry several streams, whose events name theirs.
+        stream_id: The stream to decode if a connection carries several; events of others are skipped.
     """
 
     api: ClassVar[str]
     vendor: ClassVar[str | None] = None
     repeatable: ClassVar[Repeatable | None] = None
+    multiplexed: ClassVar[bool] = False
+    stream_id: str | None = None
 
     def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
         """Create a decoder for one stream.

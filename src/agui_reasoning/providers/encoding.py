@@ -262,6 +262,7 @@ INTERNAL = frozenset(
         "extra_content",
         "summary_parts",
         "content_parts",
+        "content_types",
     }
 )
 """Names in ``ext`` that decoders use for notes, unlike the provider's own fields."""

@@ -24,7 +24,7 @@ from agui_reasoning.deltas import (
     UsageDelta,
     fold,
 )
-from agui_reasoning.errors import DecodeError, ProviderError
+from agui_reasoning.errors import ConfigurationError, DecodeError, ProviderError
 from agui_reasoning.parts import (
     NativePart,
     Opaque,
@@ -1152,3 +1152,113 @@ def test_the_value_of_the_items_final_form_stays_and_that_of_another_id_is_not_t
     assert part.opaque == (Opaque("openai.encrypted_content", "early"),)
     (part,) = late("rs_2")
     assert part.opaque == ()
+
+
+# -- connections that carry several streams
+
+
+def lane(name: str, payload: JSON) -> JSON:
+    return {**payload, "stream_id": name}
+
+
+def created(identity: str) -> JSON:
+    return {"type": "response.created", "response": envelope(status="in_progress", id=identity)}
+
+
+def text(piece: str) -> JSON:
+    return event("output_text.delta", 0, item_id="msg_1", content_index=0, delta=piece)
+
+
+MIXED = [
+    lane("a", created("resp_a")),
+    lane("b", created("resp_b")),
+    lane("a", text("One ")),
+    lane("b", text("Two ")),
+    lane("a", text("umbrella.")),
+    lane("b", text("boots.")),
+    lane("a", {"type": "response.completed", "response": envelope(id="resp_a")}),
+    lane("b", {"type": "response.completed", "response": envelope(id="resp_b")}),
+]
+
+
+@pytest.mark.parametrize(("name", "said"), [("a", "One umbrella."), ("b", "Two boots.")])
+def test_a_decoder_that_is_told_its_stream_skips_the_others(name: str, said: str) -> None:
+    machine = decoder(API, model=MODEL, stream_id=name)
+    deltas = [delta for payload in MIXED for delta in machine.receive(payload)] + machine.close()
+    assert deltas[0] == ResponseStart(ORIGIN, id=f"resp_{name}")
+    assert deltas[-1] == DONE
+    assert fold(deltas) == [TextPart(said, origin=ORIGIN)]
+
+
+def test_streams_that_mix_are_an_error_in_a_decoder_that_is_not_told() -> None:
+    machine = decoder(API, model=MODEL)
+    machine.receive(MIXED[0])
+    with pytest.raises(DecodeError) as caught:
+        machine.receive(MIXED[1])
+    assert caught.value.code == "mixed_streams"
+    assert caught.value.deltas == (CloseDelta(status="incomplete"),)
+    # The payload was not read, so the stream that began goes on.
+    machine.receive(MIXED[2])
+    assert machine.receive(MIXED[6])[-1] == DONE
+
+
+def test_a_second_response_inside_the_first_is_an_error_without_names_of_streams() -> None:
+    machine = decoder(API, model=MODEL)
+    machine.receive(created("resp_a"))
+    machine.receive(created("resp_a"))  # told again
+    with pytest.raises(DecodeError) as caught:
+        machine.receive(created("resp_b"))
+    assert caught.value.code == "mixed_streams"
+
+
+def test_streams_in_turn_need_no_name() -> None:
+    """An answer that the user steers ends, and another one follows by itself."""
+    machine = decoder(API, model=MODEL)
+    steered = envelope(id="resp_a", status="incomplete", incomplete_details={"reason": "steered"})
+    payloads = [
+        lane("a", created("resp_a")),
+        lane("a", text("One")),
+        {"type": "response.steer.accepted", "steer": {"id": "st_1", "previous_response_id": "resp_a"}},
+        lane("a", {"type": "response.incomplete", "response": steered}),
+        lane("b", created("resp_b")),
+        lane("b", text("Two")),
+        lane("b", {"type": "response.completed", "response": envelope(id="resp_b")}),
+    ]
+    deltas = [delta for payload in payloads for delta in machine.receive(payload)] + machine.close()
+    assert [delta.id for delta in deltas if isinstance(delta, ResponseStart)] == ["resp_a", "resp_b"]
+    assert [delta.reason for delta in deltas if isinstance(delta, FinishDelta)] == ["steered", "completed"]
+    # It ends at a boundary of its output, so nothing is cut.
+    assert [part.status for part in fold(deltas) if isinstance(part, TextPart)] == ["complete", "complete"]
+
+
+def test_only_apis_with_such_connections_take_the_name_of_a_stream() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        decoder("openai-chat", stream_id="a")
+    assert caught.value.code == "wrong_option"
+
+
+# -- parts and agents
+
+
+def test_parts_of_raw_reasoning_end_with_their_events() -> None:
+    """Fragments may be numbered, so only the end of a part makes the next number another part."""
+    where = {"item_id": "rs_1"}
+    fragments = [
+        event("reasoning_text.delta", 0, **where, content_index=0, delta="One "),
+        event("reasoning_text.delta", 0, **where, content_index=1, delta="thing."),
+        event("reasoning_text.done", 0, **where, content_index=1, text="One thing."),
+        event("reasoning_text.delta", 0, **where, content_index=2, delta="Another."),
+    ]
+    found = receive(added(0, raw("rs_1")), *fragments)
+    assert [(delta.index, delta.text) for delta in found if isinstance(delta, ReasoningDelta)][1:] == [
+        (0, "One "),
+        (0, "thing."),
+        (2, "Another."),
+    ]
+
+
+def test_the_agent_of_an_item_stays_with_it() -> None:
+    agent = {"agent_name": "researcher"}
+    items = [reasoning("rs_1", "Hm.", agent=agent), message(spoken("Hi."), agent=agent), call(agent=agent)]
+    parts = decode_response(API, envelope(items))
+    assert [(part.ext or {}).get("agent") for part in parts] == [agent, agent, agent]

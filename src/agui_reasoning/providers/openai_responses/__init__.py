@@ -58,7 +58,9 @@ API = ProviderAPI(
                     *("container_id", "file_id", "filename", "index"),
                 }
             ),
+            "agent": frozenset({"agent_name"}),
             "caller": frozenset({"type", "caller_id"}),
+            "content_types": frozenset({"type"}),
             "environment": frozenset({"type"}),
             "pending_safety_checks": frozenset({"id", "code", "message"}),
         },

@@ -18,12 +18,14 @@ from agui_reasoning.deltas import (
     ResponseStart,
     UsageDelta,
 )
-from agui_reasoning.errors import ProviderError
+from agui_reasoning.errors import DecodeError, ProviderError
 from agui_reasoning.providers._lane import Repeatable
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.openai_responses.items import (
     MESSAGE,
+    RAW_TEXT,
     REASONING,
+    SUMMARY_TEXT,
     OutputItem,
     announce,
     grow,
@@ -40,17 +42,20 @@ class OpenAIResponsesDecoder(Decoder):
 
     api: ClassVar[str] = "openai-responses"
     vendor: ClassVar[str | None] = "openai"
+    multiplexed = True
     repeatable = Repeatable(
         texts=frozenset({"delta"}), unread=frozenset({"sequence_number", "obfuscation", "logprobs"})
     )
 
     def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
         super().__init__(provider=provider, model=model)
+        self._heard_id: str | None = None
         self._reset()
 
     def _reset(self, *, running: bool = False) -> None:
         """Reset the items: keys, IDs and indices belong to one response."""
         self._running = running
+        self._response_id: str | None = None
         # By index and type: some servers give items of different types the same index.
         self._items: dict[tuple[int, str], OutputItem] = {}
         self._ids: dict[str, int] = {}
@@ -62,11 +67,32 @@ class OpenAIResponsesDecoder(Decoder):
         self._thought: str | None = None
 
     def _decode(self, data: JSONObject) -> list[Delta]:
+        if data.get("stream_id") is not None and not self._is_ours(data):
+            return []
         kind = string(data, "type")
         if not kind and data.get("error"):
             kind = "error"
         handler = _EVENTS.get(kind)
         return handler(self, data) if handler else []
+
+    def _is_ours(self, data: JSONObject) -> bool:
+        """Return whether an event of a multiplexed connection is of the stream that is decoded."""
+        given = string(data, "stream_id")
+        if self.stream_id is not None or given == self._heard_id:
+            return given == (self.stream_id or given)
+        if self._running:
+            raise self._mixed()
+        self._heard_id = given
+        return True
+
+    def _mixed(self) -> DecodeError:
+        return DecodeError(
+            "A response began before the one that is being decoded ended.",
+            code="mixed_streams",
+            hint="Use one decoder for each stream: decoder('openai-responses', stream_id=…).",
+            provider=self.provider,
+            deltas=(CloseDelta(status="incomplete"),),
+        )
 
     def _end(self) -> list[Delta]:
         if not self._running:
@@ -84,15 +110,19 @@ class OpenAIResponsesDecoder(Decoder):
     # -- responses
 
     def _created(self, data: JSONObject) -> list[Delta]:
-        start = self._start(obj(data, "response"), "/response")
+        response = obj(data, "response")
+        start = self._start(response, "/response")
+        if self._running and self._response_id and start.id and self._response_id != start.id:
+            raise self._mixed()
         self._reset(running=True)
+        self._response_id = start.id
         return [start]
 
     def _progressed(self, data: JSONObject) -> list[Delta]:
         """Accept streams that were joined late, and start with a later event."""
         return [] if self._running else self._created(data)
 
-    def _start(self, response: JSONObject, path: str) -> Delta:
+    def _start(self, response: JSONObject, path: str) -> ResponseStart:
         return ResponseStart(self._origin(response), id=string(response, "id", path) or None)
 
     def _during(self, deltas: list[Delta]) -> list[Delta]:
@@ -137,7 +167,7 @@ class OpenAIResponsesDecoder(Decoder):
 
     def _conclude(self, response: JSONObject, path: str, word: str) -> list[Delta]:
         reason = _reason(response, path) or word or None
-        deltas = [] if self._running else [self._start(response, path)]
+        deltas: list[Delta] = [] if self._running else [self._start(response, path)]
         missing, last = self._missing(response, path)
         deltas += [*self._end_thought(), *missing, *self._count_tokens(response, path)]
         error = obj(response, "error", path)
@@ -251,6 +281,22 @@ class OpenAIResponsesDecoder(Decoder):
         self._keep(item)
         return self._during(grow(item, form, text, part, whole=field != "delta"))
 
+    def _part(self, data: JSONObject) -> list[Delta]:
+        """Decode an end of a part of reasoning; texts of messages have events of their own."""
+        part = obj(data, "part")
+        kind, identity = string(part, "type", "/part"), string(data, "item_id")
+        index = self._index(data, identity)
+        if kind not in _THOUGHT_FORMS and not self._thinks(index, MESSAGE, identity):
+            return []
+        item = self._items.get((index, REASONING)) or self._make(index, REASONING)
+        item.part = None
+        text = string(part, "text", "/part")
+        if not text or data["type"].endswith(".added"):
+            return []
+        self._keep(item)
+        form, number = _THOUGHT_FORMS.get(kind, "raw"), integer(data, "content_index") or 0
+        return self._during(grow(item, form, text, number, whole=True))
+
     def _thinks(self, index: int, kind: str, identity: str) -> bool:
         """Return whether a text event belongs to an item that was announced as reasoning."""
         announced = self._items.get((index, REASONING))
@@ -307,6 +353,11 @@ _GROWTH: dict[str, tuple[str, str, str, str]] = {
     "response.reasoning_summary_text.done": ("reasoning", "summary", "summary_index", "text"),
     "response.reasoning_text.delta": ("reasoning", "raw", "content_index", "delta"),
     "response.reasoning_text.done": ("reasoning", "raw", "content_index", "text"),
+    # As Open Responses names them, and as a comment in its schema does.
+    "response.reasoning.delta": ("reasoning", "raw", "content_index", "delta"),
+    "response.reasoning.done": ("reasoning", "raw", "content_index", "text"),
+    "response.reasoning_summary.delta": ("reasoning", "summary", "summary_index", "delta"),
+    "response.reasoning_summary.done": ("reasoning", "summary", "summary_index", "text"),
     "response.output_text.delta": ("message", "text", "content_index", "delta"),
     "response.output_text.done": ("message", "text", "content_index", "text"),
     "response.refusal.delta": ("message", "refusal", "content_index", "delta"),
@@ -319,6 +370,11 @@ _GROWTH: dict[str, tuple[str, str, str, str]] = {
     "response.custom_tool_call_input.done": ("custom_tool_call", "input", "", "input"),
 }
 
+_PARTS = tuple(
+    f"response.{name}.{end}" for name in ("content_part", "reasoning_part") for end in ("added", "done")
+)
+_THOUGHT_FORMS = {RAW_TEXT: "raw", SUMMARY_TEXT: "summary"}
+
 _THOUGHTS = ("started", "search_queries", "search_results", "fetch_url_queries", "fetch_url_results")
 
 _EVENTS: dict[str, Callable[[OpenAIResponsesDecoder, JSONObject], list[Delta]]] = {
@@ -328,6 +384,7 @@ _EVENTS: dict[str, Callable[[OpenAIResponsesDecoder, JSONObject], list[Delta]]] 
     "response.output_item.added": OpenAIResponsesDecoder._added,
     "response.output_item.done": OpenAIResponsesDecoder._item_done,
     **dict.fromkeys(_GROWTH, OpenAIResponsesDecoder._grown),
+    **dict.fromkeys(_PARTS, OpenAIResponsesDecoder._part),
     **{f"response.reasoning.{name}": OpenAIResponsesDecoder._mused for name in _THOUGHTS},
     "response.reasoning.stopped": OpenAIResponsesDecoder._stopped,
     "response.completed": OpenAIResponsesDecoder._ended,

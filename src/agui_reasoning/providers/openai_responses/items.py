@@ -32,10 +32,22 @@ from agui_reasoning.providers.payload import (
     string,
 )
 
-__all__ = ["ACTIONS", "MESSAGE", "REASONING", "OutputItem", "announce", "grow", "late_values", "settle"]
+__all__ = [
+    "ACTIONS",
+    "MESSAGE",
+    "RAW_TEXT",
+    "REASONING",
+    "SUMMARY_TEXT",
+    "OutputItem",
+    "announce",
+    "grow",
+    "late_values",
+    "settle",
+]
 
 REASONING, MESSAGE, FUNCTION, CUSTOM = "reasoning", "message", "function_call", "custom_tool_call"
 SIGNATURE = "openrouter.signature"
+RAW_TEXT, SUMMARY_TEXT = "reasoning_text", "summary_text"
 
 # Calls that the client answers, with their argument fields. The other fields are in `ext`, so that
 # `ext | args | {"call_id": id}` is the item again.
@@ -72,6 +84,7 @@ class OutputItem:
         call: The ID of the call that it was announced as.
         streamed: Whether a fragment of it arrived.
         heard: The numbers of its parts whose text arrived, in fragments or whole.
+        part: The number of the raw part that is growing; ``None`` between parts.
         settled: Whether its final form arrived.
         encrypted: Whether its values arrived.
         tail: The key of the unit that a length limit cuts if this item is the last.
@@ -85,6 +98,7 @@ class OutputItem:
     call: str = ""
     streamed: bool = False
     heard: set[int] = field(default_factory=set)
+    part: int | None = None
     settled: bool = False
     encrypted: bool = False
     tail: str | None = None
@@ -149,6 +163,8 @@ def grow(item: OutputItem, form: str, text: str, index: int, *, whole: bool) -> 
         whole: Whether it is the whole text of the part. It counts only if the item had no fragments, because
             Bedrock numbers a part differently in its fragments and at its end.
     """
+    if whole:
+        item.part = None
     unnamed = form in _CALL_FORMS and not item.call
     if not text or item.settled or unnamed or (whole and item.streamed):
         return []
@@ -163,8 +179,12 @@ def _grow_summary(item: OutputItem, text: str, index: int, whole: bool) -> list[
 
 
 def _grow_raw(item: OutputItem, text: str, index: int, whole: bool) -> list[Delta]:
-    # The final form of an item counts from 0.
-    number = max(index - item.traits.first_raw_part, 0)
+    if item.part is None:
+        # The final form of an item counts from 0. Some servers number every fragment, so events end parts.
+        number = max(index - item.traits.first_raw_part, 0)
+        item.part = None if whole else number
+    else:
+        number = item.part
     return [ReasoningDelta(text, key=item.key, channel="raw", index=number)]
 
 
@@ -223,7 +243,7 @@ def _settle_native(item: OutputItem, source: JSONObject, path: str) -> list[Delt
 
 def _settle_reasoning(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
     segments = _segments(item, source, path)
-    ext = other_fields(source, *_REASONING_FIELDS) | _trailing(source)
+    ext = other_fields(source, *_REASONING_FIELDS) | _trailing(source) | _types(source)
     identity = string(source, "id", path)
     deltas: list[Delta] = []
     if identity or ext:
@@ -251,6 +271,18 @@ def _trailing(source: JSONObject) -> JSONObject:
     }
 
 
+def _without_text(part: JSONObject) -> JSONObject:
+    return {name: value for name, value in part.items() if name != "text"}
+
+
+def _types(source: JSONObject) -> JSONObject:
+    """Note the parts of raw reasoning without their text, if one is of another type (Open Responses)."""
+    parts = source.get("content") or []
+    if all(part.get("type") == RAW_TEXT for part in parts):
+        return {}
+    return {"content_types": [_without_text(part) for part in parts]}
+
+
 def late_values(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
     """Return the values of a reasoning item, if none arrived yet."""
     found = [] if item.encrypted else _values(item, source, path)
@@ -259,7 +291,9 @@ def late_values(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
 
 
 def _values(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
-    kinds = {"encrypted_content": item.traits.encrypted_kind, "signature": SIGNATURE}
+    kinds = {"signature": SIGNATURE}
+    if item.traits.encrypted_kind:
+        kinds = {"encrypted_content": item.traits.encrypted_kind, **kinds}
     return [
         OpaqueDelta(Opaque(kind, value), key=item.key)
         for name, kind in kinds.items()
@@ -299,7 +333,7 @@ def _end_message(item: OutputItem, parts: list[tuple[int, str, JSONObject]], sta
 
 
 def _part_ext(source: JSONObject, part: JSONObject) -> JSONObject:
-    ext = {name: source[name] for name in ("id", "phase") if source.get(name)}
+    ext = {name: source[name] for name in ("id", "phase", "agent") if source.get(name)}
     if part.get("annotations"):
         ext["annotations"] = part["annotations"]
     if part.get("type") == "refusal":
