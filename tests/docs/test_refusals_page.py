@@ -27,8 +27,7 @@ def refusal(row: Refusal) -> str:
 
 def switch(row: ThinkingOff) -> str:
     field = f"extra_body.{row.name}" if row.extra_body else row.name
-    what = ["none: it always thinks", ""] if row.never else [code(field), code(repr(row.value))]
-    cells = [names(row.api), names(row.provider), names(row.model), *what]
+    cells = [names(row.api), names(row.provider), names(row.model), code(field), code(repr(row.value))]
     return line(*cells, row.evidence, row.checked)
 
 

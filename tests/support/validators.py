@@ -168,7 +168,7 @@ def check_responses(
                 f"Item '{item['id']}' of type '{item['type']}' was provided without its required "
                 f"'reasoning' item: '{needed}'."
             )
-    return faults + _function_calls(body)
+    return faults + check_calls(body)
 
 
 def _reasoning_item(item: Mapping[str, Any], body: Body) -> list[str]:
@@ -206,7 +206,7 @@ def _led_by(items: Sequence[Mapping[str, Any]], number: int, needed: str) -> boo
     return False
 
 
-def _function_calls(body: Body) -> list[str]:
+def check_calls(body: Body) -> list[str]:
     faults = []
     called: list[str] = []
     answered: list[str] = []

@@ -633,12 +633,10 @@ _STRINGS = {
         ),
         *("together", "nvidia", "vllm", "sglang", "llamacpp", "lmstudio", "venice", "doubleword", "gpustack"),
         *("mistralrs", "deepinfra", "publicai", "opencode-zen", "aihubmix", "litellm"),
-        *("xiaomi", "bedrock", "baseten", "huggingface", "novita", "google-vertex"),
     ],
     "reasoning": [
         *("groq", "cerebras", "together", "ollama", "ollama-cloud", "vllm", "doubleword", "crusoe"),
         *("huggingface", "deepinfra", "publicai", "bedrock-mantle", "localai", "openrouter", "litellm"),
-        "lmstudio",
     ],
 }
 
@@ -648,7 +646,6 @@ CHAT = [
     tagged("sglang", opening="◁think▷", closing="◁/think▷", model="kimi-k2-thinking"),
     prefilled("llamacpp", "deepseek-r1-distill-qwen-7b"),
     _answer_only("openai", refusal=None, annotations=[]),
-    _answer_only("sambanova"),
     _minimax_native(),
     _minimax_split(),
     detailed("openrouter", mirror="reasoning"),
@@ -1028,8 +1025,110 @@ def _perplexity_signature() -> Shape:
     )
 
 
+def part_events(item: JSON, *, name: str = "reasoning", numbers: tuple[int, ...] = (0, 0, 0)) -> list[JSON]:
+    """How Open Responses streams raw reasoning: parts begin and end.
+
+    Args:
+        item: The item, with one part.
+        name: The name of the events with its text; empty: only the part's own events have it.
+        numbers: The part's number in each fragment.
+    """
+    (part,) = item["content"]
+    where, text = {"item_id": item["id"], "content_index": 0}, part["text"]
+    pieces = zip(numbers, (text[:6], text[6:12], text[12:]), strict=True)
+    texts = [
+        *(
+            responses_event(f"{name}.delta", **{**where, "content_index": number}, delta=piece)
+            for number, piece in pieces
+        ),
+        responses_event(f"{name}.done", **where, text=text),
+    ]
+    return [
+        responses_event("output_item.added", item={**item, "content": []}),
+        responses_event("content_part.added", **where, part={**part, "text": ""}),
+        *(texts if name else []),
+        responses_event("content_part.done", **where, part=part),
+        responses_event("output_item.done", item=item),
+    ]
+
+
+def _open(
+    provider: str, what: str, item: JSON, events: list[JSON], part: ReasoningPart, **more: Any
+) -> Shape:
+    answer = message_item()
+    field = part.segments[0].channel
+    return _responses(
+        provider,
+        what,
+        ({"raw": "content"}.get(field, field),),
+        [*events, *message_events(1, answer)],
+        (item, answer),
+        [part, said(id="msg_1")],
+        **more,
+    )
+
+
+def _open_responses() -> list[Shape]:
+    """What its schema permits, and what implementers of it send."""
+    item, raw = raw_item("rs_1"), thought(THOUGHT, channel="raw", item_id="rs_1")
+    spoken = {**item, "content": [{"type": "output_text", "text": THOUGHT}]}
+    typed = replace(raw, ext={"content_types": [{"type": "output_text"}]})
+    announced, begun, *texts, ended, done = part_events(item)
+    bare = {**summarized("rs_1"), "content": None}
+    short = summarized("rs_1", THOUGHT)
+    summaries = [
+        responses_event("output_item.added", item={**short, "summary": []}),
+        responses_event("reasoning_summary.delta", item_id="rs_1", summary_index=0, delta=THOUGHT[:6]),
+        responses_event("reasoning_summary.delta", item_id="rs_1", summary_index=0, delta=THOUGHT[6:]),
+        responses_event("reasoning_summary.done", item_id="rs_1", summary_index=0, text=THOUGHT),
+        responses_event("output_item.done", item=short),
+    ]
+    name = "open-responses"
+    without = [announced, begun, *texts, ended, {**done, "item": bare}]
+    return [
+        _open(name, "raw text in `reasoning`", item, part_events(item), raw),
+        _open(name, "text only in the end of a part", item, part_events(item, name=""), raw),
+        _open(name, "text in no final form", bare, without, raw, whole=None),
+        _open(name, "a part of another type", spoken, part_events(spoken), typed),
+        _open(
+            name,
+            "that part with the events of a message",
+            spoken,
+            part_events(spoken, name="output_text"),
+            typed,
+        ),
+        _open(name, "summaries", short, summaries, thought(THOUGHT, channel="summary", item_id="rs_1")),
+        _open("huggingface", "parts with events", item, part_events(item, name="reasoning_text"), raw),
+        _open(
+            "vllm",
+            "every fragment has a number",
+            item,
+            part_events(item, name="reasoning_text", numbers=(0, 1, 2)),
+            raw,
+        ),
+    ]
+
+
+def _llamacpp() -> Shape:
+    """No event has a place; the encrypted content is empty."""
+    item = raw_item("rs_1", encrypted_content="")
+    events = [
+        {name: value for name, value in event.items() if name not in ("output_index", "content_index")}
+        for event in raw_events(0, item)
+    ]
+    part = thought(THOUGHT, channel="raw", item_id="rs_1")
+    return _open("llamacpp", "events without a place", item, events, part)
+
+
+def _ollama_responses() -> Shape:
+    """The encrypted content is the summary."""
+    item = summarized("rs_1", THOUGHT, encrypted_content=THOUGHT)
+    part = thought(THOUGHT, channel="summary", item_id="rs_1")
+    return _open("ollama", "a summary twice", item, summary_events(0, item, early=None), part)
+
+
 RESPONSES = [
-    *map(_summaries, ("openai", "azure", "opencode-zen", "litellm")),
+    *map(_summaries, ("openai", "azure", "opencode-zen", "litellm", "meta")),
     _summaries("xai", "xai.encrypted_content"),
     _codex(),
     _copilot_responses(),
@@ -1037,6 +1136,11 @@ RESPONSES = [
     _raw("deepseek", "3e32f0", encrypted_content="FINAL"),
     _raw("lmstudio", "rs_1"),
     _raw("vllm", "rs_1"),
+    _raw("vercel-gateway", "rs_1"),
+    _raw("bedrock", "rs_1", encrypted_content="FINAL"),
+    *_open_responses(),
+    _llamacpp(),
+    _ollama_responses(),
     _xai_twins(),
     _late_value("litellm"),
     _openrouter_claude(),

@@ -19,7 +19,6 @@ from agui_reasoning.parts import Origin
 
 __all__ = [
     "NO_RULE",
-    "RECEIVED",
     "EchoFlag",
     "EchoRule",
     "EchoStatus",
@@ -43,7 +42,6 @@ AtLeastOne: Final = pydantic.Field(min_length=1)
 
 Field: TypeAlias = Literal[
     "blocks",
-    "redacted_thinking",
     "items",
     "messages",
     "reasoning_content",
@@ -63,8 +61,8 @@ Field: TypeAlias = Literal[
 """Where reasoning is written: content blocks, input items, messages, or a field of a chat message.
 
 ``received`` is the string field in which it arrived, ``content_tags`` the tags in which it arrived,
-``tool_calls`` the location of thought signatures, ``signed_blocks`` the blocks of ``thinking_blocks`` that
-are not redacted, and ``redacted_thinking`` the ``blocks`` that are.
+``tool_calls`` the location of thought signatures, and ``signed_blocks`` the blocks of ``thinking_blocks``
+that are not redacted.
 """
 
 Kinship: TypeAlias = Literal["same", "group", "foreign", "unknown"]
@@ -112,11 +110,13 @@ class EchoRule(_Row):
         placeholder_scope: The responses that get the placeholder; default is ``scope``.
         forbidden: The fields that make the provider refuse the request.
         needs: What a unit must have to be sent; ``encrypted`` applies if nothing is stored.
-        joined: Whether the thinking blocks of a response become one, because only one is read.
         trailing: How to treat reasoning at the end of a response, if something precedes it.
         pairs: Whether items and the reasoning before them are accepted only together, by their IDs.
         calls_together: Whether reasoning between two calls of a response is rejected.
         ids: Whether items are sent with their IDs.
+        item_text: Where an item's text goes: in the parts that it had, all in one part of ``content``, or in
+            ``encrypted_content``. Except with ``parts``, an item is sent with its text and nothing else.
+        natives: Whether the provider accepts its own blocks back, such as compaction items.
         stateless: Whether the server never stores anything.
         summaries: Whether all reasoning text that the API shows is labeled a summary.
         prefix_bound: Whether a change in the conversation invalidates everything after it.
@@ -142,11 +142,12 @@ class EchoRule(_Row):
     placeholder_scope: Scope | None = None
     forbidden: tuple[Field, ...] = ()
     needs: Literal["signature", "encrypted"] | None = None
-    joined: bool = False
     trailing: Literal["drop", "keep"] = "drop"
     pairs: bool = False
     calls_together: bool = False
     ids: bool = True
+    item_text: Literal["parts", "content", "encrypted_content"] = "parts"
+    natives: bool = True
     stateless: bool = False
     summaries: bool = False
     prefix_bound: bool = False
@@ -190,6 +191,11 @@ class EchoRule(_Row):
         """Whether any reasoning is sent."""
         return self.status in ("required", "recommended", "accepted")
 
+    @property
+    def takes_natives(self) -> bool:
+        """Whether the provider's own blocks are sent; an unknown provider may refuse them."""
+        return self.natives and self.status != "unknown"
+
 
 class VendorTraits(_Row):
     """The peculiarities of a vendor of a wire format. The defaults are safe for vendors without a row.
@@ -203,7 +209,7 @@ class VendorTraits(_Row):
         thought_signature_kind: The kind of thought signatures on calls and messages.
         signature_home: The object in a call or message that contains a thought signature.
         signature_as_received: Whether signatures are returned where they were found instead.
-        encrypted_kind: The kind of ``encrypted_content`` of reasoning items.
+        encrypted_kind: The kind of ``encrypted_content`` of reasoning items; empty if it repeats their text.
         custom_calls_on_server: Whether calls of custom tools are steps of the vendor itself.
         first_raw_part: The number of an item's first raw part in streams.
         summary_in_choice_index: Whether the index of a choice is the number of a reasoning summary.
@@ -321,14 +327,6 @@ class Format(_Row):
 
 NO_RULE = EchoRule(api="*", status="unknown", evidence="no row", checked="")
 """The safe default, for an origin without a row."""
-
-RECEIVED = EchoRule(
-    api="openai-chat", status="accepted", field=("received",), scope="tool_loop", evidence="chosen by you"
-)
-"""A row for providers of Chat Completions of which nothing is known: it applies after all others.
-
-It returns the string field in which reasoning arrived, inside a tool loop.
-"""
 
 
 def matches_any(patterns: Iterable[str], names: Iterable[str]) -> bool:

@@ -27,7 +27,6 @@ from tests.support.strict_providers import (
     openai_responses,
     xai_grpc,
 )
-from tests.support.strict_providers.chat_vendors import CHAT_VENDORS
 from tests.support.strict_providers.shapes import Artefact, Body, misshapen
 from tests.support.validators import (
     THINKING,
@@ -39,7 +38,7 @@ from tests.support.validators import (
 )
 from tests.support.validators_outputs import check_litellm
 
-__all__ = ["STRICT", "STRICT_CHAT", "Issued", "StrictProvider", "family"]
+__all__ = ["STRICT", "Issued", "StrictProvider", "family"]
 
 PLACEHOLDERS = frozenset({"skip_thought_signature_validator"})
 """Google documents that this stands for a signature."""
@@ -208,6 +207,15 @@ STRICT: dict[str, StrictProvider] = {
     "azure": _of(*_RESPONSES, "azure", "gpt-5.6"),
     "codex": _of(*_RESPONSES, "chatgpt-codex", "gpt-5.3-codex", openai_responses.rules_stateless),
     "xai responses": _of(*_RESPONSES, "xai", "grok-4.5", _unpaired),
+    "meta": _of(*_RESPONSES, "meta", "muse-spark-1.3", _unpaired),
+    **{
+        name: _of(*_RESPONSES, provider, model, openai_responses.server(refuse))
+        for name, (provider, model, refuse) in openai_responses.SERVERS.items()
+    },
+    **{
+        name: _of(*_RESPONSES, provider, model, openai_responses.gateway(refuse))
+        for name, (provider, model, refuse) in openai_responses.GATEWAYS.items()
+    },
     "openai-chat": _chat("openai", "gpt-5.6"),
     "deepseek": _chat("deepseek", "deepseek-v4-pro", "reasoning_content", rules=check_deepseek),
     "deepseek-r1": _chat("deepseek", "deepseek-r1"),
@@ -257,9 +265,3 @@ STRICT: dict[str, StrictProvider] = {
     "ollama": _of(ollama, "ollama", "ollama", "qwen3:4b", ollama.rules_by_name),
     "xai": _of(xai_grpc, "xai-grpc", "xai", "grok-4"),
 }
-
-STRICT_CHAT: dict[str, StrictProvider] = {
-    vendor.name: _chat(vendor.provider, vendor.model, *vendor.takes, rules=vendor.refusals, api=vendor.api)
-    for vendor in CHAT_VENDORS
-}
-"""The vendors of Chat Completions that differ only in a rule: too many for tests that try each provider."""

@@ -9,6 +9,7 @@ import pytest
 
 from agui_reasoning.parts import Opaque, Origin, ReasoningPart, Segment, Turn
 from tests.support.strict_providers import STRICT, Issued
+from tests.support.strict_providers.openai_responses import SERVERS
 
 Json = dict[str, Any]
 Path = tuple[Any, ...]
@@ -69,6 +70,16 @@ RESPONSES: Json = {
         {"type": "function_call_output", "call_id": "call_1", "output": "4C"},
     ]
 }
+UNTHINKING: Json = {"input": [RESPONSES["input"][0], *RESPONSES["input"][2:]]}
+RAW = {"type": "reasoning_text", "text": "Hm."}
+
+
+def thinking(**fields: Any) -> Json:
+    """The same request with another item of reasoning."""
+    asked, *rest = UNTHINKING["input"]
+    return {"input": [asked, {"type": "reasoning", "summary": [], **fields}, *rest]}
+
+
 GEMINI: Json = {
     "contents": [
         {"role": "user", "parts": [{"text": "Weather?"}]},
@@ -135,8 +146,13 @@ DETAIL = {
 
 GOOD: dict[str, Json] = {
     **dict.fromkeys(("anthropic", "claude on bedrock", "deepseek as anthropic"), CLAUDE),
-    **dict.fromkeys(("openai", "azure", "codex", "xai responses"), RESPONSES),
-    "openai, no reasoning": {"input": [RESPONSES["input"][0], *RESPONSES["input"][2:]]},
+    **dict.fromkeys(("openai", "azure", "codex", "xai responses", "meta"), RESPONSES),
+    **dict.fromkeys(
+        ("openai, no reasoning", "huggingface responses", "open responses", "meta behind zen"), UNTHINKING
+    ),
+    **dict.fromkeys(("vllm responses", "llama.cpp responses"), thinking(content=[RAW])),
+    "ollama responses": thinking(encrypted_content="Hm."),
+    "meta behind openrouter": thinking(encrypted_content="SIG"),
     **dict.fromkeys(("openai-chat", "deepseek-r1", "groq", "mistral as openai"), CHAT),
     **dict.fromkeys(("litellm to groq", "litellm to openai"), CHAT),
     **dict.fromkeys(("deepseek", "zai", "fireworks", "together"), chat(reasoning_content="Hm.")),
@@ -208,6 +224,23 @@ RULES: list[tuple[str, Path, Any, str]] = [
     ("openai", ("input", "+"), RESPONSES["input"][1], "required following item"),
     ("codex", ("input", 1, "encrypted_content"), DROP, "not persisted"),
     ("openai, no reasoning", ("input",), RESPONSES["input"], "not supported"),
+    *(
+        (name, ("input", "+"), {"type": "compaction", "encrypted_content": "X"}, "Cannot determine type")
+        for name in SERVERS
+    ),
+    *((name, ("previous_response_id",), "resp_1", "does not support") for name in SERVERS),
+    *((name, ("input", -1), DROP, "No tool output") for name in SERVERS),
+    ("vllm responses", ("input", 1, "encrypted_content"), "X", "Encrypted content is not supported."),
+    ("vllm responses", ("input", 1, "content", "+"), RAW, "one part"),
+    ("llama.cpp responses", ("input", 1, "content"), DROP, "is not an array"),
+    ("llama.cpp responses", ("input", 1, "content"), [], "is empty"),
+    ("ollama responses", ("input", 1, "encrypted_content"), DROP, "nothing that is read"),
+    ("huggingface responses", ("input",), RESPONSES["input"], "Invalid input"),
+    ("open responses", ("input",), thinking(content=[RAW])["input"], "should be null"),
+    ("meta behind openrouter", ("input", 1, "id"), "rs_1", "not found"),
+    ("meta behind openrouter", ("input", 1, "encrypted_content"), DROP, "Missing required"),
+    ("meta behind zen", ("input",), RESPONSES["input"], "not issued to this caller"),
+    ("meta", ("input", 2), DROP, "required following item"),
     # Chat Completions
     ("openai-chat", (*MODEL, "reasoning_content"), "Hm.", EXTRA),
     ("openai-chat", (*MODEL, "tool_calls"), [], "at least 1 item"),

@@ -22,6 +22,7 @@ from agui_reasoning.parts import (
     TextPart,
     ToolCallPart,
     ToolResultPart,
+    join_segments,
 )
 from agui_reasoning.providers.encoding import (
     PICTURES,
@@ -53,8 +54,10 @@ from agui_reasoning.providers.openai_responses.items import (
     CUSTOM,
     FUNCTION,
     MESSAGE,
+    RAW_TEXT,
     REASONING,
     SIGNATURE,
+    SUMMARY_TEXT,
 )
 from agui_reasoning.providers.payload import JSONObject
 
@@ -63,6 +66,7 @@ __all__ = ["encode"]
 ENCRYPTED = ("openai.encrypted_content", "xai.encrypted_content")
 THOUGHT_SIGNATURES = ("perplexity.thought_signature",)
 
+_RAW_TYPES = frozenset({RAW_TEXT, "output_text", "text"})
 _MAY_LOSE_ID = frozenset({MESSAGE, FUNCTION, CUSTOM})
 _FOREIGN_RESULTS = frozenset({"function_call_output", "custom_tool_call_output", "computer_call_output"})
 
@@ -256,27 +260,58 @@ def _reasoning(unit: EchoUnit, options: EncodingOptions, results: set[str]) -> _
     assert isinstance(part, ReasoningPart)
     if unit.refused:
         return slot
+    known = bool(part.item_id) and unit.kinship == "same" and options.rule.ids
+    identity: JSONObject = {"id": part.item_id} if known else {}
+    if options.rule.item_text != "parts":
+        return _text_item(slot, part, identity, options)
     encrypted = values(unit, *ENCRYPTED)
-    stored = bool(part.item_id) and unit.kinship == "same" and not options.stateless
+    stored = known and not options.stateless
     if options.rule.needs == "encrypted" and not (encrypted or stored):
         options.report.drop(unit, "missing_encrypted")
         return slot
-    item: JSONObject = {"type": REASONING}
-    if part.item_id and unit.kinship == "same" and options.rule.ids:
-        item["id"] = part.item_id
-    item["summary"] = _texts(part, "summary", "summary_text")
-    if content := _texts(part, "raw", "reasoning_text"):
-        item["content"] = content
+    item: JSONObject = {"type": REASONING, **identity}
+    item["summary"] = _texts(part, "summary", SUMMARY_TEXT)
+    if content := _texts(part, "raw", RAW_TEXT):
+        item["content"] = _typed(content, unit)
     if encrypted:
         item["encrypted_content"] = encrypted[0].value
     if signature := values(unit, SIGNATURE):
         item["signature"] = signature[0].value
-    if part.segments and item.keys() <= {"type", "summary"} and not item["summary"]:
+    if not item["summary"] and item.keys() <= _empty_item(options):
         # Perplexity's thoughts do not arrive in items.
-        options.report.drop(unit, "policy", harmless=True)
+        options.report.drop(unit, "policy" if part.segments else "empty", harmless=True)
         return slot
     slot.item = {**leftovers(unit, "id", "phase", "status", "encrypted_content", "content"), **item}
     return slot
+
+
+def _empty_item(options: EncodingOptions) -> frozenset[str]:
+    """Return the fields of items without content; IDs count where servers may know items by them."""
+    rule = options.rule
+    by_id = rule.pairs or rule.needs == "encrypted" or rule.status == "required"
+    return frozenset({"type", "summary"} if by_id else {"type", "summary", "id"})
+
+
+def _text_item(slot: _Slot, part: ReasoningPart, identity: JSONObject, options: EncodingOptions) -> _Slot:
+    """Add the item for a server that reads one text of an item and nothing else."""
+    raw = tuple(segment for segment in part.segments if segment.channel == "raw")
+    text = join_segments(raw or part.segments)
+    if not text:
+        options.report.drop(slot.units[0], "empty", harmless=True)
+        return slot
+    parts = [{"type": RAW_TEXT, "text": text}]
+    field = {"content": parts} if options.rule.item_text == "content" else {"encrypted_content": text}
+    slot.item = {"type": REASONING, **identity, "summary": [], **field}
+    return slot
+
+
+def _typed(content: list[JSONObject], unit: EchoUnit) -> list[JSONObject]:
+    """Return parts of raw reasoning with the types that they arrived with; clients may send others."""
+    noted = (getattr(unit.part, "ext", None) or {}).get("content_types")
+    if unit.kinship != "same" or not isinstance(noted, list):
+        return content
+    types = [one if type_of(one) in _RAW_TYPES else {} for one in noted]
+    return [part | types[number] if number < len(types) else part for number, part in enumerate(content)]
 
 
 def _texts(part: ReasoningPart, channel: Channel, kind: str) -> list[JSONObject]:
@@ -317,6 +352,7 @@ def _message(units: list[EchoUnit], options: EncodingOptions) -> _Slot:
         "content": [_spoken(unit) for unit in units],
         "status": "completed" if getattr(last.part, "status", "") == "complete" else "incomplete",
         **_phase(last),
+        **_agent(last),
     }
     return slot
 
@@ -334,6 +370,11 @@ def _phase(unit: EchoUnit) -> JSONObject:
     return {"phase": phase} if isinstance(phase, str) else {}
 
 
+def _agent(unit: EchoUnit) -> JSONObject:
+    agent = leftovers(unit).get("agent")
+    return {"agent": agent} if isinstance(agent, dict) and isinstance(agent.get("agent_name"), str) else {}
+
+
 def _bare_message(slot: _Slot) -> JSONObject | None:
     """Return a message without an ID."""
     text = "".join(unit.part.text for unit in slot.units if isinstance(unit.part, TextPart))
@@ -346,6 +387,8 @@ def _call(unit: EchoUnit, options: EncodingOptions, results: set[str]) -> _Slot 
     kind = leftovers(unit).get("type")
     if unit.cut or (part.server and not unit.at_home):
         return _Slot([unit], None)
+    if part.server and not options.rule.takes_natives:
+        return None
     action = isinstance(kind, str) and kind in _ACTION_OUTPUTS and (part.server or is_readable(part))
     if part.server and not action:
         # The result's item contains both call and result.
@@ -392,7 +435,7 @@ def _server_result(unit: EchoUnit, options: EncodingOptions, results: set[str]) 
     part = unit.part
     assert isinstance(part, ToolResultPart)
     native = part.native
-    if not unit.at_home or not isinstance(native, dict):
+    if not unit.at_home or not isinstance(native, dict) or not options.rule.takes_natives:
         return None
     kind = type_of(native)
     # Clients may send anything, so only results of the provider's own tools are sent.
@@ -405,6 +448,9 @@ def _native(unit: EchoUnit, options: EncodingOptions, results: set[str]) -> _Slo
     part = unit.part
     assert isinstance(part, NativePart)
     if not unit.at_home:
+        return None
+    if not options.rule.takes_natives:
+        options.report.drop(unit, "policy", harmless=True)
         return None
     payload, kind = part.payload, type_of(part.payload)
     if payload is None:  # it was left out, with the reasoning that led to it
