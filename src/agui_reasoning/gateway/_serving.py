@@ -21,11 +21,20 @@ __all__ = ["listen", "local_server", "serve", "url_of"]
 HEAD_TIMEOUT_S: Final = 20.0
 """The time limit for receiving the head of a request, in seconds."""
 
+FLUSH_TIMEOUT_S: Final = 20.0
+"""The time limit for clients to receive the rest of a response that was broken off, in seconds."""
+
 App: TypeAlias = Callable[..., Any]
 """An ASGI application."""
 
 _END_S: Final = 6.0
 """The time limit for open runs to end when the server stops, in seconds: they close a provider's stream."""
+
+_SEND_BYTES: Final = 65_536
+"""The size of the system's buffer for data that a client has not received yet.
+
+Systems let it grow to several MiB, which a run would fill while its client reads nothing.
+"""
 
 _FLUSH_S: Final = 1.0
 """The time limit for clients to receive data already sent when the server stops, in seconds."""
@@ -99,13 +108,16 @@ def local_server(app: App, *, port: int = 0) -> Iterator[str]:
 
 
 class _Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
-    """Closes connections without a complete request head in time, which uvicorn does not limit."""
+    """Closes connections without a complete request head or a reader, which uvicorn does not limit."""
 
     _waiting: asyncio.TimerHandle | None = None
+    _flushing: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Start the timer for the first request."""
+        """Start the timer for the first request, and bound what is sent ahead of the client."""
         super().connection_made(transport)
+        if (connection := transport.get_extra_info("socket")) is not None:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
         self._await_head()
 
     def data_received(self, data: bytes) -> None:
@@ -117,9 +129,31 @@ class _Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timer."""
+        """Stop the timers."""
         self._stop_waiting()
+        self._stop_flushing()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Watch whether the connection is closed while the client does not read."""
+        super().pause_writing()
+        self._await_flush()
+
+    def resume_writing(self) -> None:
+        """Stop watching."""
+        super().resume_writing()
+        self._stop_flushing()
+
+    def _await_flush(self) -> None:
+        if self.transport.is_closing():
+            self.transport.abort()
+        else:
+            self._flushing = asyncio.get_running_loop().call_later(FLUSH_TIMEOUT_S, self._await_flush)
+
+    def _stop_flushing(self) -> None:
+        if self._flushing is not None:
+            self._flushing.cancel()
+            self._flushing = None
 
     def _await_head(self) -> None:
         self._waiting = asyncio.get_running_loop().call_later(HEAD_TIMEOUT_S, self.transport.close)

@@ -50,6 +50,7 @@ IDLE_S: Final = 5.0
 
 _JOBS: Final[set[asyncio.Task[None]]] = set()
 _DONE: Final = "[DONE]"
+_SLICE_BYTES: Final = 16_384
 _REFUSAL_BYTES: Final = 65_536
 _WORDS_CHARS: Final = 2_000
 _HIDDEN: Final = "[hidden]"
@@ -191,8 +192,10 @@ class Transport:
         error: TransportError | None = None
         try:
             async for data in pieces:
-                for text in frames.feed(data):
-                    yield text
+                # In slices, because a client that reads slowly would keep all payloads of a read in memory.
+                for start in range(0, len(data), _SLICE_BYTES):
+                    for text in frames.feed(data[start : start + _SLICE_BYTES]):
+                        yield text
             frames.feed(b"")  # raises the error of a bad frame after the last good one
             for text in _last_frames(frames):
                 yield text
