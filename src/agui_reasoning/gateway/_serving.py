@@ -118,6 +118,7 @@ class _Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         super().connection_made(transport)
         if (connection := transport.get_extra_info("socket")) is not None:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
+        self.transport.set_write_buffer_limits(high=_SEND_BYTES // 4)
         self._await_head()
 
     def data_received(self, data: bytes) -> None:

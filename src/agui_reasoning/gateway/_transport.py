@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
@@ -51,6 +52,7 @@ IDLE_S: Final = 5.0
 _JOBS: Final[set[asyncio.Task[None]]] = set()
 _DONE: Final = "[DONE]"
 _SLICE_BYTES: Final = 16_384
+_RECEIVE_BYTES: Final = 65_536
 _REFUSAL_BYTES: Final = 65_536
 _WORDS_CHARS: Final = 2_000
 _HIDDEN: Final = "[hidden]"
@@ -145,6 +147,7 @@ class Transport:
         response = await self._retries.call(lambda: self._opened(http, write(http)))
         async with _pieces(response) as pieces:
             if _media_type(response) == self._framing.media_type:
+                _bound(response)
                 async with aclosing(self._payloads(pieces)) as payloads:
                     yield payloads
             else:
@@ -340,6 +343,14 @@ def _spawn(job: Callable[[], Coroutine[Any, Any, None]]) -> None:
     else:
         _JOBS.add(task)
         task.add_done_callback(_JOBS.discard)
+
+
+def _bound(response: httpx2.Response) -> None:
+    """Limit how much of a stream the system receives ahead of its reader."""
+    network = response.extensions.get("network_stream")
+    connection = network.get_extra_info("socket") if network is not None else None
+    if connection is not None:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BYTES)
 
 
 def _media_type(response: httpx2.Response) -> str:
