@@ -10,7 +10,7 @@ from functools import partial
 from math import isfinite
 from typing import Any, Final, Never, TypeAlias
 
-from msgspec import DecodeError
+from msgspec import DecodeError, to_builtins
 from msgspec.json import Decoder
 
 __all__ = [
@@ -96,7 +96,8 @@ def well_formed(value: Any) -> Any:
 def flaw(value: Any) -> str | None:
     """Return what keeps a value from being written as JSON; ``None`` if nothing does. Does not recurse.
 
-    Only dicts and lists are looked into. Values of other types are left to whoever reads them.
+    Only dicts and lists are looked into. Of other types, such as bytes, it is enough that they can be
+    written.
     """
     level = [value]
     for _ in range(MAX_NESTING + 1):
@@ -111,11 +112,21 @@ def flaw(value: Any) -> str | None:
                 below += inner
             elif kind in _NUMBERS and not -_HUGE < inner < _HUGE:
                 return "a number that JSON cannot represent"
+            elif kind not in _OF_JSON and not _can_be_written(inner):
+                return f"an object of type {kind.__name__}, which JSON cannot represent"
         if not below:
             return None
         # What contains itself twice would double with every level.
         level = below if len(below) < _WIDE else list({id(inner): inner for inner in below}.values())
     return f"more than {MAX_NESTING} levels"
+
+
+def _can_be_written(value: Any) -> bool:
+    try:
+        to_builtins(value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def has_half_character(value: Any) -> bool:
@@ -191,6 +202,7 @@ def _finite(number: str) -> float:
 
 _HUGE = 10**400
 _NUMBERS = frozenset({int, float})
+_OF_JSON = frozenset({str, int, float, bool, type(None)})
 _WIDE = 10_000
 _FAST = Decoder()
 _STRICT = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)

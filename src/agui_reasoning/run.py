@@ -254,6 +254,7 @@ class Run:
         provider: str | None = None,
         model: str | None = None,
         foreign_reasoning: ForeignReasoning = "drop",
+        policy: Sequence[EchoRule] = (),
     ) -> ProviderRequest:
         """Build the provider's next request from the conversation so far.
 
@@ -268,6 +269,7 @@ class Run:
             provider: The provider that receives it, if it is not that of the run.
             model: The model that receives it, if it is not that of the run.
             foreign_reasoning: See `build_request`.
+            policy: Rows of the echo policy that are tried before those of the run.
 
         Raises:
             ConfigurationError: Neither the call nor the run names an API (``no_api``), or ``keep_turns`` is
@@ -299,7 +301,7 @@ class Run:
             system=system,
             tools=(self.input.tools or ()) if tools is None else tools,
             store=store,
-            policy=self._policy,
+            policy=(*policy, *self._policy),
             foreign_reasoning=foreign_reasoning,
             apply_flags=apply_flags,
             on_warning=self._on_warning,

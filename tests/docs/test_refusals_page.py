@@ -27,7 +27,8 @@ def refusal(row: Refusal) -> str:
 
 def switch(row: ThinkingOff) -> str:
     field = f"extra_body.{row.name}" if row.extra_body else row.name
-    cells = [names(row.api), names(row.provider), names(row.model), code(field), code(repr(row.value))]
+    what = ["none: it always thinks", ""] if row.never else [code(field), code(repr(row.value))]
+    cells = [names(row.api), names(row.provider), names(row.model), *what]
     return line(*cells, row.evidence, row.checked)
 
 

@@ -633,10 +633,12 @@ _STRINGS = {
         ),
         *("together", "nvidia", "vllm", "sglang", "llamacpp", "lmstudio", "venice", "doubleword", "gpustack"),
         *("mistralrs", "deepinfra", "publicai", "opencode-zen", "aihubmix", "litellm"),
+        *("xiaomi", "bedrock", "baseten", "huggingface", "novita", "google-vertex"),
     ],
     "reasoning": [
         *("groq", "cerebras", "together", "ollama", "ollama-cloud", "vllm", "doubleword", "crusoe"),
         *("huggingface", "deepinfra", "publicai", "bedrock-mantle", "localai", "openrouter", "litellm"),
+        "lmstudio",
     ],
 }
 
@@ -646,6 +648,7 @@ CHAT = [
     tagged("sglang", opening="◁think▷", closing="◁/think▷", model="kimi-k2-thinking"),
     prefilled("llamacpp", "deepseek-r1-distill-qwen-7b"),
     _answer_only("openai", refusal=None, annotations=[]),
+    _answer_only("sambanova"),
     _minimax_native(),
     _minimax_split(),
     detailed("openrouter", mirror="reasoning"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ag_ui.core import UserMessage
+from ag_ui.core import ToolMessage, UserMessage
 
 from agui_reasoning import ConfigurationError, Emitter, Run, build_request
 from agui_reasoning.parts import Opaque, Origin, ReasoningPart, Segment, TextPart, ToolCallPart, Turn
-from agui_reasoning.policy import NO_RULE, EchoRule
-from agui_reasoning.providers import provider_apis
+from agui_reasoning.policy import NO_RULE, RECEIVED, EchoRule
+from agui_reasoning.providers import decode_response, provider_apis
 from agui_reasoning.providers.echo import rule_for, rules
 from agui_reasoning.providers.own_rules import own_rules
 from agui_reasoning.request import History
@@ -257,3 +257,52 @@ def test_every_field_that_an_api_can_write_is_written(api: Any) -> None:
         own = EchoRule(api=api.id, provider=("acme",), status="accepted", field=(field,), scope="all")
         built = build_request(api.id, sent, provider="acme", model="m1", policy=[own], on_warning=print)
         assert len(built.report) == 1
+
+
+# -- what was received
+
+
+def looped(field: str, **options: Any) -> dict[str, Any]:
+    """The model's message in a tool loop of a provider of which nothing is known."""
+    function = {"name": "forecast", "arguments": "{}"}
+    call = {"id": "call_1", "type": "function", "function": function}
+    message = {"role": "assistant", "content": None, field: "Hm.", "tool_calls": [call]}
+    whole = {"id": "r", "model": "m1", "choices": [{"index": 0, "message": message}]}
+    parts = decode_response("openai-chat", whole, provider="acme", model="m1")
+    items = (
+        UserMessage(id="u1", content="?"),
+        Turn(tuple(parts), ACME),
+        ToolMessage(id="t1", tool_call_id="call_1", content="4C"),
+    )
+    request = build_request("openai-chat", History(items), provider="acme", model="m1", **options)
+    sent: dict[str, Any] = request.body["messages"][1]
+    return sent
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+@pytest.mark.parametrize("policy", ["received", [RECEIVED]])
+def test_an_unknown_provider_gets_the_field_that_it_sent(field: str, policy: Any) -> None:
+    sent = looped(field, policy=policy)
+    assert {name: sent[name] for name in sent if name.startswith("reasoning")} == {field: "Hm."}
+
+
+def test_the_first_report_says_how_an_unknown_provider_gets_its_reasoning() -> None:
+    with pytest.warns(match='If it takes reasoning back in tool loops, pass policy="received"'):
+        assert "reasoning_content" not in looped("reasoning_content")
+
+
+def test_what_was_received_applies_after_every_row_that_knows_better() -> None:
+    """A strict provider keeps its own rule, and so does one that refuses the fields."""
+    (received,) = own_rules("received")
+    assert received is RECEIVED
+    for provider, model in (("deepseek", "deepseek-v4"), ("groq", "llama-4"), ("mistral", "m")):
+        origin = Origin(provider, "openai-chat", model)
+        assert rule_for(origin, [RECEIVED]) is rule_for(origin)
+    assert rule_for(Origin("acme", "openai-chat", "m1"), [RECEIVED, OWN]) is OWN
+    assert rule_for(Origin("huggingface", "openai-chat", "m"), [RECEIVED]) is RECEIVED
+    assert rule_for(Origin("acme", "litellm", "m"), [RECEIVED]) is NO_RULE
+
+
+def test_what_was_received_stays_in_its_tool_loop() -> None:
+    request = build_request("openai-chat", history(), provider="acme", model="m1", policy="received")
+    assert [entry.outcome for entry in request.report] == ["dropped"]

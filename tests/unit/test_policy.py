@@ -26,7 +26,7 @@ def test_every_row_names_evidence_and_when_it_was_checked() -> None:
         (Origin("azure", "openai-responses", "gpt-5.1"), "required"),
         (Origin("google", "openai-chat", "gemini-3-pro"), "required"),
         (Origin("openrouter", "openai-chat", "anthropic/claude-sonnet-5"), "required"),
-        (Origin("openrouter", "openai-chat", "qwen/qwen3"), "unknown"),
+        (Origin("openrouter", "openai-chat", "qwen/qwen3"), "recommended"),
         (Origin("deepseek", "openai-chat", "deepseek-r1"), "rejected"),
         (Origin("DeepSeek", "openai-chat", "DeepSeek-V4-Pro"), "required"),
         (Origin("acme", "openai-chat", "x"), "unknown"),
@@ -54,6 +54,9 @@ def test_the_first_row_that_matches_wins_and_no_row_is_unknown(origin: Origin, s
         ("mistral", "mistral-chat", "codestral-latest"),
         ("google", "gemini", "gemini-2.0-flash"),
         ("bedrock", "bedrock-converse", "amazon.titan-text-express-v1"),
+        ("bedrock", "bedrock-converse", "xai.grok-4"),
+        ("google", "gemini", "gemma-4-31b-it"),
+        ("google", "openai-chat", "gemma-4-31b-it"),
         ("bedrock", "bedrock-converse", "anthropic.claude-3-5-sonnet-20241022-v2:0"),
     ],
 )

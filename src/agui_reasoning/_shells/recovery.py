@@ -40,6 +40,7 @@ _REQUESTS: Final = 2
 _LEFT_OUT: Final = {
     "strip_values": "without the values that only the provider reads",
     "strip_reasoning": "without reasoning",
+    "send_reasoning": "with the reasoning of earlier answers",
     "thinking_off": "with thinking turned off",
 }
 
@@ -52,11 +53,20 @@ class _Form:
         strip: What is removed from the beginning of the history, if anything.
         until: The number of items of the history that this concerns.
         thinks: Whether the model may think.
+        sending: The rule by which missing reasoning is sent, if it is.
     """
 
     strip: Remedy | None = None
     until: int = 0
     thinks: bool = True
+    sending: EchoRule | None = None
+
+    @property
+    def done(self) -> str:
+        """What the request was changed by."""
+        if self.strip is not None:
+            return self.strip
+        return "send_reasoning" if self.sending is not None and self.thinks else "thinking_off"
 
     def of(self, history: History) -> History:
         """Return the history to send."""
@@ -120,7 +130,8 @@ class Asking:
         fields = {name: getattr(stream, name) for name in REQUEST_FIELDS}
         fields["history"] = form.of(self._history())
         api, provider, model = self._target.api, self._target.provider, self._target.model
-        request = self._run.request(api=api, provider=provider, model=model, **fields)
+        policy = () if form.sending is None else (form.sending,)
+        request = self._run.request(api=api, provider=provider, model=model, policy=policy, **fields)
         flag = None if form.thinks else thinking_off(self._target)
         return request if flag is None else request.override(flag)
 
@@ -129,12 +140,17 @@ class Asking:
 
     def _next_form(self, refusal: Refusal) -> _Form | None:
         """Return what a second request leaves out; ``None`` if nothing would be different."""
+        if refusal.remedy == "none":
+            return None
         history, switch = self._history(), thinking_off(self._target)
         rule = rule_for(self._target, self._run.policy)
-        if refusal.remedy != "thinking_off":
+        if refusal.remedy == "send_reasoning":
+            if (form := self._sending(refusal, rule)) is not None:
+                return form
+        elif refusal.remedy != "thinking_off":
             # Text without the value that it needs is not sent either, and would only be reported as lost.
             strip: Remedy = refusal.remedy if rule.needs is None else "strip_reasoning"
-            form = _Form(strip, len(history.items), self._form.thinks)
+            form = replace(self._form, strip=strip, until=len(history.items))
             request = self._request(form)
             if self._sent is None or request.body != self._sent.body:
                 if switch is None or not form.thinks or not _requires_thinking(rule, history):
@@ -146,11 +162,23 @@ class Asking:
             return None
         return replace(self._form, thinks=False)
 
+    def _sending(self, refusal: Refusal, rule: EchoRule) -> _Form | None:
+        """Return a form that sends the missing reasoning; ``None`` if nothing would be different."""
+        sending = refusal.sending(rule, str(self._target.api))
+        if sending is None:
+            return None
+        form = replace(self._form, sending=sending)
+        request = self._request(form)
+        if self._sent is not None and request.body == self._sent.body:
+            return None
+        self._prepared = request
+        return form
+
     def _tell(self, refusal: Refusal, form: _Form | None) -> None:
         """Warn about a refusal, and record it; without the provider's words."""
-        done = "thinking_off" if form is not None and form.strip is None else form and form.strip
+        done = None if form is None else form.done
         end = f"it is asked once more, {_LEFT_OUT[done]}" if done else "the run ends"
-        if done and form is not None and not form.thinks and done != "thinking_off":
+        if form is not None and not form.thinks and done != "thinking_off":
             end += f" and {_LEFT_OUT['thinking_off']}"
         self._run.warn_once([f"The provider refused the request ({refusal.id}): {end}. {refusal.means}"])
         self._run.audit(

@@ -11,6 +11,9 @@ __all__ = ["PolicyFile"]
 PolicyFile: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--policy", metavar="FILE", help="A TOML file with rows that come before those of the echo policy."
+        "--policy",
+        metavar="FILE",
+        help="A TOML file with rows that come before those of the echo policy; or received: unknown "
+        "providers of openai-chat get the field that they sent.",
     ),
 ]

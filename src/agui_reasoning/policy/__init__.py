@@ -19,6 +19,7 @@ from agui_reasoning.parts import Origin
 
 __all__ = [
     "NO_RULE",
+    "RECEIVED",
     "EchoFlag",
     "EchoRule",
     "EchoStatus",
@@ -42,6 +43,7 @@ AtLeastOne: Final = pydantic.Field(min_length=1)
 
 Field: TypeAlias = Literal[
     "blocks",
+    "redacted_thinking",
     "items",
     "messages",
     "reasoning_content",
@@ -61,8 +63,8 @@ Field: TypeAlias = Literal[
 """Where reasoning is written: content blocks, input items, messages, or a field of a chat message.
 
 ``received`` is the string field in which it arrived, ``content_tags`` the tags in which it arrived,
-``tool_calls`` the location of thought signatures, and ``signed_blocks`` the blocks of ``thinking_blocks``
-that are not redacted.
+``tool_calls`` the location of thought signatures, ``signed_blocks`` the blocks of ``thinking_blocks`` that
+are not redacted, and ``redacted_thinking`` the ``blocks`` that are.
 """
 
 Kinship: TypeAlias = Literal["same", "group", "foreign", "unknown"]
@@ -110,6 +112,7 @@ class EchoRule(_Row):
         placeholder_scope: The responses that get the placeholder; default is ``scope``.
         forbidden: The fields that make the provider refuse the request.
         needs: What a unit must have to be sent; ``encrypted`` applies if nothing is stored.
+        joined: Whether the thinking blocks of a response become one, because only one is read.
         trailing: How to treat reasoning at the end of a response, if something precedes it.
         pairs: Whether items and the reasoning before them are accepted only together, by their IDs.
         calls_together: Whether reasoning between two calls of a response is rejected.
@@ -142,6 +145,7 @@ class EchoRule(_Row):
     placeholder_scope: Scope | None = None
     forbidden: tuple[Field, ...] = ()
     needs: Literal["signature", "encrypted"] | None = None
+    joined: bool = False
     trailing: Literal["drop", "keep"] = "drop"
     pairs: bool = False
     calls_together: bool = False
@@ -327,6 +331,14 @@ class Format(_Row):
 
 NO_RULE = EchoRule(api="*", status="unknown", evidence="no row", checked="")
 """The safe default, for an origin without a row."""
+
+RECEIVED = EchoRule(
+    api="openai-chat", status="accepted", field=("received",), scope="tool_loop", evidence="chosen by you"
+)
+"""A row for providers of Chat Completions of which nothing is known: it applies after all others.
+
+It returns the string field in which reasoning arrived, inside a tool loop.
+"""
 
 
 def matches_any(patterns: Iterable[str], names: Iterable[str]) -> bool:

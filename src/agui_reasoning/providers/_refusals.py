@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final, Literal, TypeAlias
@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict
 
 from agui_reasoning.parts import Origin
-from agui_reasoning.policy import EchoFlag, matches_any
+from agui_reasoning.policy import EchoFlag, EchoRule, Field, matches_any
 from agui_reasoning.providers.registry import vendor_of
 from agui_reasoning.providers.vendors import spellings
 
@@ -29,8 +29,8 @@ __all__ = [
     "thinking_off_rows",
 ]
 
-Remedy: TypeAlias = Literal["strip_values", "strip_reasoning", "thinking_off"]
-"""How the second request differs: no opaque values, no reasoning at all, or no thinking."""
+Remedy: TypeAlias = Literal["strip_values", "strip_reasoning", "send_reasoning", "thinking_off", "none"]
+"""How the second request differs: without values or reasoning, with all of it, without thinking; or not."""
 
 _QUOTES: Final = str.maketrans("", "", "`'\"\\*")
 _ERROR_CHARS: Final = 20_000
@@ -67,6 +67,8 @@ class Refusal(_Row):
         message: A regular expression over the words of the error.
         means: What it means, for users; never the provider's own words.
         remedy: How the second request differs.
+        sends: Where the missing reasoning is written, by API; for others, thinking is turned off.
+        placeholder: The text to write for reasoning that nobody has; none if it must be signed.
         evidence: Where this is known from.
         checked: When it was last checked, ISO date.
     """
@@ -77,6 +79,36 @@ class Refusal(_Row):
     message: str | None = None
     means: str
     remedy: Remedy
+    sends: Mapping[str, Field] = {}
+    placeholder: str | None = None
+
+    def sending(self, rule: EchoRule, api: str) -> EchoRule | None:
+        """Return a rule by which the missing reasoning is sent; ``None`` if the provider would reject it.
+
+        Args:
+            rule: The target's rule, which did not send it or not all of it.
+            api: The API of the request.
+        """
+        place = self.sends.get(api)
+        if place is None or rule.status in ("rejected", "inert") or place in rule.forbidden:
+            return None
+        # Signed reasoning may be bound to what was sent before it, so no more is sent than must be.
+        signed = self.placeholder is None and not rule.echoes
+        scope = "all" if self.placeholder is not None else "tool_loop" if signed else rule.scope
+        given = self.placeholder if rule.needs is None and place in (rule.field or (place,)) else None
+        return rule.model_copy(
+            update={
+                "api": api,
+                "provider": ("*",),
+                "model": ("*",),
+                "status": "required",
+                "field": rule.field or (place,),
+                "scope": scope,
+                "needs": "signature" if signed else rule.needs,
+                "placeholder": given if rule.placeholder is None else rule.placeholder,
+                "placeholder_scope": rule.placeholder_scope or "all",
+            }
+        )
 
     def matches(self, status: int | None, names: Iterable[str], words: str) -> bool:
         """Return whether this is the error; ``words`` without quotes, in lower case."""
@@ -87,7 +119,7 @@ class Refusal(_Row):
 
 
 class ThinkingOff(_Row):
-    """The request field that turns thinking off.
+    """The request field that turns thinking off, unless the model always thinks.
 
     Attributes:
         api: The APIs, as shell-style patterns.
@@ -96,13 +128,15 @@ class ThinkingOff(_Row):
         name: The argument, or with ``extra_body`` the field in the body.
         value: Its value.
         extra_body: Whether the vendor's SDK has no such argument.
+        never: Whether the model always thinks, so that no field is sent.
         evidence: Where this is known from.
         checked: When it was last checked, ISO date.
     """
 
-    name: str
-    value: Any
+    name: str = ""
+    value: Any = None
     extra_body: bool = False
+    never: bool = False
 
 
 @cache
@@ -148,7 +182,7 @@ def thinking_off(target: Origin) -> EchoFlag | None:
     """Return the field that turns thinking off for one request; ``None`` if none is documented."""
     named = _named(target)
     row = next((row for row in thinking_off_rows() if row.concerns(named)), None)
-    if row is None:
+    if row is None or row.never:
         return None
     reason = "the provider refused the request with thinking on"
     return EchoFlag(name=row.name, value=row.value, reason=reason, extra_body=row.extra_body)

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 
 from agui_reasoning.errors import did_you_mean
 from agui_reasoning.parts import Origin
-from agui_reasoning.policy import NO_RULE, EchoRule, Format, Group, Kinship, matches_any
+from agui_reasoning.policy import NO_RULE, RECEIVED, EchoRule, Format, Group, Kinship, matches_any
 from agui_reasoning.providers.registry import hosts_models, provider_api, provider_apis, vendor_of
 from agui_reasoning.providers.vendors import canonical, known_providers, rows, rule_rows, spellings
 
@@ -45,10 +45,15 @@ def rule_for(origin: Origin, own: Sequence[EchoRule] = ()) -> EchoRule:
 
     Args:
         origin: The origin. The provider of a single-vendor API need not be named.
-        own: The user's own rows, which are tried first.
+        own: The user's own rows, which are tried first; except for `RECEIVED`, which applies if the others
+            and the package know nothing.
     """
     named = replace(origin, provider=origin.provider or vendor_of(origin.api))
-    return _first(own, named) or _packaged_rule(named)
+    if (found := _first((rule for rule in own if rule is not RECEIVED), named)) is not None:
+        return found
+    known = _packaged_rule(named)
+    last = RECEIVED in own and known.status == "unknown" and RECEIVED.matches(named)
+    return RECEIVED if last else known
 
 
 @lru_cache(maxsize=1024)
@@ -62,19 +67,24 @@ def _first(rows: Iterable[EchoRule], named: Origin) -> EchoRule | None:
     return next((rule for rule in rows if any(map(rule.matches, names))), None)
 
 
-def explain_no_rule(target: Origin) -> str:
-    """Say that no reasoning is sent back to a target, as no row matches it.
+def explain_no_rule(target: Origin, rule: EchoRule = NO_RULE) -> str:
+    """Say that no reasoning is sent back to a target, as no row matches it, or one that knows nothing.
 
     Examples:
-        >>> explain_no_rule(Origin("my-server", "openai-chat"))
-        "The echo policy has no row for 'my-server' of openai-chat: no reasoning is sent back."
+        >>> explain_no_rule(Origin("my-server", "litellm"))
+        "The echo policy has no row for 'my-server' of litellm: no reasoning is sent back."
     """
     if target.provider is None:
         return f"No provider was given for {target.api}: no reasoning is sent back."
     model = "" if target.model is None else f" and the model {target.model!r}"
     known = known_providers(str(target.api))
     meant = "" if target.provider.lower() in known else did_you_mean(target.provider, known)
+    if not meant and target.api == RECEIVED.api:
+        meant = 'If it takes reasoning back in tool loops, pass policy="received".'
     row = f"The echo policy has no row for {target.provider!r} of {target.api}{model}"
+    if rule is not NO_RULE:
+        row = f"It is not known how {target.provider!r} of {target.api}{model} treats reasoning"
+        meant = "To send it, add a row of your own."
     return f"{row}: no reasoning is sent back. {meant}".rstrip()
 
 

@@ -14,13 +14,13 @@ from typing import Any, Final, TypeAlias
 from pydantic import ValidationError
 
 from agui_reasoning.errors import ConfigurationError, did_you_mean
-from agui_reasoning.policy import EchoRule
+from agui_reasoning.policy import RECEIVED, EchoRule
 from agui_reasoning.providers.registry import provider_api
 
 __all__ = ["OwnRules", "own_rules"]
 
 OwnRules: TypeAlias = "str | os.PathLike[str] | Sequence[EchoRule]"
-"""The path of a TOML file with rows, or the rows."""
+"""The path of a TOML file with rows, or the rows; or ``"received"``, which stands for `RECEIVED`."""
 
 _HINT: Final = 'See "Add rows of your own" on the page of the echo policy.'
 _SHOWN_FAULTS: Final = 5
@@ -30,7 +30,8 @@ def own_rules(policy: OwnRules = ()) -> tuple[EchoRule, ...]:
     """Return rows of the user's own, after checking them.
 
     Args:
-        policy: The rows, or the path of a TOML file with them.
+        policy: The rows, or the path of a TOML file with them, or ``"received"``: what providers of Chat
+            Completions of which nothing is known sent goes back to them in tool loops.
 
     Raises:
         ConfigurationError: The file cannot be read, or a row is invalid (``bad_policy``), or its API is
@@ -41,6 +42,8 @@ def own_rules(policy: OwnRules = ()) -> tuple[EchoRule, ...]:
         >>> own_rules([row]) == (row,)
         True
     """
+    if policy == "received":
+        return (RECEIVED,)
     if isinstance(policy, str | os.PathLike):
         name = f"the policy file {str(policy)!r}"
         rules = _read(Path(policy), name)

@@ -27,8 +27,8 @@ __all__ = [
 ]
 
 
-_MOST_BITS: Final = 1024
-"""The most bits of an integer; JSON has no limit, but Python does not write every integer."""
+_LONG: Final = 2**1024
+"""Integers are smaller; JSON has no limit, but Python does not write every integer."""
 
 
 def plain(payload: Any) -> Any:
@@ -101,11 +101,11 @@ def array(source: JSONObject, key: str, path: str = "") -> list[JSONObject]:
 def integer(source: JSONObject, key: str, path: str = "") -> int | None:
     """Read an integer; missing and null are ``None``."""
     value = source.get(key)
-    if value is None:
-        return None
+    if value is None or (type(value) is int and -_LONG < value < _LONG):
+        return value
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or value.bit_length() > _MOST_BITS:
+    if isinstance(value, bool) or not isinstance(value, int) or not -_LONG < value < _LONG:
         raise reject("a whole number", value, f"{path}/{key}")
     return value
 

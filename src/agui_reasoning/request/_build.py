@@ -24,7 +24,7 @@ from agui_reasoning.errors import (
     ReasoningLostWarning,
 )
 from agui_reasoning.parts import NativePart, Opaque, Origin, ReasoningPart, RedactedRepr, Turn
-from agui_reasoning.policy import NO_RULE, EchoFlag, EchoRule, EchoStatus, Kinship
+from agui_reasoning.policy import NO_RULE, RECEIVED, EchoFlag, EchoRule, EchoStatus, Kinship
 from agui_reasoning.providers import provider_api, provider_apis
 from agui_reasoning.providers.api import CallIds, ProviderAPI
 from agui_reasoning.providers.echo import explain_no_rule, rule_for
@@ -147,7 +147,8 @@ def build_request(
         previous_response_id: For these APIs. The server has the turn with this ID and everything before it,
             so only later items are sent.
         policy: Rows of the echo policy that are tried before those of this package: a list of `EchoRule`, or
-            the path of a TOML file.
+            the path of a TOML file. Or ``"received"``: a provider of Chat Completions of which nothing is
+            known gets the field that it sent back inside a tool loop.
         foreign_reasoning: With ``"context"``, the text of reasoning that only another provider can read
             precedes the next message of the user. Its report entry is still ``dropped``.
         keys: Decrypts values. This and the next six arguments apply to messages; see `restore`.
@@ -216,14 +217,19 @@ def build_request(
     flags = _flags(options, body)
     if apply_flags:
         write_flags(body, flags)
-    if target.provider is None:
+    if target.provider is None and rule is not RECEIVED:
         report.note(f"{explain_no_rule(target)} Pass provider=.")
-    elif rule is NO_RULE and any(verdict.reason == "policy" for _, verdict in report.verdicts.values()):
-        report.note(explain_no_rule(target))
+    elif _knows_nothing(rule) and any(verdict.reason == "policy" for _, verdict in report.verdicts.values()):
+        report.note(explain_no_rule(target, rule))
     entries, lost = _entries(report, history.turns, refusals)
     request = ProviderRequest(_own(body), flags, entries, lost, target, rule.status)
     _warn(request, report, on_warning)
     return request
+
+
+def _knows_nothing(rule: EchoRule) -> bool:
+    """Return whether the policy knows nothing about the target; a row of the caller's is a decision."""
+    return rule is NO_RULE or (rule.status == "unknown" and rule.checked != "")
 
 
 def _own(body: dict[str, Any]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from tests.support.strict_providers import (
     openai_responses,
     xai_grpc,
 )
+from tests.support.strict_providers.chat_vendors import CHAT_VENDORS
 from tests.support.strict_providers.shapes import Artefact, Body, misshapen
 from tests.support.validators import (
     THINKING,
@@ -38,7 +39,7 @@ from tests.support.validators import (
 )
 from tests.support.validators_outputs import check_litellm
 
-__all__ = ["STRICT", "Issued", "StrictProvider", "family"]
+__all__ = ["STRICT", "STRICT_CHAT", "Issued", "StrictProvider", "family"]
 
 PLACEHOLDERS = frozenset({"skip_thought_signature_validator"})
 """Google documents that this stands for a signature."""
@@ -265,3 +266,9 @@ STRICT: dict[str, StrictProvider] = {
     "ollama": _of(ollama, "ollama", "ollama", "qwen3:4b", ollama.rules_by_name),
     "xai": _of(xai_grpc, "xai-grpc", "xai", "grok-4"),
 }
+
+STRICT_CHAT: dict[str, StrictProvider] = {
+    vendor.name: _chat(vendor.provider, vendor.model, *vendor.takes, rules=vendor.refusals, api=vendor.api)
+    for vendor in CHAT_VENDORS
+}
+"""The vendors of Chat Completions that differ only in a rule: too many for tests that try each provider."""

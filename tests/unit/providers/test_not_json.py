@@ -36,6 +36,7 @@ FLAWS: dict[str, Callable[[], Any]] = {
     "no name": lambda: {None: "none"},
     "3,000 levels": lambda: nested(3000),
     "itself": cyclic,
+    "a class": lambda: object,
 }
 
 PAYLOADS: dict[str, Callable[[Any], dict[str, Any]]] = {

@@ -27,6 +27,10 @@ GEMINI = Origin("google", "gemini", "gemini-3-pro")
 STEPS = Origin("google", "gemini-interactions", "gemini-3.6-flash")
 DEEPSEEK = Origin("deepseek", "openai-chat", "deepseek-v4-flash")
 DEEPSEEK_BLOCKS = Origin("deepseek", "anthropic-messages", "deepseek-v4-pro")
+MIMO = Origin("xiaomi", "anthropic-messages", "mimo-v2.5-pro")
+ZENMUX = Origin("zenmux", "anthropic-messages", "anthropic/claude-sonnet-4.6")
+COPILOT = Origin("github-copilot", "anthropic-messages", "claude-sonnet-4.6")
+SGLANG = Origin("sglang", "anthropic-messages", "qwen3.5")
 KIMI = Origin("moonshot", "openai-chat", "kimi-k2.6")
 GROQ = Origin("groq", "openai-chat", "llama-4")
 CEREBRAS = Origin("cerebras", "openai-chat", "gpt-oss-120b")
@@ -39,6 +43,15 @@ UNKNOWN = Origin(None, "openai-chat", "some-model")
 
 # Words of providers, as outbound.md and pains.md quote them.
 KNOWN = [
+    ("reasoning_unexpected_field", UNKNOWN, 400, "unknown field `reasoning_content`, expected `role`"),
+    ("reasoning_unexpected_field", UNKNOWN, 422, "Unrecognized key(s) in object: 'reasoning_content'"),
+    (
+        "thinking_mandatory",
+        OPENROUTER,
+        400,
+        "Reasoning is mandatory for this endpoint and cannot be disabled.",
+    ),
+    ("prompt_mode_refused", MISTRAL, 400, "Reasoning prompt mode is not enabled for this model"),
     ("invalid_signature", CLAUDE, 400, "messages.1.content.0: Invalid `signature` in `thinking` block"),
     ("invalid_signature", BEDROCK, 400, "messages.1.content.0: Invalid `signature` in `thinking` block"),
     ("invalid_signature", OPENROUTER, 400, "Invalid signature in thinking block"),
@@ -154,6 +167,33 @@ KNOWN = [
         400,
         "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2",
     ),
+    (
+        "reasoning_missing",
+        MIMO,
+        400,
+        "{'error': {'message': 'Param Incorrect', 'param': 'The reasoning_content in the thinking mode must "
+        "be passed back to the API.'}}",
+    ),
+    ("invalid_signature", ZENMUX, 400, "messages.1.content.0: Invalid `signature` in `thinking`"),
+    (
+        "thinking_without_text",
+        COPILOT,
+        400,
+        "messages.1.content.0: each thinking block must contain thinking",
+    ),
+    (
+        "thinking_not_first",
+        COPILOT,
+        400,
+        "If an assistant message contains any thinking blocks, the first block must be `thinking`",
+    ),
+    ("redacted_thinking_unsupported", SGLANG, 400, "Anthropic redacted_thinking history is not supported"),
+    (
+        "block_unknown",
+        SGLANG,
+        422,
+        "Failed to deserialize the JSON body: data did not match any variant of untagged enum InputContent",
+    ),
     ("reasoning_unsupported", GROQ, 400, "property 'reasoning_content' is unsupported"),
     ("reasoning_unsupported", GROQ, 400, "reasoning is not supported with this model"),
     (
@@ -250,6 +290,21 @@ def test_every_recorded_rejection_is_recognized() -> None:
         row = find_refusal(target, status=rejection["status"], names=names, message=error["message"])
         found.append(row and row.id)
     assert found == ["items_unpaired", "forced_tool_while_thinking", "forced_tool_while_thinking"]
+
+
+@pytest.mark.parametrize(
+    ("target", "turned_off"),
+    [
+        (Origin("openrouter", "openai-chat", "minimax/minimax-m2.5"), False),
+        (Origin("openrouter", "openai-chat", "google/gemini-3.7-flash"), False),
+        (Origin("openrouter", "openai-chat", "deepseek/deepseek-v4-pro"), True),
+        (Origin("moonshot", "openai-chat", "kimi-k3"), False),
+        (Origin("moonshotai", "litellm", "moonshot/kimi-k2-thinking"), False),
+        (Origin("kimi", "openai-chat", "kimi-k2.6"), True),
+    ],
+)
+def test_thinking_is_never_turned_off_where_it_is_mandatory(target: Origin, turned_off: bool) -> None:
+    assert (thinking_off(target) is not None) == turned_off
 
 
 def test_thinking_is_turned_off_only_by_documented_fields() -> None:

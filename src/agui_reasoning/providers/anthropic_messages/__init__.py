@@ -20,6 +20,10 @@ _CITATION = frozenset(
     }
 )
 
+_FAMILIES = "claude|deepseek|kimi|minimax|glm|qwen|mimo|gpt|gemini|grok"
+_MODEL_VENDOR = re.compile(rf"^(?:.*?(?={_FAMILIES}))?({_FAMILIES}|[^/]*(?=/))")
+"""The family in the name of a model, which hosts name in several ways; else what precedes the slash."""
+
 API = ProviderAPI(
     id="anthropic-messages",
     title="Anthropic Messages",
@@ -32,7 +36,7 @@ API = ProviderAPI(
     example=("anthropic", "claude-sonnet-5"),
     call_ids=CallIds(re.compile(r"[a-zA-Z0-9_-]"), 128),
     conversation_fields=frozenset({"messages", "system"}),
-    echo_fields=("blocks",),
+    echo_fields=("blocks", "redacted_thinking"),
     native_kinds=("anthropic.",),
     plain=PlainValues(
         natives={
@@ -50,7 +54,8 @@ API = ProviderAPI(
     signature_kinds={"anthropic": "anthropic.signature"},
     redacted_kinds=frozenset({"anthropic.redacted_thinking"}),
     group_kinds=("anthropic.signature",),
-    hosts_models=False,
+    hosts_models=True,
+    model_vendor=_MODEL_VENDOR,
     stores=False,
     http=HTTPEndpoint(
         path="/v1/messages",

@@ -87,7 +87,20 @@ def _assistant(step: ResponseStep, options: EncodingOptions, pairs: set[Key]) ->
         if block["type"] in THINKING or isinstance(unit.part, NativePart):
             options.report.echo(unit)
     blocks = [block for _, block in written]
+    if options.rule.joined:
+        blocks = _joined(blocks)
     return _with_placeholder(step, blocks, options)
+
+
+def _joined(blocks: list[JSONObject]) -> list[JSONObject]:
+    """Write the thinking of a response into its first thinking block, for servers that read only one."""
+    thinking = [block for block in blocks if block["type"] == "thinking"]
+    if len(thinking) < 2:
+        return blocks
+    one = {**thinking[0], "thinking": "\n\n".join(block["thinking"] for block in thinking)}
+    joined = [block for block in blocks if block["type"] != "thinking"]
+    joined.insert(blocks.index(thinking[0]), one)
+    return joined
 
 
 def _with_placeholder(
@@ -110,6 +123,9 @@ def _reasoning(
     if unit.refused:
         return None
     if redacted := values(unit, REDACTED):
+        if "redacted_thinking" in options.rule.forbidden:
+            options.report.drop(unit, "policy")
+            return None
         return {"type": "redacted_thinking", "data": redacted[0].value}
     signed = values(unit, SIGNATURE)
     if not signed and options.rule.needs == "signature":
@@ -159,7 +175,13 @@ def _native(
     part = unit.part
     assert isinstance(part, NativePart)
     kind = type_of(part.payload)
-    return dict(part.payload) if unit.at_home and kind and part.kind == f"anthropic.{kind}" else None
+    if not (unit.at_home and kind and part.kind == f"anthropic.{kind}"):
+        return None
+    if options.rule.status == "unknown":
+        # Servers that copy the API need not know blocks that are not in its first version.
+        options.report.drop(unit, "policy", harmless=True)
+        return None
+    return dict(part.payload)
 
 
 _Writer = Callable[[EchoUnit, ResponseStep, EncodingOptions, set[Key]], JSONObject | None]

@@ -7,7 +7,6 @@ those of Python.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator
 from datetime import date, datetime
 from enum import Enum
 from typing import Any, Final
@@ -19,6 +18,10 @@ __all__ = ["wire_json", "wire_names"]
 
 _FREE: Final = frozenset({"args", "response", "partMetadata", "part_metadata"})
 """Members whose names are not the API's."""
+_OF_RESPONSES: Final = frozenset(
+    {"candidates", "prompt_feedback", "usage_metadata", "model_version", "response_id", "sdk_http_response"}
+)
+"""The members of a response by which a dump of it is told from what other APIs send."""
 _BYTES: Final = frozenset({"thought_signature", "data"})
 _STANDARD: Final = str.maketrans("-_", "+/")
 
@@ -66,26 +69,26 @@ def wire_names(payload: JSONObject) -> JSONObject:
 
 def _is_dump(payload: JSONObject) -> bool:
     """Return whether a response, a candidate or a part has a name or a value of Python."""
-    if any(map(_is_of_python, payload)):
-        return True
-    members = (member for candidate in _objects(payload, "candidates") for member in _members(candidate))
-    return any(_is_of_python(name) or isinstance(value, bytes | Enum) for name, value in members)
+    if _OF_RESPONSES.isdisjoint(payload):
+        return False
+    return _is_of_python(payload) or any(
+        _is_of_python(candidate) or any(map(_is_of_python, _objects(candidate.get("content"), "parts")))
+        for candidate in _objects(payload, "candidates")
+    )
 
 
-def _is_of_python(name: Any) -> bool:
-    return isinstance(name, str) and "_" in name
+def _is_of_python(members: JSONObject) -> bool:
+    for name, value in members.items():
+        if type(name) is str and "_" in name:
+            return True
+        if type(value) is not str and isinstance(value, bytes | Enum):
+            return True
+    return False
 
 
-def _members(candidate: JSONObject) -> Iterator[tuple[Any, Any]]:
-    yield from candidate.items()
-    content = candidate.get("content")
-    for part in _objects(content, "parts") if isinstance(content, dict) else ():
-        yield from part.items()
-
-
-def _objects(holder: JSONObject, name: str) -> Iterator[JSONObject]:
-    items = holder.get(name)
-    return (item for item in items if isinstance(item, dict)) if isinstance(items, list) else iter(())
+def _objects(holder: Any, name: str) -> list[JSONObject]:
+    items = holder.get(name) if isinstance(holder, dict) else None
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def _renamed(value: Any) -> Any:
