@@ -107,6 +107,7 @@ def _show(rule: EchoRule) -> None:
         ("forbidden", ", ".join(rule.forbidden)),
         ("needs", _NEEDS[rule.needs] if rule.needs else ""),
         ("if missing", "" if rule.placeholder is None else f"the placeholder {rule.placeholder!r}"),
+        ("joins", "the thinking blocks of a response, of which only one is read" if rule.joined else ""),
         ("bound to", "the conversation before it, which must not change" if rule.prefix_bound else ""),
         ("flags", ", ".join(flag.name for flag in rule.flags)),
         ("evidence", f"{rule.evidence} (checked {rule.checked})" if rule.checked else rule.evidence),

@@ -31,6 +31,10 @@ def test_all_rows_are_shown_each_with_its_evidence_and_its_date(cli):
             ["needs       a signature", "bound to    the conversation before it, which must not change"],
         ),
         (
+            ["ollama", "--api", "anthropic-messages"],
+            ["joins       the thinking blocks of a response, of which only one is read"],
+        ),
+        (
             ["openai", "--api", "openai-responses"],
             ["needs       encrypted content, if the server stores nothing"],
         ),

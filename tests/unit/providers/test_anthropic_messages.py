@@ -275,7 +275,16 @@ def test_pings_unknown_events_and_helper_events_mean_nothing() -> None:
         {"type": "thinking", "thinking": "Hm", "snapshot": "Hm"},
         {"type": "text", "text": "a", "snapshot": "a"},
         {"type": "future_event", "index": "x"},
-        {"type": "content_block_delta", "index": 7, "delta": {"type": "text_delta", "text": "for no block"}},
+        {
+            "type": "content_block_delta",
+            "index": 7,
+            "delta": {"type": "input_json_delta", "partial_json": "{"},
+        },
+        {
+            "type": "content_block_delta",
+            "index": 7,
+            "delta": {"type": "future_delta", "text": "for no block"},
+        },
         {},
     ]
     assert body(*helpers) == []

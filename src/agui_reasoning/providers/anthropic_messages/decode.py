@@ -60,6 +60,7 @@ class _Block:
         filled: Whether it has content.
         citations: The citations so far.
         aside: Whether it contains reasoning although it was opened as another type.
+        implied: Whether it had no start event, so that its deltas tell its type.
     """
 
     type: str
@@ -68,6 +69,7 @@ class _Block:
     filled: bool = False
     citations: list[Any] = field(default_factory=list)
     aside: bool = False
+    implied: bool = False
 
     @property
     def aside_key(self) -> str:
@@ -90,6 +92,7 @@ class AnthropicMessagesDecoder(Decoder):
         self._named_model = model
         self._stop_reason: str | None = None
         self._running = False
+        self._begun = False
 
     def _decode(self, data: JSONObject) -> list[Delta]:
         handler = _EVENTS.get(string(data, "type"))
@@ -122,7 +125,7 @@ class AnthropicMessagesDecoder(Decoder):
         usage = obj(message, "usage", "/message")
         self._blocks, self._last, self._stop_reason = {}, None, None
         self._usage, self._named_model = {}, origin.model
-        self._running = True
+        self._running = self._begun = True
         return [start, *self._count(usage)]
 
     def _block_start(self, data: JSONObject) -> list[Delta]:
@@ -134,18 +137,36 @@ class AnthropicMessagesDecoder(Decoder):
         block = _Block(kind, key, start)
         deltas = _BLOCKS.get(kind, _open_other)(block, path)
         self._blocks[index] = self._last = block
-        return deltas
+        if self._begun:
+            return deltas
+        # Without the start of the message, its parts would have no origin, and would not be sent back.
+        self._begun = True
+        return [ResponseStart(self._origin({})), *deltas]
 
     def _block_delta(self, data: JSONObject) -> list[Delta]:
-        block = self._blocks.get(_index(data))
-        delta = obj(data, "delta")
-        if block is None:
-            return []
+        index, delta = _index(data), obj(data, "delta")
         kind = string(delta, "type", "/delta")
+        block = self._blocks.get(index)
+        implied: list[Delta] = []
+        if block is None or block.implied:
+            implied = self._imply(index, kind)
+            if (block := self._blocks.get(index)) is None:
+                return []
         # The type of a block is more reliable than that of its deltas: some gateways label all deltas
         # as text.
         grow = _DELTAS.get(kind, _grow_other) if block.type in _BLOCKS else _grow_other
-        return _FIRM.get(block.type, grow)(block, delta)
+        deltas = _FIRM.get(block.type, grow)(block, delta)
+        return [*implied, *deltas] if implied else deltas
+
+    def _imply(self, index: int, kind: str) -> list[Delta]:
+        """Open the block of a delta if its start was not sent; each type of delta has a block of its own."""
+        block, implied = self._blocks.get(index), _IMPLIED.get(kind)
+        if implied is None or (block is not None and block.type == implied):
+            return []
+        deltas = self._block_stop({"index": index})
+        deltas += self._open(index, {"type": implied}, "/delta")
+        self._blocks[index].implied = True
+        return deltas
 
     def _block_stop(self, data: JSONObject) -> list[Delta]:
         block = self._blocks.pop(_index(data), None)
@@ -164,7 +185,7 @@ class AnthropicMessagesDecoder(Decoder):
         return deltas
 
     def _message_stop(self, data: JSONObject) -> list[Delta]:
-        self._running = False
+        self._running = self._begun = False
         return [FinishDelta(self._stop_reason)]
 
     def _error(self, data: JSONObject) -> list[Delta]:
@@ -377,6 +398,9 @@ _DELTAS: dict[str, Callable[[_Block, JSONObject], list[Delta]]] = {
     "citations_delta": _grow_citations,
     "input_json_delta": _grow_call,
 }
+
+_IMPLIED = {"thinking_delta": "thinking", "text_delta": "text"}
+"""The types of blocks whose start some gateways do not send, by the types of their deltas."""
 
 _FIRM: dict[str, Callable[[_Block, JSONObject], list[Delta]]] = {
     "thinking": _grow_thinking,
