@@ -112,11 +112,14 @@ class Origin:
         provider: The provider ID, such as ``"anthropic"``; ``None`` if unknown.
         api: The API ID, such as ``"anthropic-messages"``; ``None`` for deltas built by hand.
         model: The model name as reported by the provider.
+        upstream: The host to which a gateway sent the request, as requests name it; ``None`` if unknown. It
+            is ignored in comparisons.
     """
 
     provider: str | None = None
     api: str | None = None
     model: str | None = None
+    upstream: str | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

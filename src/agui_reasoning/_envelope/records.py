@@ -9,7 +9,7 @@ whole envelope is encrypted and also contains the reasoning text.
 ::
 
     {"k": "agui-reasoning", "v": 2,
-     "origin":   {"provider": …, "api": …, "model": …},
+     "origin":   {"provider": …, "api": …, "model": …, "upstream": …},
      "response": {"id": …, "number": 0, "native_id": …, "messages": […], "calls": […]},
      "units":    [{"seq": 0, "lengths": […], "sha256": …, "part": {"kind": "reasoning", "opaque": […]}}, …]}
 """
@@ -68,15 +68,16 @@ class OriginRecord(WireRecord, frozen=True, kw_only=True):
     provider: str | None = None
     api: str | None = None
     model: str | None = None
+    upstream: str | None = None
 
     @classmethod
     def of(cls, origin: Origin) -> OriginRecord:
         """Return the record of an origin."""
-        return cls(provider=origin.provider, api=origin.api, model=origin.model)
+        return cls(provider=origin.provider, api=origin.api, model=origin.model, upstream=origin.upstream)
 
     def value(self) -> Origin:
         """Return the origin."""
-        return Origin(self.provider, self.api, self.model)
+        return Origin(self.provider, self.api, self.model, self.upstream)
 
 
 class OpaqueRecord(WireRecord, frozen=True, kw_only=True):

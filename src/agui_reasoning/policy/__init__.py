@@ -127,6 +127,7 @@ class EchoRule(_Row):
         developer: Whether chat messages can have the role ``developer``.
         anchor: Give a response that has values but no reasoning an empty reasoning message to carry them; by
             default, where the status is ``required`` or ``recommended``.
+        pins: Whether a tool loop stays with the upstream that began it: others cannot read its values.
         flags: The recommended request fields.
         evidence: Where this is known from; empty for rows of your own.
         checked: When it was last checked, ISO date; empty for rows of your own.
@@ -158,6 +159,7 @@ class EchoRule(_Row):
     empty_content: Literal["null", "empty", "omit"] = "null"
     developer: bool = False
     anchor: bool | None = None
+    pins: bool = False
     flags: tuple[EchoFlag, ...] = ()
     evidence: str = ""
     checked: str = ""
@@ -219,6 +221,7 @@ class VendorTraits(_Row):
         summary_in_choice_index: Whether the index of a choice is the number of a reasoning summary.
         call_ids_of: The API whose rules for call IDs apply; empty for those of the wire format.
         tags_anywhere: The opening tags of reasoning that also count within the answer.
+        upstreams: For gateways: the names of upstreams in responses, and their names in requests.
         tags_prefilled: Whether the prompt contains the opening tag, so that only the closing one may arrive.
     """
 
@@ -236,6 +239,7 @@ class VendorTraits(_Row):
     call_ids_of: str = ""
     tags_anywhere: tuple[str, ...] = ()
     tags_prefilled: bool = False
+    upstreams: Mapping[str, str] = {}
 
 
 class Vendor(_Row):

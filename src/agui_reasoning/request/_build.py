@@ -214,7 +214,7 @@ def build_request(
         _note_changed_prefix(history, rule, report, refusals, flagged=apply_flags)
     body |= {} if previous_response_id is None else {spec.previous_id: previous_response_id}
     body |= {} if store is None else {"store": store}
-    flags = _flags(options, body)
+    flags = _flags(options, body) + _pin(rule, conversation)
     if apply_flags:
         write_flags(body, flags)
     if target.provider is None and rule is not RECEIVED:
@@ -387,6 +387,18 @@ def _flags(options: EncodingOptions, body: Mapping[str, Any]) -> tuple[EchoFlag,
         for flag in options.rule.flags
         if (flag.when == "always" or options.stateless) and (flag.beside is None or flag.beside in fields)
     )
+
+
+def _pin(rule: EchoRule, conversation: Sequence[ResponseStep | PlainMessage]) -> tuple[EchoFlag, ...]:
+    """Return the flag that keeps a tool loop with the upstream that began it, if that is known."""
+    loop = (step for step in conversation if isinstance(step, ResponseStep) and step.within("tool_loop"))
+    origins = (unit.part.origin for step in loop for unit in step.units if unit.kinship == "same")
+    upstream = next((origin.upstream for origin in origins if origin and origin.upstream), None)
+    if upstream is None or not rule.pins:
+        return ()
+    value = {"order": [upstream], "allow_fallbacks": False}
+    reason = "another upstream cannot read the values of this tool loop"
+    return (EchoFlag(name="provider", value=value, reason=reason, extra_body=True),)
 
 
 def write_flags(body: dict[str, Any], flags: Iterable[EchoFlag]) -> None:

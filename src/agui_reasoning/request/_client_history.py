@@ -7,6 +7,7 @@ IDs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from msgspec import Struct, field
@@ -101,7 +102,9 @@ class RecordedResponse(Struct):
             slices.found.setdefault(fragment.index, (index, fragment))
 
     def settle(self) -> None:
-        """Join slices, once every value has been read."""
+        """Join slices, once every value has been read. Clients do not choose where requests go."""
+        if self.origin is not None and not self.authentic:
+            self.origin = replace(self.origin, upstream=None)
         for key, slices in self.slices.items():
             found = slices.whole()
             if found is None:

@@ -12,7 +12,7 @@ Only the choice with index 0 is decoded. Of audio, the transcript is; images and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from agui_reasoning.deltas import (
@@ -137,6 +137,12 @@ class OpenAIChatDecoder(Decoder):
             self._read_usage(data),
             _read_error(data, choice or {}),
         )
+
+    def _origin(self, source: JSONObject) -> Origin:
+        """Return the origin, with the upstream if a gateway names it."""
+        origin, named = super()._origin(source), source.get("provider")
+        known = self._traits.upstreams.get(named) if isinstance(named, str) else None
+        return origin if known is None else replace(origin, upstream=known)
 
     def _choice(self, choices: list[JSONObject], field: str) -> JSONObject | None:
         """Return the first choice; LiteLLM's Responses bridge uses its index as the number of a summary."""
