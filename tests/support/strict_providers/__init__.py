@@ -207,6 +207,7 @@ STRICT: dict[str, StrictProvider] = {
     "openai, no reasoning": _of(*_RESPONSES, "openai", "gpt-4o", _no_reasoning),
     "azure": _of(*_RESPONSES, "azure", "gpt-5.6"),
     "codex": _of(*_RESPONSES, "chatgpt-codex", "gpt-5.3-codex", openai_responses.rules_stateless),
+    "copilot": _of(*_RESPONSES, "github-copilot", "gpt-5.6", openai_responses.rules_stateless),
     "xai responses": _of(*_RESPONSES, "xai", "grok-4.5", _unpaired),
     "meta": _of(*_RESPONSES, "meta", "muse-spark-1.3", _unpaired),
     **{

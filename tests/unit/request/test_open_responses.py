@@ -11,7 +11,7 @@ from ag_ui.core import UserMessage
 
 from agui_reasoning import Emitter
 from agui_reasoning.deltas import fold
-from agui_reasoning.parts import NativePart, Origin, ReasoningPart, Segment, ToolResultPart, Turn
+from agui_reasoning.parts import NativePart, Opaque, Origin, ReasoningPart, Segment, ToolResultPart, Turn
 from agui_reasoning.policy import EchoRule
 from agui_reasoning.providers import decode_response, decoder
 from agui_reasoning.providers.echo import rule_for
@@ -49,6 +49,7 @@ LOOPS: dict[str, tuple[JSON, list[JSON], JSON | None]] = {
     "ollama responses": (COPIED, summary_events(0, COPIED), {**SENT, "encrypted_content": THOUGHT}),
     "huggingface responses": (RAW, RAW_EVENTS, None),
     "open responses": (RAW, RAW_EVENTS, None),
+    "copilot": (VALUED, VALUED_EVENTS, VALUED),
     "meta": (VALUED, VALUED_EVENTS, VALUED),
     "meta behind openrouter": (
         VALUED,
@@ -155,6 +156,11 @@ def sent(part: ReasoningPart, provider: str, **options: Any) -> tuple[list[JSON]
     return found, [(entry.outcome, entry.reason) for entry in made.report]
 
 
+def for_all_turns(provider: str) -> EchoRule:
+    """The row of a provider, for every turn."""
+    return rule_for(Origin(provider, API, "m")).model_copy(update={"scope": "all"})
+
+
 ALL = EchoRule(api=API, status="accepted", field=("items",), scope="all")
 
 
@@ -175,6 +181,9 @@ def test_a_server_that_reads_one_part_gets_one() -> None:
     assert sent(part, "acme", policy=[rule])[0] == [
         {**SENT, "content": [{"type": "reasoning_text", "text": "Hm.\n\nSo."}]}
     ]
+    # vLLM refuses encrypted content, whoever put it there.
+    valued = replace(part, opaque=(Opaque("openai.encrypted_content", "gAAAA"),))
+    assert sent(valued, "vllm", policy=[for_all_turns("vllm")])[0][0].keys() == {*SENT, "content"}
     # Without raw reasoning, the summary is all the model can be shown.
     summary = thought(Segment("summary", 0, "Short."))
     assert sent(summary, "acme", policy=[rule])[0] == [
@@ -184,8 +193,8 @@ def test_a_server_that_reads_one_part_gets_one() -> None:
 
 @pytest.mark.parametrize("provider", ["acme", "vllm", "llamacpp", "ollama", "lmstudio"])
 def test_an_item_of_nothing_is_not_sent(provider: str) -> None:
-    rule = rule_for(Origin(provider, API, "m")) if provider != "acme" else ALL
-    found, report = sent(thought(), provider, policy=[rule.model_copy(update={"scope": "all"})])
+    rule = ALL if provider == "acme" else for_all_turns(provider)
+    found, report = sent(thought(), provider, policy=[rule])
     assert (found, report) == ([], [("dropped", "empty")])
 
 

@@ -146,7 +146,7 @@ DETAIL = {
 
 GOOD: dict[str, Json] = {
     **dict.fromkeys(("anthropic", "claude on bedrock", "deepseek as anthropic"), CLAUDE),
-    **dict.fromkeys(("openai", "azure", "codex", "xai responses", "meta"), RESPONSES),
+    **dict.fromkeys(("openai", "azure", "codex", "copilot", "xai responses", "meta"), RESPONSES),
     **dict.fromkeys(
         ("openai, no reasoning", "huggingface responses", "open responses", "meta behind zen"), UNTHINKING
     ),
@@ -223,6 +223,7 @@ RULES: list[tuple[str, Path, Any, str]] = [
     ("openai", ("input", 2, "call_id"), "c" * 65, "at most 64 characters"),
     ("openai", ("input", "+"), RESPONSES["input"][1], "required following item"),
     ("codex", ("input", 1, "encrypted_content"), DROP, "not persisted"),
+    ("copilot", ("input", 1, "encrypted_content"), DROP, "not persisted"),
     ("openai, no reasoning", ("input",), RESPONSES["input"], "not supported"),
     *(
         (name, ("input", "+"), {"type": "compaction", "encrypted_content": "X"}, "Cannot determine type")
