@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -171,6 +171,11 @@ def _of(
     return StrictProvider(Origin(provider, api, model), module.SHAPE, rules or module.rules, module.artefacts)
 
 
+def _nothing_of_its_own(body: Body) -> Iterator[Artefact]:
+    """Of a server without ciphertext: Ollama's ``encrypted_content`` is the text."""
+    return iter(())
+
+
 def _unpaired(body: Body) -> list[str]:
     return openai_responses.rules(body, strict=False)
 
@@ -211,7 +216,9 @@ STRICT: dict[str, StrictProvider] = {
     "xai responses": _of(*_RESPONSES, "xai", "grok-4.5", _unpaired),
     "meta": _of(*_RESPONSES, "meta", "muse-spark-1.3", _unpaired),
     **{
-        name: _of(*_RESPONSES, provider, model, openai_responses.server(refuse))
+        name: replace(
+            _of(*_RESPONSES, provider, model, openai_responses.server(refuse)), artefacts=_nothing_of_its_own
+        )
         for name, (provider, model, refuse) in openai_responses.SERVERS.items()
     },
     **{
