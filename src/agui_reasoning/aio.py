@@ -26,6 +26,7 @@ from agui_reasoning._shells.sources import WholeResponse, discard, open_source
 from agui_reasoning.deltas import CloseDelta
 from agui_reasoning.emitter._summaries import Settling
 from agui_reasoning.errors import AGUIReasoningError
+from agui_reasoning.policy import EchoRule
 from agui_reasoning.request import History, ProviderRequest
 from agui_reasoning.request._foreign import ForeignReasoning
 from agui_reasoning.run import Run
@@ -151,6 +152,7 @@ async def request(
     provider: str | None = None,
     model: str | None = None,
     foreign_reasoning: ForeignReasoning = "drop",
+    policy: Sequence[EchoRule] = (),
 ) -> ProviderRequest:
     """Build the provider's next request in a worker thread, so that long histories do not block other runs.
 
@@ -166,6 +168,7 @@ async def request(
         provider: The provider that receives it, if it is not that of the run.
         model: The model that receives it, if it is not that of the run.
         foreign_reasoning: See `build_request`.
+        policy: Rows of the echo policy that are tried before those of the run.
     """
     build = partial(
         run.request,
@@ -179,6 +182,7 @@ async def request(
         provider=provider,
         model=model,
         foreign_reasoning=foreign_reasoning,
+        policy=policy,
     )
     await hold_keys(run)
     return await anyio.to_thread.run_sync(build)
