@@ -71,9 +71,13 @@ def held(messages: Iterable[Any]) -> dict[str, Any]:
     }
 
 
-def assert_flawless(events: list[Any], bare: list[Any] | None = None) -> None:
-    """The verifier takes no chunks that come back to an id, so it is given the run without its stages."""
-    assert check_events(events) == []
+def assert_flawless(events: list[Any], bare: list[Any] | None = None, *, closes: bool = True) -> None:
+    """The verifier takes no chunks that come back to an id, so it is given the run without its stages.
+
+    Only who writes the deltas can end reasoning before the text that follows it.
+    """
+    late = () if closes else ("late_reasoning_end",)
+    assert [finding for finding in check_events(events) if finding.code not in late] == []
     client = Client().feed(plain(events if bare is None else bare)).done()
     messages = plain(reduce_events(events))
     assert held(messages) == held(client.messages)
@@ -89,7 +93,7 @@ def test_a_script_has_no_finding(name: str) -> None:
 @given(delta_lists, st.sampled_from(ENDINGS), st.sampled_from(STAGES))
 def test_generated_runs_have_no_finding(deltas: list[Delta], ending: str, stages: list[Any]) -> None:
     staged = run_events(deltas, ending, stages=[stage() for stage in stages])
-    assert_flawless(staged, run_events(deltas, ending))
+    assert_flawless(staged, run_events(deltas, ending), closes=False)
 
 
 @pytest.mark.parametrize("file", [file for api in EXPECT for file in recordings(api)])

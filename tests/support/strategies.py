@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
@@ -35,17 +37,29 @@ origins = st.sampled_from(
         Origin("acme", "openai-chat", "x"),
     ]
 )
+
+
+def _base64(value: Any) -> str:
+    return b64encode(json.dumps(value).encode()).decode()
+
+
 NATIVES: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "anthropic-messages": ("anthropic.fallback", lambda value: {"type": "fallback", "from": value}),
+    "anthropic-messages": (
+        "anthropic.compaction",
+        lambda value: {"type": "compaction", "content": json.dumps(value)},
+    ),
     "openai-responses": (
         "openai.compaction",
-        lambda value: {"type": "compaction", "encrypted_content": [value]},
+        lambda value: {"type": "compaction", "encrypted_content": json.dumps(value)},
     ),
     "openai-chat": ("openrouter.server_tool_call", lambda value: value),
-    "gemini": ("gemini.inlineData", lambda value: {"inlineData": value}),
-    "gemini-interactions": ("gemini.image", lambda value: {"type": "image", "data": value}),
+    "gemini": (
+        "gemini.inlineData",
+        lambda value: {"inlineData": {"mimeType": "image/png", "data": _base64(value)}},
+    ),
+    "gemini-interactions": ("gemini.image", lambda value: {"type": "image", "data": _base64(value)}),
 }
-"""A kind of block of each API, and a block of that kind around any value: plain values hold no others."""
+"""A kind of block of each API, and a block of that kind with any value in it: plain values hold no others."""
 RESULTS: dict[str | None, Callable[[str], Any]] = {
     "anthropic-messages": lambda call: {"type": "web_search_tool_result", "tool_use_id": call},
     "openai-responses": lambda call: {"type": "web_search_call", "id": call, "action": {"type": "search"}},

@@ -243,8 +243,9 @@ class Producer:
     def _own(self, bucket: str, name: str, owner: str | None, *, replace: bool) -> None:
         if replace or (bucket, name) not in self.owners:
             self.owners[bucket, name] = owner
-            if name in self.open.get(bucket, {}):
-                self.open[bucket][name] = owner
+            for kind in ("thought", "span") if bucket == "thought" else (bucket,):
+                if name in self.open.get(kind, {}):
+                    self.open[kind][name] = owner
 
     def activity_snapshot(self) -> None:
         name, owner = self.draw(activity_ids), self.draw(owners)

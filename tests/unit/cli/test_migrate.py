@@ -199,7 +199,7 @@ def test_a_file_that_cannot_be_read_is_listed_and_the_others_go_on(tree, cli):
         searched = cli("migrate", ".")
         report = json.loads(cli("migrate", "bad.py", "good.py", "--json").stdout)
     assert (result.status, result.stdout) == (2, "good.py: 8 changes\n")
-    assert result.stderr.startswith("error: bad.py cannot be read: ")
+    assert result.stderr.startswith("error: bad.py is a socket, not a file.")
     assert (searched.status, searched.stderr.count("\n")) == (0, 1)
     assert [(found["path"], found["severity"]) for found in report["findings"]] == [("bad.py", "error")]
     assert (report["ok"], report["read"]) == (False, 1)

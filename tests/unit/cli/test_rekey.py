@@ -359,7 +359,7 @@ def test_a_link_stays_a_link(file, tmp_path, cli):
 def test_a_device_is_not_rewritten(cli):
     result = cli("rekey", os.devnull)
     assert result.status == 2
-    assert "not a regular file" in result.stderr
+    assert "/dev/null is a device, not a file" in result.stderr
 
 
 def test_a_file_that_somebody_writes_meanwhile_stays_theirs(file, cli, monkeypatch):
