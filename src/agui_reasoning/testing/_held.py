@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from ag_ui.core import Event, MessagesSnapshotEvent, ReasoningMessageStartEvent, RunAgentInput, ToolCall
@@ -72,14 +72,14 @@ class Client:
 
     def through(
         self,
-        transform: Callable[[Messages], Messages],
+        before: Messages,
         front_end: FrontEnd,
         stage: Stage | None = None,
     ) -> MessageDicts:
         """Return the messages of a front end that received the stream.
 
         Args:
-            transform: How it changes the messages of the run's input.
+            before: The messages of the run's input, as the front end returns them.
             front_end: The front end.
             stage: What its users must add to the stream.
         """
@@ -92,7 +92,7 @@ class Client:
             for answer in events_of(message) if message["role"] == "tool" else ():
                 front_end.receive(answer)
         later = [message for message in self._next if message["role"] != "tool"]
-        return [*transform(self.before), *front_end.messages(), *later]
+        return [*before, *front_end.messages(), *later]
 
     def restore(self, messages: MessageDicts, lane: str | None) -> History:
         """Restore one conversation from the client's messages."""

@@ -127,7 +127,7 @@ class Lane:
         ]
         self._units_per_message = Counter(thought for thought, _ in self._pieces)
         self._whole = client.restore(client.after, name)
-        turns = _without(self._whole.turns, client.restore(client.before, name).turns)
+        self._turns = turns = _without(self._whole.turns, client.restore(client.before, name).turns)
         remaining = list(self._pieces)
         restored = [unit for turn in turns for unit in self._units(turn, remaining)]
         claimed = {name for unit in restored for name in unit.messages}
@@ -195,20 +195,25 @@ class Lane:
         """Return faults of units that do not survive a front end or do not reach the next request."""
         faults = []
         for name, returned in _front_ends(self._client, self._name).items():
-            history = self._client.restore(returned(self._client), self._name)
-            found = self._lost(history, every=returned is _as_is) or self._unsent(history)
+            before, after = (self._client.restore(held, self._name) for held in returned(self._client))
+            turns = _without(after.turns, before.turns)
+            found = self._lost(turns, every=returned is _as_is) or self._unsent(after)
             faults += [f"{name}: {fault}" for fault in found]
         return faults
 
-    def _lost(self, history: History, *, every: bool) -> list[str]:
-        returned = list(_parts(history))
+    def _lost(self, turns: Sequence[Turn], *, every: bool) -> list[str]:
+        """Return faults of units that are not in the stream's turns, or in another order.
+
+        Earlier turns do not count: a front end may have lost something of them, and units may be equal.
+        """
+        returned = [part for turn in turns for part in turn.parts]
         expected = [unit for unit in self.units if unit.vital or every]
         lost = [unit for unit in expected if unit.part not in returned]
         if lost:
             return [f"{unit.name}: it does not come back unchanged" for unit in lost]
         parts = [unit.part for unit in expected]
-        before, after = (_placed(history, parts) for history in (self._whole, history))
-        return [] if before == after else ["the units come back in another order"]
+        same = _placed(self._turns, parts) == _placed(turns, parts)
+        return [] if same else ["the units come back in another order"]
 
     def _unsent(self, history: History) -> list[str]:
         """Return faults of units that are missing from the next request, or out of order."""
@@ -283,25 +288,30 @@ class Lane:
         ]
 
 
-def _as_is(client: Client) -> MessageDicts:
-    return client.after
+_Returned: TypeAlias = Callable[[Client], tuple[MessageDicts, MessageDicts]]
+"""Returns the messages that a front end held before the stream, and those after it."""
 
 
-def _copilotkit(client: Client) -> MessageDicts:
-    return copilotkit(client.after)
+def _as_is(client: Client) -> tuple[MessageDicts, MessageDicts]:
+    return client.before, client.after
 
 
-def _assistant_ui(client: Client) -> MessageDicts:
+def _copilotkit(client: Client) -> tuple[MessageDicts, MessageDicts]:
+    return copilotkit(client.before), copilotkit(client.after)
+
+
+def _assistant_ui(client: Client) -> tuple[MessageDicts, MessageDicts]:
+    before = assistant_ui(client.before)
     if client.has_snapshot:
-        return assistant_ui(client.after)
-    return client.through(assistant_ui, AssistantUI())
+        return before, assistant_ui(client.after)
+    return before, client.through(before, AssistantUI())
 
 
-def _tanstack(client: Client) -> MessageDicts:
-    return client.through(tanstack, TanStack(), Steps())
+def _tanstack(client: Client) -> tuple[MessageDicts, MessageDicts]:
+    before = tanstack(client.before)
+    return before, client.through(before, TanStack(), Steps())
 
 
-_Returned: TypeAlias = Callable[[Client], MessageDicts]
 _KEEP_SUBAGENTS: dict[str, _Returned] = {"as it is": _as_is, "CopilotKit": _copilotkit}
 _OWN_MESSAGES: dict[str, _Returned] = {**_KEEP_SUBAGENTS, "assistant-ui": _assistant_ui}
 
@@ -318,9 +328,9 @@ def _front_ends(client: Client, lane: str | None) -> dict[str, _Returned]:
     return {**_OWN_MESSAGES, "TanStack": _tanstack}
 
 
-def _placed(history: History, parts: Sequence[Part]) -> list[Part]:
+def _placed(turns: Sequence[Turn], parts: Sequence[Part]) -> list[Part]:
     """Return the given parts in order, skipping responses that show nothing and thus have no position."""
-    placed = [turn for turn in history.turns if any(_is_visible(part) for part in turn.parts)]
+    placed = [turn for turn in turns if any(_is_visible(part) for part in turn.parts)]
     return [part for turn in placed for part in turn.parts if part in parts]
 
 

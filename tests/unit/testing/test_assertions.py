@@ -12,6 +12,7 @@ import pytest
 from agui_reasoning import ConfigurationError, LocalProtocolError, RemoteProtocolError, Run
 from agui_reasoning._scripted import _exchange as exchange
 from agui_reasoning._scripted import load_script, names
+from agui_reasoning.consumer import Conversation
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import (
     CloseDelta,
@@ -52,10 +53,12 @@ THOUGHT: list[Any] = [
 ]
 
 
-def emitted(items: list[Any], *, end: str = "finish", **options: Any) -> list[Json]:
+def emitted(
+    items: list[Any], *, end: str = "finish", given: Json = INPUT, first_id: int = 0, **options: Any
+) -> list[Json]:
     """The events of a run as JSON; reasoning messages are ``r0``, ``r1`` … by their number."""
-    numbers = count()
-    run = Run(INPUT, new_id=lambda: f"id{next(numbers)}", on_warning=lambda message: None, **options)
+    numbers = count(first_id)
+    run = Run(given, new_id=lambda: f"id{next(numbers)}", on_warning=lambda message: None, **options)
     events = run.start()
     for item in items:
         events += run.receive(item)
@@ -147,6 +150,31 @@ def test_an_earlier_conversation_in_the_input_is_no_part_of_the_test() -> None:
         ]
     }
     assert_round_trip(given, emitted(THOUGHT), **TARGET)
+
+
+def thought(signature: str) -> list[Any]:
+    value = Opaque("anthropic.signature", signature)
+    return [ResponseStart(CLAUDE), OpaqueDelta(value, key="0"), CloseDelta(key="0")]
+
+
+def later_run(earlier: list[Any], *items: Any) -> tuple[Json, list[Json]]:
+    """The input and the events of a run after an earlier one."""
+    conversation = Conversation("t", messages=[QUESTION])
+    for event in emitted(earlier):
+        conversation.receive(event)
+    given = plain([conversation.run_input("And now?", run_id="r2")])[0]
+    return given, emitted([*items], given=given, first_id=100)
+
+
+@pytest.mark.parametrize("signature", ["SIG-1", "SIG-2", "SIG-3"])
+def test_a_front_end_may_have_lost_an_equal_unit_of_an_earlier_run(signature: str) -> None:
+    """Without steps, as in the input, TanStack keeps only the last value of an answer: not SIG-1."""
+    first = [*thought("SIG-1"), ToolCallDelta("toolu_1", "weather", "{}"), FinishDelta("tool_use")]
+    second = [*thought("SIG-2"), TextDelta("Take a coat.")]
+    given, events = later_run(
+        [*first, ToolResultDelta("toolu_1", "4C"), *second], *thought(signature), TextDelta("And a hat.")
+    )
+    assert_round_trip(given, events, **TARGET)
 
 
 # -- defects
@@ -329,6 +357,23 @@ def test_a_value_on_a_call_that_only_some_front_ends_keep_is_named() -> None:
         assert_round_trip(INPUT, emitted(items, anchors="never"), **target)
     assert str(caught.value).splitlines()[1:] == [
         "- assistant-ui: call 'c1': it does not come back unchanged"
+    ]
+
+
+@pytest.mark.parametrize("earlier", ["SIG-1", "SIG-2"])
+def test_a_loss_is_named_though_an_earlier_run_has_an_equal_unit(earlier: str) -> None:
+    call = [*thought("SIG-1"), ToolCallDelta("toolu_1", "weather", "{}"), FinishDelta("tool_use")]
+    answer = [ResponseStart(CLAUDE), TextDelta("Take a coat.")]
+    given, events = later_run(
+        [*thought(earlier), TextDelta("Well.")], *call, ToolResultDelta("toolu_1", "4C"), *answer
+    )
+    late = [event for event in events if event["type"] != "REASONING_ENCRYPTED_VALUE"]
+    late[-1:-1] = values(events)
+    with pytest.raises(AssertionError) as caught:
+        assert_round_trip(given, late, **TARGET)
+    [reasoning] = thoughts(events)
+    assert str(caught.value).splitlines()[1:] == [
+        f"- assistant-ui: message {reasoning!r}: it does not come back unchanged"
     ]
 
 
