@@ -7,13 +7,13 @@ from itertools import count, groupby
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agui_reasoning import Emitter
 from agui_reasoning.deltas import Delta, FinishDelta, ToolResultDelta, unfold
 from agui_reasoning.emitter.stages import Steps
-from agui_reasoning.parts import NativePart, Opaque, Part, ReasoningPart, TextPart, ToolCallPart
+from agui_reasoning.parts import NativePart, Opaque, Part, ReasoningPart, Segment, TextPart, ToolCallPart
 from agui_reasoning.request import restore
 from agui_reasoning.testing._assistant_ui import AssistantUI
 from agui_reasoning.testing._front_ends import FrontEnd
@@ -169,8 +169,13 @@ def in_one_run(conversation: list[list[Part]]) -> list[dict[str, Any]]:
     return plain(events + emitter.close())
 
 
+THOUGHT = ReasoningPart((Segment("text", 0, "Hm."),))
+CALLED = [ToolCallPart("call", "get", "{}"), ReasoningPart(ext={"explicit_empty": True})]
+
+
 @pytest.mark.parametrize("front_end", [AssistantUI, TanStack])
 @settings(max_examples=examples(200))
+@example([CALLED, [], [THOUGHT]])  # TanStack puts the thought before the call
 @given(conversations)
 def test_responses_of_one_run_with_reasoning_come_back_whole(
     front_end: type[FrontEnd], conversation: list[list[Part]]

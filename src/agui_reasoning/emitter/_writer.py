@@ -178,7 +178,6 @@ class Writer:
     def _response_opened(self, change: ResponseOpened) -> None:
         failed, self._failed = tuple(self._failed), []
         self._state = ResponseState(change.response, self._new_id(), self._before, self._disclosure, failed)
-        self._before = self._state.id
         self._empty, self._is_past = None, False
         self._claimants.clear()
         self._overtaken.clear()
@@ -210,6 +209,7 @@ class Writer:
         turn = self.turn_of(response)
         if turn is not None:
             self.produced.append(turn)
+            self._before = self._state.id  # nothing can be found after an empty response
 
     def turn_of(self, response: ResponseBuffer) -> Turn | None:
         """Return the complete parts of a response as `restore` would, with the client's IDs of calls."""
