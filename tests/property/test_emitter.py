@@ -126,8 +126,11 @@ def test_coalescing_changes_nothing_but_the_number_of_deltas(deltas: list[Delta]
 def test_steps_surround_every_reasoning_message(deltas: list[Delta]) -> None:
     events = plain(emit(deltas, stages=[Steps()]))
     Client(framed=False).feed(events).done()
-    kinds = [event["type"] for event in events]
-    assert kinds.count("STEP_STARTED") == kinds.count("REASONING_MESSAGE_START")
+    starts = [place for place, event in enumerate(events) if event["type"] == "REASONING_MESSAGE_START"]
+    steps = [(events[place - 1]["type"], events[place - 1].get("stepName")) for place in starts]
+    assert steps == [("STEP_STARTED", events[place]["messageId"]) for place in starts]
+    kinds = [event["type"] for event in events]  # values of other messages have steps, too
+    assert kinds.count("STEP_STARTED") == kinds.count("STEP_FINISHED")
 
 
 @given(delta_lists)

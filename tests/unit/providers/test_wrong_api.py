@@ -23,7 +23,7 @@ def payloads(recording: dict[str, Any]) -> list[Any]:
 
 def decode(api: str, recording: dict[str, Any]) -> None:
     if not recording["stream"]:
-        decode_response(api, recording["response"])
+        decoder(api).whole(recording["response"])
         return
     made = decoder(api)
     for payload in payloads(recording):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agui_reasoning.crypto import KeyRing
-from agui_reasoning.parts import Part
+from agui_reasoning.parts import Part, Turn
 from agui_reasoning.request import ReportEntry, restore
 
 STORED = Path(__file__).parents[2] / "fixtures" / "envelopes" / "version-1.json"
@@ -22,7 +22,15 @@ READING: dict[str, dict[str, Any]] = {
 
 def fields_of(part: Part) -> dict[str, Any]:
     """Return the fields that parts had then. Where a client sees them, the report tells."""
-    return {name: value for name, value in asdict(part).items() if name not in ("seen", "error")}
+    fields = {name: value for name, value in asdict(part).items() if name not in ("seen", "error")}
+    return fields | {"origin": origin_of(part)}
+
+
+def origin_of(holder: Part | Turn) -> dict[str, Any] | None:
+    """Return the fields that origins had then."""
+    if holder.origin is None:
+        return None
+    return {name: value for name, value in asdict(holder.origin).items() if name != "upstream"}
 
 
 def told_then(entry: ReportEntry) -> dict[str, str]:
@@ -37,7 +45,7 @@ def test_what_version_1_stored_restores_as_it_did(how: str) -> None:
     turns = [
         {
             "id": turn.id,
-            "origin": asdict(turn.origin) if turn.origin else None,
+            "origin": origin_of(turn),
             "parts": [{"type": type(part).__name__, **fields_of(part)} for part in turn.parts],
         }
         for turn in history.turns
