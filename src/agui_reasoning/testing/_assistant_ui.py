@@ -70,7 +70,11 @@ class _Bubble:
         calls = [_call(part) for part in self.parts if part.kind == "call"]
         if texts or calls:
             made = {"toolCalls": calls} if calls else {}
-            yield {"id": self.id, "role": "assistant", "content": "\n".join(texts), **made}
+            yield {"id": self._name(), "role": "assistant", "content": "\n".join(texts), **made}
+
+    def _name(self) -> str:
+        """Return the message's ID: one of assistant-ui's own if no event had one (an orphaned result)."""
+        return self.id or f"optimistic-{self.parts[0].id}"
 
 
 class AssistantUI:

@@ -115,6 +115,12 @@ def test_assistant_ui_puts_empty_reasoning_that_nothing_follows_last() -> None:
     assert ids(assistant_ui(history)) == ["u", "a1", "tr-tc1", "r2", "m2"]
 
 
+def test_assistant_ui_names_the_message_of_a_result_without_a_call() -> None:
+    message, kept = assistant_ui([USER, result("tc1")])[1:]
+    assert (message["role"], bool(message["id"]), ids(message["toolCalls"])) == ("assistant", True, ["tc1"])
+    assert kept == result("tc1")
+
+
 def test_assistant_ui_ignores_a_value_of_a_bubble_before() -> None:
     front_end = AssistantUI()
     named = {"subtype": "message", "entityId": "r1"}
