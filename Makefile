@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Tests start processes: what one compiles, the next reads.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo web smoke judges test test-all coverage chromium test-browser test-frontends test-frameworks lint docs package bench clean
+.PHONY: demo web smoke judges test test-all coverage chromium test-browser test-frontends test-frameworks lint pages docs package bench clean
 
 $(VENV)/pip.stamp:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.12")'
@@ -103,6 +103,11 @@ package: $(VENV)/test.stamp
 	rm -rf dist
 	$(BIN)/python -m hatchling build
 	$(BIN)/python -m pytest --all tests/package
+
+# Writes the pages and tables that are made of rows, codes and commands; tests compare them.
+pages: $(VENV)/test.stamp
+	for page in cli echo_policy errors providers refusals what_changed; do \
+	  $(BIN)/python -m tests.docs.test_$${page}_page || exit 1; done
 
 docs: $(VENV)/docs.stamp
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -33,15 +33,22 @@ def code(text: str) -> str:
     return f"`{text}`"
 
 
+def providers(rule: EchoRule) -> str:
+    return ", ".join(map(code, rule.provider))
+
+
+def models(rule: EchoRule) -> str:
+    return "any" if rule.model == ("*",) else ", ".join(map(code, rule.model))
+
+
 def row(rule: EchoRule) -> str:
-    models = "any" if rule.model == ("*",) else ", ".join(map(code, rule.model))
     scope = SCOPES[rule.scope]
     if rule.scope_with_flags:
         scope += f"; {SCOPES[rule.scope_with_flags]} with flags"
     joined = " and " if rule.every else ", "
     cells = [
-        ", ".join(map(code, rule.provider)),
-        models,
+        providers(rule),
+        models(rule),
         rule.status,
         joined.join(map(code, rule.field)) or "nothing",
         scope,
@@ -82,15 +89,18 @@ def arriving(api: str) -> str:
 
 
 def flags() -> str:
-    lines = ["| API | provider | field | value | reason |", "|---|---|---|---|---|"]
+    lines = [
+        "| API | provider | model | field | value | reason | evidence | checked |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     for rule in rules():
         for flag in rule.flags:
             name = f"extra_body.{flag.name}" if flag.extra_body else flag.name
-            who = ", ".join(map(code, rule.provider))
+            sent = [code(name), code(repr(flag.value)), flag.reason]
             lines.append(
-                f"| {code(rule.api)} | {who} | {code(name)} | {code(repr(flag.value))} | {flag.reason} |"
+                line(code(rule.api), providers(rule), models(rule), *sent, rule.evidence, rule.checked)
             )
-    return "\n".join(dict.fromkeys(lines))
+    return "\n".join(lines)
 
 
 def names() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated, Final
@@ -14,7 +15,7 @@ from agui_reasoning.cli._output import put_json
 from agui_reasoning.cli._policy import PolicyFile
 from agui_reasoning.errors import ConfigurationError, did_you_mean
 from agui_reasoning.parts import Origin
-from agui_reasoning.policy import EchoRule
+from agui_reasoning.policy import EchoFlag, EchoRule, Scope
 from agui_reasoning.providers import API_IDS, provider_api
 from agui_reasoning.providers.echo import rule_for, rules
 from agui_reasoning.providers.own_rules import own_rules
@@ -23,6 +24,12 @@ from agui_reasoning.providers.vendors import canonical, known_providers
 __all__ = ["providers"]
 
 _WILDCARDS: Final = frozenset("*?[")
+_SCOPES: Final[dict[Scope, str]] = {
+    "none": "none",
+    "tool_loop": "tool loop",
+    "tool_turns_all": "all with calls",
+    "all": "all",
+}
 _NEEDS: Final = {"signature": "a signature", "encrypted": "encrypted content, if the server stores nothing"}
 
 
@@ -100,21 +107,32 @@ def _show(rule: EchoRule) -> None:
     console = stdout_console()
     head = f"{rule.api} · {', '.join(rule.provider)}"
     console.print(f"{head}  {rule.status}", style="bold", soft_wrap=True)
-    where = f"{' or '.join(rule.field) or 'nowhere'}, {rule.scope.replace('_', ' ')}" if rule.echoes else ""
     lines = [
         ("models", "" if rule.model == ("*",) else ", ".join(rule.model)),
-        ("goes to", where),
+        ("goes to", _place(rule) if rule.echoes else ""),
+        ("needed in", _SCOPES[rule.needed] if rule.needed else ""),
         ("forbidden", ", ".join(rule.forbidden)),
         ("needs", _NEEDS[rule.needs] if rule.needs else ""),
         ("if missing", "" if rule.placeholder is None else f"the placeholder {rule.placeholder!r}"),
         ("joins", "the thinking blocks of a response, of which only one is read" if rule.joined else ""),
         ("bound to", "the conversation before it, which must not change" if rule.prefix_bound else ""),
-        ("flags", ", ".join(flag.name for flag in rule.flags)),
+        *(("flag", _said(flag)) for flag in rule.flags),
         ("evidence", f"{rule.evidence} (checked {rule.checked})" if rule.checked else rule.evidence),
     ]
     for name, text in lines:
         if text:
             console.print(f"  {name:<10}  {text}", soft_wrap=True)
+
+
+def _place(rule: EchoRule) -> str:
+    fields = (" and " if rule.every else " or ").join(rule.field)
+    flagged = f"; {_SCOPES[rule.scope_with_flags]} with flags" if rule.scope_with_flags else ""
+    return f"{fields}, {_SCOPES[rule.scope]}{flagged}"
+
+
+def _said(flag: EchoFlag) -> str:
+    name = f"extra_body.{flag.name}" if flag.extra_body else flag.name
+    return f"{name} = {json.dumps(flag.value)}: {flag.reason}"
 
 
 def _unknown(own: Sequence[EchoRule], provider: str | None, api: str | None) -> ConfigurationError:

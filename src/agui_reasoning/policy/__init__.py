@@ -78,6 +78,8 @@ class _Row(BaseModel):
 class EchoFlag(_Row):
     """A request field that a row recommends. It is sent only if the caller applies flags.
 
+    The row's evidence is that of its flags, too.
+
     Attributes:
         name: The argument, or with ``extra_body`` the field in the body.
         value: The value to send.
@@ -322,11 +324,15 @@ class Format(_Row):
         format: The formats.
         model: The models that read them.
         signed: Whether their text is rejected without its signature.
+        evidence: Where this is known from.
+        checked: When it was last checked, ISO date.
     """
 
     format: tuple[str, ...]
     model: tuple[str, ...]
     signed: bool = False
+    evidence: str
+    checked: str
 
     def fits(self, model: str | None) -> bool:
         """Return whether a model reads the format."""

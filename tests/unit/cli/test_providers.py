@@ -26,9 +26,23 @@ def test_all_rows_are_shown_each_with_its_evidence_and_its_date(cli):
     [
         (["groq", "--model", "gpt-oss-120b"], ["forbidden   reasoning_content"]),
         (["moonshot", "--model", "kimi-k2.6"], ["if missing  the placeholder ' '"]),
+        (["novita", "--model", "kimi-k2.6"], ["goes to     reasoning_details and received, all"]),
+        (
+            ["zai", "--api", "openai-chat"],
+            [
+                "goes to     reasoning_content, tool loop; all with flags",
+                'flag        extra_body.thinking = {"type": "enabled", "clear_thinking": false}: '
+                "otherwise the reasoning of earlier turns is cleared",
+            ],
+        ),
+        (["chatgpt-codex"], ["flag        store = false: the backend rejects any other value"]),
         (
             ["anthropic", "--api", "anthropic-messages", "--model", "claude-opus-5-5"],
-            ["needs       a signature", "bound to    the conversation before it, which must not change"],
+            [
+                "needed in   tool loop",
+                "needs       a signature",
+                "bound to    the conversation before it, which must not change",
+            ],
         ),
         (
             ["ollama", "--api", "anthropic-messages"],

@@ -14,7 +14,6 @@ from agui_reasoning.providers._refusals import (
     find_refusal,
     refusals,
     thinking_off,
-    thinking_off_rows,
 )
 from tests.support.recordings import SHARED
 
@@ -274,7 +273,6 @@ def test_a_row_can_match_and_names_known_apis(row: Refusal) -> None:
     assert row.code or row.message
     re.compile(row.message or "")
     assert set(row.api) <= {"*", *API_IDS}
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d", row.checked)
     assert row.means.endswith(".")
 
 
@@ -320,4 +318,3 @@ def test_thinking_is_turned_off_only_by_documented_fields() -> None:
     }
     for target in (GPT, GEMINI, GROQ, UNKNOWN, Origin("bedrock", "bedrock-converse", "nova-2")):
         assert thinking_off(target) is None
-    assert all(row.evidence and row.checked for row in thinking_off_rows())
