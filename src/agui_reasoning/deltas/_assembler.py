@@ -67,7 +67,8 @@ class Assembler:
         """
         self.response: ResponseBuffer | None = None
         self.usages: list[UsageDelta] = []
-        """The token counts of the responses that reported any."""
+        """The token counts of the responses that reported any, and of other models that worked for them."""
+        self._counted: dict[tuple[str | None, str | None] | None, int] = {}
         self._last: ResponseBuffer | None = None
         self._usage_open = False
         self._started = False
@@ -140,10 +141,15 @@ class Assembler:
     def _receive_usage(self, delta: UsageDelta, changes: list[Change]) -> None:
         # Counts often arrive after the finish reason and belong to the response that just ended.
         if not self._usage_open:
-            self.usages.append(UsageDelta())
+            self._counted = {}
             self._usage_open = True
+        who = (delta.provider, delta.model) if delta.apart else None
+        if who not in self._counted:
+            self._counted[who] = len(self.usages)
+            self.usages.append(UsageDelta())
+        place = self._counted[who]
         newer = {name: value for name, value in asdict(delta).items() if value is not None}
-        self.usages[-1] = replace(self.usages[-1], **newer)
+        self.usages[place] = replace(self.usages[place], **newer)
 
     # -- units
 

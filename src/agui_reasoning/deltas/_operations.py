@@ -173,7 +173,8 @@ class NativeDelta(_Redacted, frozen=True):
 class UsageDelta(Struct, frozen=True, kw_only=True):
     """Token counts as AG-UI defines them: totals include their parts. Unknown counts are ``None``.
 
-    Within a response the last value of each field wins.
+    Within a response the last value of each field wins. Counts of another model that worked for the response,
+    such as an advisor, are ``apart``: they are added to its own, and the last ones of each model win.
     """
 
     provider: str | None = None
@@ -184,6 +185,7 @@ class UsageDelta(Struct, frozen=True, kw_only=True):
     reasoning_tokens: int | None = None
     cached_input_tokens: int | None = None
     cache_write_input_tokens: int | None = None
+    apart: bool = False
 
 
 class FinishDelta(Struct, frozen=True):

@@ -136,7 +136,7 @@ class BaseEmitter:
 
     @property
     def usage(self) -> tuple[UsageDelta, ...]:
-        """The token counts of each response that reported any."""
+        """The token counts of each response that reported any, and of other models that worked for it."""
         return tuple(self._assembler.usages)
 
     @property

@@ -22,11 +22,11 @@ from agui_reasoning.deltas import (
     TextDelta,
     ToolCallDelta,
     ToolResultDelta,
-    UsageDelta,
 )
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.parts import Opaque
 from agui_reasoning.providers._lane import Repeatable
+from agui_reasoning.providers.anthropic_messages.usage import counts
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.payload import (
     JSONObject,
@@ -198,28 +198,13 @@ class AnthropicMessagesDecoder(Decoder):
         )
 
     def _count(self, usage: JSONObject) -> list[Delta]:
-        """Later counts replace earlier ones; cached tokens are part of AG-UI's input count."""
+        """Later counts replace earlier ones."""
         if not usage:
             return []
         merged = self._usage | {key: value for key, value in usage.items() if value is not None}
-        cached = integer(merged, "cache_read_input_tokens", "/usage")
-        written = integer(merged, "cache_creation_input_tokens", "/usage")
-        fresh = integer(merged, "input_tokens", "/usage")
-        output = integer(merged, "output_tokens", "/usage")
-        total = None if fresh is None else fresh + (cached or 0) + (written or 0)
-        details = obj(merged, "output_tokens_details", "/usage")
-        delta = UsageDelta(
-            provider=self.provider,
-            model=self._named_model,
-            input_tokens=total,
-            output_tokens=output,
-            total_tokens=None if total is None or output is None else total + output,
-            reasoning_tokens=integer(details, "thinking_tokens", "/usage/output_tokens_details"),
-            cached_input_tokens=cached,
-            cache_write_input_tokens=written,
-        )
+        deltas: list[Delta] = [*counts(merged, self.provider, self._named_model)]
         self._usage = merged
-        return [delta]
+        return deltas
 
 
 def _written(arguments: Any) -> str:
