@@ -225,6 +225,14 @@ STRICT: dict[str, StrictProvider] = {
         name: _of(*_RESPONSES, provider, model, openai_responses.gateway(refuse))
         for name, (provider, model, refuse) in openai_responses.GATEWAYS.items()
     },
+    **{
+        name: _of(*_RESPONSES, provider, model, rules)
+        for name, (provider, model, rules) in openai_responses.VENDORS.items()
+    },
+    "openrouter responses": replace(
+        _of(*_RESPONSES, "openrouter", "google/gemini-3-flash-preview", openai_responses.rules_openrouter),
+        shape=openai_responses.ROUTED,
+    ),
     "openai-chat": _chat("openai", "gpt-5.6"),
     "deepseek": _chat("deepseek", "deepseek-v4-pro", "reasoning_content", rules=check_deepseek),
     "deepseek-r1": _chat("deepseek", "deepseek-r1"),

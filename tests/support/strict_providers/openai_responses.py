@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import Discriminator, Field, StringConstraints, Tag, TypeAdapter
 
 from tests.support.strict_providers.shapes import Artefact, Body, NonEmpty, Open, Strict, named
 from tests.support.validators import check_calls, check_responses
 
+ReasoningT = TypeVar("ReasoningT")
 CallId = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 
 
@@ -73,6 +74,13 @@ class Reasoning(Strict):
     encrypted_content: NonEmpty | None = None
 
 
+class RoutedReasoning(Reasoning):
+    """Of OpenRouter, whose types have two fields more."""
+
+    signature: NonEmpty | None = None
+    format: NonEmpty | None = None
+
+
 class FunctionCall(Strict):
     type: Literal["function_call"]
     id: NonEmpty | None = None
@@ -118,7 +126,7 @@ def _kind(item: Any) -> str:
 
 
 Item = Annotated[
-    Annotated[Reasoning, Tag("reasoning")]
+    Annotated[ReasoningT, Tag("reasoning")]
     | Annotated[OutputMessage, Tag("message")]
     | Annotated[FunctionCall, Tag("function_call")]
     | Annotated[CustomCall, Tag("custom_tool_call")]
@@ -138,15 +146,16 @@ class Tool(Strict):
     strict: bool | None = None
 
 
-class Request(Strict):
-    input: list[Item]
+class Request(Strict, Generic[ReasoningT]):
+    input: list[Item[ReasoningT]]
     instructions: NonEmpty | None = None
     tools: list[Tool] | None = None
     store: bool | None = None
     previous_response_id: NonEmpty | None = None
 
 
-SHAPE: TypeAdapter[Any] = TypeAdapter(Request)
+SHAPE: TypeAdapter[Any] = TypeAdapter(Request[Reasoning])
+ROUTED: TypeAdapter[Any] = TypeAdapter(Request[RoutedReasoning])
 rules = check_responses
 
 
@@ -241,3 +250,80 @@ GATEWAYS: dict[str, tuple[str, str, Callable[[Body], str]]] = {
     "meta behind zen": ("opencode-zen", "muse-spark-1.3", _rotating),
 }
 """The same of models behind a gateway."""
+
+
+# -- other implementers, by what they refuse of a whole request
+
+
+def _deepseek(body: Body) -> list[str]:
+    """No reasoning between parallel calls (pydantic-ai)."""
+    items, faults = body["input"], check_calls(body)
+    for number, item in enumerate(items):
+        if item.get("type") != "reasoning":
+            continue
+        around = [one.get("type") for one in (*items[number - 1 : number], *items[number + 1 : number + 2])]
+        if around == ["function_call", "function_call"]:
+            faults.append("reasoning between parallel calls")
+    return faults
+
+
+def lacks_reasoning(body: Body) -> list[str]:
+    """Of DeepSeek, in a tool loop that it began itself: calls need raw reasoning before them (inferred).
+
+    It is no rule of the provider here, because nothing is known that could stand for the reasoning of others.
+    """
+    items = _loop(body["input"])
+    before = [None, *(item.get("type") for item in items)]
+    return [
+        "The reasoning content in the thinking mode must be passed back to the API."
+        for last, item in zip(before, items, strict=False)
+        if item.get("type") == "function_call" and last not in ("reasoning", "function_call")
+    ]
+
+
+def _loop(items: list[Any]) -> list[Any]:
+    """The items after the last message of the user."""
+    asked = [number for number, item in enumerate(items) if item.get("role") == "user"]
+    return items[asked[-1] + 1 :] if asked else items
+
+
+def _lmstudio(body: Body) -> list[str]:
+    """It serves open models: reasoning is raw text, and nothing is encrypted (pydantic-ai; inferred)."""
+    return check_calls(body) + [
+        "input[].content: expected reasoning_text"
+        for item in body["input"]
+        if item.get("type") == "reasoning" and (item.get("encrypted_content") or not item.get("content"))
+    ]
+
+
+def _perplexity(body: Body) -> list[str]:
+    """Its SDK has three types of input items, none for reasoning and none with an ID."""
+    kinds = {"function_call", "function_call_output", None}
+    return check_calls(body) + [
+        f"input[{number}].type: unexpected {item.get('type')} {item.get('id')}"
+        for number, item in enumerate(body["input"])
+        if item.get("type") not in kinds or item.get("id")
+    ]
+
+
+def rules_openrouter(body: Body) -> list[str]:
+    """OpenRouter's schema requires the ID of reasoning (openrouter SDK types); nothing is stored."""
+    faults = [
+        f"Invalid Responses API request: input[{number}].id: expected string"
+        for number, item in enumerate(body["input"])
+        if item.get("type") == "reasoning" and not item.get("id")
+    ]
+    known = [item for item in body["input"] if item.get("type") == "item_reference"]
+    faults += ["Invalid Responses API request: input[].type"] * len(known)
+    if "previous_response_id" in body or body.get("store"):
+        faults.append("Invalid Responses API request: responses are not stored")
+    return faults + check_calls(body)
+
+
+VENDORS: dict[str, tuple[str, str, Callable[[Body], list[str]]]] = {
+    "deepseek responses": ("deepseek", "deepseek-v4-flash", _deepseek),
+    "lmstudio responses": ("lmstudio", "openai/gpt-oss-20b", _lmstudio),
+    "bedrock-mantle": ("bedrock-mantle", "openai.gpt-5.6-luna", rules),
+    "perplexity": ("perplexity", "google/gemini-3.5-flash", _perplexity),
+}
+"""The provider, the model, and what it refuses."""

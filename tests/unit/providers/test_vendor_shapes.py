@@ -131,7 +131,7 @@ def test_perplexitys_thoughts_stay_with_the_client() -> None:
         {"id": "t1", "role": "tool", "toolCallId": CALL_ID, "content": "Yes."},
     ]
     request = build_request("openai-responses", messages, provider="perplexity", model="model-1")
-    call = {"type": "function_call", "id": "fc_1", "call_id": CALL_ID, "name": "forecast"}
+    call = {"type": "function_call", "call_id": CALL_ID, "name": "forecast"}
     assert request.body["input"] == [
         {"role": "user", "content": "Rain?"},
         {**call, "arguments": ARGUMENTS, "thought_signature": "SIG"},

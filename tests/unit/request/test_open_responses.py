@@ -17,6 +17,7 @@ from agui_reasoning.providers import decode_response, decoder
 from agui_reasoning.providers.echo import rule_for
 from agui_reasoning.request import History, ProviderRequest, build_request
 from tests.support.strict_providers import STRICT
+from tests.support.strict_providers.openai_responses import lacks_reasoning
 from tests.support.vendor_shapes import (
     ARGUMENTS,
     CALL_ID,
@@ -24,6 +25,7 @@ from tests.support.vendor_shapes import (
     message_events,
     message_item,
     part_events,
+    raw_events,
     raw_item,
     responses_event,
     responses_stream,
@@ -41,9 +43,12 @@ RAW, VALUED = raw_item("rs_1"), summarized("rs_1", THOUGHT, encrypted_content="g
 RAW_EVENTS, VALUED_EVENTS = part_events(RAW), summary_events(0, VALUED)
 COPIED = {**VALUED, "encrypted_content": THOUGHT}
 SENT = {"type": "reasoning", "id": "rs_1", "summary": []}
+BOTH = raw_item("rs_1", encrypted_content="gAAAA")
+SIGNED = raw_item("rs_1", signature="SIG", format="anthropic-claude-v1")
+THOUGHTS = [responses_event("reasoning.started", None, thought=THOUGHT)]
 
-# The provider, its reasoning, whole and streamed, and what it is sent of it.
-LOOPS: dict[str, tuple[JSON, list[JSON], JSON | None]] = {
+# The provider, its reasoning, whole and streamed, and what it is sent of it. Perplexity's is in events only.
+LOOPS: dict[str, tuple[JSON | None, list[JSON], JSON | None]] = {
     "vllm responses": (RAW, part_events(RAW, numbers=(0, 1, 2)), {**SENT, "content": [TEXT]}),
     "llama.cpp responses": (RAW, RAW_EVENTS, {**SENT, "content": [TEXT]}),
     "ollama responses": (COPIED, summary_events(0, COPIED), {**SENT, "encrypted_content": THOUGHT}),
@@ -57,6 +62,11 @@ LOOPS: dict[str, tuple[JSON, list[JSON], JSON | None]] = {
         {name: value for name, value in VALUED.items() if name != "id"},
     ),
     "meta behind zen": (VALUED, VALUED_EVENTS, None),
+    "deepseek responses": (BOTH, raw_events(0, BOTH), BOTH),
+    "lmstudio responses": (RAW, raw_events(0, RAW), {**SENT, "content": [TEXT]}),
+    "bedrock-mantle": (BOTH, raw_events(0, BOTH, number=1), BOTH),
+    "perplexity": (None, THOUGHTS, None),
+    "openrouter responses": (SIGNED, raw_events(0, SIGNED), SIGNED),
 }
 
 
@@ -102,9 +112,41 @@ def test_two_turns_with_a_tool(name: str) -> None:
     assert [item.get("role") or item["type"] for item in second.body["input"]][-2:] == ["assistant", "user"]
 
 
-@pytest.mark.parametrize("name", LOOPS)
+def test_deepseek_gets_the_reasoning_that_led_to_its_calls() -> None:
+    parallel = [responses_event("output_item.done", n, item={**CALL, "call_id": f"c{n}"}) for n in (1, 2)]
+    target = STRICT["deepseek responses"].target
+    made = build(target, [asked(1), *answered(target, *LOOPS["deepseek responses"][1], *parallel)])
+    assert lacks_reasoning(made.body) == []
+    assert lacks_reasoning({"input": [item for item in made.body["input"] if item != BOTH]})
+
+
+def test_perplexity_gets_the_signature_of_a_call_and_nothing_else_of_its_own() -> None:
+    strict = STRICT["perplexity"]
+    found = {"type": "search_results", "queries": ["Rain?"], "results": []}
+    signed = {**CALL, "status": "completed", "thought_signature": "SIG"}
+    events = [responses_event("output_item.done", n, item=item) for n, item in enumerate((found, signed))]
+    made = build(strict.target, [asked(1), *answered(strict.target, *THOUGHTS, *events)])
+    assert strict.reject(made.body) is None
+    assert made.body["input"][1:-1] == [
+        {
+            "type": "function_call",
+            "call_id": CALL_ID,
+            "name": "forecast",
+            "arguments": ARGUMENTS,
+            "thought_signature": "SIG",
+        }
+    ]
+    assert [(entry.outcome, entry.reason) for entry in made.report] == [
+        ("dropped", "policy"),
+        ("dropped", "needs_keys"),
+        ("echoed", ""),
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name, (whole, _, _) in LOOPS.items() if whole])
 def test_a_stream_means_its_whole_response(name: str) -> None:
     target, (whole, events, _) = STRICT[name].target, LOOPS[name]
+    assert whole is not None
     reader = decoder(API, provider=target.provider, model=target.model)
     stream = responses_stream(*events, output=(whole,), model=target.model or "")
     streamed = fold([delta for payload in stream for delta in reader.receive(payload)])

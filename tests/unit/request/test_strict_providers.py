@@ -80,6 +80,14 @@ def thinking(**fields: Any) -> Json:
     return {"input": [asked, {"type": "reasoning", "summary": [], **fields}, *rest]}
 
 
+_ASKED, _THOUGHT, _CALLED, _ANSWERED = thinking(content=[RAW])["input"]
+BETWEEN: Json = {
+    "input": [
+        *(_ASKED, _THOUGHT, _CALLED, _THOUGHT, {**_CALLED, "call_id": "call_2"}),
+        *(_ANSWERED, {**_ANSWERED, "call_id": "call_2"}),
+    ]
+}
+
 GEMINI: Json = {
     "contents": [
         {"role": "user", "parts": [{"text": "Weather?"}]},
@@ -153,6 +161,10 @@ GOOD: dict[str, Json] = {
     **dict.fromkeys(("vllm responses", "llama.cpp responses"), thinking(content=[RAW])),
     "ollama responses": thinking(encrypted_content="Hm."),
     "meta behind openrouter": thinking(encrypted_content="SIG"),
+    **dict.fromkeys(("deepseek responses", "lmstudio responses"), thinking(content=[RAW])),
+    "bedrock-mantle": RESPONSES,
+    "perplexity": {"input": [ASKED, {**RESPONSES["input"][2], "id": None}, RESPONSES["input"][3]]},
+    "openrouter responses": thinking(id="rs_1", content=[RAW], signature="SIG"),
     **dict.fromkeys(("openai-chat", "deepseek-r1", "groq", "mistral as openai"), CHAT),
     **dict.fromkeys(("litellm to groq", "litellm to openai"), CHAT),
     **dict.fromkeys(("deepseek", "zai", "fireworks", "together"), chat(reasoning_content="Hm.")),
@@ -242,6 +254,16 @@ RULES: list[tuple[str, Path, Any, str]] = [
     ("meta behind openrouter", ("input", 1, "encrypted_content"), DROP, "Missing required"),
     ("meta behind zen", ("input",), RESPONSES["input"], "not issued to this caller"),
     ("meta", ("input", 2), DROP, "required following item"),
+    ("openai", ("input", 1, "signature"), "SIG", EXTRA),
+    ("deepseek responses", ("input",), BETWEEN["input"], "between parallel calls"),
+    ("lmstudio responses", ("input", 1, "content"), DROP, "expected reasoning_text"),
+    ("lmstudio responses", ("input", 1, "encrypted_content"), "X", "expected reasoning_text"),
+    ("bedrock-mantle", ("input", 2), DROP, "required following item"),
+    ("perplexity", ("input",), RESPONSES["input"], "unexpected reasoning"),
+    ("perplexity", ("input", 1, "id"), "fc_1", "unexpected function_call fc_1"),
+    ("openrouter responses", ("input", 1, "id"), DROP, "expected string"),
+    ("openrouter responses", ("input", "+"), {"type": "item_reference", "id": "rs_1"}, "Invalid Responses"),
+    ("openrouter responses", ("store",), True, "not stored"),
     # Chat Completions
     ("openai-chat", (*MODEL, "reasoning_content"), "Hm.", EXTRA),
     ("openai-chat", (*MODEL, "tool_calls"), [], "at least 1 item"),

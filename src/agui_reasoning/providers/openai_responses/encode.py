@@ -260,6 +260,9 @@ def _reasoning(unit: EchoUnit, options: EncodingOptions, results: set[str]) -> _
     assert isinstance(part, ReasoningPart)
     if unit.refused:
         return slot
+    if "items" not in options.rule.field:
+        options.report.drop(unit, "policy", harmless=True)
+        return slot
     known = bool(part.item_id) and unit.kinship == "same" and options.rule.ids
     identity: JSONObject = {"id": part.item_id} if known else {}
     if options.rule.item_text != "parts":
