@@ -9,7 +9,7 @@ import re
 
 from agui_reasoning.policy import EchoRule, VendorTraits
 from agui_reasoning.providers import provider_apis
-from agui_reasoning.providers.echo import groups, rules
+from agui_reasoning.providers.echo import groups, inside_rows, rules
 from agui_reasoning.providers.vendors import aliases, model_habits, vendors
 from tests.docs.markdown import ROOT
 
@@ -103,6 +103,19 @@ def flags() -> str:
     return "\n".join(lines)
 
 
+def inside() -> str:
+    lines = [
+        "| API | provider | models | accepts | beta | evidence | checked |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in inside_rows():
+        who, models = ", ".join(map(code, row.provider)), ", ".join(map(code, row.model))
+        but = f" except {', '.join(map(code, row.except_model))}" if row.except_model else ""
+        beta = code(row.beta) if row.beta else ""
+        lines.append(line(code(row.api), who, models + but, row.accepts, beta, row.evidence, row.checked))
+    return "\n".join(lines)
+
+
 def names() -> str:
     lines = ["| provider | other names |", "|---|---|"]
     for provider in sorted(set(aliases().values())):
@@ -122,7 +135,7 @@ def tables() -> dict[str, str]:
     for group in groups():
         kinds, members = (", ".join(map(code, names)) for names in (group.kinds, group.members))
         lines.append(f"| {group.name} | {kinds} | {members} |")
-    return {**found, "groups": "\n".join(lines), "flags": flags(), "names": names()}
+    return {**found, "groups": "\n".join(lines), "flags": flags(), "inside": inside(), "names": names()}
 
 
 def written(page: str) -> str:

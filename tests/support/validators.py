@@ -7,7 +7,7 @@ where they are known. An empty list is a request that the provider would take.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -16,15 +16,19 @@ Body = dict[str, Any]
 THINKING = ("thinking", "redacted_thinking")
 
 
-def check_anthropic(body: Body, *, produced: Iterable[Mapping[str, Any]] | None = None) -> list[str]:
+def check_anthropic(
+    body: Body, *, produced: Iterable[Mapping[str, Any]] | None = None, inside: Collection[str] = ()
+) -> list[str]:
     """Anthropic Messages with thinking on.
 
     Args:
         body: The request.
         produced: The thinking blocks that Anthropic really made, where that is known: no other may come.
+        inside: What the model accepts inside a conversation: ``system``, ``effort``.
     """
-    messages = body["messages"]
-    faults = _anthropic_roles(messages)
+    faults = _anthropic_instructions(body, inside)
+    messages = _without_instructions(body["messages"])
+    faults += _anthropic_roles(messages)
     used: set[str] = set()
     for number, message in enumerate(messages):
         after = messages[number + 1] if number + 1 < len(messages) else None
@@ -44,6 +48,77 @@ def check_anthropic(body: Body, *, produced: Iterable[Mapping[str, Any]] | None 
                 if block["type"] in THINKING and block not in known
             ]
     return faults
+
+
+_EFFORTS = ("low", "medium", "high", "xhigh", "max")
+_EFFORT_BETA = "mid-conversation-output-config-2026-07-01"
+
+
+def _anthropic_instructions(body: Body, inside: Collection[str]) -> list[str]:
+    """Where messages of the role ``system`` may stand, and what they may say."""
+    messages = body["messages"]
+    betas = body.get("extra_headers", {}).get("anthropic-beta", "").split(",")
+    faults = []
+    for number, message in enumerate(messages):
+        if message["role"] != "system":
+            continue
+        place = f"messages.{number}"
+        before = messages[number - 1] if number else None
+        after = messages[number + 1] if number + 1 < len(messages) else None
+        if "system" in (before or {}).get("role", "") or (after and after["role"] == "system"):
+            faults.append(f"{place}: consecutive system messages")
+        if before and before["content"] and before["content"][-1]["type"] == "tool_use":
+            faults.append(f"{place}: a system message between a call and its result")
+        if "output_config" in message:
+            if "effort" not in inside:
+                faults.append(f"{place}: per-message effort is not supported on this model")
+            if _EFFORT_BETA not in betas:
+                faults.append(f"{place}.output_config: Extra inputs are not permitted")
+            if message["output_config"].get("effort") not in _EFFORTS:
+                faults.append(f"{place}.output_config.effort: unknown level")
+            if not message["content"]:
+                continue
+        faults += [f"{place}: {fault}" for fault in _misplaced(message, before, after, inside)]
+    return faults
+
+
+def _misplaced(
+    message: Mapping[str, Any],
+    before: Mapping[str, Any] | None,
+    after: Mapping[str, Any] | None,
+    inside: Collection[str],
+) -> list[str]:
+    """Why instructions with content may not stand in a place."""
+    if "system" not in inside:
+        return ["role 'system' is not supported on this model"]
+    faults = [] if message["content"] else ["a system message with neither content nor output_config"]
+    faults += ["blank" for block in message["content"] if not block["text"].strip()]
+    if before is None:
+        faults.append("use the top-level 'system' parameter for the initial system prompt")
+    elif before["role"] == "assistant" and before["content"][-1]["type"] not in _SERVER_CALLS:
+        faults.append("a system message must follow a user message")
+    if after is not None and after["role"] == "user":
+        faults.append("a system message must be followed by an assistant message")
+    return faults
+
+
+_SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
+
+
+def _without_instructions(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the messages of user and model; those of the model around instructions are one."""
+    kept: list[Mapping[str, Any]] = []
+    instructed = False
+    for message in messages:
+        if message["role"] == "system":
+            instructed = True
+            continue
+        if instructed and kept and kept[-1]["role"] == message["role"] == "assistant":
+            kept[-1] = {**kept[-1], "content": [*kept[-1]["content"], *message["content"]]}
+        else:
+            kept.append(message)
+        instructed = False
+    return kept
 
 
 def _anthropic_roles(messages: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -84,7 +159,7 @@ def _anthropic_assistant(blocks: Sequence[Mapping[str, Any]], number: int, *, fi
     called: set[str] = set()
     answered: set[str] = set()
     for block in blocks:
-        if block["type"] in ("server_tool_use", "mcp_tool_use"):
+        if block["type"] in _SERVER_CALLS:
             called.add(block["id"])
         elif "tool_use_id" in block:
             answered.add(block["tool_use_id"])

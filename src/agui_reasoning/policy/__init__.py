@@ -26,6 +26,8 @@ __all__ = [
     "Field",
     "Format",
     "Group",
+    "Inside",
+    "InsideItem",
     "Kinship",
     "ModelHabit",
     "Scope",
@@ -69,6 +71,10 @@ are not redacted, and ``redacted_thinking`` the ``blocks`` that are.
 
 Kinship: TypeAlias = Literal["same", "group", "foreign", "unknown"]
 """The relation of a producer to a target: the same, in its group, foreign, or unknown."""
+
+
+InsideItem: TypeAlias = Literal["system", "effort"]
+"""What some models accept between the messages of a conversation: new instructions, and another effort."""
 
 
 class _Row(BaseModel):
@@ -290,6 +296,40 @@ class ModelHabit(_Row):
     def matches(self, origin: Origin) -> bool:
         """Return whether the row applies to an origin."""
         return self.api == origin.api and matches_any(self.model, _model_names(origin.model))
+
+
+class Inside(_Row):
+    """What some models accept inside a conversation. For others it applies to the whole request.
+
+    Attributes:
+        api: The API ID.
+        accepts: What they accept.
+        provider: The providers.
+        model: The models, as in `EchoRule`.
+        except_model: Those of the models that do not.
+        beta: The beta feature of Anthropic's that the request must name; empty if there is none.
+        evidence: Where this is known from.
+        checked: When it was last checked, ISO date.
+    """
+
+    api: str
+    accepts: InsideItem
+    provider: tuple[str, ...]
+    model: tuple[str, ...]
+    except_model: tuple[str, ...] = ()
+    beta: str = ""
+    evidence: str
+    checked: str
+
+    def matches(self, origin: Origin) -> bool:
+        """Return whether the row applies to an origin."""
+        names = _model_names(origin.model)
+        return (
+            self.api == origin.api
+            and matches_any(self.provider, [(origin.provider or "").lower()])
+            and matches_any(self.model, names)
+            and not matches_any(self.except_model, names)
+        )
 
 
 class Group(_Row):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
-from ag_ui.core import TextInputContent, UserMessage
+from ag_ui.core import DeveloperMessage, SystemMessage, TextInputContent, UserMessage
 
 from agui_reasoning.providers.encoding import (
     GO_ON,
@@ -20,10 +20,15 @@ from agui_reasoning.providers.encoding import (
 )
 from agui_reasoning.providers.payload import JSONObject
 
-__all__ = ["OPENING", "BlockStyle", "alternate", "blocks_of"]
+__all__ = ["INSTRUCTED", "OPENING", "BlockStyle", "alternate", "blocks_of"]
 
 OPENING: Final = "(The conversation begins with the assistant.)"
 """The user message that precedes an assistant's greeting, or a history trimmed before a response."""
+
+INSTRUCTED: Final = "(New instructions follow.)"
+"""The user message before instructions that follow the model's message: they need one before them."""
+
+_SYSTEM: Final = "system"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +40,14 @@ class BlockStyle:
         field: The field that holds the blocks of a message.
         text: Writes a text block.
         parts: Spells content parts other than text.
+        pauses: Returns whether a message of the model that ends with a block goes on after instructions.
     """
 
     model: str
     field: str
     text: Callable[[str], JSONObject]
     parts: PartSpelling
+    pauses: Callable[[JSONObject], bool] = lambda block: False
 
     def text_part(self, part: TextInputContent) -> JSONObject | None:
         """Write a text part, unless it is blank."""
@@ -62,23 +69,94 @@ def alternate(
         respond: Writes the blocks of a response, and those of its tool results.
 
     Returns:
-        The messages, and the system texts.
+        The messages, and the system texts of the whole request.
     """
-    system = [options.system] if options.system else []
-    messages: list[JSONObject] = []
+    written = _Alternation(options, style)
     for item in conversation:
         if isinstance(item, ResponseStep):
-            blocks, results = respond(item)
-            _extend(messages, style.model, blocks, style)
-            _extend(messages, "user", results, style)
+            written.respond(*respond(item))
         elif isinstance(item, UserMessage):
-            open_end = bool(messages) and messages[-1]["role"] == style.model
-            _extend(messages, "user", _user(item, options.report, style, open_end=open_end), style)
+            written.ask(item)
         elif item.content.strip():
-            system.append(item.content)
+            written.instruct(item)
+    written.settle()
+    messages = written.messages
     if messages and messages[0]["role"] == style.model:
         messages.insert(0, {"role": "user", style.field: [style.text(OPENING)]})
-    return messages, system
+    return messages, written.system
+
+
+@dataclass(slots=True)
+class _Alternation:
+    """The messages under construction.
+
+    Attributes:
+        messages: The messages.
+        system: The system texts of the whole request.
+        waiting: System texts that stay inside the conversation, where they follow the next user message.
+        turns: The number of responses so far.
+    """
+
+    options: EncodingOptions
+    style: BlockStyle
+    messages: list[JSONObject] = field(default_factory=list)
+    system: list[str] = field(init=False)
+    waiting: list[str] = field(default_factory=list)
+    turns: int = 0
+
+    def __post_init__(self) -> None:
+        self.system = [self.options.system] if self.options.system else []
+
+    def respond(self, blocks: Sequence[JSONObject], results: Sequence[JSONObject]) -> None:
+        """Add a response and the results of its calls."""
+        self.turns += 1
+        if blocks:
+            self.settle()
+        self._extend(self.style.model, blocks)
+        self._extend("user", results)
+
+    def ask(self, message: UserMessage) -> None:
+        """Add a user message.
+
+        A blank one is replaced after the model's message, which the model would otherwise continue.
+        """
+        blocks = blocks_of(message.content, self.style, self.options.report)
+        if not blocks:
+            self.options.report.note("A user message is blank; it was left out.")
+            blocks = [self.style.text(GO_ON)] if self._role() == self.style.model else []
+        self._extend("user", blocks)
+
+    def instruct(self, message: SystemMessage | DeveloperMessage) -> None:
+        """Add instructions, in their place if the model accepts that."""
+        if not self.messages or "system" not in self.options.inside:
+            self.system.append(message.content)
+            if self.turns:
+                self.options.report.moved.append(self.turns)
+        else:
+            self.waiting.append(message.content)
+
+    def settle(self) -> None:
+        """Write the waiting instructions as one message after the user's, as the API requires."""
+        if not self.waiting:
+            return
+        if self._role() == self.style.model and not self.style.pauses(
+            self.messages[-1][self.style.field][-1]
+        ):
+            self._extend("user", [self.style.text(INSTRUCTED)])
+        self._extend(_SYSTEM, [self.style.text(text) for text in self.waiting])
+        self.waiting = []
+
+    def _role(self) -> str:
+        return self.messages[-1]["role"] if self.messages else ""
+
+    def _extend(self, role: str, blocks: Sequence[JSONObject]) -> None:
+        """Add blocks, merging consecutive messages of one role."""
+        if not blocks:
+            return
+        if self._role() == role:
+            self.messages[-1][self.style.field] += blocks
+        else:
+            self.messages.append({"role": role, self.style.field: list(blocks)})
 
 
 def blocks_of(
@@ -88,25 +166,3 @@ def blocks_of(
     if isinstance(content, str):
         return [style.text(content)] if content.strip() else []
     return spelled(content, {"text": style.text_part, **style.parts}, report, where)
-
-
-def _extend(messages: list[JSONObject], role: str, blocks: Sequence[JSONObject], style: BlockStyle) -> None:
-    """Add blocks, merging consecutive messages of one role."""
-    if not blocks:
-        return
-    if messages and messages[-1]["role"] == role:
-        messages[-1][style.field] += blocks
-    else:
-        messages.append({"role": role, style.field: list(blocks)})
-
-
-def _user(message: UserMessage, report: EchoReport, style: BlockStyle, *, open_end: bool) -> list[JSONObject]:
-    """Write a user message.
-
-    A blank one is replaced after the model's message, which the model would otherwise continue.
-    """
-    blocks = blocks_of(message.content, style, report)
-    if blocks:
-        return blocks
-    report.note("A user message is blank; it was left out.")
-    return [style.text(GO_ON)] if open_end else []

@@ -6,17 +6,27 @@ one another's opaque values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 
 from agui_reasoning.errors import did_you_mean
 from agui_reasoning.parts import Origin
-from agui_reasoning.policy import NO_RULE, RECEIVED, EchoRule, Format, Group, Kinship, matches_any
+from agui_reasoning.policy import (
+    NO_RULE,
+    RECEIVED,
+    EchoRule,
+    Format,
+    Group,
+    Inside,
+    InsideItem,
+    Kinship,
+    matches_any,
+)
 from agui_reasoning.providers.registry import hosts_models, provider_api, provider_apis, vendor_of
 from agui_reasoning.providers.vendors import canonical, known_providers, rows, rule_rows, spellings
 
-__all__ = ["explain_no_rule", "format_of", "groups", "kinship", "rule_for", "rules"]
+__all__ = ["explain_no_rule", "format_of", "groups", "inside", "inside_rows", "kinship", "rule_for", "rules"]
 
 
 @cache
@@ -33,6 +43,16 @@ def rules() -> tuple[EchoRule, ...]:
 def groups() -> tuple[Group, ...]:
     """Return the groups of providers that read one another's values."""
     return tuple(Group.model_validate(row) for api in provider_apis() for row in rows(api.id, "group"))
+
+
+@cache
+def inside_rows() -> tuple[Inside, ...]:
+    """Return the rows on what models accept inside a conversation."""
+    return tuple(
+        Inside.model_validate({"api": api.id, **row})
+        for api in provider_apis()
+        for row in rows(api.id, "inside")
+    )
 
 
 @cache
@@ -54,6 +74,18 @@ def rule_for(origin: Origin, own: Sequence[EchoRule] = ()) -> EchoRule:
     known = _packaged_rule(named)
     last = RECEIVED in own and known.status == "unknown" and RECEIVED.matches(named)
     return RECEIVED if last else known
+
+
+@lru_cache(maxsize=1024)
+def inside(target: Origin) -> Mapping[InsideItem, Inside]:
+    """Return what a target accepts inside a conversation, each with the row that says so.
+
+    Examples:
+        >>> sorted(inside(Origin("anthropic", "anthropic-messages", "claude-opus-5")))
+        ['effort', 'system']
+    """
+    names = spellings(replace(target, provider=target.provider or vendor_of(target.api)))
+    return {row.accepts: row for row in inside_rows() if any(map(row.matches, names))}
 
 
 @lru_cache(maxsize=1024)

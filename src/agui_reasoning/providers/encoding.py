@@ -7,7 +7,7 @@ cannot express.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Final, Literal, TypeAlias
 
@@ -18,7 +18,7 @@ from agui_reasoning._media import data_of, from_base64, media_type, source_of, s
 from agui_reasoning._strict_json import dump, well_formed
 from agui_reasoning.errors import DecodeError
 from agui_reasoning.parts import NativePart, Opaque, Part, ReasoningPart, ToolCallPart, Turn
-from agui_reasoning.policy import EchoRule, Kinship, Scope
+from agui_reasoning.policy import EchoRule, InsideItem, Kinship, Scope
 from agui_reasoning.providers.payload import JSONObject
 
 __all__ = [
@@ -180,11 +180,14 @@ class EchoReport(Struct):
         verdicts: The name and last verdict of each unit, by its key.
         lost: The keys of units that the provider requires but that are not in the body.
         notes: Warnings about data other than reasoning that could not be sent.
+        moved: For each system message that was moved to the beginning of the request, the number of turns
+            that it follows.
     """
 
     verdicts: dict[tuple[int, int], tuple[str, Verdict]] = field(default_factory=dict)
     lost: set[tuple[int, int]] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
+    moved: list[int] = field(default_factory=list)
 
     def echo(self, unit: EchoUnit) -> None:
         """Note that a unit is in the body."""
@@ -229,6 +232,7 @@ class EncodingOptions(Struct, frozen=True):
         tools: AG-UI tools, and tools in the API's own format.
         store: The request's ``store`` field, for APIs that store responses.
         report: Collects the verdicts.
+        inside: What the target accepts inside a conversation.
     """
 
     rule: EchoRule
@@ -238,6 +242,7 @@ class EncodingOptions(Struct, frozen=True):
     tools: Sequence[Tool | Mapping[str, Any]]
     store: bool | None
     report: EchoReport
+    inside: Collection[InsideItem] = ()
 
     @property
     def stateless(self) -> bool:

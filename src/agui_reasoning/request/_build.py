@@ -27,7 +27,7 @@ from agui_reasoning.parts import NativePart, Opaque, Origin, ReasoningPart, Reda
 from agui_reasoning.policy import NO_RULE, RECEIVED, EchoFlag, EchoRule, EchoStatus, Kinship
 from agui_reasoning.providers import provider_api, provider_apis
 from agui_reasoning.providers.api import CallIds, ProviderAPI
-from agui_reasoning.providers.echo import explain_no_rule, rule_for
+from agui_reasoning.providers.echo import explain_no_rule, inside, rule_for
 from agui_reasoning.providers.encoding import (
     EchoReport,
     EchoUnit,
@@ -204,12 +204,13 @@ def build_request(
         previous_response_id=previous_response_id,
         report=report,
     )
-    options = EncodingOptions(rule, target.provider, model, system, tools, store, report)
+    options = EncodingOptions(rule, target.provider, model, system, tools, store, report, inside(target))
     refusals = {entry.unit: entry.reason for entry in history.report if entry.outcome == "dropped"}
     _settle(conversation, report, refusals)
     body = spec.load_encoder()(conversation, options)
     _note_lost_blocks(conversation, report)
     _note_withheld(history, report)
+    _note_moved(rule, report)
     if rule.prefix_bound:
         _note_changed_prefix(history, rule, report, refusals, flagged=apply_flags)
     body |= {} if previous_response_id is None else {spec.previous_id: previous_response_id}
@@ -377,6 +378,22 @@ def _note_changed_prefix(
             "them only after the same conversation: it may refuse the request. "
             f"{remedy}.strip_opaque` removes them."
         )
+
+
+def _note_moved(rule: EchoRule, report: EchoReport) -> None:
+    """Warn about instructions that were moved out of the conversation, and say what that costs."""
+    if not report.moved:
+        return
+    before = max(report.moved)
+    outcomes = ((turn, verdict.outcome) for (turn, _), (_, verdict) in report.verdicts.items())
+    bound = (
+        sum(turn < before and outcome == "echoed" for turn, outcome in outcomes) if rule.prefix_bound else 0
+    )
+    invalid = f"{bound} reasoning unit(s) before them are no longer valid, and " if bound else ""
+    report.note(
+        f"{len(report.moved)} system message(s) inside the conversation were moved to its beginning, because "
+        f"they are not known to be accepted there: {invalid}what was cached of the prompt is not used."
+    )
 
 
 def _flags(options: EncodingOptions, body: Mapping[str, Any]) -> tuple[EchoFlag, ...]:

@@ -205,7 +205,7 @@ _CLAUDE = (anthropic_messages, "anthropic-messages")
 _CONVERSE = (bedrock_converse, "bedrock-converse", "bedrock")
 
 STRICT: dict[str, StrictProvider] = {
-    "anthropic": _of(*_CLAUDE, "anthropic", "claude-opus-5"),
+    "anthropic": _of(*_CLAUDE, "anthropic", "claude-opus-5", anthropic_messages.rules_inside),
     "claude on bedrock": _of(*_CLAUDE, "bedrock", "anthropic.claude-opus-5-5"),
     "deepseek as anthropic": _of(*_CLAUDE, "deepseek", "deepseek-v4-pro", _thinking_everywhere),
     "openai": _of(*_RESPONSES, "openai", "gpt-5.6"),

@@ -130,6 +130,16 @@ class Message(Strict):
     content: Annotated[list[Block], Field(min_length=1)]
 
 
+class OutputConfig(Strict):
+    effort: NonEmpty
+
+
+class Instructions(Strict):
+    role: Literal["system"]
+    content: list[Text]
+    output_config: OutputConfig | None = None
+
+
 class Tool(Strict):
     name: NonEmpty
     description: str = ""
@@ -137,13 +147,19 @@ class Tool(Strict):
 
 
 class Request(Strict):
-    messages: list[Message]
+    messages: list[Annotated[Message | Instructions, Field(discriminator="role")]]
     system: NonBlank | list[Text] | None = None
     tools: list[Tool] | None = None
+    extra_headers: dict[str, str] | None = None
 
 
 SHAPE: TypeAdapter[Any] = TypeAdapter(Request)
 rules = check_anthropic
+
+
+def rules_inside(body: Body) -> list[str]:
+    """Of a model that takes instructions and changes of effort inside a conversation."""
+    return check_anthropic(body, inside=("system", "effort"))
 
 
 def artefacts(body: Body) -> Iterator[Artefact]:

@@ -2,7 +2,8 @@
 
 The blocks of a response are returned in their order. For every history, thinking is never the last block,
 text is never blank, the results of a response are in one user message before the user's text, and roles
-alternate.
+alternate. Instructions inside the conversation are one message of the role ``system`` after the user's, for
+models that accept it.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ __all__ = ["encode"]
 
 THINKING = frozenset({"thinking", "redacted_thinking"})
 PDF: Final = "application/pdf"
+
+_SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 
 Key = tuple[int, int]
 """The number of a turn, and of a part in the turn."""
@@ -278,6 +281,7 @@ _STYLE: Final = BlockStyle(
         "image": _image,
         "document": _document,
     },
+    pauses=lambda block: block["type"] in _SERVER_CALLS,
 )
 
 
