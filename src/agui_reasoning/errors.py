@@ -285,5 +285,6 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
     """
     from difflib import get_close_matches  # slow to import, rarely needed
 
-    nearest = get_close_matches(given.lower(), list(known), n=1)
-    return f"Did you mean {nearest[0]!r}? " if nearest else ""
+    names = {name.lower(): name for name in known}
+    nearest = get_close_matches(given.lower(), list(names), n=1)
+    return f"Did you mean {names[nearest[0]]!r}? " if nearest else ""

@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from ag_ui.core import (
-    BaseEvent,
     DeveloperMessage,
     Event,
     Interrupt,
@@ -18,12 +17,13 @@ from ag_ui.core import (
     TokenUsage,
     Tool,
 )
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from agui_reasoning._envelope import OnUndecryptable
 from agui_reasoning._ids import new_uuid
 from agui_reasoning._limits import DEFAULT_LIMITS, Limits
 from agui_reasoning._options import ClientInstructions, RunOptions, check_options, echo_rule, policy_rows
+from agui_reasoning._pointers import places_of
 from agui_reasoning._run_frame import Ending, Frame, RunFrame, SubagentFrame
 from agui_reasoning.audit import AuditRecord, OnAudit
 from agui_reasoning.deltas import Delta, UsageDelta
@@ -337,21 +337,23 @@ class Run:
         self._state = "running"
         return [self._frame.started(self._now())]
 
-    def receive(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> list[Event]:
+    def receive(self, item: Delta | Part | BaseModel | Mapping[str, Any]) -> list[Event]:
         """Turn one delta, part or application event into events.
 
         Args:
             item: The next item. Events (models or JSON) pass unchanged, and whatever they leave open is
-                closed when the run ends. A TOOL_CALL_RESULT answers its call.
+                closed when the run ends. A TOOL_CALL_RESULT answers its call. THINKING_* events of AG-UI 0.x
+                are translated, with one warning.
 
         Raises:
             LocalProtocolError: The run is not open (``not_running``), the item has another type
-                (``not_an_item``), or it is an event of the run frame (``frame_event``). Nothing has changed.
+                (``not_an_item``), or it is an event of unknown type (``unknown_event``), malformed
+                (``malformed_event``) or of the run frame (``frame_event``). Nothing has changed.
         """
         self._require("running", "receive")
         return self._frame.mark(self._emitter.receive(item))
 
-    def frames(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> bytes:
+    def frames(self, item: Delta | Part | BaseModel | Mapping[str, Any]) -> bytes:
         """Turn one item into the Server-Sent Events of its events.
 
         Returns the bytes of `receive` and `SSEEncoder.encode`, faster: text that continues needs no event.
@@ -365,7 +367,7 @@ class Run:
             return self._emitter.frames(item)
         return frames_of(self.receive(item))  # its events carry its ID
 
-    def receiving(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> Settling[list[Event]]:
+    def receiving(self, item: Delta | Part | BaseModel | Mapping[str, Any]) -> Settling[list[Event]]:
         """Like `receive`, as a generator for shells that await summaries."""
         self._require("running", "receive")
         return self._frame.mark((yield from self._emitter.receiving(item)))
@@ -475,9 +477,9 @@ def _validated(run_input: RunAgentInput | Mapping[str, Any]) -> RunAgentInput:
         return RunAgentInput.model_validate(run_input)
     except ValidationError as error:
         # Pydantic's own text quotes the conversation, so only positions are named.
-        places = sorted({"/" + "/".join(map(str, fault["loc"])) for fault in error.errors()})
+        places = places_of(error, run_input)
     raise RemoteProtocolError(
-        f"The run input is malformed at {', '.join(places[:5])}.",
+        f"The run input is malformed at {places}.",
         code="bad_input",
         hint="Send a RunAgentInput as AG-UI 1.0 describes it.",
     )

@@ -254,8 +254,8 @@ def test_a_snapshot_after_streamed_reasoning_is_passed_on_with_a_warning() -> No
     [
         ({"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}, "frame_event"),
         (RunErrorEvent(message="x"), "frame_event"),
-        ({"type": "NO_SUCH_EVENT"}, "not_an_item"),
-        ({"type": "TEXT_MESSAGE_START"}, "not_an_item"),
+        ({"type": "NO_SUCH_EVENT"}, "unknown_event"),
+        ({"type": "TEXT_MESSAGE_START"}, "malformed_event"),
         ({"messageId": "m"}, "not_an_item"),
         ("text", "not_an_item"),
     ],

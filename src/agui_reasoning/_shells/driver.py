@@ -13,6 +13,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Final, Protocol, TypeAlias, cast
 
 from ag_ui.core import BaseEvent, Event, Interrupt, RunAgentInput, Tool
+from pydantic import BaseModel
 
 from agui_reasoning._shells.failures import FailureLog, is_own_error
 from agui_reasoning._shells.provider_failures import Explanation, explain, explain_elsewhere
@@ -121,8 +122,8 @@ REQUEST_FIELDS: Final[dict[str, Any]] = {
 }
 """The fields of a model stream that are arguments of `Run.request`, and their defaults."""
 
-AgentItem: TypeAlias = ModelStream | Delta | Part | BaseEvent | Interrupt
-"""An item that an agent yields."""
+AgentItem: TypeAlias = ModelStream | Delta | Part | BaseModel | Mapping[str, Any]
+"""An item that an agent yields. Models, other than ``Interrupt``, and mappings are events."""
 
 
 class PayloadReader(Protocol):

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any
 
 from ag_ui.core import (
-    BaseEvent,
     Event,
     Message,
     MessagesSnapshotEvent,
-    RunErrorEvent,
-    RunFinishedEvent,
-    RunStartedEvent,
     ToolCallResultEvent,
 )
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel
 
 from agui_reasoning._envelope import EnvelopeWriter
 from agui_reasoning._ids import new_uuid
@@ -26,6 +21,7 @@ from agui_reasoning.deltas import Delta, ResponseStart, UsageDelta
 from agui_reasoning.deltas._assembler import Assembler
 from agui_reasoning.deltas._fold import deltas_of
 from agui_reasoning.deltas._operations import DELTA_TYPES
+from agui_reasoning.emitter._application_events import ApplicationEvents
 from agui_reasoning.emitter._disclosure import Disclosure, Visibility
 from agui_reasoning.emitter._lane import Lane, open_lane
 from agui_reasoning.emitter._passthrough import Passthrough
@@ -50,8 +46,6 @@ if TYPE_CHECKING:  # imported with the first key ring or policy
     from agui_reasoning.policy import EchoRule
 
 __all__ = ["BaseEmitter"]
-
-_MODELS = frozenset(get_args(get_args(Event)[0]))
 
 
 class BaseEmitter:
@@ -119,6 +113,7 @@ class BaseEmitter:
         self._summaries = Summaries(summarize, self.warn)
         self._stages = tuple(stages)
         self._foreign = Passthrough(new_id or new_uuid)
+        self._application = ApplicationEvents(self.warn, new_id or new_uuid)
         self._known = {message.id: message for message in known_messages}
         self._has_warned_of_raw = False
         self._parts = 0
@@ -170,12 +165,13 @@ class BaseEmitter:
         """The unanswered calls, except the provider's own, under the IDs that the client knows."""
         return self._writer.pending_calls()
 
-    def receive(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> list[Event]:
+    def receive(self, item: Delta | Part | BaseModel | Mapping[str, Any]) -> list[Event]:
         """Turn one delta, part or application event into the events it causes.
 
         Raises:
             LocalProtocolError: The emitter is closed (``closed``), the item has the wrong type
-                (``not_an_item``), or it is an event of the run frame (``frame_event``). State is unchanged.
+                (``not_an_item``), or it is an event of unknown type (``unknown_event``), malformed
+                (``malformed_event``) or of the run frame (``frame_event``). State is unchanged.
             ConfigurationError: The visibility would lose reasoning that the provider requires back
                 (``visibility_without_keys``); state is unchanged. Or ``summarize`` is asynchronous
                 (``async_summarize``).
@@ -186,7 +182,7 @@ class BaseEmitter:
         written = self._written(item)
         return self._staged(settle_now(self._summaries.settle(written)) if self._summarizes else written)
 
-    def frames(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> bytes:
+    def frames(self, item: Delta | Part | BaseModel | Mapping[str, Any]) -> bytes:
         """Turn one item into the Server-Sent Events of its events.
 
         Returns the bytes of `receive` and `SSEEncoder.encode`, faster: text that continues needs no event.
@@ -200,7 +196,7 @@ class BaseEmitter:
             return frame
         return frames_of(self.receive(item))
 
-    def receiving(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> Settling[list[Event]]:
+    def receiving(self, item: Delta | Part | BaseModel | Mapping[str, Any]) -> Settling[list[Event]]:
         """Like `receive`, as a generator for shells that await summaries."""
         return self._staged((yield from self._summaries.settle(self._written(item))))
 
@@ -212,7 +208,7 @@ class BaseEmitter:
         """End everything that is open, and mark it incomplete. Further calls return nothing."""
         return self._end(self._assembler.abort)
 
-    def _written(self, item: Delta | Part | BaseEvent | Mapping[str, Any]) -> list[Any]:
+    def _written(self, item: Delta | Part | BaseModel | Mapping[str, Any]) -> list[Any]:
         if type(item) is UsageDelta and self._lane is not None:
             return self._assembler.receive(item)  # changes no unit; some APIs send counts with every text
         self._leave_lane()
@@ -227,7 +223,7 @@ class BaseEmitter:
             return self._apply(item)
         if isinstance(item, PART_TYPES):
             return [event for delta in self._deltas(item) for event in self._apply(delta)]
-        return self._pass_on(_event(item))
+        return [shown for event in self._application.read(item) for shown in self._pass_on(event)]
 
     def _staged(self, events: list[Event]) -> list[Event]:
         return run_stages(self._stages, events) if self._stages else events
@@ -306,54 +302,9 @@ def _sealer(
     return EnvelopeWriter(keys, Binding(thread_id, tenant=tenant), ttl_s, pad_to)
 
 
-def _event(item: Any) -> Event:
-    """Return an application event as a model."""
-    if isinstance(item, Mapping) and isinstance(item.get("type"), str):
-        item = _parse(item)
-    elif isinstance(item, BaseEvent) and type(item) not in _MODELS:
-        # The base class decides what a subclass may show.
-        item = _parse(item, item.model_dump(by_alias=True))
-    if not isinstance(item, BaseEvent) or type(item) is BaseEvent:
-        raise LocalProtocolError(
-            f"{type(item).__name__} is not a delta, part or event.",
-            code="not_an_item",
-            hint=_wanted(item),
-        )
-    if isinstance(item, RunStartedEvent | RunFinishedEvent | RunErrorEvent):
-        raise LocalProtocolError(
-            f"{item.type.value} is an event of the run frame.",
-            code="frame_event",
-            hint="Call `start`, `finish`, `cancel` or `fail` of `Run`, which send it.",
-            event_type=item.type.value,
-        )
-    return cast("Event", item)
-
-
 def _ids_of(event: Any) -> list[Any]:
     """Return the IDs of the messages, calls and value entities that an event refers to."""
     return [getattr(event, name, None) for name in ("message_id", "tool_call_id", "entity_id")]
-
-
-def _wanted(item: Any) -> str:
-    """Return a hint about what may have been intended."""
-    if isinstance(item, str):
-        return "For a piece of the answer, use TextDelta(...)."
-    if any(hasattr(item, name) for name in ("__aiter__", "__iter__", "__await__", "__aenter__", "__enter__")):
-        return "For a model's stream, yield ModelStream(...) from an agent; for several items, one at a time."
-    return "Feed deltas (agui_reasoning.deltas), parts (agui_reasoning.parts) or AG-UI events."
-
-
-def _parse(item: Any, given: Mapping[str, Any] | None = None) -> object:
-    """Return the model of an event given as JSON; other objects are returned unchanged."""
-    try:
-        return _events().validate_python(item if given is None else given)
-    except ValidationError:
-        return item
-
-
-@cache
-def _events() -> TypeAdapter[Event]:
-    return TypeAdapter(Event)
 
 
 def _warn(message: str) -> None:

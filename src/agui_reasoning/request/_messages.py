@@ -8,6 +8,7 @@ from typing import Any
 from ag_ui.core import Message
 from pydantic import TypeAdapter, ValidationError
 
+from agui_reasoning._pointers import places_of
 from agui_reasoning.errors import RemoteProtocolError
 
 __all__ = ["as_message"]
@@ -25,9 +26,9 @@ def as_message(given: Message | Mapping[str, Any]) -> Message:
         return _MESSAGE.validate_python(given)
     except ValidationError as error:
         # Pydantic's own text quotes the conversation, so only the positions are reported.
-        places = sorted({"/" + "/".join(map(str, fault["loc"])) for fault in error.errors()})
+        places = places_of(error, given)
     raise RemoteProtocolError(
-        f"A message of the history is malformed at {', '.join(places[:5])}.",
+        f"A message of the history is malformed at {places}.",
         code="bad_input",
         hint="Send messages as AG-UI 1.0 describes them.",
     )

@@ -498,7 +498,7 @@ def test_counts_are_kept_per_response_and_the_last_value_of_a_field_wins() -> No
     )
 
 
-@pytest.mark.parametrize("item", [None, "text", {"type": "CUSTOM"}, object()])
+@pytest.mark.parametrize("item", [None, "text", {"messageId": "m"}, object()])
 def test_what_is_no_item_is_refused_and_changes_nothing(item: Any) -> None:
     emitter = Emitter()
     emitter.receive(ReasoningDelta("r"))
