@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from ag_ui.core import (
     Event,
@@ -23,12 +23,16 @@ from ag_ui.core import (
 )
 
 from agui_reasoning._hint import hint
+from agui_reasoning._strict_json import well_formed
 from agui_reasoning.protocol import PROTOCOL_VERSION
 
 __all__ = ["Ending", "Frame", "RunFrame", "SubagentFrame"]
 
 CANCELLED_SENTENCE = "The run was cancelled."
 CANCELLED_CODE = "cancelled"
+
+_CREDENTIALS: Final = frozenset({"fallback_credit_token"})
+"""Members of the details that only the server may use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +45,16 @@ class Ending:
     pending: Sequence[str] = ()
     result: Any = None
     finish_reason: str | None = None
+    finish_details: Mapping[str, Any] | None = None
 
     @property
     def metadata(self) -> dict[str, Any] | None:
-        """The finish reason of the last response, as metadata."""
-        return hint({"finishReason": self.finish_reason}) if self.finish_reason else None
+        """The finish reason of the last response and what the provider says about it, as metadata."""
+        if not self.finish_reason:
+            return None
+        details = well_formed(dict(self.finish_details or {}))
+        told = {name: value for name, value in details.items() if name not in _CREDENTIALS}
+        return hint({"finishReason": self.finish_reason} | ({"finishDetails": told} if told else {}))
 
 
 class Frame(Protocol):

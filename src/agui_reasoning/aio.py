@@ -29,6 +29,7 @@ from agui_reasoning.errors import AGUIReasoningError
 from agui_reasoning.policy import EchoRule
 from agui_reasoning.request import History, ProviderRequest
 from agui_reasoning.request._foreign import ForeignReasoning
+from agui_reasoning.request._refused_turns import RefusedTurns
 from agui_reasoning.run import Run
 from agui_reasoning.wire._encode import frames_of
 
@@ -152,6 +153,7 @@ async def request(
     provider: str | None = None,
     model: str | None = None,
     foreign_reasoning: ForeignReasoning = "drop",
+    refused_turns: RefusedTurns = "drop",
     policy: Sequence[EchoRule] = (),
 ) -> ProviderRequest:
     """Build the provider's next request in a worker thread, so that long histories do not block other runs.
@@ -168,6 +170,7 @@ async def request(
         provider: The provider that receives it, if it is not that of the run.
         model: The model that receives it, if it is not that of the run.
         foreign_reasoning: See `build_request`.
+        refused_turns: See `build_request`.
         policy: Rows of the echo policy that are tried before those of the run.
     """
     build = partial(
@@ -182,6 +185,7 @@ async def request(
         provider=provider,
         model=model,
         foreign_reasoning=foreign_reasoning,
+        refused_turns=refused_turns,
         policy=policy,
     )
     await hold_keys(run)

@@ -305,8 +305,10 @@ class Turn:
         parts: The parts.
         origin: The producer of the response.
         id: The provider's ID of the response.
+        refused: Whether the provider declined to finish the response. It may then have no parts.
     """
 
     parts: tuple[Part, ...]
     origin: Origin | None = None
     id: str | None = None
+    refused: bool = False

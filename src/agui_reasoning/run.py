@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # imported with the first key ring, policy or request
     from agui_reasoning.providers.own_rules import OwnRules
     from agui_reasoning.request import History, ProviderRequest
     from agui_reasoning.request._foreign import ForeignReasoning
+    from agui_reasoning.request._refused_turns import RefusedTurns
 
 __all__ = ["Run"]
 
@@ -203,6 +204,14 @@ class Run:
         return self._emitter.finish_reason
 
     @property
+    def finish_details(self) -> Mapping[str, Any] | None:
+        """What the provider says about the end of the last response, such as why it was refused.
+
+        The metadata of RUN_FINISHED contains it under the same condition, without ``fallback_credit_token``.
+        """
+        return self._emitter.finish_details
+
+    @property
     def summarizes(self) -> bool:
         """Whether the run has a ``summarize`` function."""
         return self._emitter.summarizes
@@ -254,6 +263,7 @@ class Run:
         provider: str | None = None,
         model: str | None = None,
         foreign_reasoning: ForeignReasoning = "drop",
+        refused_turns: RefusedTurns = "drop",
         policy: Sequence[EchoRule] = (),
     ) -> ProviderRequest:
         """Build the provider's next request from the conversation so far.
@@ -269,6 +279,7 @@ class Run:
             provider: The provider that receives it, if it is not that of the run.
             model: The model that receives it, if it is not that of the run.
             foreign_reasoning: See `build_request`.
+            refused_turns: See `build_request`.
             policy: Rows of the echo policy that are tried before those of the run.
 
         Raises:
@@ -303,6 +314,7 @@ class Run:
             store=store,
             policy=(*policy, *self._policy),
             foreign_reasoning=foreign_reasoning,
+            refused_turns=refused_turns,
             apply_flags=apply_flags,
             on_warning=self._on_warning,
         )
@@ -452,12 +464,17 @@ class Run:
         return self._now_ms() if self._now_ms else None
 
     def _ending(self, **more: Any) -> Ending:
-        reason = None if self.visibility == "hidden" else self.finish_reason
-        return Ending(self._now(), _usage(self._counts()), finish_reason=reason, **more)
+        told = {} if self.visibility == "hidden" else _told(self._emitter)
+        return Ending(self._now(), _usage(self._counts()), **told, **more)
 
     def _counts(self) -> list[UsageDelta]:
         """Return the token counts of the run and its subagents."""
         return [*self._emitter.usage, *(count for child in self._subagents for count in child._counts())]
+
+
+def _told(emitter: BaseEmitter) -> dict[str, Any]:
+    """Return what the client learns about the end of the last response."""
+    return {"finish_reason": emitter.finish_reason, "finish_details": emitter.finish_details}
 
 
 def _parse(run_input: RunAgentInput | Mapping[str, Any], limits: Limits) -> RunAgentInput:

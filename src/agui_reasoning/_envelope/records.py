@@ -144,6 +144,8 @@ class ResponsePlace(WireRecord, frozen=True, kw_only=True):
         calls: The tool calls, likewise.
         failed: The calls before this response whose result is an error; in the first value and the last.
         subagent: The run of the subagent, which shares the thread but has its own conversation.
+        refused: The message that tells the user that the provider declined to finish the response; in its
+            last value.
     """
 
     id: str
@@ -154,6 +156,7 @@ class ResponsePlace(WireRecord, frozen=True, kw_only=True):
     calls: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     subagent: str | None = None
+    refused: str | None = None
 
 
 class _PartRecord(WireRecord, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ values are handled only here.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -50,7 +50,7 @@ from agui_reasoning.deltas._units import (
 )
 from agui_reasoning.parts import Origin, Status
 
-__all__ = ["Assembler"]
+__all__ = ["Assembler", "clean"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "�"
@@ -80,6 +80,11 @@ class Assembler:
     def finish_reason(self) -> str | None:
         """The provider's finish reason of the last response; ``None`` if not reported."""
         return self._last.finish_reason if self._last else None
+
+    @property
+    def finish_details(self) -> Mapping[str, Any] | None:
+        """What the provider says about the end of the last response; ``None`` if nothing."""
+        return self._last.finish_details if self._last else None
 
     def receive(self, delta: Delta) -> list[Change]:
         """Apply one delta."""
@@ -135,8 +140,20 @@ class Assembler:
             self._end(unit, "complete", changes)
 
     def _finish(self, delta: FinishDelta, changes: list[Change]) -> None:
-        self._current(changes).finish_reason = delta.reason
+        response = self._current(changes)
+        response.finish_reason, response.finish_details = delta.reason, delta.details
+        if delta.refused:
+            self._refuse(response, changes)
         self._end_response(changes)
+
+    def _refuse(self, response: ResponseBuffer, changes: list[Change]) -> None:
+        """Mark what the response has so far as incomplete: it must not be sent back, and no call is made."""
+        response.refused = True
+        self._close_all(changes, "incomplete")
+        for unit in response.units:
+            if unit.status == "complete" and isinstance(unit, ReasoningUnit | TextUnit | CallUnit):
+                unit.status = "incomplete"
+                changes.append(Valued(unit))
 
     def _receive_usage(self, delta: UsageDelta, changes: list[Change]) -> None:
         # Counts often arrive after the finish reason and belong to the response that just ended.
@@ -241,8 +258,8 @@ class Assembler:
         return unit
 
     def _receive_result(self, delta: ToolResultDelta, changes: list[Change]) -> None:
-        error = None if delta.error is None else _clean(delta.error)
-        content = content_parts(delta.content) if isinstance(delta.content, list) else _clean(delta.content)
+        error = None if delta.error is None else clean(delta.error)
+        content = content_parts(delta.content) if isinstance(delta.content, list) else clean(delta.content)
         unit = ResultUnit(None, call_id=delta.tool_call_id, content=content, error=error, native=delta.native)
         unit.ext.update(delta.ext or {})
         if not self._is_server_result(delta):
@@ -466,10 +483,10 @@ def _join_surrogates(unit: UnitBuffer, text: str) -> str:
         return text
     text = unit.held + text
     unit.held = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
-    return _clean(text[:-1] if unit.held else text)
+    return clean(text[:-1] if unit.held else text)
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Replace lone surrogates, which UTF-8 cannot encode, by U+FFFD."""
     if text.isascii() or _SURROGATE.search(text) is None:
         return text

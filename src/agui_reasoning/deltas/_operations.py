@@ -6,7 +6,7 @@ provider's unit and is unique within a response; ``None`` means the open unit of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, TypeAlias, get_args
 
 from msgspec import Struct
@@ -188,10 +188,21 @@ class UsageDelta(Struct, frozen=True, kw_only=True):
     apart: bool = False
 
 
-class FinishDelta(Struct, frozen=True):
-    """End of the response; ``reason`` is the provider's finish reason."""
-
+class _FinishDelta(_Redacted, frozen=True):
     reason: str | None = None
+
+
+class FinishDelta(_FinishDelta, frozen=True, kw_only=True):
+    """End of the response; ``reason`` is the provider's finish reason, ``details`` is what it says about it.
+
+    ``refused`` marks a response that the provider declined to finish: its units become incomplete, and the
+    user is shown the member ``explanation`` of the details, or else a fixed sentence.
+    """
+
+    details: Mapping[str, Any] | None = None
+    refused: bool = False
+
+    _private: ClassVar[frozenset[str]] = frozenset({"details"})
 
 
 Delta: TypeAlias = (

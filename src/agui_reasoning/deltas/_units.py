@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -198,6 +199,8 @@ class ResponseBuffer:
     id: str | None = None
     units: list[UnitBuffer] = field(default_factory=list)
     finish_reason: str | None = None
+    finish_details: Mapping[str, Any] | None = None
+    refused: bool = False
     reasoning: dict[str | None, ReasoningUnit] = field(default_factory=dict)
     text: dict[str | None, TextUnit] = field(default_factory=dict)
     calls: dict[str, CallUnit] = field(default_factory=dict)

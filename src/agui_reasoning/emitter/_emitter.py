@@ -145,6 +145,11 @@ class BaseEmitter:
         return self._assembler.finish_reason
 
     @property
+    def finish_details(self) -> Mapping[str, Any] | None:
+        """What the provider says about the end of the last response."""
+        return self._assembler.finish_details
+
+    @property
     def produced(self) -> tuple[Turn | Message, ...]:
         """The turns, and the results of the client's and the agent's tools, in order.
 

@@ -242,6 +242,7 @@ class ResponseState:
         named: The number of messages and calls that they named.
         left_behind: The number of reasoning messages before the text that last opened a new bubble.
         value_chars: The length of the last value of each message and call, in characters.
+        refused: The message that tells the user that the provider declined to finish the response.
     """
 
     response: ResponseBuffer
@@ -266,6 +267,7 @@ class ResponseState:
     named: tuple[int, int] = (0, 0)
     left_behind: int = 0
     value_chars: dict[str, int] = field(default_factory=dict)
+    refused: str | None = None
 
     def hold(self, unit: TextUnit, text: str) -> None:
         """Hold back white space at the start of a message."""

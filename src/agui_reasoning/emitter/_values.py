@@ -170,7 +170,7 @@ class Values:
         carriers = self._carriers(state, others, open_anchor)
         first = next(carriers, None)
         units = (*self._final_reasoning(state), *others)
-        if first is None or (state.reasoning and not units) or _is_said(state, units):
+        if first is None or (not _is_marked(state) and _is_needless(state, units)):
             return []
         envelope = self._envelope(state, units, _names(state, (0, 0)), again=True)
         value = self._write(envelope)
@@ -193,7 +193,7 @@ class Values:
         if state.reasoning:
             yield from map(self._thought, reversed(state.reasoning))
         elif not self._needs_anchor(state, others):
-            if not any(map(_is_vital, others)) or _is_carried(state, others):
+            if not _is_marked(state) and (not any(map(_is_vital, others)) or _is_carried(state, others)):
                 return
             yield from _entities(state)
         while self._anchors != "never":
@@ -253,7 +253,11 @@ class Values:
     def _needs_anchor(self, state: ResponseState, others: UnitRecords) -> bool:
         if self._anchors == "always":
             return bool(state.response.units)
-        if self._anchors == "never" or not any(map(_is_vital, others)):
+        if self._anchors == "never":
+            return False
+        if _is_marked(state):
+            return True
+        if not any(map(_is_vital, others)):
             return False
         origin = state.response.origin
         wanted = origin is not None and self._wants_anchor(self._rule_of(origin))
@@ -297,6 +301,7 @@ class Values:
             calls=names[1],
             failed=state.failed if again or not state.values else (),
             subagent=self.subagent,
+            refused=state.refused if again else None,
         )
         return Envelope(origin=OriginRecord.of(origin) if origin else None, response=place, units=units)
 
@@ -321,11 +326,16 @@ def _names(state: ResponseState, start: tuple[int, int]) -> tuple[tuple[str, ...
     return tuple(message.id for message in state.messages[start[0] :]), tuple(state.call_ids[start[1] :])
 
 
-def _is_said(state: ResponseState, units: UnitRecords) -> bool:
-    """Return whether the value of the last reasoning message already contains everything."""
+def _is_marked(state: ResponseState) -> bool:
+    """Return whether the last value says something about the response that no unit says."""
+    return state.refused is not None
+
+
+def _is_needless(state: ResponseState, units: UnitRecords) -> bool:
+    """Return whether the value of the last reasoning message contains everything, or may say nothing."""
     if not state.reasoning:
         return False
-    return state.reasoning[-1].sent == Sent(units, *_names(state, (0, 0)))
+    return not units or state.reasoning[-1].sent == Sent(units, *_names(state, (0, 0)))
 
 
 def _other_records(state: ResponseState) -> UnitRecords:

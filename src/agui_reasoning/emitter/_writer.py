@@ -21,6 +21,7 @@ from agui_reasoning._failed_tools import error_sentence, told
 from agui_reasoning._hint import error_hint, hint, hinted_error
 from agui_reasoning._media import text_of
 from agui_reasoning.attribution import Shared
+from agui_reasoning.deltas._assembler import clean
 from agui_reasoning.deltas._units import (
     Answered,
     Appeared,
@@ -62,6 +63,9 @@ __all__ = ["Writer"]
 
 NAMELESS = "unknown"
 """The tool name of a call whose name never arrived: clients reject a chunk without one."""
+
+REFUSED = "The provider declined to continue this answer."
+"""What users read if the provider refuses to finish a response and does not say why."""
 
 
 class Writer:
@@ -186,9 +190,22 @@ class Writer:
     def _response_ended(self, change: ResponseEnded) -> None:
         self._end_text()
         self._leave_span()
+        if change.response.refused:
+            self._explain_refusal(change.response)
         self._out += self._values.end(self._state, self._open_anchor)
         self._leave_span()
         self._note_turn(change.response)
+
+    def _explain_refusal(self, response: ResponseBuffer) -> None:
+        """Tell the user that the provider declined to finish, in a message that is no part of the answer."""
+        details = response.finish_details or {}
+        said = details.get("explanation")
+        text = clean(said) if isinstance(said, str) and said.strip() else REFUSED
+        message = self._open_message_of_text(None)
+        message.open, message.length = False, len(text)
+        self._state.refused = message.id
+        self._out.append(make.text_content(message.id, text))
+        self._out.append(make.text_end(message.id, self._now()))
 
     def _open_anchor(self) -> tuple[str, list[Event]]:
         """Open an empty reasoning message, the only carrier whose value every front end keeps."""
@@ -215,7 +232,9 @@ class Writer:
         """Return the complete parts of a response as `restore` would, with the client's IDs of calls."""
         ended = (unit for unit in response.units if not unit.open)
         parts = tuple(self._as_seen(unit, unit.part(response.origin)) for unit in ended)
-        return Turn(parts, response.origin, response.id) if parts else None
+        if not parts and not response.refused:
+            return None
+        return Turn(parts, response.origin, response.id, response.refused)
 
     def _as_seen(self, unit: UnitBuffer, part: Part) -> Part:
         part = replace(part, seen=self._state.seen_as(unit))
@@ -405,6 +424,11 @@ class Writer:
         self._out.append(make.text_content(message.id, text))
 
     def _open_text(self, unit: TextUnit) -> AssistantMessage:
+        message = self._open_message_of_text(unit.seq)
+        self._state.attributor.text()
+        return message
+
+    def _open_message_of_text(self, seq: int | None) -> AssistantMessage:
         self._fresh_assistant()
         message = self._message
         message.open = message.used = True
@@ -412,8 +436,7 @@ class Writer:
         if self._bubble is not None:
             self._state.leave_behind()
         self._bubble = message.id
-        self._state.attributor.text()
-        self._out.append(make.text_start(message.id, self._hint(unit.seq), self._now()))
+        self._out.append(make.text_start(message.id, self._hint(seq), self._now()))
         return message
 
     def _end_text(self) -> None:

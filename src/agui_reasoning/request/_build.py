@@ -43,6 +43,7 @@ from agui_reasoning.request._foreign import ForeignReasoning, as_context, check_
 from agui_reasoning.request._history import History, ReportEntry
 from agui_reasoning.request._plain import NEEDS_KEYS, STORED_OBJECT
 from agui_reasoning.request._prepare import prepare
+from agui_reasoning.request._refused_turns import RefusedTurns, check_refused_turns, left_out
 from agui_reasoning.request._restore import restore
 
 __all__ = ["REQUEST_API_IDS", "ProviderRequest", "build_request"]
@@ -119,6 +120,7 @@ def build_request(
     tenant: str = "",
     policy: OwnRules = (),
     foreign_reasoning: ForeignReasoning = "drop",
+    refused_turns: RefusedTurns = "drop",
     accept_plain: bool | None = None,
     on_undecryptable: OnUndecryptable = "drop",
     limits: Limits = DEFAULT_LIMITS,
@@ -151,6 +153,9 @@ def build_request(
             known gets the field that it sent back inside a tool loop.
         foreign_reasoning: With ``"context"``, the text of reasoning that only another provider can read
             precedes the next message of the user. Its report entry is still ``dropped``.
+        refused_turns: With ``"drop"``, a turn that the provider refused is left out: the user's message and
+            what followed it, or only the refused response while the user has not written since. Anthropic
+            refuses every request that still contains one. With ``"keep"``, what can be sent of it is sent.
         keys: Decrypts values. This and the next six arguments apply to messages; see `restore`.
         thread_id: The thread of the messages.
         tenant: The tenant that owns the conversation.
@@ -177,6 +182,7 @@ def build_request(
     """
     spec = _spec(api, store, previous_response_id)
     check_foreign_reasoning(foreign_reasoning)
+    check_refused_turns(refused_turns)
     reading = {
         "keys": keys,
         "thread_id": thread_id,
@@ -191,8 +197,9 @@ def build_request(
     if previous_response_id is not None:
         _check_response(items, previous_response_id)
     target = Origin(provider or spec.vendor, api, model)
+    unsent = left_out(items, refused_turns)
     if foreign_reasoning == "context":
-        items = tuple(as_context(items, target))
+        items = tuple(as_context(items, target, unsent))
     rule, report = rule_for(target, own_rules(policy)), EchoReport()
     scope = rule.scope_with_flags if apply_flags and rule.scope_with_flags else rule.scope
     conversation = prepare(
@@ -202,6 +209,7 @@ def build_request(
         scope=scope,
         ids=_call_ids(spec, target),
         previous_response_id=previous_response_id,
+        left_out=unsent,
         report=report,
     )
     options = EncodingOptions(rule, target.provider, model, system, tools, store, report, inside(target))

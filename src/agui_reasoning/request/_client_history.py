@@ -70,6 +70,7 @@ class RecordedResponse(Struct):
         slices: The slices of units that are too large for one value, likewise.
         torn: The units with missing slices, and the position of the others.
         authentic: Whether all of its values were encrypted. Of others, not everything is taken.
+        refused: The message that tells the user that the provider declined to finish the response.
     """
 
     id: str
@@ -84,6 +85,7 @@ class RecordedResponse(Struct):
     slices: dict[tuple[int, int], Slices] = field(default_factory=dict)
     torn: dict[tuple[int, int], int] = field(default_factory=dict)
     authentic: bool = True
+    refused: str | None = None
 
     def learn(self, index: int, envelope: Envelope, *, sealed: bool) -> None:
         """Add the content of a value."""
@@ -92,6 +94,7 @@ class RecordedResponse(Struct):
         self.found_at.append(index)
         self.native_id = self.native_id or place.native_id
         self.after = self.after or place.after
+        self.refused = self.refused or place.refused
         self.origin = self.origin or (envelope.origin.value() if envelope.origin else None)
         self.messages = _named(self.messages, place.messages)
         self.calls = _named(self.calls, place.calls)

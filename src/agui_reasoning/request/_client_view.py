@@ -39,6 +39,8 @@ class ClientView:
                 self._messages.setdefault(message_id, response.id)
             for call_id in _named_calls(response):
                 self._calls.setdefault(call_id, response.id)
+            if response.refused is not None and self._messages.get(response.refused) == response.id:
+                self._claimed.add(response.refused)  # it is no part of the answer
 
     def has_message(self, message_id: str) -> bool:
         """Return whether a message belongs to a response."""

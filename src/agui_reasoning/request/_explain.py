@@ -33,6 +33,7 @@ _REASONS: Final = {
     "native_foreign": "it is a block of {source}, which {target} cannot read",
     "unknown_origin": "its provider is unknown, and {target} may not be able to read its values",
     "incomplete": "it was cut, or its text was changed in transit",
+    "refused_turn": "the provider refused this turn, and refuses requests that contain it",
     "out_of_scope": "{target} reads the reasoning of later turns only",
     "missing_signature": "{target} requires a signature, and it has none",
     "missing_encrypted": "{target} stores nothing and requires encrypted content, and it has none",

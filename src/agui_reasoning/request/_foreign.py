@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Final, Literal, TypeAlias, get_args
 
 from ag_ui.core import Message, TextInputContent, UserMessage
@@ -30,14 +30,20 @@ def check_foreign_reasoning(chosen: str) -> None:
         )
 
 
-def as_context(items: Sequence[Turn | Message], target: Origin) -> Iterator[Turn | Message]:
+def as_context(
+    items: Sequence[Turn | Message], target: Origin, left_out: Set[int] = frozenset()
+) -> Iterator[Turn | Message]:
     """Put the text of foreign reasoning in front of the next message of the user.
+
+    That of items that are left out stays away, too.
 
     It is never written as the model's own words, because models imitate what they seem to have said.
     """
     waiting: list[str] = []
-    for item in items:
-        if isinstance(item, Turn):
+    for index, item in enumerate(items):
+        if index in left_out:
+            pass
+        elif isinstance(item, Turn):
             waiting += _foreign_texts(item, target)
         elif isinstance(item, UserMessage) and waiting:
             item, waiting = _with_context(item, "\n\n".join([_HEAD, *waiting])), []

@@ -8,7 +8,7 @@ model's turn, a user message is added.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from itertools import count
 
@@ -131,6 +131,7 @@ def prepare(
     scope: Scope,
     ids: CallIds,
     previous_response_id: str | None,
+    left_out: Set[int],
     report: EchoReport,
 ) -> list[ResponseStep | PlainMessage]:
     """Prepare a history for an encoder.
@@ -142,6 +143,7 @@ def prepare(
         scope: The responses whose reasoning is sent.
         ids: The call IDs that the API accepts.
         previous_response_id: The server has the turn with this ID, and everything before it.
+        left_out: The indexes of items that are not sent, because the provider refused them.
         report: Collects the notes.
     """
     drafts = _drafts(items)
@@ -155,7 +157,11 @@ def prepare(
     torn: set[int] = set()
     for index, item in enumerate(items):
         draft = placed.get(index)
-        if draft is not None:
+        if index in left_out and index > known:
+            torn.add(len(ready) - 1)
+            if draft is not None:
+                _leave_out(_step(draft, kinships, rule, scope, names, current=index > loop), report)
+        elif draft is not None:
             step = _step(draft, kinships, rule, scope, names, current=index > loop)
             if index < known:
                 step = structs.replace(step, answers=())
@@ -170,6 +176,11 @@ def prepare(
     if ready and isinstance(ready[-1], ResponseStep):
         ready[-1] = structs.replace(ready[-1], last=not ready[-1].answers)
     return ready
+
+
+def _leave_out(step: ResponseStep, report: EchoReport) -> None:
+    for unit in step.units:
+        report.drop(unit, "refused_turn", harmless=True)
 
 
 def _prompted(

@@ -110,7 +110,7 @@ def rebuild(
         if rebuilt is not None:
             parts[unit.seq] = rebuilt
     ordered = (*(parts[seq] for seq in sorted(parts)), *_unrecorded(work))
-    return Turn(ordered, response.origin, response.native_id), work.report
+    return Turn(ordered, response.origin, response.native_id, response.refused is not None), work.report
 
 
 def _unrecorded(work: _Work) -> Iterator[Part]:

@@ -97,7 +97,7 @@ def restore(
         report += entries
     places = _places(history)
     placed = fallback_turns(history, view, assume_provider, report)
-    placed += [(place, turns[name]) for name, place in places.items() if turns[name].parts]
+    placed += [(place, turns[n]) for n, place in places.items() if turns[n].parts or turns[n].refused]
     report += _refused_elsewhere(history)
     if on_audit is not None:
         for entry, part in _audited(report, turns.values()):

@@ -45,6 +45,7 @@ __all__ = ["AnthropicMessagesDecoder"]
 SIGNATURE = "anthropic.signature"
 REDACTED = "anthropic.redacted_thinking"
 CUT_REASONS = frozenset({"max_tokens", "model_context_window_exceeded"})
+REFUSAL = "refusal"
 CLIENT_CALL = "tool_use"
 SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
 
@@ -91,6 +92,7 @@ class AnthropicMessagesDecoder(Decoder):
         self._usage: JSONObject = {}
         self._named_model = model
         self._stop_reason: str | None = None
+        self._stop_details: JSONObject = {}
         self._running = False
         self._begun = False
 
@@ -103,7 +105,7 @@ class AnthropicMessagesDecoder(Decoder):
             return []
         self._running = False
         if self._stop_reason is not None:
-            return [FinishDelta(self._stop_reason)]
+            return [self._finish()]
         raise self._truncated()
 
     def _whole(self, data: JSONObject) -> list[Delta]:
@@ -113,7 +115,7 @@ class AnthropicMessagesDecoder(Decoder):
         for index, block in enumerate(array(data, "content")):
             deltas += self._open(index, block, "/content")
             deltas += self._block_stop({"index": index})
-        deltas += self._message_delta({"delta": {"stop_reason": data.get("stop_reason")}})
+        deltas += self._message_delta({"delta": data})
         return deltas + self._message_stop({})
 
     # -- events
@@ -124,6 +126,7 @@ class AnthropicMessagesDecoder(Decoder):
         start = ResponseStart(origin, id=string(message, "id") or None)
         usage = obj(message, "usage", "/message")
         self._blocks, self._last, self._stop_reason = {}, None, None
+        self._stop_details = {}
         self._usage, self._named_model = {}, origin.model
         self._running = self._begun = True
         return [start, *self._count(usage)]
@@ -176,7 +179,9 @@ class AnthropicMessagesDecoder(Decoder):
         return [*deltas, CloseDelta(key=block.aside_key)] if block.aside else deltas
 
     def _message_delta(self, data: JSONObject) -> list[Delta]:
-        reason = string(obj(data, "delta"), "stop_reason", "/delta")
+        delta = obj(data, "delta")
+        reason = string(delta, "stop_reason", "/delta")
+        self._stop_details = obj(delta, "stop_details", "/delta") or self._stop_details
         deltas = self._count(obj(data, "usage"))
         self._stop_reason = reason or self._stop_reason
         if reason in CUT_REASONS and self._last is not None:
@@ -186,7 +191,11 @@ class AnthropicMessagesDecoder(Decoder):
 
     def _message_stop(self, data: JSONObject) -> list[Delta]:
         self._running = self._begun = False
-        return [FinishDelta(self._stop_reason)]
+        return [self._finish()]
+
+    def _finish(self) -> FinishDelta:
+        details, reason = self._stop_details or None, self._stop_reason
+        return FinishDelta(reason, details=details, refused=reason == REFUSAL)
 
     def _error(self, data: JSONObject) -> list[Delta]:
         error = obj(data, "error")
