@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -12,10 +13,11 @@ import pytest
 agno: Any = pytest.importorskip("agno.agent", reason="Agno has its own environment")
 anthropic: Any = pytest.importorskip("anthropic")
 
+from ag_ui.core import StateDeltaEvent  # noqa: E402
 from agno.media import Image  # type: ignore[import-not-found] # noqa: E402
 from agno.models.anthropic import Claude  # type: ignore[import-not-found] # noqa: E402
 from agno.models.deepseek import DeepSeek  # type: ignore[import-not-found] # noqa: E402
-from agno.run.agent import RunContentEvent  # type: ignore[import-not-found] # noqa: E402
+from agno.run.agent import CustomEvent, RunContentEvent  # type: ignore[import-not-found] # noqa: E402
 from agno.tools.function import ToolResult  # type: ignore[import-not-found] # noqa: E402
 
 from agui_reasoning import Conversation, Run, check_events, reduce_events  # noqa: E402
@@ -25,10 +27,18 @@ from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.errors import ConfigurationError  # noqa: E402
 from agui_reasoning.gateway import local_server  # noqa: E402
 from agui_reasoning.interop import agno as adapter  # noqa: E402
-from tests.frameworks import failures, pages  # noqa: E402
+from tests.frameworks import failures, front_end_tools, pages  # noqa: E402
 from tests.frameworks.claude import Blocks, call, redacted, text, thinking  # noqa: E402
 from tests.frameworks.claude import Claude as ScriptedClaude  # noqa: E402
-from tests.frameworks.threads import FORECAST, PIXEL, Agent, played, replayed  # noqa: E402
+from tests.frameworks.threads import (  # noqa: E402
+    FORECAST,
+    PIXEL,
+    QUESTIONS,
+    Agent,
+    answered,
+    played,
+    replayed,
+)
 from tests.support.lines import lines  # noqa: E402
 
 ANTHROPIC, CHAT = "anthropic-weather", "chat-weather"
@@ -282,4 +292,95 @@ def test_the_example_serves_without_a_key() -> None:
 
 
 def test_the_page_shows_the_example() -> None:
-    pages.check_page("agno")
+    pages.check_page("agno", None, "agno")
+
+
+def painting_at(url: str) -> Agent:
+    async def agent(run):
+        client = anthropic.AsyncAnthropic(base_url=url, api_key="none", max_retries=0)
+        model = Claude(id="first", async_client=client, max_tokens=4096)
+        tools = [front_end_tools.look, *adapter.tools(run)]
+        painter = agno.Agent(model=model, tools=tools, telemetry=False)
+        yield adapter.stream(painter.arun(adapter.messages(run), stream=True, stream_events=True))
+
+    return agent
+
+
+def test_tools_of_the_front_end_stand_beside_those_of_the_agent() -> None:
+    front_end_tools.check_front_end_tools(painting_at)
+
+
+def test_a_paused_call_of_a_chat_model_is_shown() -> None:
+    forecast = {"name": "get_forecast", "description": "Weather.", "parameters": {"type": "object"}}
+    conversation = Conversation("thread-1")
+
+    async def talk(url: str) -> None:
+        async def agent(run):
+            weather = agno.Agent(model=model_at(url, CHAT), tools=adapter.tools(run), telemetry=False)
+            yield adapter.stream(weather.arun(adapter.messages(run), stream=True, stream_events=True))
+
+        options = {"api": "openai-chat", "provider": "deepseek", "model": "deepseek-v4-flash"}
+        asked = conversation.run_input(QUESTIONS[0], tools=[forecast])
+        await answered(conversation, asked, agent, options)
+        (waiting,) = conversation.pending_calls
+        conversation.add_tool_result(waiting.id, FORECAST)
+        await answered(conversation, conversation.run_input(tools=[forecast]), agent, options)
+        thread.requests.append(Run(conversation.run_input(QUESTIONS[1]), **options).request(tools=()).body)
+
+    with replayed(CHAT) as (url, thread):
+        anyio.run(talk, url)
+    assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == [0, 2, 3]
+    assert (thread.missing(2), thread.missing(3)) == ([], [])
+
+
+def test_a_call_that_needs_confirmation_interrupts_the_run() -> None:
+    from agno.tools.function import Function  # type: ignore[import-not-found]
+
+    held = Function.from_callable(front_end_tools.look)
+    held.requires_confirmation = True
+    claude, conversation = (
+        ScriptedClaude({"first": [[thinking("So?"), call("toolu_1", "look", at="a")]]}),
+        (Conversation("thread-1")),
+    )
+
+    async def talk(url: str) -> None:
+        async def agent(run):
+            client = anthropic.AsyncAnthropic(base_url=url, api_key="none", max_retries=0)
+            made = agno.Agent(model=Claude(id="first", async_client=client), tools=[held], telemetry=False)
+            yield adapter.stream(made.arun(adapter.messages(run), stream=True, stream_events=True))
+
+        await answered(conversation, conversation.run_input("Is it a?"), agent, CLAUDE)
+
+    with local_server(claude.app) as url:
+        anyio.run(talk, url)
+    (interrupt,) = conversation.interrupts
+    assert (conversation.status, interrupt.id, interrupt.message) == ("interrupted", "toolu_1", "Call look?")
+
+
+@dataclass
+class Changed(CustomEvent):  # type: ignore[misc]
+    change: StateDeltaEvent | None = None
+
+
+async def noting(what: str):
+    """Note something on the page."""
+    step = StateDeltaEvent(delta=[{"op": "add", "path": "/notes/-", "value": what}])
+    yield Changed(change=step)
+    yield "Noted."
+
+
+def test_events_that_a_tool_yields_pass_and_the_state_follows_them() -> None:
+    claude = ScriptedClaude({"first": [[call("toolu_1", "noting", what="So.")], [text("Done.")]]})
+    conversation = Conversation("thread-1", state={"notes": []})
+
+    async def talk(url: str) -> None:
+        async def agent(run):
+            client = anthropic.AsyncAnthropic(base_url=url, api_key="none", max_retries=0)
+            made = agno.Agent(model=Claude(id="first", async_client=client), tools=[noting], telemetry=False)
+            yield adapter.stream(made.arun(adapter.messages(run), stream=True, stream_events=True))
+
+        await answered(conversation, conversation.run_input("Note it."), agent, CLAUDE)
+
+    with local_server(claude.app) as url:
+        anyio.run(talk, url)
+    assert (conversation.status, conversation.state) == ("finished", {"notes": ["So."]})

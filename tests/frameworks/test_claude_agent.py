@@ -237,4 +237,4 @@ def test_the_example_serves_without_a_key() -> None:
 
 
 def test_the_page_shows_the_example() -> None:
-    pages.check_page("claude_agent")
+    pages.check_page("claude_agent", None, "claude_agent")

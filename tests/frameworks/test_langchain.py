@@ -13,13 +13,17 @@ import pytest
 
 agents: Any = pytest.importorskip("langchain.agents", reason="LangChain has its own environment")
 
+from ag_ui.core import StateDeltaEvent  # noqa: E402
 from langchain_anthropic import ChatAnthropic  # noqa: E402
 from langchain_core.messages import ToolMessage, convert_to_messages  # noqa: E402
 from langchain_core.tools import tool  # noqa: E402
 from langchain_deepseek import ChatDeepSeek  # noqa: E402
 from langchain_openai import ChatOpenAI  # noqa: E402
+from langgraph.checkpoint.memory import InMemorySaver  # noqa: E402
+from langgraph.config import get_stream_writer  # noqa: E402
 from langgraph.func import entrypoint, task  # noqa: E402
 from langgraph.graph import END, START, MessagesState, StateGraph  # noqa: E402
+from langgraph.types import Command, interrupt  # noqa: E402
 from starlette.applications import Starlette  # noqa: E402
 from starlette.responses import JSONResponse  # noqa: E402
 from starlette.routing import Route  # noqa: E402
@@ -30,9 +34,9 @@ from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.errors import ConfigurationError  # noqa: E402
 from agui_reasoning.gateway import local_server  # noqa: E402
 from agui_reasoning.interop import langchain  # noqa: E402
-from tests.frameworks import failures, pages  # noqa: E402
+from tests.frameworks import failures, front_end_tools, pages  # noqa: E402
 from tests.frameworks.claude import Blocks, Claude, call, redacted, text, thinking  # noqa: E402
-from tests.frameworks.threads import FORECAST, PIXEL, Agent, abandoned, played, replayed  # noqa: E402
+from tests.frameworks.threads import FORECAST, PIXEL, Agent, abandoned, answered, played, replayed  # noqa: E402
 from tests.support.lines import lines  # noqa: E402
 
 ANTHROPIC, RESPONSES, CHAT = "anthropic-weather", "openai-weather", "chat-weather"
@@ -546,3 +550,86 @@ def test_the_example_serves_without_a_key() -> None:
 
 def test_the_page_shows_the_example() -> None:
     pages.check_page("langchain", None, "langchain")
+
+
+def painting_at(url: str) -> Agent:
+    async def agent(run):
+        tools = [looking_at, *langchain.tools(run)]
+        graph = agents.create_agent(claude_at(url, "first"), tools=tools)
+        messages = langchain.messages(run)
+        yield langchain.stream(graph.astream({"messages": messages}, stream_mode="messages"))
+
+    return agent
+
+
+looking_at = tool(front_end_tools.look)
+
+
+def test_tools_of_the_front_end_stand_beside_those_of_the_agent() -> None:
+    front_end_tools.check_front_end_tools(painting_at)
+
+
+@tool
+def note(what: str) -> str:
+    """Note something on the page."""
+    get_stream_writer()(StateDeltaEvent(delta=[{"op": "add", "path": "/notes/-", "value": what}]))
+    return "Noted."
+
+
+def test_events_that_a_tool_writes_pass_and_the_state_follows_them() -> None:
+    claude = Claude({"first": [[call("toolu_1", "note", what="It is so.")], [text("Done.")]]})
+    conversation = Conversation("thread-1", state={"notes": []})
+
+    async def talk(url: str) -> None:
+        async def agent(run):
+            graph = agents.create_agent(claude_at(url, "first"), tools=[note])
+            messages = langchain.messages(run)
+            yield langchain.stream(graph.astream({"messages": messages}, stream_mode=["messages", "custom"]))
+
+        await answered(conversation, conversation.run_input("Note it."), agent, CLAUDE)
+
+    with local_server(claude.app) as url:
+        anyio.run(talk, url)
+    assert (conversation.status, conversation.state) == ("finished", {"notes": ["It is so."]})
+
+
+def approving(graph: Any) -> Agent:
+    async def agent(run):
+        config = {"configurable": {"thread_id": run.input.thread_id}}
+        answers = {entry.interrupt_id: entry.payload for entry in run.resume.values()}
+        given = Command(resume=answers) if answers else {"messages": langchain.messages(run)}
+        yield langchain.stream(graph.astream(given, config, stream_mode=["messages", "updates"]))
+
+    return agent
+
+
+@tool
+def send(text: str) -> str:
+    """Send a letter."""
+    return "Sent." if interrupt(f"Send {text!r}?") else "The user refused."
+
+
+@pytest.mark.parametrize("decision", [True, False])
+def test_the_user_answers_the_interrupt_of_a_graph(decision: bool) -> None:
+    claude = Claude({"first": [[thinking("I write."), call("toolu_1", "send", text="Hi")], [text("Done.")]]})
+    conversation = Conversation("thread-1")
+
+    async def talk(url: str) -> None:
+        model, memory = claude_at(url, "first"), InMemorySaver()
+        agent = approving(agents.create_agent(model, tools=[send], checkpointer=memory))
+        await answered(conversation, conversation.run_input("Write."), agent, CLAUDE)
+        (asked,) = conversation.interrupts
+        assert (conversation.status, asked.message) == ("interrupted", "Send 'Hi'?")
+        resume = [{"interruptId": asked.id, "status": "resolved", "payload": decision}]
+        await answered(conversation, conversation.run_input(resume=resume), agent, CLAUDE)
+
+    with local_server(claude.app) as url:
+        anyio.run(talk, url)
+    assert (conversation.status, claude.refused) == ("finished", [])
+    told = "Sent." if decision else "The user refused."
+    (result,) = claude.requests[1]["messages"][-1]["content"]
+    assert result["content"] == told
+    assert claude.takes(Run(conversation.run_input("And now?"), **CLAUDE))[1:3] == [
+        {"role": "assistant", "content": [thinking("I write."), call("toolu_1", "send", text="Hi")]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": told}]},
+    ]

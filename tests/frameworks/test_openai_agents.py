@@ -17,8 +17,10 @@ openai: Any = pytest.importorskip("openai")
 from agui_reasoning import Conversation, Run, reduce_events  # noqa: E402
 from agui_reasoning.aio import run_agent  # noqa: E402
 from agui_reasoning.crypto import KeyRing  # noqa: E402
+from agui_reasoning.gateway import local_server  # noqa: E402
 from agui_reasoning.interop import openai_agents  # noqa: E402
-from tests.frameworks import failures, pages  # noqa: E402
+from tests.frameworks import failures, front_end_tools, pages  # noqa: E402
+from tests.frameworks.responses import Items, Responses, function_call, message, reasoning  # noqa: E402
 from tests.frameworks.threads import FORECAST, PIXEL, Agent, played, replayed  # noqa: E402
 
 agents.set_tracing_disabled(True)
@@ -227,3 +229,52 @@ def test_the_example_serves_without_a_key() -> None:
 
 def test_the_page_shows_the_example() -> None:
     pages.check_page("openai_agents", None, "openai_agents")
+
+
+def painting_at(url: str) -> Agent:
+    client = openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+
+    async def agent(run):
+        items = openai_agents.input_items(run)
+        painter = sdk_agent(client, tools=[look_at, *openai_agents.tools(run)])
+        yield openai_agents.stream(agents.Runner.run_streamed(painter, items))
+
+    return agent
+
+
+look_at = agents.function_tool(front_end_tools.look)
+OPENAI: dict[str, Any] = {"api": "openai-responses", "provider": "openai", "model": "gpt-5.6-sol"}
+BOTH: Items = [
+    reasoning(1),
+    function_call("call_1", "look", at="page"),
+    function_call("call_2", "paint", colour="red"),
+]
+ALONE: Items = [reasoning(2), function_call("call_3", "paint", colour="blue")]
+DONE: Items = [reasoning(3), message("It is blue.")]
+
+
+def output(call_id: str, told: str) -> dict[str, Any]:
+    return {"type": "function_call_output", "call_id": call_id, "output": told}
+
+
+def test_tools_of_the_front_end_stand_beside_those_of_the_agent() -> None:
+    provider, conversation = Responses([BOTH, ALONE, DONE]), Conversation("thread-1")
+    with local_server(provider.app) as url:
+        anyio.run(front_end_tools.paint, conversation, painting_at(url), OPENAI, ("call_2", "call_3"))
+    assert provider.refused == []
+    offered = {tool["name"]: tool["parameters"] for tool in provider.requests[0]["tools"]}
+    assert ({*offered}, offered["paint"]["properties"]) == (
+        {"look", "paint"},
+        {"colour": front_end_tools.COLOUR},
+    )
+    sent = provider.takes(Run(conversation.run_input("And now?"), **OPENAI))
+    assert sent == [
+        {"role": "user", "content": "Paint it."},
+        *BOTH,
+        output("call_1", front_end_tools.SEEN),
+        output("call_2", "Painted red."),
+        *ALONE,
+        output("call_3", "Painted blue."),
+        *DONE,
+        {"role": "user", "content": "And now?"},
+    ]

@@ -6,6 +6,7 @@ import base64
 import json
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -13,13 +14,14 @@ import pytest
 
 pydantic_ai: Any = pytest.importorskip("pydantic_ai", reason="Pydantic AI has its own environment")
 
-from ag_ui.core import Interrupt  # noqa: E402
+from ag_ui.core import Interrupt, StateDeltaEvent, StateSnapshotEvent  # noqa: E402
 from pydantic_ai import (  # noqa: E402
     AgentRunResultEvent,
     DeferredToolRequests,
     DeferredToolResults,
     RunContext,
     Tool,
+    ToolReturn,
     messages,
 )
 
@@ -33,6 +35,8 @@ from agui_reasoning.gateway import local_server  # noqa: E402
 from agui_reasoning.interop import pydantic_ai as adapter  # noqa: E402
 from tests.frameworks import failures, pages  # noqa: E402
 from tests.frameworks.claude import Blocks, Claude, call, text, thinking  # noqa: E402
+from tests.frameworks.front_end_tools import check_front_end_tools  # noqa: E402
+from tests.frameworks.front_end_tools import look as look_at  # noqa: E402
 from tests.frameworks.threads import (  # noqa: E402
     FORECAST,
     PIXEL,
@@ -537,3 +541,44 @@ def test_the_example_serves_without_a_key() -> None:
 
 def test_the_page_shows_the_example() -> None:
     pages.check_page("pydantic_ai", None, "pydantic_ai")
+
+
+def painting_at(url: str) -> Agent:
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
+    model = AnthropicModel("first", provider=AnthropicProvider(base_url=url, api_key="none"))
+
+    async def agent(run):
+        painter = pydantic_ai.Agent(model, tools=[look_at], output_type=[str, DeferredToolRequests])
+        history, toolset = adapter.message_history(run), adapter.toolset(run)
+        yield adapter.stream(painter.run_stream_events(message_history=history, toolsets=[toolset]))
+
+    return agent
+
+
+def test_tools_of_the_front_end_stand_beside_those_of_the_agent() -> None:
+    check_front_end_tools(painting_at)
+
+
+STATE = StateSnapshotEvent(snapshot={"steps": []})
+
+
+@dataclass(kw_only=True)
+class Progress(pydantic_ai.CustomEvent):  # type: ignore[misc]
+    done: int
+
+
+def test_events_of_tools_pass_and_the_state_follows_them() -> None:
+    async def look(context: RunContext[None]):
+        await context.emit(Progress(done=1))
+        step = StateDeltaEvent(delta=[{"op": "add", "path": "/steps/-", "value": "looked"}])
+        return ToolReturn("It is so.", metadata=[STATE, step])
+
+    events, conversation = asked(Claude({"first": [ASKS, [text("It is.")]]}), look)
+    kinds = [event.type.value for event in events]
+    (emitted,) = [event for event in events if event.type == "CUSTOM"]
+    assert (emitted.name, emitted.value) == ("progress", {"done": 1})
+    result = kinds.index("TOOL_CALL_RESULT")
+    assert kinds[result : result + 3] == ["TOOL_CALL_RESULT", "STATE_SNAPSHOT", "STATE_DELTA"]
+    assert conversation.state == {"steps": ["looked"]}

@@ -1,6 +1,6 @@
 """Shows runs of Agno agents, and writes conversations as Agno's messages.
 
-Agno is imported by `messages` only: its events are told apart by their ``event``.
+Agno is imported by `messages` and `tools` only: its events are told apart by their ``event``.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import re
 from ast import literal_eval
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
+
+from ag_ui.core import BaseEvent, Interrupt
 
 from agui_reasoning._shells.driver import AgentItem, ModelStream, Reading
 from agui_reasoning.deltas import (
@@ -24,12 +26,16 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.errors import ConfigurationError, ProviderError
 from agui_reasoning.interop._content import result_part
+from agui_reasoning.interop._front_end import front_end_tools, imported
 from agui_reasoning.interop._lanes import ResponseLane
+from agui_reasoning.interop._stream import events_in, framework_stream, note_ignored
 from agui_reasoning.parts import Opaque, Origin, Part
 from agui_reasoning.providers.payload import JSONObject, compact_json
 from agui_reasoning.run import Run
 
-__all__ = ["messages", "stream"]
+__all__ = ["messages", "stream", "tools"]
+
+_FRAMEWORK: Final = ("Agno", "agno")
 
 _API: Final = "anthropic-messages"
 
@@ -60,7 +66,7 @@ def stream(source: Any) -> ModelStream:
         agno 3.1.10: the content blocks of Anthropic come again, whole and in order, as the last content; only
         there is redacted thinking told from text, and calls have their places.
     """
-    return ModelStream(source, reader=_Reader)
+    return framework_stream(source, _Reader)
 
 
 def messages(run: Run) -> list[Any]:
@@ -73,7 +79,8 @@ def messages(run: Run) -> list[Any]:
         Agno's messages, with the reasoning that the provider accepts.
 
     Raises:
-        ConfigurationError: The run has another API (``unknown_api``) or none (``no_api``).
+        ConfigurationError: The run has another API (``unknown_api``) or none (``no_api``), or Agno is not
+            installed (``missing_framework``).
 
     Warns:
         ReasoningLostWarning: The provider requires reasoning that cannot be sent.
@@ -86,9 +93,27 @@ def messages(run: Run) -> list[Any]:
             code="unknown_api",
             hint=f"Pass one of these to the run: {', '.join(_WRITERS)}.",
         )
-    from agno.models.message import Message
+    made = imported("agno.models.message", *_FRAMEWORK).Message
+    return [made(**message) for message in write(request.body)]
 
-    return [Message(**message) for message in write(request.body)]
+
+def tools(run: Run) -> list[Any]:
+    """Return the tools of the front end, to pass to the agent beside your own.
+
+    A call of one of them pauses the run of Agno, when all other calls of the same answer have their results.
+    The run of the agent then ends, and the front end answers in its next input.
+
+    Args:
+        run: The run.
+
+    Returns:
+        Agno's functions, with ``external_execution``.
+
+    Raises:
+        ConfigurationError: Agno is not installed (``missing_framework``).
+    """
+    made = imported("agno.tools.function", *_FRAMEWORK).Function
+    return [made(**tool, external_execution=True) for tool in front_end_tools(run)]
 
 
 class _Reader:
@@ -114,7 +139,10 @@ class _Reader:
 
     def receive(self, payload: Any) -> list[AgentItem]:
         """Read an event; those that report progress give nothing."""
-        read = _EVENTS.get(payload.event)
+        kind = getattr(payload, "event", type(payload).__name__)
+        read = _EVENTS.get(kind)
+        if read is None and (kind in _UNREAD or kind.startswith("Team")):
+            note_ignored(self._run, f"Events of the type {kind!r}")
         return list(read(self, payload)) if read else []
 
     def whole(self, response: Any) -> list[AgentItem]:
@@ -194,20 +222,39 @@ class _Reader:
                 yield delta
 
     def _started(self, event: Any) -> Iterator[Delta]:
+        yield from self._call(event.tool)
+
+    def _call(self, tool: Any) -> Iterator[Delta]:
         """Read a call, unless the blocks had it."""
-        if event.tool.tool_call_id not in self._seen:
-            self._seen.add(event.tool.tool_call_id)
+        if tool.tool_call_id not in self._seen:
+            self._seen.add(tool.tool_call_id)
             yield from self._take_kept()
             yield from self._lane.begin()
             yield from self._lane.end_unit()
-            arguments = compact_json(event.tool.tool_args or {})
-            yield ToolCallDelta(event.tool.tool_call_id, event.tool.tool_name, arguments)
+            yield ToolCallDelta(tool.tool_call_id, tool.tool_name, compact_json(tool.tool_args or {}))
+
+    def _paused(self, event: Any) -> Iterator[Delta | Interrupt]:
+        """Read the calls that wait for the front end, or for the user's decision."""
+        for tool in event.tools or ():
+            yield from self._call(tool)
+        yield from self._end()
+        for tool in event.tools or ():
+            if tool.is_paused and not tool.external_execution_required:
+                call_id, question = tool.tool_call_id, f"Call {tool.tool_name}?"
+                yield Interrupt(id=call_id, reason="tool_call", tool_call_id=call_id, message=question)
 
     def _completed(self, event: Any) -> Iterator[Delta | Part]:
         yield from self._end()
         tool = event.tool
         content = [tool.result or "", *_media(event)]
         yield result_part(tool.tool_call_id, content, failed=bool(tool.tool_call_error))
+
+    def _custom(self, event: Any) -> Iterator[BaseEvent]:
+        """Read the AG-UI events among the attributes of an application's event."""
+        events = [one for value in vars(event).values() for one in events_in(value)]
+        if not events:
+            note_ignored(self._run, "Custom events without AG-UI events")
+        yield from events
 
     def _usage(self, event: Any) -> Iterator[Delta]:
         yield UsageDelta(
@@ -260,9 +307,13 @@ _EVENTS: Final[Mapping[str, Callable[[_Reader, Any], Iterator[Any]]]] = {
     "ModelRequestCompleted": _Reader._usage,
     "ToolCallStarted": _Reader._started,
     "ToolCallCompleted": _Reader._completed,
+    "RunPaused": _Reader._paused,
     "RunCompleted": _Reader._end,
     "RunError": _Reader._failed,
+    "CustomEvent": _Reader._custom,
 }
+_UNREAD: Final = frozenset({"RunIntermediateContent", "ReasoningStep", "ReasoningContentDelta"})
+"""The events with content that AG-UI has no place for, besides those of teams."""
 
 
 def _shown(blocks: list[JSONObject], deltas: Sequence[Delta]) -> Iterator[int]:

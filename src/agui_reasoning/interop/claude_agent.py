@@ -18,6 +18,7 @@ from agui_reasoning._shells.driver import AgentItem, ModelStream, PayloadReader,
 from agui_reasoning.deltas import Delta
 from agui_reasoning.errors import DecryptionError, ProviderError
 from agui_reasoning.interop._content import result_part
+from agui_reasoning.interop._stream import framework_stream
 from agui_reasoning.interop._subagents import Subagents
 from agui_reasoning.parts import ToolResultPart
 from agui_reasoning.providers.payload import JSONObject
@@ -58,7 +59,7 @@ def stream(source: Any) -> ModelStream:
     Source:
         claude-agent-sdk 0.2.187: a message contains one content block; those of partial messages repeat.
     """
-    return ModelStream(source, reader=_Reader)
+    return framework_stream(source, _Reader)
 
 
 def session_id(run: Run) -> str | None:

@@ -1,6 +1,7 @@
 """Shows runs of the OpenAI Agents SDK, and writes conversations as its input items.
 
-The SDK is not imported: its events are told apart by their ``type``, and its input items are dicts.
+The SDK is imported by `tools` only: its events are told apart by their ``type``, and its input items are
+dicts.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from ag_ui.core import StepFinishedEvent, StepStartedEvent
 from agui_reasoning._shells.driver import AgentItem, ModelStream, PayloadReader, Reading
 from agui_reasoning.deltas import CloseDelta, ReasoningDelta, TextDelta, ToolCallDelta
 from agui_reasoning.interop._content import result_part
+from agui_reasoning.interop._front_end import front_end_tools, imported
+from agui_reasoning.interop._stream import framework_stream, note_ignored
 from agui_reasoning.providers.payload import JSONObject
 from agui_reasoning.run import Run
 
-__all__ = ["input_items", "stream"]
+__all__ = ["input_items", "stream", "tools"]
 
 _API: Final = "openai-responses"
 
@@ -28,7 +31,8 @@ def stream(result: Any) -> ModelStream:
     handoff becomes a step with the name of the new agent.
 
     Args:
-        result: What ``Runner.run_streamed`` returns.
+        result: What ``Runner.run_streamed`` returns, or anything else that `ModelStream` accepts, such as a
+            generator of your own that yields the events of ``stream_events``: it cancels the run itself.
 
     Returns:
         A model stream to yield from an agent. The API is ``openai-responses`` unless the run names another;
@@ -37,7 +41,7 @@ def stream(result: Any) -> ModelStream:
     Source:
         openai-agents 0.24: closing ``stream_events()`` does not stop the run, ``cancel()`` does.
     """
-    return ModelStream(_Events(result), reader=_Reader)
+    return framework_stream(_Events(result) if hasattr(result, "stream_events") else result, _Reader)
 
 
 def input_items(run: Run, *, store: bool | None = None) -> list[JSONObject]:
@@ -60,6 +64,42 @@ def input_items(run: Run, *, store: bool | None = None) -> list[JSONObject]:
     """
     items: list[JSONObject] = run.request(tools=(), store=store).body["input"]
     return items
+
+
+def tools(run: Run) -> list[Any]:
+    """Return the tools of the front end, to pass to the agent beside your own.
+
+    They need approval, so a call of one of them ends the run of the SDK, when all other calls of the same
+    answer have their results. The front end answers in its next input.
+
+    Args:
+        run: The run.
+
+    Returns:
+        The SDK's function tools.
+
+    Raises:
+        ConfigurationError: The SDK is not installed (``missing_framework``).
+
+    Source:
+        openai-agents 0.24: a run with calls that wait for approval ends with ``interruptions``.
+    """
+    made = imported("agents", "The OpenAI Agents SDK", "openai-agents").FunctionTool
+    return [
+        made(
+            name=tool["name"],
+            description=tool["description"],
+            params_json_schema=tool["parameters"],
+            on_invoke_tool=_run_by_the_front_end,
+            strict_json_schema=False,
+            needs_approval=True,
+        )
+        for tool in front_end_tools(run)
+    ]
+
+
+async def _run_by_the_front_end(_: Any, arguments: str) -> Any:
+    raise NotImplementedError("The front end runs this tool.")
 
 
 class _Events:
@@ -86,6 +126,7 @@ class _Reader:
 
     def __init__(self, run: Run) -> None:
         model = ModelStream(None, run.api or _API, run.provider, run.model)
+        self._run = run
         self._model: PayloadReader = Reading(run, model)
         self._started = False
         self._step: str | None = None
@@ -93,10 +134,14 @@ class _Reader:
 
     def receive(self, payload: Any) -> Sequence[AgentItem]:
         """Read an event; those that repeat what the model streamed give nothing."""
-        if payload.type == "raw_response_event":
+        kind = getattr(payload, "type", type(payload).__name__)
+        if kind == "raw_response_event":
             return list(self._ending_thoughts(self._model.receive(payload.data)))
-        if payload.type == "agent_updated_stream_event":
+        if kind == "agent_updated_stream_event":
             return self._next_agent(payload.new_agent.name)
+        if kind != "run_item_stream_event":
+            note_ignored(self._run, f"Events of the type {kind!r}")
+            return []
         output = payload.item.raw_item
         call_id = _member(output, "call_id")
         if payload.name in ("tool_output", "handoff_occured") and isinstance(call_id, str):

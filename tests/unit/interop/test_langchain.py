@@ -111,9 +111,9 @@ WRAPPED = {
 }
 OTHERS: dict[str, list[Any]] = {
     "pairs": [],
-    "a list of modes": [("values", {"messages": []}), ("custom", {"type": "messages"})],
+    "a list of modes": [("values", {"messages": []}), ("debug", {"type": "messages"})],
     "subgraphs": [],
-    "a list of modes with subgraphs": [((), "updates", {"one": {}}), (("x:1",), "custom", "free")],
+    "a list of modes with subgraphs": [((), "updates", {"one": {}}), (("x:1",), "debug", "free")],
     "version 2": [{"type": "values", "ns": (), "data": {"messages": []}}],
 }
 

@@ -1,6 +1,7 @@
 """Shows runs of LangChain models and LangGraph graphs, and writes conversations as their messages.
 
-LangChain is not imported: its messages are told apart by their ``type``, and it accepts dicts as messages.
+LangChain is imported by `tools` only: its messages are told apart by their ``type``, and it accepts dicts as
+messages.
 """
 
 from __future__ import annotations
@@ -8,12 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from agui_reasoning._shells.driver import ModelStream
+from agui_reasoning.interop._front_end import front_end_tools, imported
+from agui_reasoning.interop._stream import framework_stream
 from agui_reasoning.interop.langchain._read import MessageReader
 from agui_reasoning.interop.langchain._write import message_dicts
 from agui_reasoning.providers.payload import JSONObject
 from agui_reasoning.run import Run
 
-__all__ = ["messages", "stream"]
+__all__ = ["messages", "stream", "tools"]
 
 
 def stream(source: Any) -> ModelStream:
@@ -21,7 +24,8 @@ def stream(source: Any) -> ModelStream:
 
     Content blocks are read in every ``output_version``. Tool messages become tool results. The models of
     subgraphs, and those that speak inside a tool, run in subagents. Models that speak at the same time are
-    shown one after the other.
+    shown one after the other. Beside ``messages``, two stream modes are read: AG-UI events in ``custom``
+    pass, and interrupts in ``updates`` interrupt the run.
 
     Args:
         source: What ``graph.astream(…, stream_mode="messages")`` or ``model.astream(…)`` returns, also with
@@ -35,7 +39,7 @@ def stream(source: Any) -> ModelStream:
         langchain-core 1.7, langgraph 1.2: the mode yields pairs of a message chunk and its metadata, in which
         only the name of the node tells that a model speaks inside a tool.
     """
-    return ModelStream(source, reader=MessageReader)
+    return framework_stream(source, MessageReader)
 
 
 def messages(run: Run, *, store: bool | None = None) -> list[JSONObject]:
@@ -58,3 +62,32 @@ def messages(run: Run, *, store: bool | None = None) -> list[JSONObject]:
     """
     request = run.request(tools=(), store=store)
     return message_dicts(request.target, request.body)
+
+
+def tools(run: Run) -> list[Any]:
+    """Return the tools of the front end, to pass to ``create_agent`` or to a ``ToolNode`` beside your own.
+
+    A call of one of them interrupts the graph, when all other calls of the same answer have their results.
+    The run then ends, and the front end answers in its next input. With a checkpointer, the graph can be
+    resumed instead: the value of the interrupt has the call (``id``, ``name``, ``args``) as
+    ``agui_tool_call``, and the call's result is what it is resumed with.
+
+    Args:
+        run: The run.
+
+    Returns:
+        LangChain's tools.
+
+    Raises:
+        ConfigurationError: LangGraph is not installed (``missing_framework``).
+
+    Source:
+        langgraph 1.2: ``interrupt`` needs no checkpointer to end a run; other tasks of the step finish.
+    """
+    made = imported(
+        "agui_reasoning.interop.langchain._tools", "LangGraph", "langgraph, or langchain"
+    ).FrontEndTool
+    return [
+        made(name=tool["name"], description=tool["description"], args_schema=tool["parameters"])
+        for tool in front_end_tools(run)
+    ]

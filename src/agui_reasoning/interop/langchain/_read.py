@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from ag_ui.core import Interrupt
+
 from agui_reasoning._shells.driver import AgentItem
 from agui_reasoning.deltas import (
     CloseDelta,
@@ -22,12 +24,13 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.interop._content import result_part
 from agui_reasoning.interop._lanes import ResponseLane, ResponseQueue
+from agui_reasoning.interop._stream import events_in, note_ignored
 from agui_reasoning.interop._subagents import Subagents
 from agui_reasoning.parts import Channel, Opaque, Origin, ToolResultPart
 from agui_reasoning.providers.payload import compact_json
 from agui_reasoning.run import Run
 
-__all__ = ["MessageReader"]
+__all__ = ["CALL", "MessageReader"]
 
 _VALUES: Final = {
     "signature": "anthropic.signature",
@@ -45,6 +48,9 @@ _COUNTS: Final = {
     "cache_write_input_tokens": "cache_creation",
 }
 """LangChain's names of token counts, by ours."""
+
+CALL: Final = "agui_tool_call"
+"""The member of the value of an interrupt that holds a call of a tool of the front end."""
 
 _CALL_IDS: Final = "__openai_function_call_ids__"
 _MESSAGE_ID: Final = "msg_"
@@ -70,8 +76,10 @@ class MessageReader:
         self._unanswered: set[str] = set()
 
     def receive(self, payload: Any) -> Sequence[AgentItem]:
-        """Read a message or chunk, alone or as the stream modes wrap it; other modes give nothing."""
-        message, metadata = _opened(payload)
+        """Read a message or chunk, alone or as the stream modes wrap it, and what `_MODES` reads."""
+        mode, message, metadata = _opened(payload)
+        if mode in _MODES:
+            return _MODES[mode](self._run, message)
         kind = getattr(message, "type", None)
         if kind not in ("tool", "ai", "AIMessageChunk"):
             return []
@@ -119,8 +127,8 @@ def _node(task: str) -> str:
     return task.partition(":")[0]
 
 
-def _opened(payload: Any) -> tuple[Any, Mapping[str, Any]]:
-    """Return the message and its metadata, from what the stream modes put around them.
+def _opened(payload: Any) -> tuple[str, Any, Mapping[str, Any]]:
+    """Return the mode, the message or other data, and its metadata, from what the stream modes put around.
 
     These are, from the outside: the namespace of a subgraph, the mode if there are several, and the metadata;
     in version 2 a dict with the first two.
@@ -128,12 +136,41 @@ def _opened(payload: Any) -> tuple[Any, Mapping[str, Any]]:
     if isinstance(payload, Mapping):
         payload = payload.get("type"), payload.get("data")
     if not isinstance(payload, tuple):
-        return payload, {}
+        return "messages", payload, {}
     *around, last = payload
     if isinstance(last, Mapping) and hasattr(around[-1], "type"):
-        return around[-1], last
-    modes = [given for given in around if isinstance(given, str)]
-    return (None, {}) if modes not in ([], ["messages"]) else _opened(last)
+        return "messages", around[-1], last
+    mode = next((given for given in around if isinstance(given, str)), "messages")
+    return _opened(last) if mode == "messages" else (mode, last if mode in _MODES else None, {})
+
+
+def _custom(run: Run, data: Any) -> Sequence[AgentItem]:
+    """Return the AG-UI events that a node or tool wrote into the stream."""
+    events = [*events_in(data)]
+    if not events:
+        note_ignored(run, "Custom data that are no AG-UI events")
+    return events
+
+
+def _updates(run: Run, data: Any) -> Sequence[AgentItem]:
+    """Return the interrupts of a graph, but not those of the front end's tools, which are pending calls."""
+    found = data.get("__interrupt__", ()) if isinstance(data, Mapping) else ()
+    return [_interrupt(one) for one in found if not (isinstance(one.value, dict) and CALL in one.value)]
+
+
+def _interrupt(given: Any) -> Interrupt:
+    """Write an interrupt; its value is text, or data for the front end."""
+    value = given.value
+    if isinstance(value, str):
+        return Interrupt(id=given.id, reason="interrupt", message=value)
+    return Interrupt(id=given.id, reason="interrupt", metadata={"value": value})
+
+
+_MODES: Final[Mapping[str, Callable[[Run, Any], Sequence[AgentItem]]]] = {
+    "custom": _custom,
+    "updates": _updates,
+}
+"""The stream modes beside ``messages`` that are read."""
 
 
 def _tasks(metadata: Mapping[str, Any]) -> list[str]:

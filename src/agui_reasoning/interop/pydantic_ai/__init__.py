@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Awaitable, Callable
-from importlib import import_module
-from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 from agui_reasoning._ids import new_uuid
 from agui_reasoning._shells.driver import ModelStream
-from agui_reasoning.errors import ConfigurationError
+from agui_reasoning.interop._front_end import front_end_tools, imported
+from agui_reasoning.interop._stream import framework_stream
 from agui_reasoning.interop.pydantic_ai._read import EventReader
 from agui_reasoning.interop.pydantic_ai._write import message_dicts, with_marks
 from agui_reasoning.run import Run
 
-__all__ = ["message_history", "stream", "subagent"]
+__all__ = ["message_history", "stream", "subagent", "toolset"]
+
+_FRAMEWORK: Final = ("Pydantic AI", "pydantic-ai, or pydantic-ai-slim with the extra of your provider")
 
 
 def stream(source: Any) -> ModelStream:
@@ -33,7 +34,7 @@ def stream(source: Any) -> ModelStream:
     Source:
         pydantic-ai 2.68: parts arrive as part_start, part_delta and part_end events.
     """
-    return ModelStream(source, reader=EventReader)
+    return framework_stream(source, EventReader)
 
 
 def message_history(run: Run, *, deferred_tool_results: Any = None) -> list[Any]:
@@ -58,7 +59,7 @@ def message_history(run: Run, *, deferred_tool_results: Any = None) -> list[Any]
     Warns:
         ReasoningLostWarning: The provider requires reasoning that cannot be sent.
     """
-    adapter = _imported("pydantic_ai.messages").ModelMessagesTypeAdapter
+    adapter = imported("pydantic_ai.messages", *_FRAMEWORK).ModelMessagesTypeAdapter
     deferred = deferred_tool_results and {*deferred_tool_results.calls, *deferred_tool_results.approvals}
     mark = new_uuid()
     history = with_marks(run.history, deferred or (), mark)
@@ -66,6 +67,33 @@ def message_history(run: Run, *, deferred_tool_results: Any = None) -> list[Any]
     written = message_dicts(request.target, request.body, run.warn_once, mark)
     messages: list[Any] = adapter.validate_python(written)
     return messages
+
+
+def toolset(run: Run) -> Any:
+    """Return the tools of the front end as a toolset, for ``toolsets=`` of the agent's run.
+
+    The agent needs ``DeferredToolRequests`` among its output types. It runs its own tools, and then ends with
+    the calls that the front end answers in its next input.
+
+    Args:
+        run: The run.
+
+    Returns:
+        An ``ExternalToolset``; empty if the front end has no tools.
+
+    Raises:
+        ConfigurationError: Pydantic AI is not installed (``missing_framework``).
+    """
+    made = imported("pydantic_ai.toolsets", *_FRAMEWORK).ExternalToolset
+    definition = imported("pydantic_ai.tools", *_FRAMEWORK).ToolDefinition
+    return made(
+        [
+            definition(
+                name=tool["name"], description=tool["description"], parameters_json_schema=tool["parameters"]
+            )
+            for tool in front_end_tools(run)
+        ]
+    )
 
 
 def subagent(context: Any, name: str) -> Callable[[Any, AsyncIterable[Any]], Awaitable[None]]:
@@ -84,21 +112,10 @@ def subagent(context: Any, name: str) -> Callable[[Any, AsyncIterable[Any]], Awa
     Source:
         pydantic-ai 2.68: ``RunContext.emit`` puts custom events into the stream of the run.
     """
-    made = _imported("agui_reasoning.interop.pydantic_ai._delegate").DelegateEvent
+    made = imported("agui_reasoning.interop.pydantic_ai._delegate", *_FRAMEWORK).DelegateEvent
 
     async def forward(_: Any, events: AsyncIterable[Any]) -> None:
         async for event in events:
             await context.emit(made(delegate=name, event=event))
 
     return forward
-
-
-def _imported(name: str) -> ModuleType:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise ConfigurationError(
-            "Pydantic AI is not installed.",
-            code="missing_framework",
-            hint="Install pydantic-ai, or pydantic-ai-slim with the extra of your provider.",
-        ) from None

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from ag_ui.core import CustomEvent
+
 from agui_reasoning._shells.driver import AgentItem
 from agui_reasoning.deltas import (
     Delta,
@@ -21,6 +23,7 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.interop._content import result_part
 from agui_reasoning.interop._lanes import ResponseLane
+from agui_reasoning.interop._stream import events_in, note_ignored
 from agui_reasoning.interop._subagents import Subagents
 from agui_reasoning.interop.pydantic_ai._spelling import (
     REDACTED_ID,
@@ -41,6 +44,10 @@ _FAILED: Final = frozenset({"failed", "retried"})
 _CALLS: Final = frozenset({"tool-call", "builtin-tool-call"})
 
 
+_SILENT: Final = frozenset({"final_result", "deferred_tool_requests", "deferred_tool_results"})
+"""The events that repeat what others say."""
+
+
 class EventReader:
     """Reads the events of one run of an agent."""
 
@@ -58,8 +65,11 @@ class EventReader:
 
     def receive(self, payload: Any) -> Sequence[AgentItem]:
         """Read an event; those that repeat what the model streamed give nothing."""
-        read = _EVENTS.get(getattr(payload, "event_kind", ""))
-        return [] if read is None else read(self, payload)
+        kind = getattr(payload, "event_kind", type(payload).__name__)
+        if kind in _SILENT:
+            return []
+        read = _EVENTS.get(kind)
+        return self._ignored(f"Events of the kind {kind!r}") if read is None else read(self, payload)
 
     def whole(self, response: Any) -> Sequence[AgentItem]:
         """Read a source that is not a stream: one event."""
@@ -79,6 +89,8 @@ class EventReader:
         key = self._keys[event.index] = self._key(event.index, part)
         begun = self._lane.end_unit() if part.part_kind in _CALLS else self._lane.unit(key, part.part_kind)
         read = _PARTS.get(part.part_kind, _nothing)
+        if part.part_kind not in _PARTS:
+            self._ignored(f"Parts of the kind {part.part_kind!r}")
         return [*ended, *self._lane.begin(), *begun, *read(self, event.index, part)]
 
     def _delta(self, event: Any) -> list[Delta]:
@@ -104,16 +116,21 @@ class EventReader:
         failed = getattr(part, "outcome", "success") in _FAILED
         result = result_part(part.tool_call_id, result_blocks(event), failed=failed)
         ended = self._subagents.end(lambda key: key[0] == part.tool_call_id)
-        return [*ended, *self._lane.end(), result]
+        return [*ended, *self._lane.end(), result, *events_in(getattr(part, "metadata", None))]
 
     def _custom(self, event: Any) -> Sequence[AgentItem]:
-        """Read an event of a delegate; others are the application's."""
+        """Read an event of a delegate; others are the application's, and pass as they do in AGUIAdapter."""
         if type(event).__name__ != "DelegateEvent":
-            return []
+            payload = event.to_payload()
+            return [*events_in(payload)] or [CustomEvent(name=event.name, value=payload)]
         key = event.tool_call_id, event.delegate
         return self._subagents.read(
             key, self._run, event.delegate, lambda reader: reader.receive(event.event)
         )
+
+    def _ignored(self, what: str) -> list[AgentItem]:
+        note_ignored(self._run, what)
+        return []
 
     def _usage(self, event: Any) -> list[Delta]:
         """Read the counts of the whole run, with its last event."""

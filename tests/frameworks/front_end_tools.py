@@ -1,0 +1,83 @@
+"""A tool of the front end beside one of the agent's own, called in the same answer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import anyio
+from ag_ui.core import Tool
+
+from agui_reasoning import Conversation, Run
+from agui_reasoning.gateway import local_server
+from tests.frameworks.claude import Blocks, Claude, call, text, thinking
+from tests.frameworks.threads import answered
+
+__all__ = ["COLOUR", "SEEN", "check_front_end_tools", "look", "paint"]
+
+Agent = Callable[[Run], AsyncIterator[Any]]
+
+CLAUDE: dict[str, Any] = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-opus-5"}
+COLOUR = {"type": "string", "description": "The name of a colour."}
+SCHEMA = {"type": "object", "properties": {"colour": COLOUR}, "required": ["colour"]}
+PAINT = Tool(name="paint", description="Paint the page.", parameters=SCHEMA)
+SEEN = "It is green."
+
+_BOTH: Blocks = [
+    thinking("It should be red."),
+    text("I look."),
+    call("toolu_1", "look", at="page"),
+    call("toolu_2", "paint", colour="red"),
+]
+_ALONE: Blocks = [thinking("Once more."), call("toolu_3", "paint", colour="blue")]
+_DONE: Blocks = [text("It is blue.")]
+
+
+def look(at: str) -> str:
+    """Look at something."""
+    return SEEN
+
+
+def check_front_end_tools(agent_at: Callable[[str], Agent]) -> None:
+    """Let a strict Claude call both tools at once, then that of the front end alone.
+
+    Args:
+        agent_at: Makes the agent from the URL of the provider. It has the tool `look`, and those of the run.
+    """
+    claude, conversation = Claude({"first": [_BOTH, _ALONE, _DONE]}), Conversation("thread-1")
+    with local_server(claude.app) as url:
+        anyio.run(paint, conversation, agent_at(url), CLAUDE, ("toolu_2", "toolu_3"))
+    assert claude.refused == []
+    offered = {tool["name"]: tool["input_schema"] for tool in claude.requests[0]["tools"]}
+    assert ({*offered}, offered["paint"]["properties"]) == ({"look", "paint"}, {"colour": COLOUR})
+    after = Run(conversation.run_input("And now?"), **CLAUDE)
+    results = [_result("toolu_1", SEEN), _result("toolu_2", "Painted red.")]
+    assert claude.takes(after) == [
+        {"role": "user", "content": [text("Paint it.")]},
+        {"role": "assistant", "content": _BOTH},
+        {"role": "user", "content": results},
+        {"role": "assistant", "content": _ALONE},
+        {"role": "user", "content": [_result("toolu_3", "Painted blue.")]},
+        {"role": "assistant", "content": _DONE},
+        {"role": "user", "content": [text("And now?")]},
+    ]
+
+
+async def paint(
+    conversation: Conversation, agent: Agent, options: dict[str, Any], calls: tuple[str, str]
+) -> None:
+    """Answer the calls of two runs as a front end does; the third run ends with the model's words."""
+    run_input = conversation.run_input("Paint it.", tools=[PAINT])
+    for call_id, colour in zip(calls, ("red", "blue"), strict=True):
+        events = await answered(conversation, run_input, agent, options)
+        assert conversation.status == "finished", events[-1]
+        (pending,) = conversation.pending_calls
+        assert (pending.id, pending.function.name) == (call_id, "paint")
+        conversation.add_tool_result(call_id, f"Painted {colour}.")
+        run_input = conversation.run_input(tools=[PAINT])
+    await answered(conversation, run_input, agent, options)
+    assert (conversation.status, conversation.pending_calls) == ("finished", [])
+
+
+def _result(call_id: str, content: str) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": call_id, "content": content}

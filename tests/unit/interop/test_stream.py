@@ -1,0 +1,82 @@
+"""What all adapters do alike with the stream of a framework."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ag_ui.core import StateDeltaEvent, StateSnapshotEvent
+
+from agui_reasoning import Conversation, Run, run_agent
+from agui_reasoning.interop import agno, claude_agent, langchain, openai_agents, pydantic_ai
+
+STATE = StateSnapshotEvent(snapshot={"draft": "a"})
+CHANGE = StateDeltaEvent(delta=[{"op": "replace", "path": "/draft", "value": "b"}])
+ADAPTERS: dict[str, Any] = {
+    "agno": agno,
+    "claude_agent": claude_agent,
+    "langchain": langchain,
+    "openai_agents": openai_agents,
+    "pydantic_ai": pydantic_ai,
+}
+UNKNOWN: dict[str, tuple[Any, str]] = {
+    "agno": (SimpleNamespace(event="ReasoningStep"), "'ReasoningStep'"),
+    "agno, a team": (SimpleNamespace(event="TeamRunContent"), "'TeamRunContent'"),
+    "agno, custom": (SimpleNamespace(event="CustomEvent"), "Custom events"),
+    "langchain": (("custom", {"done": 1}), "Custom data"),
+    "langchain, all": ({"type": "custom", "ns": (), "data": 1}, "Custom data"),
+    "openai_agents": (SimpleNamespace(type="voice"), "'voice'"),
+    "pydantic_ai": (SimpleNamespace(event_kind="capability"), "'capability'"),
+}
+
+
+def told(adapter: Any, payloads: list[Any]) -> tuple[Conversation, list[str]]:
+    """What a client holds after a run with these payloads, and the warnings."""
+    warnings: list[str] = []
+    conversation = Conversation("t")
+    run = Run(
+        conversation.run_input("Is it so?"),
+        api="anthropic-messages",
+        provider="anthropic",
+        model="claude-opus-5",
+        on_warning=warnings.append,
+    )
+    for event in run_agent(run, lambda _: iter([adapter.stream(payloads)])):
+        conversation.receive(event)
+    return conversation, warnings
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_events_of_the_application_pass_between_those_of_the_framework(name: str) -> None:
+    conversation, warnings = told(ADAPTERS[name], [STATE, CHANGE])
+    assert (conversation.status, conversation.state, warnings) == ("finished", {"draft": "b"}, [])
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_is_ignored_is_told_once(name: str) -> None:
+    payload, what = UNKNOWN[name]
+    conversation, (warning,) = told(ADAPTERS[name.partition(",")[0]], [payload, payload])
+    assert (conversation.status, what in warning) == ("finished", True)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        ("custom", [STATE, CHANGE]),
+        (("graph:1",), "custom", STATE),
+        {"type": "custom", "ns": (), "data": STATE},
+    ],
+    ids=["modes", "subgraphs", "v2"],
+)
+def test_events_in_the_custom_mode_of_a_graph_pass(payload: Any) -> None:
+    conversation, warnings = told(langchain, [payload])
+    assert (conversation.state["draft"] in ("a", "b"), warnings) == (True, [])
+
+
+def test_an_interrupt_of_a_graph_interrupts_the_run() -> None:
+    asked = [SimpleNamespace(id="i1", value="Sure?"), SimpleNamespace(id="i2", value={"draft": "a"})]
+    ours = SimpleNamespace(id="i3", value={"agui_tool_call": {"id": "c", "name": "paint", "args": {}}})
+    conversation, _ = told(langchain, [("updates", {"__interrupt__": (*asked, ours)}), ("updates", {"a": 1})])
+    found = [(one.id, one.message, one.metadata) for one in conversation.interrupts]
+    assert found == [("i1", "Sure?", None), ("i2", None, {"value": {"draft": "a"}})]
