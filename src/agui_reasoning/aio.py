@@ -197,6 +197,7 @@ def stream_run(
     run_input: RunAgentInput | Mapping[str, Any],
     source: Any,
     *,
+    stream_id: str | None = None,
     on_error: OnError | None = None,
     **options: Unpack[StreamRunOptions],
 ) -> EventStream:
@@ -205,6 +206,7 @@ def stream_run(
     Args:
         run_input: The client's input.
         source: See `ModelStream`.
+        stream_id: See `ModelStream`.
         on_error: See `run_agent`.
         **options: The options of `Run`; ``api`` is required.
 
@@ -220,7 +222,7 @@ def stream_run(
         raise
 
     driver = _AsyncDriver(run, on_error)
-    return EventStream(driver, driver.items_of(source), source)
+    return EventStream(driver, driver.items_of(ModelStream(source, stream_id=stream_id)), source)
 
 
 class _AsyncDriver(Driver):
@@ -286,10 +288,10 @@ class _AsyncDriver(Driver):
             if close := getattr(items, "aclose", None):
                 await close()
 
-    async def items_of(self, source: Any) -> AsyncGenerator[AgentItem, None]:
-        """Yield the model stream of a source, once the keys are there."""
+    async def items_of(self, stream: ModelStream) -> AsyncGenerator[AgentItem, None]:
+        """Yield a model stream, once the keys are there."""
         await hold_keys(self.run)
-        yield ModelStream(source)
+        yield stream
 
     async def _left_over(self, error: Exception) -> Any:
         chunk, second = await self._take_all(self.left_over(error))

@@ -81,6 +81,8 @@ class ModelStream:
         apply_flags: Add the fields that the policy recommends.
         history: The conversation to send; default is that of the run.
         keep_turns: Send only the newest part of it.
+        stream_id: The stream to read, if the payloads are those of a WebSocket connection that carries
+            several (``openai-responses``); events of others are skipped.
 
     Raises:
         ConfigurationError: A field of the request is set, but the source takes no request (``wrong_option``).
@@ -98,6 +100,7 @@ class ModelStream:
     apply_flags: bool = False
     history: History | None = None
     keep_turns: int | None = None
+    stream_id: str | None = None
 
     def __post_init__(self) -> None:
         given = [name for name in REQUEST_FIELDS if getattr(self, name) != REQUEST_FIELDS[name]]
@@ -180,11 +183,13 @@ class Reading:
         """Choose the decoder.
 
         Raises:
-            ConfigurationError: Neither the stream nor the run names an API (``no_api``), or there is no such
-                API (``unknown_api``).
+            ConfigurationError: Neither the stream nor the run names an API (``no_api``), there is no such
+                API (``unknown_api``), or its connections carry one stream only (``wrong_option``).
         """
         target = target_of(run, stream)
-        self._decoder = decoder(str(target.api), provider=target.provider, model=target.model)
+        self._decoder = decoder(
+            str(target.api), provider=target.provider, model=target.model, stream_id=stream.stream_id
+        )
         self._run = run
 
     def receive(self, payload: Any) -> list[Delta]:

@@ -83,6 +83,7 @@ def stream_run(
     run_input: RunAgentInput | Mapping[str, Any],
     source: Any,
     *,
+    stream_id: str | None = None,
     on_error: OnError | None = None,
     **options: Unpack[StreamRunOptions],
 ) -> EventStream:
@@ -90,7 +91,7 @@ def stream_run(
     run = run_of(run_input, options)
 
     def agent(run: Run) -> Iterator[AgentItem]:
-        yield ModelStream(source)
+        yield ModelStream(source, stream_id=stream_id)
 
     return EventStream(_SyncDriver(run, on_error), agent)
 

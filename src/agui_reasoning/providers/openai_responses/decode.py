@@ -89,7 +89,7 @@ class OpenAIResponsesDecoder(Decoder):
         return DecodeError(
             "A response began before the one that is being decoded ended.",
             code="mixed_streams",
-            hint="Use one decoder for each stream: decoder('openai-responses', stream_id=…).",
+            hint="Read each stream apart: decoder(…, stream_id=…), or ModelStream(…, stream_id=…).",
             provider=self.provider,
             deltas=(CloseDelta(status="incomplete"),),
         )
