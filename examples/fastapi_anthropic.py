@@ -18,7 +18,7 @@ from agui_reasoning.asgi import AGUIResponse
 from agui_reasoning.gateway import local_server, provider_app
 from agui_reasoning.parts import ToolResultPart
 
-ASK = {"model": "claude-sonnet-4-6", "max_tokens": 4096, "thinking": {"type": "adaptive"}, "stream": True}
+ASK = {"model": "claude-sonnet-4-6", "max_tokens": 4096, "stream": True}
 SCHEMA = {"type": "object", "properties": {"place": {"type": "string"}, "hours": {"type": "integer"}}}
 TOOLS = [{"name": "get_forecast", "description": "Hourly weather forecast", "input_schema": SCHEMA}]
 REPLAY = provider_app("anthropic-weather")
@@ -27,8 +27,9 @@ PAGES = r"http://(localhost|127\.0\.0\.1):\d+"  # on this machine; use your own 
 
 async def agent(run):
     while True:
-        body = run.request(tools=TOOLS).body  # the conversation, with the reasoning it needs
-        yield ModelStream(app.state.client.messages.create(**ASK, **body))
+        request = run.request(tools=TOOLS)  # the conversation, with the reasoning it needs
+        # What makes this model think, and show it, is among the fields that are recommended for it.
+        yield ModelStream(app.state.client.messages.create(**request.merged(ASK)))
         if not run.pending_calls:
             return
         for call in run.pending_calls:  # run your tools here

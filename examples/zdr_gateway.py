@@ -31,7 +31,7 @@ def upstream():
         base_url=getenv("ANTHROPIC_BASE_URL", "https://api.anthropic.com"),
         model="claude-sonnet-4-6",
         api_key=api_key,
-        parameters={"max_tokens": 4096, "thinking": {"type": "enabled", "budget_tokens": 2048}},
+        parameters={"max_tokens": 4096},
     )
 
 

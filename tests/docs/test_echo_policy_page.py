@@ -9,7 +9,7 @@ import re
 
 from agui_reasoning.policy import EchoRule, VendorTraits
 from agui_reasoning.providers import provider_apis
-from agui_reasoning.providers.echo import groups, inside_rows, rules
+from agui_reasoning.providers.echo import generations, groups, inside_rows, rules
 from agui_reasoning.providers.vendors import aliases, model_habits, vendors
 from tests.docs.markdown import ROOT
 
@@ -88,6 +88,22 @@ def arriving(api: str) -> str:
     return "\n".join(lines)
 
 
+def generation_table() -> str:
+    """What each generation of models needs to think, and to show it."""
+    lines = [
+        "| API | provider | models | field | value | not beside | evidence | checked |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for one in generations():
+        who, models = ", ".join(map(code, one.provider)), ", ".join(map(code, one.model))
+        for flag in one.flags or (None,):
+            name, value = (code(flag.name), code(repr(flag.value))) if flag else ("nothing", "")
+            others = [f"{name}` below `{least}" for name, least in flag.at_least.items()] if flag else []
+            beside = ", ".join(map(code, (*flag.unless, *others))) if flag else ""
+            lines.append(line(code(one.api), who, models, name, value, beside, one.evidence, one.checked))
+    return "\n".join(lines)
+
+
 def flags() -> str:
     lines = [
         "| API | provider | model | field | value | reason | evidence | checked |",
@@ -135,7 +151,14 @@ def tables() -> dict[str, str]:
     for group in groups():
         kinds, members = (", ".join(map(code, names)) for names in (group.kinds, group.members))
         lines.append(f"| {group.name} | {kinds} | {members} |")
-    return {**found, "groups": "\n".join(lines), "flags": flags(), "inside": inside(), "names": names()}
+    return {
+        **found,
+        "groups": "\n".join(lines),
+        "flags": flags(),
+        "inside": inside(),
+        "generations": generation_table(),
+        "names": names(),
+    }
 
 
 def written(page: str) -> str:

@@ -50,7 +50,7 @@ class ScriptedProvider(Upstream):
     async def agent(self, run: Run) -> AsyncIterator[AgentItem]:
         """Answer with the exchange that fits the request."""
         request = await aio.request(run, apply_flags=True)
-        body = {"model": self._named, "stream": True, **request.body, **self._parameters}
+        body = request.merged({"model": self._named, "stream": True, **self._parameters})
         self._on_request(body)
         entries = read_request(str(self.api), body)
         if fault := self._rules.broken_by(entries):

@@ -16,7 +16,7 @@ from agui_reasoning._shells.driver import AgentItem, ModelStream
 from agui_reasoning._strict_json import dump
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.gateway._framing import FRAMINGS
-from agui_reasoning.gateway._parameters import checked_parameters, joined, with_reasoning
+from agui_reasoning.gateway._parameters import checked_parameters, with_reasoning
 from agui_reasoning.gateway._retries import ATTEMPTS, MAX_WAIT_S, Retries
 from agui_reasoning.gateway._signing import find_signer
 from agui_reasoning.gateway._upstream import Upstream
@@ -27,7 +27,7 @@ from agui_reasoning.providers.api import HTTPEndpoint
 from agui_reasoning.providers.registry import provider_apis, vendor_of
 from agui_reasoning.providers.vendors import canonical
 from agui_reasoning.request import ProviderRequest
-from agui_reasoning.request._build import write_flags
+from agui_reasoning.request._merge import joined, suitable, without_flags, write_flags
 from agui_reasoning.run import Run
 
 # The HTTP library is imported only when an upstream is created, because a replay does not need it.
@@ -185,8 +185,11 @@ class HTTPUpstream(Upstream):
 
     def _content(self, request: ProviderRequest) -> bytes:
         """Return the JSON of the request, which includes the fields of ``extra_body``."""
-        built = {name: value for name, value in request.body.items() if name not in _OF_SDKS}
-        body = {**self._endpoint.defaults, **self._http_body(built), **request.body.get("extra_body", {})}
+        own = {**self._endpoint.defaults, **self._parameters}
+        fitting = suitable(request.flags, own)
+        made = without_flags(request.body, [flag for flag in request.flags if flag not in fitting])
+        built = {name: value for name, value in made.items() if name not in _OF_SDKS}
+        body = {**self._endpoint.defaults, **self._http_body(built), **made.get("extra_body", {})}
         for name, value in self._parameters.items():
             if value is None:
                 body.pop(name, None)

@@ -9,10 +9,11 @@ from agui_reasoning._strict_json import JSONObject, dump
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import EchoRule
-from agui_reasoning.providers.echo import rule_for
+from agui_reasoning.providers.echo import recommended, rule_for
 from agui_reasoning.providers.registry import vendor_of
+from agui_reasoning.request._merge import merge
 
-__all__ = ["checked_parameters", "joined", "with_reasoning"]
+__all__ = ["checked_parameters", "with_reasoning"]
 
 
 def checked_parameters(given: Mapping[str, Any], ours: frozenset[str]) -> JSONObject:
@@ -42,17 +43,10 @@ def checked_parameters(given: Mapping[str, Any], ours: frozenset[str]) -> JSONOb
     return dict(given)
 
 
-def joined(recommended: Any, given: Any) -> Any:
-    """Return what is sent for a field: a list is appended to the recommended one, other values replace it."""
-    if isinstance(recommended, list) and isinstance(given, list):
-        return recommended + [item for item in given if item not in recommended]
-    return given
-
-
 def with_reasoning(origin: Origin, parameters: JSONObject, policy: Sequence[EchoRule] = ()) -> bool | None:
     """Return whether responses contain reasoning by parameters and policy; ``None`` if unknown."""
     rule = rule_for(origin, policy)
-    settings = {flag.name: flag.value for flag in rule.flags} | parameters
+    settings = merge({}, recommended(origin, rule), parameters)
     if _declined(settings):
         return False
     return True if (_asks(settings) if vendor_of(origin.api) else rule.echoes) else None

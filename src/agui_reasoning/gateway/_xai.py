@@ -22,7 +22,7 @@ from agui_reasoning.errors import (
     ProviderError,
     TransportError,
 )
-from agui_reasoning.gateway._parameters import checked_parameters, joined, with_reasoning
+from agui_reasoning.gateway._parameters import checked_parameters, with_reasoning
 from agui_reasoning.gateway._upstream import Upstream
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import EchoRule
@@ -107,18 +107,10 @@ class XAIUpstream(Upstream):
             tools=None if tools is None else [*(run.input.tools or ()), *tools],
             apply_flags=True,
         )
-        arguments = self._arguments(request.body)
+        # The tools are in what was built.
+        own = {name: value for name, value in self._parameters.items() if name != "tools"}
+        arguments = request.merged(own)
         yield ModelStream(self._answer(arguments), api=_API, provider=self.provider, model=self.model)
-
-    def _arguments(self, body: JSONObject) -> JSONObject:
-        """Return the arguments of ``client.chat.create``."""
-        arguments = dict(body)
-        for name, value in self._parameters.items():
-            if value is None:
-                arguments.pop(name, None)
-            elif name != "tools":  # they are in what was built
-                arguments[name] = joined(arguments.get(name), value)
-        return arguments
 
     @asynccontextmanager
     async def _answer(self, arguments: JSONObject) -> AsyncIterator[AsyncIterator[Any]]:

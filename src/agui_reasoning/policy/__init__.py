@@ -25,6 +25,7 @@ __all__ = [
     "EchoStatus",
     "Field",
     "Format",
+    "Generation",
     "Group",
     "Inside",
     "InsideItem",
@@ -93,6 +94,8 @@ class EchoFlag(_Row):
         extra_body: Whether the vendor's SDK has no such argument.
         when: ``"stateless"``: only for requests that are not stored on the server.
         beside: If set, only for requests with a message that has this field.
+        unless: Fields of the caller's own beside which it is not sent; dotted names are paths.
+        at_least: Fields of the caller's own that, if set, must not be smaller than this.
     """
 
     name: str
@@ -101,6 +104,14 @@ class EchoFlag(_Row):
     extra_body: bool = False
     when: Literal["always", "stateless"] = "always"
     beside: str | None = None
+    unless: tuple[str, ...] = ()
+    at_least: Mapping[str, int] = {}
+
+    @field_validator("unless", mode="before")
+    @classmethod
+    def _as_tuple(cls, paths: Any) -> Any:
+        # TOML has lists where strict models have tuples.
+        return tuple(paths) if isinstance(paths, list) else paths
 
 
 class EchoRule(_Row):
@@ -209,6 +220,34 @@ class EchoRule(_Row):
     def takes_natives(self) -> bool:
         """Whether the provider's own blocks are sent; an unknown provider may refuse them."""
         return self.natives and self.status != "unknown"
+
+
+class Generation(_Row):
+    """The request fields by which a generation of models thinks, and shows what it thinks.
+
+    Attributes:
+        api: The API ID.
+        provider: The providers.
+        model: The models, as in `EchoRule`.
+        flags: The recommended request fields; those of the `EchoRule` are joined with them.
+        evidence: Where this is known from.
+        checked: When it was last checked, ISO date.
+    """
+
+    api: str
+    provider: tuple[str, ...]
+    model: tuple[str, ...]
+    flags: tuple[EchoFlag, ...] = ()
+    evidence: str
+    checked: str
+
+    def matches(self, origin: Origin) -> bool:
+        """Return whether the row applies to an origin."""
+        return (
+            self.api == origin.api
+            and matches_any(self.provider, [(origin.provider or "").lower()])
+            and matches_any(self.model, _model_names(origin.model))
+        )
 
 
 class VendorTraits(_Row):

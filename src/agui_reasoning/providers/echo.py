@@ -15,8 +15,10 @@ from agui_reasoning.parts import Origin
 from agui_reasoning.policy import (
     NO_RULE,
     RECEIVED,
+    EchoFlag,
     EchoRule,
     Format,
+    Generation,
     Group,
     Inside,
     InsideItem,
@@ -26,7 +28,18 @@ from agui_reasoning.policy import (
 from agui_reasoning.providers.registry import hosts_models, provider_api, provider_apis, vendor_of
 from agui_reasoning.providers.vendors import canonical, known_providers, rows, rule_rows, spellings
 
-__all__ = ["explain_no_rule", "format_of", "groups", "inside", "inside_rows", "kinship", "rule_for", "rules"]
+__all__ = [
+    "explain_no_rule",
+    "format_of",
+    "generations",
+    "groups",
+    "inside",
+    "inside_rows",
+    "kinship",
+    "recommended",
+    "rule_for",
+    "rules",
+]
 
 
 @cache
@@ -37,6 +50,24 @@ def rules() -> tuple[EchoRule, ...]:
         for api in provider_apis()
         for row in rule_rows(api.id)
     )
+
+
+@cache
+def generations() -> tuple[Generation, ...]:
+    """Return the generations of models, by API ID and in order of precedence."""
+    return tuple(
+        Generation.model_validate({"api": api.id, **row})
+        for api in provider_apis()
+        for row in rows(api.id, "generation")
+    )
+
+
+def recommended(origin: Origin, rule: EchoRule) -> tuple[EchoFlag, ...]:
+    """Return the request fields that the model's generation recommends, then those of its row."""
+    named = replace(origin, provider=origin.provider or vendor_of(origin.api))
+    names = spellings(named)
+    row = next((row for row in generations() if any(map(row.matches, names))), None)
+    return (row.flags if row else ()) + rule.flags
 
 
 @cache

@@ -27,7 +27,7 @@ from agui_reasoning.parts import NativePart, Opaque, Origin, ReasoningPart, Reda
 from agui_reasoning.policy import NO_RULE, RECEIVED, EchoFlag, EchoRule, EchoStatus, Kinship
 from agui_reasoning.providers import provider_api, provider_apis
 from agui_reasoning.providers.api import CallIds, ProviderAPI
-from agui_reasoning.providers.echo import explain_no_rule, inside, rule_for
+from agui_reasoning.providers.echo import explain_no_rule, inside, recommended, rule_for
 from agui_reasoning.providers.encoding import (
     EchoReport,
     EchoUnit,
@@ -41,6 +41,7 @@ from agui_reasoning.request._explain import explain
 from agui_reasoning.request._fallback import plain_turn
 from agui_reasoning.request._foreign import ForeignReasoning, as_context, check_foreign_reasoning
 from agui_reasoning.request._history import History, ReportEntry
+from agui_reasoning.request._merge import joined_flags, merge, write_flags
 from agui_reasoning.request._plain import NEEDS_KEYS, STORED_OBJECT
 from agui_reasoning.request._prepare import prepare
 from agui_reasoning.request._refused_turns import RefusedTurns, check_refused_turns, left_out
@@ -85,6 +86,26 @@ class ProviderRequest(RedactedRepr):
         body = dict(self.body)
         write_flags(body, [flag])
         return replace(self, body=body, overrides=(*self.overrides, flag))
+
+    def merged(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the body with recommended fields and your own, as arguments of the SDK's create call.
+
+        Objects are joined member by member, and lists are appended; other values of your own win. An object
+        of another ``type`` than the recommended one replaces it. ``None`` removes a field. A recommended
+        field is left out where your own fields exclude it, such as thinking beside ``temperature``.
+
+        Args:
+            fields: Your own fields, such as ``model`` and ``max_tokens``.
+
+        Examples:
+            >>> thinking = EchoFlag(name="thinking", value={"type": "adaptive"}, reason="thinks")
+            >>> ProviderRequest({}, (thinking,)).merged({"thinking": {"display": "omitted"}})
+            {'thinking': {'type': 'adaptive', 'display': 'omitted'}}
+        """
+        conversation = provider_api(self.target.api).conversation_fields if self.target.api else ()
+        body = merge(self.body, self.flags, fields, conversation)
+        write_flags(body, self.overrides)
+        return body
 
     def raise_for_loss(self) -> None:
         """Raise an error if a unit that the provider requires could not be sent.
@@ -223,7 +244,7 @@ def build_request(
         _note_changed_prefix(history, rule, report, refusals, flagged=apply_flags)
     body |= {} if previous_response_id is None else {spec.previous_id: previous_response_id}
     body |= {} if store is None else {"store": store}
-    flags = _flags(options, body) + _pin(rule, conversation)
+    flags = _flags(target, options, body) + _pin(rule, conversation)
     if apply_flags:
         write_flags(body, flags)
     if target.provider is None and rule is not RECEIVED:
@@ -404,12 +425,12 @@ def _note_moved(rule: EchoRule, report: EchoReport) -> None:
     )
 
 
-def _flags(options: EncodingOptions, body: Mapping[str, Any]) -> tuple[EchoFlag, ...]:
-    """Return the flags of the rule that apply to this body."""
+def _flags(target: Origin, options: EncodingOptions, body: Mapping[str, Any]) -> tuple[EchoFlag, ...]:
+    """Return the recommended fields that apply to this body, one flag for each."""
     fields = {field for message in body.get("messages", ()) for field in message}
-    return tuple(
+    return joined_flags(
         flag
-        for flag in options.rule.flags
+        for flag in recommended(target, options.rule)
         if (flag.when == "always" or options.stateless) and (flag.beside is None or flag.beside in fields)
     )
 
@@ -424,16 +445,6 @@ def _pin(rule: EchoRule, conversation: Sequence[ResponseStep | PlainMessage]) ->
     value = {"order": [upstream], "allow_fallbacks": False}
     reason = "another upstream cannot read the values of this tool loop"
     return (EchoFlag(name="provider", value=value, reason=reason, extra_body=True),)
-
-
-def write_flags(body: dict[str, Any], flags: Iterable[EchoFlag]) -> None:
-    """Write fields into a body, without changing the values it contains. Dotted names are paths."""
-    for flag in flags:
-        *path, name = (["extra_body"] if flag.extra_body else []) + flag.name.split(".")
-        place = body
-        for step in path:
-            place[step] = place = dict(place.get(step) or {})
-        place[name] = flag.value
 
 
 def _entries(

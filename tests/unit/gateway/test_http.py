@@ -197,6 +197,8 @@ def test_the_smallest_request_is_the_conversation_and_what_the_api_demands(api: 
     expected: Json = {
         "anthropic-messages": {
             "max_tokens": 16_384,
+            # The policy recommends to let the model think, and to show it.
+            "thinking": {"type": "adaptive", "display": "summarized"},
             "messages": [{"role": "user", "content": [{"type": "text", "text": words}]}],
         },
         "openai-responses": {"input": [user]},
