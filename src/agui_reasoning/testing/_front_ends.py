@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
+from itertools import count
 from typing import Any, Protocol, TypeAlias
 
 from pydantic import BaseModel
@@ -17,7 +18,7 @@ from pydantic import BaseModel
 from agui_reasoning.testing._assistant_ui import AssistantUI
 from agui_reasoning.testing._tanstack import TanStack
 
-__all__ = ["FRONT_ENDS", "FrontEnd", "assistant_ui", "copilotkit", "events_of", "tanstack"]
+__all__ = ["FRONT_ENDS", "FrontEnd", "assistant_ui", "copilotkit", "events_of", "tanstack", "unused_names"]
 
 Messages: TypeAlias = list[dict[str, Any]]
 MessagesInput: TypeAlias = Iterable[BaseModel | Mapping[str, Any]]
@@ -45,7 +46,7 @@ def assistant_ui(messages: MessagesInput) -> Messages:
     belong. In each bubble, reasoning comes first, and messages with only tool calls are merged into the first
     one. Metadata, values on calls and text, and all messages of subagents are dropped.
     """
-    return _returned(messages, lambda number: AssistantUI())
+    return _returned(_plain(messages), AssistantUI)
 
 
 def tanstack(messages: MessagesInput) -> Messages:
@@ -56,7 +57,9 @@ def tanstack(messages: MessagesInput) -> Messages:
     before them, else into the next one with text. Metadata of calls moves to their message. Subagent IDs are
     dropped.
     """
-    return _returned(messages, lambda number: TanStack(f"msg-{number}"))
+    held = _plain(messages)
+    names = unused_names(held)
+    return _returned(held, lambda: TanStack(next(names)))
 
 
 FRONT_ENDS: dict[str, Callable[[MessagesInput], Messages]] = {
@@ -76,14 +79,20 @@ def _plain(messages: MessagesInput) -> Messages:
     ]
 
 
-def _returned(messages: MessagesInput, front_end: Callable[[int], FrontEnd]) -> Messages:
+def unused_names(*held: Messages) -> Iterator[str]:
+    """Yield IDs for messages that have none; TanStack's own are as unique."""
+    taken = {message["id"] for messages in held for message in messages}
+    return (name for number in count() if (name := f"msg-{number}") not in taken)
+
+
+def _returned(messages: Messages, front_end: Callable[[], FrontEnd]) -> Messages:
     """Return messages as a front end does that got what is between two messages of the user in one run."""
     returned: Messages = []
-    run, again = front_end(0), list[dict[str, Any]]()
-    for number, message in enumerate(_plain(messages), start=1):
+    run, again = front_end(), list[dict[str, Any]]()
+    for message in messages:
         if message["role"] not in _EVENTS:
             returned += [*run.messages(), message]
-            run, again = front_end(number), []
+            run, again = front_end(), []
             continue
         if message["role"] == "reasoning":
             again = list(_value(message, "message"))

@@ -30,7 +30,7 @@ from agui_reasoning.providers.encoding import is_readable
 from agui_reasoning.providers.registry import vendor_of
 from agui_reasoning.request import History, ReportEntry, build_request
 from agui_reasoning.testing._assistant_ui import AssistantUI
-from agui_reasoning.testing._front_ends import assistant_ui, copilotkit, tanstack
+from agui_reasoning.testing._front_ends import assistant_ui, copilotkit, tanstack, unused_names
 from agui_reasoning.testing._held import Client, MessageDicts, ignore
 from agui_reasoning.testing._tanstack import TanStack
 
@@ -119,6 +119,7 @@ class Lane:
         self._alone = {
             thought: client.restore([held[thought]], name) for thought in self._thoughts if thought in held
         }
+        self._responses = {thought: _response_of(held[thought]) for thought in self._alone}
         self._pieces = [
             (thought, piece)
             for thought, history in self._alone.items()
@@ -140,6 +141,8 @@ class Lane:
             for name in unit.messages[:1]
         ]
         self.units = [unit for unit in restored if getattr(unit.part, "status", "complete") == "complete"]
+        # What one front end gets into the next request must be in that of every other. Units may be equal.
+        self._sent: set[int] = set()
 
     def faults(self) -> list[str]:
         """Return all faults, without those that only follow from others."""
@@ -150,7 +153,7 @@ class Lane:
         vital = thought or self._rule.status == "required"
         for part in turn.parts:
             if isinstance(part, ReasoningPart):
-                yield ExpectedUnit(part, turn, _claim(part, remaining), vital)
+                yield ExpectedUnit(part, turn, _claim(part, remaining, self._responses), vital)
             elif _is_native(part) or _is_reported(part):
                 yield ExpectedUnit(part, turn, (), vital)
 
@@ -197,7 +200,7 @@ class Lane:
         for name, returned in _front_ends(self._client, self._name).items():
             before, after = (self._client.restore(held, self._name) for held in returned(self._client))
             turns = _without(after.turns, before.turns)
-            found = self._lost(turns, every=returned is _as_is) or self._unsent(after)
+            found = self._lost(turns, every=returned is _as_is) or self._unsent(after, turns)
             faults += [f"{name}: {fault}" for fault in found]
         return faults
 
@@ -215,8 +218,11 @@ class Lane:
         same = _placed(self._turns, parts) == _placed(turns, parts)
         return [] if same else ["the units come back in another order"]
 
-    def _unsent(self, history: History) -> list[str]:
-        """Return faults of units that are missing from the next request, or out of order."""
+    def _unsent(self, history: History, turns: Sequence[Turn]) -> list[str]:
+        """Return faults of units that are missing from the next request, or out of order.
+
+        Units are matched by equality and in order, within the stream's turns: front ends rename messages.
+        """
         origin = self._target
         request = build_request(
             origin.api or "",
@@ -228,21 +234,23 @@ class Lane:
         )
         answered = {m.tool_call_id for m in history.messages if isinstance(m, ToolMessage)}
         reported = [
-            part
+            (part, any(turn is one for one in turns))
             for turn in history.turns
             for part in turn.parts
             if _is_reported(part) or _is_cut(part, answered)
         ]
+        missing = dict(enumerate(self.units))
         sent: list[str] = []
         faults: list[str] = []
-        for part, entry in zip(reported, request.report, strict=True):
-            same = (unit for unit in self.units if (unit.part, unit.part.seen) == (part, part.seen))
-            unit = next(same, None)
-            if unit is None:
+        for (part, is_ours), entry in zip(reported, request.report, strict=True):
+            number = next((number for number, unit in missing.items() if is_ours and unit.part == part), None)
+            if number is None:
                 continue
+            unit = missing.pop(number)
             if entry.outcome == "echoed":
+                self._sent.add(number)
                 sent += [value.value for value in getattr(part, "opaque", ()) if value.value]
-            elif not self._is_settled(unit, entry):
+            elif number in self._sent or not self._is_settled(unit, entry):
                 faults.append(f"{unit.name}: {_explain(entry.reason)}{_kind_suggestion(part, entry.reason)}")
         if not faults and not _is_subsequence(dict.fromkeys(sent), _strings(request.body)):
             faults.append("the values in the request differ from those of the stream, or their order does")
@@ -309,7 +317,8 @@ def _assistant_ui(client: Client) -> tuple[MessageDicts, MessageDicts]:
 
 def _tanstack(client: Client) -> tuple[MessageDicts, MessageDicts]:
     before = tanstack(client.before)
-    return before, client.through(before, TanStack(), Steps())
+    name = next(unused_names(before, client.after))
+    return before, client.through(before, TanStack(name), Steps())
 
 
 _KEEP_SUBAGENTS: dict[str, _Returned] = {"as it is": _as_is, "CopilotKit": _copilotkit}
@@ -366,12 +375,18 @@ def _holds(part: ReasoningPart, piece: ReasoningPart) -> bool:
     )
 
 
-def _claim(part: ReasoningPart, remaining: list[_Piece]) -> tuple[str, ...]:
+def _claim(
+    part: ReasoningPart, remaining: list[_Piece], responses: Mapping[str, str | None]
+) -> tuple[str, ...]:
     """Remove and return the messages that show or carry a unit, in order."""
     names: list[str] = []
     missing = max(1, len(part.segments))
     for name, piece in list(remaining):
-        if missing > 0 and _holds(part, piece):
+        if (
+            missing > 0
+            and responses[name] == responses.get(part.seen, responses[name])
+            and _holds(part, piece)
+        ):
             missing -= max(1, len(piece.segments))
             names.append(name)
             remaining.remove((name, piece))

@@ -56,7 +56,7 @@ class TanStack:
     """Reads the events of a run; it does not tell subagents apart.
 
     Args:
-        name: The ID of a message that no event names.
+        name: The ID of a message that no event names. Runs of one thread need different ones.
     """
 
     def __init__(self, name: str = "msg-1") -> None:

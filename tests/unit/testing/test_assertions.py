@@ -26,7 +26,9 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.parts import Opaque, Origin
 from agui_reasoning.providers import decoder
-from agui_reasoning.testing import assert_round_trip, assert_valid
+from agui_reasoning.testing import _round_trip, assert_round_trip, assert_valid
+from agui_reasoning.testing._held import Client
+from agui_reasoning.testing._tanstack import TanStack
 from tests.support.verifier import plain
 
 Json = dict[str, Any]
@@ -175,6 +177,24 @@ def test_a_front_end_may_have_lost_an_equal_unit_of_an_earlier_run(signature: st
         [*first, ToolResultDelta("toolu_1", "4C"), *second], *thought(signature), TextDelta("And a hat.")
     )
     assert_round_trip(given, events, **TARGET)
+
+
+def test_equal_units_are_those_of_their_own_messages() -> None:
+    """The value of a later message carries both units of the first one again."""
+    value = Opaque("anthropic.signature", "SIG-1")
+    unsaid = [part for key in "01" for part in (OpaqueDelta(value, key=key), CloseDelta(key=key))]
+    shown = [ReasoningDelta("Hm.", key="3"), OpaqueDelta(value, key="3"), CloseDelta(key="3")]
+    first = [ResponseStart(CLAUDE), *unsaid, ToolCallDelta("toolu_1", "weather", "{}"), *shown]
+    answer = [*thought("SIG-1"), TextDelta("Take a coat.")]
+    assert_round_trip(INPUT, emitted([*first, ToolResultDelta("toolu_1", "4C"), *answer]), **TARGET)
+
+
+def test_equal_units_count_one_by_one_in_the_next_request() -> None:
+    """The last one is not sent back, because nothing follows it."""
+    value = Opaque("anthropic.signature", "SIG-1")
+    unsaid = [[OpaqueDelta(value, key=key), CloseDelta(key=key)] for key in "01"]
+    items = [ResponseStart(CLAUDE), *unsaid[0], TextDelta("Take a coat."), *unsaid[1]]
+    assert_round_trip(INPUT, emitted(items), **TARGET)
 
 
 # -- defects
@@ -375,6 +395,36 @@ def test_a_loss_is_named_though_an_earlier_run_has_an_equal_unit(earlier: str) -
     assert str(caught.value).splitlines()[1:] == [
         f"- assistant-ui: message {reasoning!r}: it does not come back unchanged"
     ]
+
+
+def test_a_loss_in_the_next_request_of_a_front_end_that_renames_messages_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Z.AI reads the reasoning of a tool loop only, which a message of the user ends."""
+
+    class Talkative(TanStack):
+        def messages(self) -> list[Json]:
+            return [*super().messages(), QUESTION | {"id": "u2"}]
+
+    target = {"api": "openai-chat", "provider": "zai", "model": "glm-5.2"}
+    origin = Origin("zai", "openai-chat", "glm-5.2")
+    call = [ToolCallDelta("call_1", "weather", "{}"), FinishDelta("tool_calls")]
+    events = emitted([ResponseStart(origin), ReasoningDelta("Cold there?"), *call])
+    assert_round_trip(INPUT, events, **target)
+    monkeypatch.setattr(_round_trip, "TanStack", Talkative)
+    with pytest.raises(AssertionError) as caught:
+        assert_round_trip(INPUT, events, **target)
+    assert str(caught.value).splitlines()[1:] == ["- TanStack: message 'id3': it was dropped (out_of_scope)"]
+
+
+def test_the_messages_that_tanstack_names_itself_have_other_names_than_those_of_earlier_runs() -> None:
+    call = [ToolCallDelta("toolu_1", "weather", "{}"), FinishDelta("tool_use")]
+    other = [ToolCallDelta("toolu_2", "weather", "{}"), FinishDelta("tool_use")]
+    earlier = [*thought("SIG-1"), *call, ToolResultDelta("toolu_1", "4C")]
+    given, events = later_run(earlier, *thought("SIG-2"), *other)
+    _, held = _round_trip._tanstack(Client(given, events, keys=None, tenant=""))
+    names = [message["id"] for message in held]
+    assert sorted(set(names)) == sorted(names)
 
 
 def test_a_value_on_text_that_is_not_the_text_anymore_is_named() -> None:

@@ -175,6 +175,13 @@ def test_tanstack_renames_the_message_of_calls_after_reasoning() -> None:
     assert ids(answered) == ["u", "msg-1-reasoning-0", "msg-1"]
 
 
+def test_tanstack_gives_each_message_a_name_of_its_own() -> None:
+    asked = [USER, reasoning("r1", "One."), calls("a1", "tc1")]
+    again = [{**USER, "id": "msg-2"}, reasoning("r2", "Two."), calls("a2", "tc2")]
+    answered = tanstack([*asked, *again])
+    assert ids(answered) == ["u", "msg-1-reasoning-0", "msg-1", "msg-2", "msg-3-reasoning-0", "msg-3"]
+
+
 def test_tanstack_keeps_reasoning_apart_between_steps() -> None:
     front_end = TanStack()
     for name in ("r1", "r2"):
