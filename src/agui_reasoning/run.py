@@ -353,9 +353,10 @@ class Run:
         """Turn one delta, part or application event into events.
 
         Args:
-            item: The next item. Events (models or JSON) pass unchanged, and whatever they leave open is
-                closed when the run ends. A TOOL_CALL_RESULT answers its call. THINKING_* events of AG-UI 0.x
-                are translated, with one warning.
+            item: The next item. A ``UserMessage`` is what the user said during the run, such as input that
+                steered a response; it ends the response. Events (models or JSON) pass unchanged, and
+                whatever they leave open is closed when the run ends. A TOOL_CALL_RESULT answers its call.
+                THINKING_* events of AG-UI 0.x are translated, with one warning.
 
         Raises:
             LocalProtocolError: The run is not open (``not_running``), the item has another type

@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from ag_ui.core import UserMessage
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -281,3 +282,15 @@ def test_every_recording_is_accepted(judge: Judge, version: Version, api: str) -
     verdicts = judge.run_many([encoded(events) for events in streams], version=version, next_turn=False)
     for verdict, events in zip(verdicts, streams, strict=True):
         assert_agreed(verdict, events)
+
+
+@versions
+def test_both_clients_keep_what_the_user_said_during_a_run_in_its_place(
+    judge: Judge, version: Version
+) -> None:
+    said = UserMessage(id="", content="Only in Oslo.")
+    events = run_events([TextDelta("One"), FinishDelta("steered"), said, TextDelta("Two"), FinishDelta()])
+    verdict = judge.run(encoded(events), version=version)
+    assert (verdict.error, verdict.warnings) == (None, [])
+    held = [(message["role"], message["content"]) for message in verdict.messages]
+    assert held == [("assistant", "One"), ("user", "Only in Oslo."), ("assistant", "Two")]

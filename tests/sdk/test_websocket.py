@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from ag_ui.core import UserMessage
 
-from agui_reasoning import ModelStream, Run, aio, run_agent, stream_run
+from agui_reasoning import ModelStream, Run, aio, build_request, run_agent, stream_run
 from tests.support.vendor_shapes import message_events, message_item
 from tests.support.verifier import Client, plain
 
@@ -119,3 +120,66 @@ def test_other_apis_have_no_streams_to_choose_from() -> None:
     run = Run(INPUT)
     events = plain(run_agent(run, lambda run: iter([ModelStream([], api="openai-chat", stream_id="a")])))
     assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "wrong_option")
+
+
+# -- input that steers a response
+
+STEERED = {"status": "incomplete", "incomplete_details": {"reason": "steered"}}
+WORDS = "Only in Oslo."
+
+
+def one_response(connection: Any) -> Iterator[Any]:
+    yield from until(connection, 1)
+
+
+def spoken(item: JSON) -> str:
+    content = item["content"]
+    return content if isinstance(content, str) else str(content[0]["text"])
+
+
+def test_input_that_steered_a_response_is_a_message_of_the_user() -> None:
+    accepted = {
+        "type": "response.steer.accepted",
+        "sequence_number": 9,
+        "steer": {"id": "st_1", "previous_response_id": "resp_a"},
+    }
+    first, second = response("a", text="One", **STEERED), response("b", text="Two")
+    bodies = []
+
+    def agent(run: Run) -> Iterator[Any]:
+        yield ModelStream(one_response(connection))
+        assert run.finish_reason == "steered"
+        yield UserMessage(id="", content=WORDS)
+        yield ModelStream(one_response(connection))
+        bodies.append(run.request().body)
+
+    asked = {**INPUT, "messages": [{"id": "u1", "role": "user", "content": "Rain?"}]}
+    with connected(*first[:-1], accepted, first[-1], *second) as connection:
+        events = plain(run_agent(asked, agent, **GPT))
+    client = Client(messages=[*asked["messages"]]).feed(events).done()
+    # The run and the client's next one send it between the two turns.
+    told = [*client.messages, {"id": "u2", "role": "user", "content": "So?"}]
+    bodies.append(build_request("openai-responses", told, provider="openai", model="gpt-6").body)
+    expected = ["Rain?", "One", WORDS, "Two"]
+    assert [list(map(spoken, body["input"])) for body in bodies] == [expected, [*expected, "So?"]]
+
+
+def test_media_that_the_user_sends_during_a_run_are_in_its_requests_only() -> None:
+    warned: list[str] = []
+    run = Run(INPUT, **GPT, on_warning=warned.append, new_id=iter("12").__next__)
+    run.start()
+    picture = {"type": "image", "source": {"type": "data", "value": "AAAA", "mimeType": "image/png"}}
+    message = UserMessage(id="", content=[{"type": "text", "text": "Here:"}, picture])
+    shown = plain(run.receive(message))
+    assert [event["type"] for event in shown] == [
+        "TEXT_MESSAGE_START",
+        "TEXT_MESSAGE_CONTENT",
+        "TEXT_MESSAGE_END",
+    ]
+    assert (shown[0]["role"], shown[0]["messageId"]) == ("user", "1")
+    assert "AAAA" not in str(shown)
+    assert len(warned) == 1
+    assert [part["type"] for part in run.request().body["input"][0]["content"]] == [
+        "input_text",
+        "input_image",
+    ]

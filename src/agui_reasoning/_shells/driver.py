@@ -126,7 +126,7 @@ REQUEST_FIELDS: Final[dict[str, Any]] = {
 """The fields of a model stream that are arguments of `Run.request`, and their defaults."""
 
 AgentItem: TypeAlias = ModelStream | Delta | Part | BaseModel | Mapping[str, Any]
-"""An item that an agent yields. Models, other than ``Interrupt``, and mappings are events."""
+"""An item that an agent yields. Mappings, and models but ``Interrupt`` and ``UserMessage``, are events."""
 
 
 class PayloadReader(Protocol):

@@ -11,16 +11,19 @@ from ag_ui.core import (
     Message,
     MessagesSnapshotEvent,
     ToolCallResultEvent,
+    UserMessage,
 )
 from pydantic import BaseModel
 
 from agui_reasoning._envelope import EnvelopeWriter
 from agui_reasoning._ids import new_uuid
+from agui_reasoning._media import text_of
 from agui_reasoning.audit import OnAudit
 from agui_reasoning.deltas import Delta, ResponseStart, UsageDelta
 from agui_reasoning.deltas._assembler import Assembler
 from agui_reasoning.deltas._fold import deltas_of
 from agui_reasoning.deltas._operations import DELTA_TYPES
+from agui_reasoning.emitter import _events as make
 from agui_reasoning.emitter._application_events import ApplicationEvents
 from agui_reasoning.emitter._disclosure import Disclosure, Visibility
 from agui_reasoning.emitter._lane import Lane, open_lane
@@ -107,6 +110,7 @@ class BaseEmitter:
             takes_media=takes_media,
             warn=self.warn,
         )
+        self._new_id, self._now_ms = new_id or new_uuid, now_ms
         self._nested_ids: set[str] = set()
         """The messages and calls of nested emitters, which have already applied their visibility."""
         self._summarizes = visibility == "summary"
@@ -171,7 +175,7 @@ class BaseEmitter:
         return self._writer.pending_calls()
 
     def receive(self, item: Delta | Part | BaseModel | Mapping[str, Any]) -> list[Event]:
-        """Turn one delta, part or application event into the events it causes.
+        """Turn one delta, part, application event or message of the user into the events it causes.
 
         Raises:
             LocalProtocolError: The emitter is closed (``closed``), the item has the wrong type
@@ -228,6 +232,8 @@ class BaseEmitter:
             return self._apply(item)
         if isinstance(item, PART_TYPES):
             return [event for delta in self._deltas(item) for event in self._apply(delta)]
+        if isinstance(item, UserMessage):
+            return self._user_said(item)
         return [shown for event in self._application.read(item) for shown in self._pass_on(event)]
 
     def _staged(self, events: list[Event]) -> list[Event]:
@@ -273,6 +279,16 @@ class BaseEmitter:
 
     def _is_known(self, message: Message) -> bool:
         return self._known.get(message.id) == message
+
+    def _user_said(self, message: UserMessage) -> list[Event | SummaryDue]:
+        """Show a message of the user, and keep it. It ends the response, as the result of a tool does."""
+        ended = self._writer.write(self._assembler.close())
+        shown = message.model_copy(update={"id": message.id or self._new_id()})
+        self._writer.produced.append(shown)
+        if not isinstance(shown.content, str) and any(part.type != "text" for part in shown.content):
+            self.warn("Media in a message of the user are missing in later runs: events contain text only.")
+        now = self._now_ms() if self._now_ms else None
+        return [*ended, *make.user_text(shown.id, text_of(shown.content), now)]
 
     def _deltas(self, part: Part) -> Iterable[Delta]:
         self._parts += 1

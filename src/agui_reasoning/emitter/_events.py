@@ -43,6 +43,7 @@ __all__ = [
     "text_content",
     "text_end",
     "text_start",
+    "user_text",
 ]
 
 Metadata: TypeAlias = dict[str, Any]
@@ -78,6 +79,13 @@ def reasoning_message_end(message_id: str, metadata: Metadata | None, now: int |
 def encrypted_value(subtype: Subtype, entity_id: str, value: str) -> Event:
     """REASONING_ENCRYPTED_VALUE."""
     return ReasoningEncryptedValueEvent(subtype=subtype, entity_id=entity_id, encrypted_value=value)
+
+
+def user_text(message_id: str, text: str, now: int | None) -> list[Event]:
+    """TEXT_MESSAGE_* of a message of the user."""
+    start = TextMessageStartEvent(message_id=message_id, role="user", timestamp=now)
+    content = [text_content(message_id, text)] if text else []
+    return [start, *content, TextMessageEndEvent(message_id=message_id, timestamp=now)]
 
 
 def text_start(message_id: str, metadata: Metadata, now: int | None) -> Event:
