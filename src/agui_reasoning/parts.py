@@ -14,11 +14,14 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 from agui_reasoning._strict_json import MAX_NESTING, load
-from agui_reasoning.errors import DecodeError
+from agui_reasoning.errors import ConfigurationError, DecodeError
 
 __all__ = [
     "CUT_CALL_RESULT",
+    "EFFORTS",
     "Channel",
+    "Effort",
+    "EffortChange",
     "Encoding",
     "NativePart",
     "Opaque",
@@ -40,6 +43,12 @@ Status: TypeAlias = Literal["complete", "incomplete"]
 CUT_CALL_RESULT: Final = "This tool call was cut off before it was complete. It was not made."
 """The result that a run adds to an incomplete call, because clients execute calls without a result. When it
 comes back, it identifies the call as incomplete."""
+
+Effort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""How much a model should think, from least to most. No model knows every level."""
+
+EFFORTS: Final = get_args(Effort)
+"""The levels of effort, from least to most."""
 
 Channel: TypeAlias = Literal["text", "summary", "raw"]
 """The API's label for the text: a summary, the raw chain of thought, or unlabeled text."""
@@ -295,6 +304,29 @@ class NativePart(_Part):
 Part: TypeAlias = ReasoningPart | TextPart | ToolCallPart | ToolResultPart | NativePart
 
 PART_TYPES = get_args(Part)
+
+
+@dataclass(frozen=True, slots=True)
+class EffortChange:
+    """A change of the effort inside a conversation: it applies to the responses that follow, until the next.
+
+    Attributes:
+        effort: The level.
+
+    Raises:
+        ConfigurationError: The level is unknown (``wrong_option``).
+    """
+
+    effort: Effort
+
+    def __post_init__(self) -> None:
+        """Reject unknown levels."""
+        if self.effort not in EFFORTS:
+            raise ConfigurationError(
+                f"Unknown effort: {self.effort!r}.",
+                code="wrong_option",
+                hint=f"Pass one of: {', '.join(EFFORTS)}.",
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,14 +121,20 @@ def flags() -> str:
 
 def inside() -> str:
     lines = [
-        "| API | provider | models | accepts | beta | evidence | checked |",
-        "|---|---|---|---|---|---|---|",
+        "| API | provider | models | what | where | levels | beta | evidence | checked |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in inside_rows():
         who, models = ", ".join(map(code, row.provider)), ", ".join(map(code, row.model))
         but = f" except {', '.join(map(code, row.except_model))}" if row.except_model else ""
+        where = code(f"extra_body.{row.field}" if row.extra_body else row.field) if row.field else "inside"
+        levels = ", ".join(map(code, row.levels)) if row.accepts == "effort" else ""
         beta = code(row.beta) if row.beta else ""
-        lines.append(line(code(row.api), who, models + but, row.accepts, beta, row.evidence, row.checked))
+        lines.append(
+            line(
+                code(row.api), who, models + but, row.accepts, where, levels, beta, row.evidence, row.checked
+            )
+        )
     return "\n".join(lines)
 
 

@@ -36,6 +36,7 @@ from agui_reasoning.emitter.stages import Stage, run_stages
 from agui_reasoning.errors import AGUIReasoningWarning, ConfigurationError, LocalProtocolError
 from agui_reasoning.parts import (
     PART_TYPES,
+    EffortChange,
     Origin,
     Part,
     ToolCallPart,
@@ -154,7 +155,7 @@ class BaseEmitter:
         return self._assembler.finish_details
 
     @property
-    def produced(self) -> tuple[Turn | Message, ...]:
+    def produced(self) -> tuple[Turn | EffortChange | Message, ...]:
         """The turns, and the results of the client's and the agent's tools, in order.
 
         Of a response that is still open, the turn has the complete parts.

@@ -53,6 +53,7 @@ from agui_reasoning.emitter._summaries import SummaryDue
 from agui_reasoning.emitter._values import Values
 from agui_reasoning.parts import (
     CUT_CALL_RESULT,
+    EffortChange,
     Part,
     ToolCallPart,
     ToolResultPart,
@@ -117,7 +118,7 @@ class Writer:
         self._before: str | None = None
         self._failed: list[str] = []
         """The calls whose result was an error, since the last response began."""
-        self.produced: list[Turn | Message] = []
+        self.produced: list[Turn | EffortChange | Message] = []
         """The turns and tool results so far, in order."""
 
     def write(self, changes: Iterable[Change]) -> list[Event | SummaryDue]:

@@ -195,7 +195,8 @@ class HTTPUpstream(Upstream):
                 body.pop(name, None)
             elif name != "tools":  # they are in what was built
                 body[name] = joined(body.get(name), value)
-        write_flags(body, (flag.model_copy(update={"extra_body": False}) for flag in request.overrides))
+        forced = (flag for flag in request.overrides if flag.name not in _OF_SDKS)
+        write_flags(body, (flag.model_copy(update={"extra_body": False}) for flag in forced))
         betas = self._headers.of(request).get(_BETA)
         if betas and self._endpoint.betas:
             body.setdefault(self._endpoint.betas, betas.split(","))

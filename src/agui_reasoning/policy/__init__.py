@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 import pydantic
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
-from agui_reasoning.parts import Origin
+from agui_reasoning.parts import EFFORTS, Effort, Origin
 
 __all__ = [
     "NO_RULE",
@@ -338,11 +338,14 @@ class ModelHabit(_Row):
 
 
 class Inside(_Row):
-    """What some models accept inside a conversation. For others it applies to the whole request.
+    """What some models accept inside a conversation, or else the field that says it for the whole request.
 
     Attributes:
         api: The API ID.
         accepts: What they accept.
+        field: The request field that takes it instead, as a dotted path; empty if it is accepted inside.
+        extra_body: Whether the vendor's SDK has no such argument.
+        levels: The levels of effort that are accepted, from least to most.
         provider: The providers.
         model: The models, as in `EchoRule`.
         except_model: Those of the models that do not.
@@ -353,6 +356,9 @@ class Inside(_Row):
 
     api: str
     accepts: InsideItem
+    field: str = ""
+    extra_body: bool = False
+    levels: tuple[Effort, ...] = EFFORTS
     provider: tuple[str, ...]
     model: tuple[str, ...]
     except_model: tuple[str, ...] = ()

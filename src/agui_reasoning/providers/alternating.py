@@ -28,8 +28,6 @@ OPENING: Final = "(The conversation begins with the assistant.)"
 INSTRUCTED: Final = "(New instructions follow.)"
 """The user message before instructions that follow the model's message: they need one before them."""
 
-_SYSTEM: Final = "system"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockStyle:
@@ -74,11 +72,13 @@ def alternate(
     written = _Alternation(options, style)
     for item in conversation:
         if isinstance(item, ResponseStep):
+            written.effort = item.effort or written.effort
             written.respond(*respond(item))
         elif isinstance(item, UserMessage):
             written.ask(item)
         elif item.content.strip():
             written.instruct(item)
+    written.effort = options.effort or written.effort
     written.settle()
     messages = written.messages
     if messages and messages[0]["role"] == style.model:
@@ -94,6 +94,7 @@ class _Alternation:
         messages: The messages.
         system: The system texts of the whole request.
         waiting: System texts that stay inside the conversation, where they follow the next user message.
+        effort: An effort that changes with the next response.
         turns: The number of responses so far.
     """
 
@@ -102,6 +103,7 @@ class _Alternation:
     messages: list[JSONObject] = field(default_factory=list)
     system: list[str] = field(init=False)
     waiting: list[str] = field(default_factory=list)
+    effort: str = ""
     turns: int = 0
 
     def __post_init__(self) -> None:
@@ -136,15 +138,18 @@ class _Alternation:
             self.waiting.append(message.content)
 
     def settle(self) -> None:
-        """Write the waiting instructions as one message after the user's, as the API requires."""
-        if not self.waiting:
+        """Write what waits as one message: with instructions after the user's, as the API requires."""
+        if not (self.waiting or self.effort):
             return
-        if self._role() == self.style.model and not self.style.pauses(
-            self.messages[-1][self.style.field][-1]
-        ):
+        if self.waiting and self._role() == self.style.model and not self._is_paused():
             self._extend("user", [self.style.text(INSTRUCTED)])
-        self._extend(_SYSTEM, [self.style.text(text) for text in self.waiting])
-        self.waiting = []
+        texts = [self.style.text(text) for text in self.waiting]
+        config = {"output_config": {"effort": self.effort}} if self.effort else {}
+        self.messages.append({"role": "system", self.style.field: texts, **config})
+        self.waiting, self.effort = [], ""
+
+    def _is_paused(self) -> bool:
+        return self.style.pauses(self.messages[-1][self.style.field][-1])
 
     def _role(self) -> str:
         return self.messages[-1]["role"] if self.messages else ""

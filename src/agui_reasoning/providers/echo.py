@@ -109,14 +109,16 @@ def rule_for(origin: Origin, own: Sequence[EchoRule] = ()) -> EchoRule:
 
 @lru_cache(maxsize=1024)
 def inside(target: Origin) -> Mapping[InsideItem, Inside]:
-    """Return what a target accepts inside a conversation, each with the row that says so.
+    """Return the first row for everything that can change inside a conversation, if a row is known.
 
     Examples:
-        >>> sorted(inside(Origin("anthropic", "anthropic-messages", "claude-opus-5")))
-        ['effort', 'system']
+        >>> found = inside(Origin("anthropic", "anthropic-messages", "claude-sonnet-4-6"))
+        >>> found["effort"].field
+        'output_config.effort'
     """
     names = spellings(replace(target, provider=target.provider or vendor_of(target.api)))
-    return {row.accepts: row for row in inside_rows() if any(map(row.matches, names))}
+    matching = [row for row in inside_rows() if any(map(row.matches, names))]
+    return {row.accepts: row for row in reversed(matching)}
 
 
 @lru_cache(maxsize=1024)

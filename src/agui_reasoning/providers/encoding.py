@@ -144,6 +144,7 @@ class ResponseStep(Struct, frozen=True):
         current: Whether it follows the last user message.
         on_server: Whether the server has it, so that only its answers are new.
         last: Whether nothing follows it.
+        effort: The effort that changes with it; empty if it does not, or not inside the conversation.
     """
 
     turn: Turn
@@ -152,6 +153,7 @@ class ResponseStep(Struct, frozen=True):
     current: bool = False
     on_server: bool = False
     last: bool = False
+    effort: str = ""
 
     def within(self, scope: Scope) -> bool:
         """Return whether the response is in a scope."""
@@ -233,6 +235,7 @@ class EncodingOptions(Struct, frozen=True):
         store: The request's ``store`` field, for APIs that store responses.
         report: Collects the verdicts.
         inside: What the target accepts inside a conversation.
+        effort: The effort that changes with the next response, as in `ResponseStep`.
     """
 
     rule: EchoRule
@@ -243,6 +246,7 @@ class EncodingOptions(Struct, frozen=True):
     store: bool | None
     report: EchoReport
     inside: Collection[InsideItem] = ()
+    effort: str = ""
 
     @property
     def stateless(self) -> bool:

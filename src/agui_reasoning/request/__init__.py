@@ -2,12 +2,13 @@
 
 from agui_reasoning.request._build import REQUEST_API_IDS, ProviderRequest, build_request
 from agui_reasoning.request._erase import erase_reasoning
-from agui_reasoning.request._history import History, ReportEntry
+from agui_reasoning.request._history import History, HistoryItem, ReportEntry
 from agui_reasoning.request._restore import restore
 
 __all__ = [
     "REQUEST_API_IDS",
     "History",
+    "HistoryItem",
     "ProviderRequest",
     "ReportEntry",
     "build_request",

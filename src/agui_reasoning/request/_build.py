@@ -37,10 +37,11 @@ from agui_reasoning.providers.encoding import (
 )
 from agui_reasoning.providers.own_rules import OwnRules, own_rules
 from agui_reasoning.providers.vendors import vendor_traits
+from agui_reasoning.request._efforts import efforts_of
 from agui_reasoning.request._explain import explain
 from agui_reasoning.request._fallback import plain_turn
 from agui_reasoning.request._foreign import ForeignReasoning, as_context, check_foreign_reasoning
-from agui_reasoning.request._history import History, ReportEntry
+from agui_reasoning.request._history import History, HistoryItem, ReportEntry
 from agui_reasoning.request._merge import joined_flags, merge, write_flags
 from agui_reasoning.request._plain import NEEDS_KEYS, STORED_OBJECT
 from agui_reasoning.request._prepare import prepare
@@ -68,7 +69,8 @@ class ProviderRequest(RedactedRepr):
         lost: The entries of units that the provider requires but that could not be sent.
         target: The API, provider and model of the request.
         policy: The target's status in the echo policy.
-        overrides: Fields of the body that must win over your own: a second request has them after a refusal.
+        overrides: Fields of the body that must win over your own: a second request has them after a refusal,
+            and one with a changed effort.
     """
 
     body: dict[str, Any]
@@ -103,9 +105,7 @@ class ProviderRequest(RedactedRepr):
             {'thinking': {'type': 'adaptive', 'display': 'omitted'}}
         """
         conversation = provider_api(self.target.api).conversation_fields if self.target.api else ()
-        body = merge(self.body, self.flags, fields, conversation)
-        write_flags(body, self.overrides)
-        return body
+        return merge(self.body, self.flags, fields, conversation, self.overrides)
 
     def raise_for_loss(self) -> None:
         """Raise an error if a unit that the provider requires could not be sent.
@@ -223,6 +223,8 @@ def build_request(
         items = tuple(as_context(items, target, unsent))
     rule, report = rule_for(target, own_rules(policy)), EchoReport()
     scope = rule.scope_with_flags if apply_flags and rule.scope_with_flags else rule.scope
+    accepted = inside(target)
+    efforts = efforts_of(items, accepted.get("effort"), unsent)
     conversation = prepare(
         items,
         target=target,
@@ -232,13 +234,25 @@ def build_request(
         previous_response_id=previous_response_id,
         left_out=unsent,
         report=report,
+        efforts=efforts.before if efforts.inside else {},
     )
-    options = EncodingOptions(rule, target.provider, model, system, tools, store, report, inside(target))
+    options = EncodingOptions(
+        rule,
+        target.provider,
+        model,
+        system,
+        tools,
+        store,
+        report,
+        [name for name, row in accepted.items() if not row.field],
+        efforts.pending if efforts.inside else "",
+    )
     refusals = {entry.unit: entry.reason for entry in history.report if entry.outcome == "dropped"}
     _settle(conversation, report, refusals)
     body = spec.load_encoder()(conversation, options)
     _note_lost_blocks(conversation, report)
     _note_withheld(history, report)
+    efforts.note(target, report)
     _note_moved(rule, report)
     if rule.prefix_bound:
         _note_changed_prefix(history, rule, report, refusals, flagged=apply_flags)
@@ -252,7 +266,9 @@ def build_request(
     elif _knows_nothing(rule) and any(verdict.reason == "policy" for _, verdict in report.verdicts.values()):
         report.note(explain_no_rule(target, rule))
     entries, lost = _entries(report, history.turns, refusals)
-    request = ProviderRequest(_own(body), flags, entries, lost, target, rule.status)
+    changed = efforts.field_flags()
+    write_flags(body, changed)
+    request = ProviderRequest(_own(body), flags, entries, lost, target, rule.status, changed)
     _warn(request, report, on_warning)
     return request
 
@@ -302,14 +318,14 @@ def _history(given: Any, reading: dict[str, Any]) -> History:
     return restore(given if isinstance(given, RunAgentInput | Mapping) else list(given), **reading)
 
 
-def _as_turn(item: Turn | Message) -> Turn | Message:
+def _as_turn(item: HistoryItem) -> HistoryItem:
     """Return an assistant message, which applications may put into a history, as the turn that it is."""
     if not isinstance(item, AssistantMessage):
         return item
     return plain_turn(item.model_dump(mode="json", by_alias=True, exclude_none=True))
 
 
-def _check_response(items: Sequence[Turn | Message], response_id: str) -> None:
+def _check_response(items: Sequence[HistoryItem], response_id: str) -> None:
     if all(not isinstance(item, Turn) or item.id != response_id for item in items):
         raise ConfigurationError(
             f"No turn of the history has the ID {response_id!r}.",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 from typing import Final, Literal, TypeAlias, get_args
 
-from ag_ui.core import Message, TextInputContent, UserMessage
+from ag_ui.core import TextInputContent, UserMessage
 
 from agui_reasoning.errors import ConfigurationError, did_you_mean
 from agui_reasoning.parts import Origin, ReasoningPart, Turn
 from agui_reasoning.providers.echo import kinship
+from agui_reasoning.request._history import HistoryItem
 
 __all__ = ["ForeignReasoning", "as_context", "check_foreign_reasoning"]
 
@@ -31,8 +32,8 @@ def check_foreign_reasoning(chosen: str) -> None:
 
 
 def as_context(
-    items: Sequence[Turn | Message], target: Origin, left_out: Set[int] = frozenset()
-) -> Iterator[Turn | Message]:
+    items: Sequence[HistoryItem], target: Origin, left_out: Set[int] = frozenset()
+) -> Iterator[HistoryItem]:
     """Put the text of foreign reasoning in front of the next message of the user.
 
     That of items that are left out stays away, too.

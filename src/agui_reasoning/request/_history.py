@@ -9,9 +9,21 @@ from typing import Any, Literal, TypeAlias
 from ag_ui.core import DeveloperMessage, Message, SystemMessage, UserMessage
 
 from agui_reasoning.errors import ConfigurationError
-from agui_reasoning.parts import NativePart, Origin, Part, ReasoningPart, ToolResultPart, Turn
+from agui_reasoning.parts import (
+    Effort,
+    EffortChange,
+    NativePart,
+    Origin,
+    Part,
+    ReasoningPart,
+    ToolResultPart,
+    Turn,
+)
 
-__all__ = ["History", "Outcome", "ReportEntry"]
+__all__ = ["History", "HistoryItem", "Outcome", "ReportEntry"]
+
+HistoryItem: TypeAlias = Turn | EffortChange | Message
+"""An item of a conversation."""
 
 Outcome: TypeAlias = Literal["restored", "echoed", "placeholder", "dropped"]
 """The outcome for a unit: restored by `restore`; echoed, replaced or dropped by `build_request`."""
@@ -41,14 +53,14 @@ class History:
     """A conversation, in order.
 
     Attributes:
-        items: The model's turns, and all other messages (user, system, developer, and the results of the
-            client's and the agent's tools).
+        items: The model's turns, all other messages (user, system, developer, and the results of the
+            client's and the agent's tools), and changes of the effort.
         report: The outcome of restoring each reasoning unit.
         trimmed: Whether the oldest items were removed by `trim`.
         vouched: The names of objects stored at the provider in values that were encrypted.
     """
 
-    items: tuple[Turn | Message, ...] = ()
+    items: tuple[HistoryItem, ...] = ()
     report: tuple[ReportEntry, ...] = ()
     trimmed: bool = False
     vouched: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
@@ -61,14 +73,20 @@ class History:
     @property
     def messages(self) -> list[Message]:
         """The messages that are not the model's."""
-        return [item for item in self.items if not isinstance(item, Turn)]
+        return [item for item in self.items if not isinstance(item, Turn | EffortChange)]
+
+    @property
+    def effort(self) -> Effort | None:
+        """The effort after the last change; ``None`` if it never changed."""
+        changes = (item.effort for item in reversed(self.items) if isinstance(item, EffortChange))
+        return next(changes, None)
 
     def trim(self, *, keep_turns: int) -> History:
         """Remove the oldest items, without separating items that belong together.
 
         A user message and everything up to the next one form a group, which keeps calls with their results
         and reasoning with what followed it. Whole groups are removed as long as enough turns remain. System
-        and developer messages stay, and so does the last group.
+        and developer messages stay, and so does the last group. The effort stays as it was.
 
         Args:
             keep_turns: The minimum number of the model's turns to keep.
@@ -83,8 +101,11 @@ class History:
                 hint="Pass the number of the model's turns to keep.",
             )
         start = _start_of_kept(self.items, keep_turns)
-        instructions = (item for item in self.items[:start] if isinstance(item, _INSTRUCTIONS))
-        return replace(self, items=(*instructions, *self.items[start:]), trimmed=self.trimmed or start > 0)
+        removed = replace(self, items=self.items[:start])
+        kept: list[HistoryItem] = [item for item in removed.items if isinstance(item, _INSTRUCTIONS)]
+        if removed.effort is not None:
+            kept.append(EffortChange(removed.effort))
+        return replace(self, items=(*kept, *self.items[start:]), trimmed=self.trimmed or start > 0)
 
     def strip_opaque(self) -> History:
         """Return the conversation without data that only a provider can read.
@@ -102,7 +123,7 @@ class History:
         """
         return replace(self, items=tuple(_without(_said, item) for item in self.items))
 
-    def with_items(self, items: Iterable[Turn | Message]) -> History:
+    def with_items(self, items: Iterable[HistoryItem]) -> History:
         """Return the history with more items at its end."""
         return replace(self, items=(*self.items, *items))
 
@@ -110,7 +131,7 @@ class History:
 _INSTRUCTIONS = (SystemMessage, DeveloperMessage)
 
 
-def _start_of_kept(items: Sequence[Turn | Message], keep_turns: int) -> int:
+def _start_of_kept(items: Sequence[HistoryItem], keep_turns: int) -> int:
     """Return the index of the first group to keep."""
     kept = 0
     for start in range(len(items) - 1, -1, -1):
@@ -120,7 +141,7 @@ def _start_of_kept(items: Sequence[Turn | Message], keep_turns: int) -> int:
     return 0
 
 
-def _without(change: Callable[[Part], Part | None], item: Turn | Message) -> Turn | Message:
+def _without(change: Callable[[Part], Part | None], item: HistoryItem) -> HistoryItem:
     """Change the parts of a turn; parts that become ``None`` are left out."""
     if not isinstance(item, Turn):
         return item

@@ -19,6 +19,7 @@ def merge(
     flags: Iterable[EchoFlag],
     fields: Mapping[str, Any],
     conversation: Collection[str] = (),
+    overrides: Iterable[EchoFlag] = (),
 ) -> dict[str, Any]:
     """Return a body with recommended fields and the caller's own.
 
@@ -27,6 +28,7 @@ def merge(
         flags: The recommended fields.
         fields: The caller's own.
         conversation: The fields that hold the conversation: lists there are replaced, not joined.
+        overrides: Fields that win over the caller's own.
     """
     flags = list(flags)
     merged = without_flags(body, flags)
@@ -40,6 +42,7 @@ def merge(
             merged[name] = value
         else:
             merged[name] = joined(merged.get(name), value)
+    write_flags(merged, overrides)
     return _with_betas(merged)
 
 
@@ -101,13 +104,13 @@ def _reaches(value: Any, least: int) -> bool:
 
 
 def write_flags(body: dict[str, Any], flags: Iterable[EchoFlag]) -> None:
-    """Write fields into a body, without changing the values it contains."""
+    """Write fields into a body, without changing the values it contains. Headers are joined."""
     for flag in flags:
         *path, name = _path(flag)
         place = body
         for step in path:
             place[step] = place = dict(place.get(step) or {})
-        place[name] = flag.value
+        place[name] = _joined_headers(place.get(name, {}), flag.value) if name == _HEADERS else flag.value
 
 
 def without_flags(body: Mapping[str, Any], flags: Iterable[EchoFlag]) -> dict[str, Any]:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ag_ui.core import Message
-
 from agui_reasoning.errors import RemoteProtocolError
 from agui_reasoning.parts import Turn
 from agui_reasoning.providers import provider_api
 from agui_reasoning.providers._stored_objects import objects_of, stored_objects
 from agui_reasoning.request._build import ProviderRequest
-from agui_reasoning.request._history import History
+from agui_reasoning.request._history import History, HistoryItem
 
 __all__ = ["check_named_objects"]
 
 
-def check_named_objects(
-    request: ProviderRequest, history: History, produced: Iterable[Turn | Message]
-) -> None:
+def check_named_objects(request: ProviderRequest, history: History, produced: Iterable[HistoryItem]) -> None:
     """Reject a request that names a stored object, unless an encrypted value or this run named it.
 
     Args:

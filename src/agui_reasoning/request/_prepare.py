@@ -8,11 +8,11 @@ model's turn, a user message is added.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import count
 
-from ag_ui.core import DeveloperMessage, Message, SystemMessage, ToolMessage, UserMessage
+from ag_ui.core import DeveloperMessage, SystemMessage, ToolMessage, UserMessage
 from msgspec import Struct, field, structs
 
 from agui_reasoning._failed_tools import told
@@ -43,6 +43,7 @@ from agui_reasoning.providers.encoding import (
     is_readable,
 )
 from agui_reasoning.providers.registry import group_kinds
+from agui_reasoning.request._history import HistoryItem
 
 __all__ = ["prepare"]
 
@@ -124,7 +125,7 @@ class _Draft(Struct):
 
 
 def prepare(
-    items: Sequence[Turn | Message],
+    items: Sequence[HistoryItem],
     *,
     target: Origin,
     rule: EchoRule,
@@ -133,6 +134,7 @@ def prepare(
     previous_response_id: str | None,
     left_out: Set[int],
     report: EchoReport,
+    efforts: Mapping[int, str],
 ) -> list[ResponseStep | PlainMessage]:
     """Prepare a history for an encoder.
 
@@ -145,6 +147,7 @@ def prepare(
         previous_response_id: The server has the turn with this ID, and everything before it.
         left_out: The indexes of items that are not sent, because the provider refused them.
         report: Collects the notes.
+        efforts: The effort that changes with a response, by the index of its turn.
     """
     drafts = _drafts(items)
     placed: dict[int, _Draft] = {draft.index: draft for draft in drafts}
@@ -163,6 +166,7 @@ def prepare(
                 _leave_out(_step(draft, kinships, rule, scope, names, current=index > loop), report)
         elif draft is not None:
             step = _step(draft, kinships, rule, scope, names, current=index > loop)
+            step = structs.replace(step, effort=efforts.get(index, ""))
             if index < known:
                 step = structs.replace(step, answers=())
             elif draft.misses_result or any(unit.cut for unit in step.units):
@@ -214,7 +218,7 @@ def _speaks(step: ResponseStep) -> bool:
     )
 
 
-def _drafts(items: Sequence[Turn | Message]) -> list[_Draft]:
+def _drafts(items: Sequence[HistoryItem]) -> list[_Draft]:
     drafts: list[_Draft] = []
     for index, item in enumerate(items):
         if not isinstance(item, Turn):
@@ -229,7 +233,7 @@ def _drafts(items: Sequence[Turn | Message]) -> list[_Draft]:
     return drafts
 
 
-def _match_results(items: Sequence[Turn | Message], drafts: list[_Draft], report: EchoReport) -> None:
+def _match_results(items: Sequence[HistoryItem], drafts: list[_Draft], report: EchoReport) -> None:
     """Match each result with the latest unanswered call with its ID."""
     placed = {draft.index: draft for draft in drafts}
     waiting: dict[str, list[_Draft]] = {}

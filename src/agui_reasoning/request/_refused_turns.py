@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, Literal, TypeAlias, get_args
 
-from ag_ui.core import DeveloperMessage, Message, SystemMessage, UserMessage
+from ag_ui.core import DeveloperMessage, SystemMessage, UserMessage
 
 from agui_reasoning.errors import ConfigurationError, did_you_mean
 from agui_reasoning.parts import Turn
+from agui_reasoning.request._history import HistoryItem
 
 __all__ = ["RefusedTurns", "check_refused_turns", "left_out"]
 
@@ -30,7 +31,7 @@ def check_refused_turns(chosen: str) -> None:
         )
 
 
-def left_out(items: Sequence[Turn | Message], chosen: RefusedTurns) -> frozenset[int]:
+def left_out(items: Sequence[HistoryItem], chosen: RefusedTurns) -> frozenset[int]:
     """Return the indexes of the items that are not sent because the provider refused them.
 
     A user's message and everything up to the next one form a group. A group that ended with a refusal is left

@@ -34,7 +34,7 @@ from agui_reasoning.request._client_history import (
 )
 from agui_reasoning.request._client_view import ClientView
 from agui_reasoning.request._fallback import fallback_turns
-from agui_reasoning.request._history import History, ReportEntry
+from agui_reasoning.request._history import History, HistoryItem, ReportEntry
 from agui_reasoning.request._intake import HistoryInput, thread_of
 from agui_reasoning.request._messages import as_message
 from agui_reasoning.request._rebuild import rebuild
@@ -215,7 +215,7 @@ def _visible_position(history: ClientHistory, response: RecordedResponse) -> Pos
     return min(places, default=None)
 
 
-def _in_order(history: ClientHistory, placed: list[tuple[Position, Turn]]) -> Iterator[Turn | Message]:
+def _in_order(history: ClientHistory, placed: list[tuple[Position, Turn]]) -> Iterator[HistoryItem]:
     """Yield turns and messages by position, with results directly after the turn that called."""
     results = _results(history)
     entries: list[tuple[Position, Turn | None]] = [*placed]

@@ -209,6 +209,7 @@ STRICT: dict[str, StrictProvider] = {
     "claude on bedrock": _of(*_CLAUDE, "bedrock", "anthropic.claude-opus-5-5"),
     "deepseek as anthropic": _of(*_CLAUDE, "deepseek", "deepseek-v4-pro", _thinking_everywhere),
     "openai": _of(*_RESPONSES, "openai", "gpt-5.6"),
+    "gpt-6": _of(*_RESPONSES, "openai", "gpt-6-astra", openai_responses.rules_gpt_6),
     "openai, no reasoning": _of(*_RESPONSES, "openai", "gpt-4o", _no_reasoning),
     "azure": _of(*_RESPONSES, "azure", "gpt-5.6"),
     "codex": _of(*_RESPONSES, "chatgpt-codex", "gpt-5.3-codex", openai_responses.rules_stateless),

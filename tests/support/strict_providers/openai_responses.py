@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import Discriminator, Field, StringConstraints, Tag, TypeAdapter
@@ -100,6 +101,15 @@ class CustomCall(Strict):
     input: str
 
 
+class Effort(Strict):
+    effort: Literal["low", "medium", "high", "xhigh", "max"]
+
+
+class ConfigurationUpdate(Strict):
+    type: Literal["configuration_update"]
+    reasoning: Effort
+
+
 class CallOutput(Strict):
     type: Literal["function_call_output", "custom_tool_call_output"]
     call_id: CallId
@@ -115,7 +125,7 @@ class Other(Open):
 KINDS = frozenset(
     {
         *("reasoning", "message", "function_call", "custom_tool_call"),
-        *("function_call_output", "custom_tool_call_output", None),
+        *("function_call_output", "custom_tool_call_output", "configuration_update", None),
     }
 )
 
@@ -132,6 +142,7 @@ Item = Annotated[
     | Annotated[CustomCall, Tag("custom_tool_call")]
     | Annotated[CallOutput, Tag("function_call_output")]
     | Annotated[CallOutput, Tag("custom_tool_call_output")]
+    | Annotated[ConfigurationUpdate, Tag("configuration_update")]
     | Annotated[EasyMessage, Tag("None")]
     | Annotated[Other, Tag("other")],
     Discriminator(_kind),
@@ -156,7 +167,21 @@ class Request(Strict, Generic[ReasoningT]):
 
 SHAPE: TypeAdapter[Any] = TypeAdapter(Request[Reasoning])
 ROUTED: TypeAdapter[Any] = TypeAdapter(Request[RoutedReasoning])
-rules = check_responses
+
+
+def rules(body: Body, **options: Any) -> list[str]:
+    """Of a model before GPT-6, whose effort belongs to the request."""
+    changes = any(item.get("type") == "configuration_update" for item in body["input"])
+    refused = ["The 'configuration_update' item type is not supported with this model."] if changes else []
+    return [*refused, *check_responses(body, **options)]
+
+
+def rules_gpt_6(body: Body) -> list[str]:
+    """Of a model that takes changes of the effort as items, but not two in a row."""
+    kinds = [item.get("type") for item in body["input"]]
+    twice = any(before == after == "configuration_update" for before, after in pairwise(kinds))
+    faults = check_responses(body)
+    return [*(["Two 'configuration_update' items cannot be adjacent."] if twice else []), *faults]
 
 
 def artefacts(body: Body) -> Iterator[Artefact]:

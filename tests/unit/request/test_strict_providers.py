@@ -154,7 +154,7 @@ DETAIL = {
 
 GOOD: dict[str, Json] = {
     **dict.fromkeys(("anthropic", "claude on bedrock", "deepseek as anthropic"), CLAUDE),
-    **dict.fromkeys(("openai", "azure", "codex", "copilot", "xai responses", "meta"), RESPONSES),
+    **dict.fromkeys(("openai", "gpt-6", "azure", "codex", "copilot", "xai responses", "meta"), RESPONSES),
     **dict.fromkeys(
         ("openai, no reasoning", "huggingface responses", "open responses", "meta behind zen"), UNTHINKING
     ),
@@ -189,6 +189,7 @@ GOOD: dict[str, Json] = {
 UNSIGNED = ("messages", 1, "content", 0, "reasoningContent", "reasoningText", "signature")
 
 DROP = object()
+CHANGE = {"type": "configuration_update", "reasoning": {"effort": "high"}}
 
 
 def changed(body: Json, path: Path, value: Any) -> Json:
@@ -230,6 +231,9 @@ RULES: list[tuple[str, Path, Any, str]] = [
     ("openai", ("input", 1, "status"), "completed", EXTRA),
     ("openai", ("input", 1, "summary"), DROP, "Field required"),
     ("openai", ("input", 2), DROP, "required following item"),
+    ("openai", ("input", "+"), CHANGE, "not supported with this model"),
+    ("gpt-6", ("input", "+"), {"type": "configuration_update", "reasoning": {}}, "Field required"),
+    ("gpt-6", ("input",), [*RESPONSES["input"], CHANGE, CHANGE], "cannot be adjacent"),
     ("openai", ("input", 2, "id"), DROP, "required following item"),
     ("openai", ("input", 3), DROP, "No tool output"),
     ("openai", ("input", 2, "call_id"), "c" * 65, "at most 64 characters"),

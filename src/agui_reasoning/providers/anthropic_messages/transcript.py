@@ -33,6 +33,8 @@ _BLOCKS: Final[EntryFields] = {
 
 def _request(body: Mapping[str, Any]) -> Iterator[Entry]:
     for path, message in members(body, "messages", ""):
+        if message.get("role") == "system":
+            continue  # instructions
         speaker = speaker_of(message.get("role")) or "user"
         if isinstance(message.get("content"), str):
             yield Entry(speaker, WORDS, path)

@@ -66,6 +66,8 @@ __all__ = ["encode"]
 ENCRYPTED = ("openai.encrypted_content", "xai.encrypted_content")
 THOUGHT_SIGNATURES = ("perplexity.thought_signature",)
 
+CONFIGURATION: Final = "configuration_update"
+
 _RAW_TYPES = frozenset({RAW_TEXT, "output_text", "text"})
 _MAY_LOSE_ID = frozenset({MESSAGE, FUNCTION, CUSTOM})
 _FOREIGN_RESULTS = frozenset({"function_call_output", "custom_tool_call_output", "computer_call_output"})
@@ -92,18 +94,30 @@ def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSON
     used: set[str] = set()
     for entry in conversation:
         if isinstance(entry, ResponseStep):
-            items += () if entry.on_server else _response(entry, options, used)
+            if not entry.on_server:
+                _configure(items, entry.effort)
+                items += _response(entry, options, used)
             items += [_output(answer, options.report) for answer in entry.answers]
         elif isinstance(entry, UserMessage):
             items.append({"role": "user", "content": _content(entry.content, options.report, "user message")})
         else:
             items.append({"role": entry.role, "content": entry.content})
+    _configure(items, options.effort)
     body: JSONObject = {"input": items}
     if options.system:
         body["instructions"] = options.system
     if tools := tools_of(options.tools, _tool):
         body["tools"] = tools
     return body
+
+
+def _configure(items: list[JSONObject], effort: str) -> None:
+    """Add a change of the effort, instead of one directly before it: the API rejects two in a row."""
+    if not effort:
+        return
+    if items and items[-1].get("type") == CONFIGURATION:
+        items.pop()
+    items.append({"type": CONFIGURATION, "reasoning": {"effort": effort}})
 
 
 # -- a response
