@@ -187,7 +187,7 @@ def test_the_change_wins_over_the_callers_own_field() -> None:
 
 def test_a_change_before_a_refused_turn_applies_to_the_next() -> None:
     refused = Turn((SAYS,), OPUS, "b", refused=True)
-    made, _ = build(OPUS, ASKED, claude(SAYS), HIGH, refused, AGAIN)
+    made, _ = build(OPUS, ASKED, claude(SAYS), AGAIN, HIGH, refused, AGAIN)
     assert roles(made.body) == ["user", "assistant", "user", "high"]
 
 
