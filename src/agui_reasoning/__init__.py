@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from agui_reasoning._limits import Limits
     from agui_reasoning._shells.driver import ModelStream
     from agui_reasoning._shells.sync import run_agent, stream_run
+    from agui_reasoning.asgi import AGUIResponse as AGUIResponse
     from agui_reasoning.consumer import Conversation, Finding, check_events, compact, reduce_events
+    from agui_reasoning.crypto import KeyRing
     from agui_reasoning.errors import (
         AGUIReasoningError,
         AGUIReasoningWarning,
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
         TransportError,
         TruncatedRunError,
     )
+    from agui_reasoning.parts import ToolResultPart
     from agui_reasoning.request import History, ProviderRequest, build_request, erase_reasoning, restore
     from agui_reasoning.run import Run
 
@@ -64,6 +67,7 @@ __all__ = [
     "Emitter",
     "Finding",
     "History",
+    "KeyRing",
     "Limits",
     "LocalProtocolError",
     "MissingExtraError",
@@ -76,6 +80,7 @@ __all__ = [
     "RemoteProtocolError",
     "Run",
     "RunFailedError",
+    "ToolResultPart",
     "TransportError",
     "TruncatedRunError",
     "__version__",
@@ -93,6 +98,8 @@ __version__ = "0.1.0"
 
 _HOMES: Final = {
     "agui_reasoning.consumer": ("Conversation", "Finding", "check_events", "compact", "reduce_events"),
+    "agui_reasoning.crypto": ("KeyRing",),
+    "agui_reasoning.parts": ("ToolResultPart",),
     "agui_reasoning._shells.driver": ("ModelStream",),
     "agui_reasoning._emitter": ("Emitter",),
     "agui_reasoning.errors": (
@@ -117,6 +124,9 @@ _HOMES: Final = {
     "agui_reasoning.run": ("Run",),
     "agui_reasoning._shells.sync": ("run_agent", "stream_run"),
 }
+
+_NEEDS_AN_EXTRA: Final = {"agui_reasoning.asgi": ("AGUIResponse",)}
+"""Not in ``__all__``, so that ``import *`` works without the extra ``server``."""
 
 _SUBMODULES: Final = (
     "aio",
@@ -144,4 +154,4 @@ _SUBMODULES: Final = (
 """`agui_reasoning.wire` works after ``import agui_reasoning``; the module is imported on first use."""
 
 if not TYPE_CHECKING:  # a type checker would accept any attribute
-    __getattr__, __dir__ = lazy_attributes(__name__, _HOMES, _SUBMODULES)
+    __getattr__, __dir__ = lazy_attributes(__name__, _HOMES | _NEEDS_AN_EXTRA, _SUBMODULES)

@@ -53,6 +53,9 @@ class EventStream:
         """The events of the last chunk that were not read, last first."""
         self._source = source
 
+    def __repr__(self) -> str:
+        return f"EventStream({self._driver.run!r})"
+
     def __aiter__(self) -> EventStream:
         return self
 

@@ -20,7 +20,16 @@ from agui_reasoning.parts import (
     Turn,
 )
 
-__all__ = ["Attribution", "Attributor", "PartKind", "Shared", "TraceRecord", "attribute", "trace"]
+__all__ = [
+    "Attribution",
+    "Attributor",
+    "PartKind",
+    "Shared",
+    "TraceRecord",
+    "TraceUnit",
+    "attribute",
+    "trace",
+]
 
 PartKind: TypeAlias = Literal["reasoning", "text", "call", "result", "boundary"]
 
@@ -162,6 +171,22 @@ class _HasTurns(Protocol):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class TraceUnit(RedactedRepr):
+    """One unit of reasoning in a trace.
+
+    Attributes:
+        type: ``"reasoning"``, ``"redacted"`` if the provider encrypted it, or ``"omitted"`` if it came
+            without text.
+        content: The text that may be shown; ``[REDACTED]`` for a redacted unit.
+    """
+
+    type: Literal["reasoning", "redacted", "omitted"]
+    content: str = ""
+
+    _private: ClassVar[frozenset[str]] = frozenset({"content"})
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class TraceRecord(RedactedRepr):
     """The reasoning that led to a tool call, or to an answer.
 
@@ -174,6 +199,7 @@ class TraceRecord(RedactedRepr):
         reasoning_ref: The call whose reasoning this one shares.
         how: ``"owned"``; ``"parallel"`` or ``"carried"`` for shared reasoning; ``None`` without reasoning.
         final_text: The text of the answer, in the record of one.
+        units: The units that ``reasoning`` joins, one by one; also those without text.
     """
 
     call_id: str | None = None
@@ -183,6 +209,7 @@ class TraceRecord(RedactedRepr):
     reasoning_ref: str | None = None
     how: Literal["owned", "parallel", "carried"] | None = None
     final_text: str = ""
+    units: tuple[TraceUnit, ...] = ()
 
     _private: ClassVar[frozenset[str]] = frozenset({"arguments", "reasoning", "final_text"})
 
@@ -242,34 +269,45 @@ def _traced(parts: tuple[Part, ...], visibility: str) -> Iterator[TraceRecord]:
         parent = calls.get(_caller(part) or "", n)
         if parent != n:  # made by a call of the provider's own, such as code that it runs
             shared = Shared(str(parent), "carried")
+        units = _units_of(parts, owned, visibility)
         yield TraceRecord(
             part.id,
             part.name,
             part.arguments,
-            _text_of(parts, owned, visibility),
+            _text_of(units),
             _id_of(parts[int(shared.owner)]) if shared else None,
             shared.how if shared else "owned" if owned else None,
+            units=units,
         )
     answer = "".join(part.text for part in parts if isinstance(part, TextPart))
     behind = [n for units in found.texts for n in units]
     if answer and (behind or not calls):
-        text = _text_of(parts, behind, visibility)
-        yield TraceRecord(reasoning=text, how="owned" if behind else None, final_text=answer)
+        units = _units_of(parts, behind, visibility)
+        yield TraceRecord(
+            reasoning=_text_of(units), how="owned" if behind else None, final_text=answer, units=units
+        )
 
 
-def _text_of(parts: tuple[Part, ...], numbers: Iterable[str], visibility: str) -> str:
-    return "\n".join(filter(None, (_visible_text(parts[int(n)], visibility) for n in numbers)))
+def _text_of(units: Iterable[TraceUnit]) -> str:
+    return "\n".join(unit.content for unit in units if unit.content)
 
 
-def _visible_text(part: Part, visibility: str) -> str:
-    if not isinstance(part, ReasoningPart) or visibility == "hidden":
-        return ""
+def _units_of(parts: tuple[Part, ...], numbers: Iterable[str], visibility: str) -> tuple[TraceUnit, ...]:
+    units = (parts[int(n)] for n in numbers)
+    return tuple(_unit(part, visibility) for part in units if isinstance(part, ReasoningPart))
+
+
+def _unit(part: ReasoningPart, visibility: str) -> TraceUnit:
     if part.redacted:
-        return _REDACTED
+        return TraceUnit("redacted", "" if visibility == "hidden" else _REDACTED)
+    return TraceUnit("reasoning" if part.text else "omitted", _visible_text(part, visibility))
+
+
+def _visible_text(part: ReasoningPart, visibility: str) -> str:
     if visibility == "full":
         return part.text
-    kept = tuple(segment for segment in part.segments if segment.channel == "summary")
-    return ReasoningPart(kept).text
+    kept = tuple(segment for segment in part.segments if segment.channel == visibility)
+    return ReasoningPart(kept).text  # of hidden reasoning, no channel
 
 
 def _caller(call: ToolCallPart) -> str | None:

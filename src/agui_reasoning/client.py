@@ -14,6 +14,7 @@ from typing import Any, Final, Self
 
 from ag_ui.core import Context, Event, ResumeEntry, RunAgentInput, RunErrorEvent, Tool
 
+from agui_reasoning._shells.connections import unreachable
 from agui_reasoning._strict_json import load
 from agui_reasoning.consumer import Conversation
 from agui_reasoning.consumer._outgoing import UserContent
@@ -75,6 +76,11 @@ class AgentClient:
         self._timeout = httpx2.Timeout(timeout, connect=timeout or _CONNECT_S)
         self._given_http = http
         self._http = http
+
+    def __repr__(self) -> str:
+        return (
+            f"AgentClient({str(httpx2.URL(self._url).copy_with(userinfo=b'', query=None, fragment=None))!r})"
+        )
 
     async def __aenter__(self) -> Self:
         if self._http is None:
@@ -234,18 +240,16 @@ async def _send(http: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Res
     try:
         response = await http.send(request, stream=True)
     except httpx2.HTTPError as error:
-        reason = type(error).__name__  # not the error itself: it contains the request, and thus the history
+        failure = unreachable(
+            "The agent could not be reached", error, "Check the URL, and that the agent is running."
+        )
     else:
         fault = await _fault(response)
         if fault is not None:
             await response.aclose()
             raise fault
         return response
-    raise TransportError(
-        f"The agent could not be reached ({reason}).",
-        code="unreachable",
-        hint="Check the URL, and that the agent is running.",
-    )
+    raise failure  # outside the handler: the error has the request as its context, and thus the history
 
 
 async def _reads(response: httpx2.Response) -> AsyncGenerator[list[dict[str, Any]], None]:

@@ -7,7 +7,7 @@ Each exception has ``code``, a stable string for programs, and ``hint``, which s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from agui_reasoning._escaping import one_line
 
@@ -181,6 +181,7 @@ class TransportError(AGUIReasoningError):
         status_code: The HTTP status, ``None`` without a response.
         error_code: The code in the JSON error that came instead of a stream, if any.
         error_message: The message in that error. It is not part of ``str()``.
+        reason: Why there was no connection, if known: ``"dns"``, ``"tls"`` or ``"refused"``.
     """
 
     def __init__(
@@ -192,8 +193,10 @@ class TransportError(AGUIReasoningError):
         status_code: int | None = None,
         error_code: str | None = None,
         error_message: str = "",
+        reason: Literal["dns", "tls", "refused"] | None = None,
     ) -> None:
         super().__init__(message, code=code, hint=hint)
+        self.reason = reason
         self.status_code = status_code
         self.error_code = error_code
         self.error_message = error_message

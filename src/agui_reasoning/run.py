@@ -183,6 +183,18 @@ class Run:
         if dropped:
             self.warn_once([f"{dropped} message(s) of the client with instructions were dropped."])
 
+    def __repr__(self) -> str:
+        named = {
+            "thread_id": self.input.thread_id,
+            "run_id": self.input.run_id,
+            "api": self.api,
+            "provider": self.provider,
+            "model": self.model,
+            "state": self._state,
+        }
+        members = (f"{name}={value!r}" for name, value in named.items() if value is not None)
+        return f"Run({', '.join(members)})"
+
     def _drop_instructions(self) -> int:
         """Remove the client's messages with instructions, and return their number."""
         kept = [m for m in self.input.messages if not isinstance(m, SystemMessage | DeveloperMessage)]
@@ -308,7 +320,7 @@ class Run:
             target,
             sent if keep_turns is None else sent.trim(keep_turns=keep_turns),
             provider=provider or self.provider,
-            model=model or self.model,
+            model=model or self.model or None,
             system=system,
             tools=(self.input.tools or ()) if tools is None else tools,
             store=store,

@@ -112,6 +112,12 @@ def test_every_name_at_the_front_door_has_a_home() -> None:
         agui_reasoning.nothing  # noqa: B018
 
 
+def test_a_name_that_needs_an_extra_is_at_the_front_door_too() -> None:
+    asgi = load("agui_reasoning.asgi")
+    assert agui_reasoning.AGUIResponse is asgi.AGUIResponse
+    assert "AGUIResponse" not in agui_reasoning.__all__
+
+
 LOADED = """
 import sys
 before = set(sys.modules)

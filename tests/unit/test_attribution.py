@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
 
 from agui_reasoning import History
-from agui_reasoning.attribution import Attribution, PartKind, Shared, TraceRecord, attribute, trace
+from agui_reasoning.attribution import (
+    Attribution,
+    PartKind,
+    Shared,
+    TraceRecord,
+    TraceUnit,
+    attribute,
+    trace,
+)
 from agui_reasoning.parts import (
     Channel,
     Opaque,
@@ -81,7 +90,14 @@ def call(name: str, **more: Any) -> ToolCallPart:
 
 
 def record(name: str, reasoning: str = "", ref: str | None = None, how: Any = None) -> TraceRecord:
-    return TraceRecord(name, f"tool_{name}", f'{{"{name}": 1}}', reasoning, ref, how)
+    return TraceRecord(
+        name, f"tool_{name}", f'{{"{name}": 1}}', reasoning, ref, how, units=units_of(reasoning)
+    )
+
+
+def units_of(reasoning: str) -> tuple[TraceUnit, ...]:
+    lines = reasoning.split("\n") if reasoning else ()
+    return tuple(TraceUnit("redacted" if line == "[REDACTED]" else "reasoning", line) for line in lines)
 
 
 TRACES: list[tuple[list[Part], list[TraceRecord]]] = [
@@ -102,18 +118,21 @@ TRACES: list[tuple[list[Part], list[TraceRecord]]] = [
         [thought("One."), thought("", "anthropic.redacted_thinking"), thought("Two."), call("a")],
         [record("a", "One.\n[REDACTED]\nTwo.", None, "owned")],
     ),
-    ([thought("", "anthropic.signature"), call("a")], [record("a", "", None, "owned")]),
+    (
+        [thought("", "anthropic.signature"), call("a")],
+        [replace(record("a", "", None, "owned"), units=(TraceUnit("omitted"),))],
+    ),
     ([TextPart("So."), call("a")], [record("a")]),
     (
         [thought("Why."), TextPart("So."), TextPart(" Yes.")],
-        [TraceRecord(reasoning="Why.", how="owned", final_text="So. Yes.")],
+        [TraceRecord(reasoning="Why.", how="owned", final_text="So. Yes.", units=units_of("Why."))],
     ),
     ([TextPart("So.")], [TraceRecord(final_text="So.")]),
     (
         [thought("One."), call("a"), ToolResultPart("a", ""), thought("Two."), TextPart("So.")],
         [
             record("a", "One.", None, "owned"),
-            TraceRecord(reasoning="Two.", how="owned", final_text="So."),
+            TraceRecord(reasoning="Two.", how="owned", final_text="So.", units=units_of("Two.")),
         ],
     ),
     (
@@ -143,7 +162,10 @@ def test_a_trace_shows_only_what_may_be_shown(
     visibility: Literal["full", "summary", "hidden"], shown: str
 ) -> None:
     parts = [thought("Sum.", channel="summary"), thought("Raw.", channel="raw"), call("a")]
-    assert trace(parts, visibility=visibility) == [record("a", shown, None, "owned")]
+    (found,) = trace(parts, visibility=visibility)
+    assert (found.reasoning, found.how) == (shown, "owned")
+    assert [unit.type for unit in found.units] == ["reasoning", "reasoning"]
+    assert [unit.content for unit in found.units if unit.content] == shown.splitlines()
 
 
 def test_a_record_shows_no_reasoning_in_its_repr() -> None:

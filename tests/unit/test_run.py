@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from ag_ui.core import CustomEvent, Interrupt, RunAgentInput, RunErrorEvent
 
-from agui_reasoning import LocalProtocolError, RemoteProtocolError, Run, check_events
+from agui_reasoning import LocalProtocolError, RemoteProtocolError, Run, aio, check_events, run_agent
 from agui_reasoning.deltas import (
     FinishDelta,
     ReasoningDelta,
@@ -489,3 +490,18 @@ def test_a_part_that_has_not_ended_is_left_out_of_a_request_with_a_warning() -> 
         "So.",
         "Half.",
     ]
+
+
+def test_a_run_and_its_streams_show_who_they_are_and_no_content() -> None:
+    spoken = INPUT | {"messages": [{"id": "u", "role": "user", "content": "SECRET"}]}
+    run = Run(spoken, api="openai-chat", provider="deepseek")
+    shown = "Run(thread_id='t', run_id='r', api='openai-chat', provider='deepseek', state='new')"
+    assert repr(run) == shown
+    events = run_agent(run, lambda run: iter([]))
+    assert repr(events) == f"EventStream({shown})"
+    assert repr(aio.run_agent(run, silent)) == f"EventStream({shown})"
+
+
+async def silent(run: Run) -> AsyncIterator[Any]:
+    for item in ():
+        yield item

@@ -29,6 +29,9 @@ class EventStream:
         self._waiting: list[Event] = []
         """The events of the last chunk that were not read, last first."""
 
+    def __repr__(self) -> str:
+        return f"EventStream({self._driver.run!r})"
+
     def __iter__(self) -> EventStream:
         return self
 

@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from agui_reasoning.consumer._check import Finding, check_events
     from agui_reasoning.consumer._compact import compact
     from agui_reasoning.consumer._conversation import Conversation, reduce_events
+    from agui_reasoning.consumer._pending_call import PendingCall
 
-__all__ = ["Conversation", "Finding", "check_events", "compact", "reduce_events"]
+__all__ = ["Conversation", "Finding", "PendingCall", "check_events", "compact", "reduce_events"]
 
 _HOMES: Final = {
     "agui_reasoning.consumer._check": ("Finding", "check_events"),
     "agui_reasoning.consumer._compact": ("compact",),
     "agui_reasoning.consumer._conversation": ("Conversation", "reduce_events"),
+    "agui_reasoning.consumer._pending_call": ("PendingCall",),
 }
 
 if not TYPE_CHECKING:  # a type checker would accept any attribute

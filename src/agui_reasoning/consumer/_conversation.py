@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
-from ag_ui.core import Context, Event, Interrupt, Message, ResumeEntry, RunAgentInput, Tool, ToolCall
+from ag_ui.core import Context, Event, Interrupt, Message, ResumeEntry, RunAgentInput, Tool
 from pydantic import BaseModel
 
 from agui_reasoning._ids import new_uuid
@@ -22,6 +22,7 @@ from agui_reasoning.consumer._outgoing import (
     clean_state,
     outgoing_members,
 )
+from agui_reasoning.consumer._pending_call import PendingCall
 from agui_reasoning.consumer._pipeline import Pipeline
 from agui_reasoning.consumer._reduce import Reducer, RunStatus
 from agui_reasoning.consumer._stored import read_stored
@@ -88,6 +89,10 @@ class Conversation:
         self._reducer = Reducer(watched, {} if state is None else clean_state(state))
         cleaned = (clean_message(message, self._warn) for message in messages)
         self._reducer.hold(message for message in cleaned if message is not None)
+
+    def __repr__(self) -> str:
+        size = len(self._reducer.history)
+        return f"Conversation({self._thread_id!r}, status={self.status!r}, messages={size})"
 
     # -- storage
 
@@ -238,9 +243,9 @@ class Conversation:
         return self._reducer.status
 
     @property
-    def pending_calls(self) -> list[ToolCall]:
-        """The calls that wait for `add_tool_result`."""
-        return [model_of(ToolCall, call.to_json()) for call in self._reducer.pending_calls()]
+    def pending_calls(self) -> list[PendingCall]:
+        """The calls that wait for `add_tool_result`, with ``name`` and ``args`` as those of a run have."""
+        return [model_of(PendingCall, call.to_json()) for call in self._reducer.pending_calls()]
 
     @property
     def interrupts(self) -> list[Interrupt]:
@@ -328,6 +333,25 @@ class Conversation:
         if user_message is not None:
             self._reducer.add_message(user_message)
         return model_of(RunAgentInput, cleaned)
+
+    def erase_reasoning(self) -> None:
+        """Remove the reasoning from the messages, as `agui_reasoning.erase_reasoning` does.
+
+        What the agent copied into the state stays.
+
+        Raises:
+            LocalProtocolError: A run is open (``run_open``).
+
+        Examples:
+            >>> thought = {"id": "r", "role": "reasoning", "content": "Hm."}
+            >>> answer = {"id": "a", "role": "assistant", "content": "Yes."}
+            >>> conversation = Conversation(messages=[thought, answer])
+            >>> conversation.erase_reasoning()
+            >>> [message.id for message in conversation.messages]
+            ['a']
+        """
+        self._require_no_open_run()
+        self._reducer.erase_reasoning()
 
     def _user_message(self, content: UserContent) -> JSONObject | None:
         return clean_message({"id": self._new_id(), "role": "user", "content": _parts(content)}, self._warn)

@@ -14,6 +14,7 @@ from weakref import ReferenceType, ref
 
 from ag_ui.core import Message
 
+from agui_reasoning._hint import HINT_KEY, without_hint
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer._models import message_model, whole_text
 from agui_reasoning.consumer._patch import Document
@@ -124,6 +125,17 @@ class HeldMessage:
         """Discard the cached model after a change."""
         self._model = None
 
+    def erase_values(self) -> None:
+        """Remove the encrypted values and hints of the message and its calls."""
+        for members in (self.members, *(call.members for call in self.calls or ())):
+            for name in ("encryptedValue", "encryptedValueType"):
+                members.pop(name, None)
+            if HINT_KEY in members.get("metadata", ()):
+                members["metadata"] = without_hint(members["metadata"])
+                if members["metadata"] is None:
+                    del members["metadata"]
+        self.touch()
+
     def model(self) -> Message:
         """Return the message as a model, which is cached until the message changes."""
         if self._model is None:
@@ -189,6 +201,9 @@ class HeldMessages:
         while record is not None:
             yield record
             record = record._after
+
+    def __len__(self) -> int:
+        return sum(map(len, self._kinds.values()))
 
     def get(self, message_id: str) -> HeldMessage | None:
         """Return a message by ID."""

@@ -105,6 +105,12 @@ class Reducer:
         else:
             self.history.insert_result(record, call)
 
+    def erase_reasoning(self) -> None:
+        """Remove reasoning messages, and the values and hints of the others."""
+        self.history.drop_all("reasoning", keep=())
+        for record in self.history:
+            record.erase_values()
+
     def has_result(self, call_id: str) -> bool:
         """Return whether a result for the call is known."""
         return self._calls.get(call_id, False)

@@ -17,6 +17,7 @@ import anyio
 
 from agui_reasoning._shells._google_errors import google_reason
 from agui_reasoning._shells._retry_after import retry_after
+from agui_reasoning._shells.connections import unreachable
 from agui_reasoning._strict_json import Malformed, dump, load
 from agui_reasoning.errors import (
     ConfigurationError,
@@ -327,11 +328,8 @@ def _last_frames(frames: FrameReader) -> list[str]:
 
 
 def _unreachable(cause: httpx2.HTTPError) -> TransportError:
-    return TransportError(
-        f"The connection to the provider failed ({type(cause).__name__}).",
-        code="unreachable",
-        hint="Check the base URL, and that this machine can connect to it.",
-    )
+    hint = "Check the base URL, and that this machine can connect to it."
+    return unreachable("The connection to the provider failed", cause, hint)
 
 
 def _spawn(job: Callable[[], Coroutine[Any, Any, None]]) -> None:

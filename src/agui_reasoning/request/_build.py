@@ -131,7 +131,7 @@ def build_request(
     history_or_messages: History | RunAgentInput | Mapping[str, Any] | Iterable[Message | Mapping[str, Any]],
     *,
     provider: str | None = None,
-    model: str | None,
+    model: str | None = "",
     system: str | None = None,
     tools: Sequence[Tool | Mapping[str, Any]] = (),
     store: bool | None = None,
@@ -160,7 +160,7 @@ def build_request(
         history_or_messages: A `History`, or anything that `restore` accepts.
         provider: The provider that receives the request; default is the vendor of a single-vendor API.
             Without a provider for other APIs, no reasoning is sent, with a warning.
-        model: The model that receives the request; it is not added to the body.
+        model: The model that receives the request; it is not added to the body. ``None`` if it is unknown.
         system: System instructions that precede the history.
         tools: AG-UI tools are converted, other mappings are sent verbatim and override AG-UI tools of the
             same name.
@@ -189,10 +189,10 @@ def build_request(
         on_warning: Called with each warning; default is Python's ``warnings``.
 
     Raises:
-        ConfigurationError: The API ID is unknown (``unknown_api``), an option belongs to another API or is
-            unknown (``wrong_option``), a row of the policy is invalid (``bad_policy``), no turn has
-            ``previous_response_id`` (``unknown_response``), there are keys but no thread
-            (``keys_without_thread``), or encrypted values but no keys (``keys_missing``).
+        ConfigurationError: The API ID is unknown (``unknown_api``), there is no model (``no_model``), an
+            option belongs to another API or is unknown (``wrong_option``), a row of the policy is invalid
+            (``bad_policy``), no turn has ``previous_response_id`` (``unknown_response``), there are keys but
+            no thread (``keys_without_thread``), or encrypted values but no keys (``keys_missing``).
         RemoteProtocolError: The messages are malformed (``bad_input``) or exceed the limits (``too_large``).
         DecryptionError: A value is not authentic, and ``on_undecryptable`` is ``"raise"``.
 
@@ -202,6 +202,12 @@ def build_request(
         {'messages': [{'role': 'user', 'content': [{'type': 'text', 'text': 'Hello.'}]}]}
     """
     spec = _spec(api, store, previous_response_id)
+    if model == "":
+        raise ConfigurationError(
+            "No model was named: which reasoning it takes back depends on it.",
+            code="no_model",
+            hint="Pass model=, or model=None if it is unknown.",
+        )
     check_foreign_reasoning(foreign_reasoning)
     check_refused_turns(refused_turns)
     reading = {

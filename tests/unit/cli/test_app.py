@@ -36,6 +36,12 @@ def without_reader(*args):
     return done.returncode, done.stderr.decode()
 
 
+def test_the_package_is_the_command():
+    command = [sys.executable, "-m", "agui_reasoning", "keygen", "--help"]
+    done = subprocess.run(command, capture_output=True, timeout=60, env=environment(), check=False)
+    assert (done.returncode, b"agui-reasoning keygen" in done.stdout) == (0, True)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="pipes break in another way here")
 @pytest.mark.parametrize(
     "args",

@@ -397,7 +397,8 @@ def test_a_provider_that_cannot_be_reached_is_one_line():
     assert re.fullmatch(
         LOGGED
         + r"ERROR: The run failed: TransportError \(code unreachable, provider anthropic, thread 't1', "
-        r"run 'r1'\)\. The connection to the provider failed \(ConnectError\)\. Check the base URL, .*\n",
+        r"run 'r1'\)\. The connection to the provider failed: the connection was refused\. "
+        r"Check the port, .*\n",
         complaints,
     )
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from ag_ui.core import ImagePart, ResumeEntry, RunAgentInput, Tool, UrlSource, UserMessage
 
-from agui_reasoning import Conversation, LocalProtocolError, Run
+from agui_reasoning import Conversation, LocalProtocolError, Run, erase_reasoning
+from agui_reasoning.consumer import PendingCall
 from agui_reasoning.protocol import encrypted_value_type
 from tests.conformance.requirements import requirement
 from tests.support.play import FAILED, FINISHED, STARTED, Json, Played, call, ev, play, text, thought, value
@@ -205,6 +206,46 @@ def test_a_stored_history_has_pending_calls_too() -> None:
     assert [waiting.id for waiting in again.pending_calls] == ["c2"]
     again.add_tool_result("c2", "ok")
     assert [message.role for message in again.messages] == ["assistant", "tool", "tool"]
+
+
+def test_a_pending_call_is_read_as_one_of_a_run() -> None:
+    (waiting,) = play(*call("c1", '{"city": "Oslo"}', parentMessageId="m")).conversation.pending_calls
+    assert waiting == PendingCall.model_validate(waiting.model_dump())
+    assert (waiting.name, waiting.args) == (waiting.function.name, {"city": "Oslo"})
+    assert waiting.arguments == waiting.function.arguments
+
+
+def test_reasoning_that_is_erased_is_neither_stored_nor_sent() -> None:
+    hint = {"metadata": {"agui-reasoning": {"response": "SECRET"}, "own": 1}}
+    answer = {**hint, "id": "a", "role": "assistant", "content": "Yes.", "encryptedValue": "SECRET"}
+    answer["toolCalls"] = [
+        {
+            "id": "c",
+            "type": "function",
+            "function": {"name": "f", "arguments": "{}"},
+            "encryptedValue": "SECRET",
+        }
+    ]
+    thought = {"id": "r", "role": "reasoning", "content": "SECRET", "encryptedValue": "SECRET"}
+    user = {"id": "u", "role": "user", "content": "Hi."}
+    conversation = Conversation("t", messages=[user, thought, answer], state={"n": 1})
+    expected = erase_reasoning(conversation.messages)
+    conversation.erase_reasoning()
+    assert conversation.messages == expected
+    assert "SECRET" not in conversation.to_json() + conversation.run_input("Go on.").model_dump_json()
+    assert conversation.messages[1].metadata == {"own": 1}
+    assert conversation.state == {"n": 1}
+
+
+def test_reasoning_is_not_erased_under_a_run() -> None:
+    conversation = Conversation("t")
+    conversation.receive(STARTED)
+    refused("run_open", conversation.erase_reasoning)
+
+
+def test_a_conversation_shows_its_size_and_no_content() -> None:
+    conversation = Conversation("t", messages=[{"id": "u", "role": "user", "content": "SECRET"}])
+    assert repr(conversation) == "Conversation('t', status='idle', messages=1)"
 
 
 # -- there and back

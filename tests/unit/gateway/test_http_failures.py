@@ -222,7 +222,7 @@ def test_a_provider_that_cannot_be_reached_is_told(caplog: pytest.LogCaptureFixt
     failed.assert_quiet()
     assert failed.last["code"] == "unreachable"
     assert isinstance(failed.error, TransportError)
-    assert failed.error.status_code is None
+    assert (failed.error.status_code, failed.error.reason) == (None, "refused")
     assert failed.error.__context__ is None
 
 

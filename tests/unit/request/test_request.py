@@ -127,6 +127,13 @@ def test_an_unknown_api_is_refused() -> None:
     assert caught.value.code == "unknown_api"
 
 
+def test_a_model_that_is_forgotten_is_asked_for_and_an_unknown_one_is_not() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        build_request("anthropic-messages", [])
+    assert (caught.value.code, "model=None" in caught.value.hint) == ("no_model", True)
+    assert build_request("anthropic-messages", [], model=None).target.model is None
+
+
 @pytest.mark.parametrize("option", [{"store": True}, {"previous_response_id": "resp_1"}])
 def test_options_of_another_api_are_refused(option: Any) -> None:
     with pytest.raises(ConfigurationError) as caught:

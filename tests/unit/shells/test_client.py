@@ -351,7 +351,27 @@ async def test_an_agent_that_is_not_there() -> None:
         with pytest.raises(TransportError) as caught:
             await anext(client.run(Conversation("t")))
     assert (caught.value.code, caught.value.status_code) == ("unreachable", None)
-    assert caught.value.__cause__ is None
+    assert caught.value.reason == "refused"
+    assert caught.value.__cause__ is caught.value.__context__ is None
+
+
+async def test_a_host_without_a_name_and_a_port_without_tls_are_told_apart(agent: Agent) -> None:
+    def answer(handler: Any) -> None:
+        raise AssertionError("no request arrives")
+
+    agent.answer = answer
+    wrong = {"dns": "http://agent.invalid/agent", "tls": agent.url.replace("http://", "https://")}
+    for reason, url in wrong.items():
+        async with AgentClient(url) as client:
+            with pytest.raises(TransportError) as caught:
+                await anext(client.run(Conversation("t")))
+        assert (caught.value.code, caught.value.reason) == ("unreachable", reason)
+        assert caught.value.__context__ is None
+
+
+def test_a_client_shows_its_address_and_no_secret() -> None:
+    client = AgentClient("http://user:SECRET@host:1/agent?key=SECRET", headers={"authorization": "SECRET"})
+    assert repr(client) == "AgentClient('http://host:1/agent')"
 
 
 async def until_left(agent: Agent) -> None:
