@@ -104,6 +104,16 @@ def generation_table() -> str:
     return "\n".join(lines)
 
 
+def reader_table() -> str:
+    """Which models read whose values."""
+    lines = ["| values of | at | read by | not by | evidence | checked |", "|---|---|---|---|---|---|"]
+    for row in (row for group in groups() for row in group.readers):
+        names = (row.model, row.provider, row.read_by, row.unread_by)
+        cells = ["any" if one == ("*",) else ", ".join(map(code, one)) for one in names]
+        lines.append(line(*cells, row.evidence, row.checked))
+    return "\n".join(lines)
+
+
 def flags() -> str:
     lines = [
         "| API | provider | model | field | value | reason | evidence | checked |",
@@ -163,6 +173,7 @@ def tables() -> dict[str, str]:
         "flags": flags(),
         "inside": inside(),
         "generations": generation_table(),
+        "readers": reader_table(),
         "names": names(),
     }
 

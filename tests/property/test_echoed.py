@@ -105,7 +105,8 @@ def unfaithful(target: str, items: list[Turn | Message]) -> list[str]:
     found: list[str] = []
     for entry in request.report:
         part = parts[entry.unit]
-        echoed = entry.outcome == "echoed"
+        # What the model cannot read is sent, but its provider leaves it out.
+        echoed = entry.outcome == "echoed" or entry.reason == "model_binding"
         there = [mark in body for mark in (marks(part) if echoed else secrets(part))]
         if there and any(there) != echoed:
             found.append(f"{entry.outcome} {entry.reason}: {part!r}")

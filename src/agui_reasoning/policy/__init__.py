@@ -20,6 +20,7 @@ from agui_reasoning.parts import EFFORTS, Effort, Origin
 __all__ = [
     "NO_RULE",
     "RECEIVED",
+    "BlockReaders",
     "EchoFlag",
     "EchoRule",
     "EchoStatus",
@@ -377,6 +378,37 @@ class Inside(_Row):
         )
 
 
+class BlockReaders(_Row):
+    """Which models of a group read the values of some of them. The provider drops others without an error.
+
+    Attributes:
+        model: The models that produced the values, as in `EchoRule`.
+        provider: The providers that receive them.
+        read_by: The models that read them; ``*`` for all.
+        unread_by: Those of them that do not.
+        evidence: Where this is known from.
+        checked: When it was last checked, ISO date.
+    """
+
+    model: tuple[str, ...]
+    provider: tuple[str, ...] = ("*",)
+    read_by: tuple[str, ...] = ("*",)
+    unread_by: tuple[str, ...] = ()
+    evidence: str
+    checked: str
+
+    def concerns(self, producer: str, provider: str | None) -> bool:
+        """Return whether the row is about values of a producer that a provider receives."""
+        return matches_any(self.model, _model_names(producer)) and matches_any(
+            self.provider, [(provider or "").lower()]
+        )
+
+    def reads(self, model: str) -> bool:
+        """Return whether a model reads the values."""
+        names = _model_names(model)
+        return matches_any(self.read_by, names) and not matches_any(self.unread_by, names)
+
+
 class Group(_Row):
     """Members that can read one another's values of some kinds; a member is ``<api>:<provider>``.
 
@@ -385,6 +417,7 @@ class Group(_Row):
         kinds: The kinds of the values.
         members: The members.
         models: For members that also host the models of others: the models that belong to the group.
+        readers: Which models read which models' values, at any provider; all, if no row says otherwise.
         evidence: Where this is known from.
         checked: When it was last checked, ISO date.
     """
@@ -393,6 +426,7 @@ class Group(_Row):
     kinds: tuple[str, ...]
     members: tuple[str, ...]
     models: Mapping[str, str] = {}
+    readers: tuple[BlockReaders, ...] = ()
     evidence: str
     checked: str
 

@@ -36,6 +36,7 @@ __all__ = [
     "inside",
     "inside_rows",
     "kinship",
+    "reads",
     "recommended",
     "rule_for",
     "rules",
@@ -182,6 +183,29 @@ def kinship(origin: Origin | None, target: Origin, kinds: Iterable[str] = ()) ->
         if both and set(kinds) & set(group.kinds):
             return "group"
     return "foreign"
+
+
+def reads(origin: Origin | None, target: Origin, kinds: Iterable[str]) -> bool:
+    """Return whether a model reads the values of another one's; a model that is not known does.
+
+    Args:
+        origin: The producer.
+        target: The receiver of the values.
+        kinds: The kinds of the values.
+
+    Examples:
+        >>> fable = Origin("anthropic", "anthropic-messages", "claude-fable-5-1")
+        >>> opus = Origin("anthropic", "anthropic-messages", "claude-opus-5")
+        >>> reads(opus, fable, ["anthropic.signature"]), reads(fable, opus, ["anthropic.signature"])
+        (True, False)
+    """
+    if origin is None or origin.model is None or target.model is None:
+        return True
+    found = set(kinds)
+    rows = (row for group in groups() if found & set(group.kinds) for row in group.readers)
+    provider = canonical(target.provider or vendor_of(target.api) or "")
+    row = next((row for row in rows if row.concerns(origin.model, provider)), None)
+    return row is None or row.reads(target.model)
 
 
 def _member(origin: Origin) -> str:

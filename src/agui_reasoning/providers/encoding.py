@@ -97,6 +97,7 @@ class EchoUnit(Struct, frozen=True):
         required: Whether the provider requires them here.
         cut: Whether it is an incomplete call, which is here only because reasoning may have led to it.
         damaged: Whether its native block had half a character; the part no longer has the block.
+        unread: Whether the model cannot read it, so that the provider leaves it out without an error.
         call_id: The ID of a call in this request.
     """
 
@@ -108,6 +109,7 @@ class EchoUnit(Struct, frozen=True):
     required: bool = False
     cut: bool = False
     damaged: bool = False
+    unread: bool = False
     call_id: str = ""
 
     @property
@@ -192,7 +194,14 @@ class EchoReport(Struct):
     moved: list[int] = field(default_factory=list)
 
     def echo(self, unit: EchoUnit) -> None:
-        """Note that a unit is in the body."""
+        """Note that a unit is in the body.
+
+        One that the model cannot read is in the body, too: what follows it is bound to the conversation with
+        it. But it counts as dropped, because the provider leaves it out.
+        """
+        if unit.unread:
+            self.drop(unit, "model_binding")
+            return
         self.verdicts[unit.key] = unit.name, Verdict("echoed")
         self.lost.discard(unit.key)
 

@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 from agui_reasoning.parts import Origin
-from agui_reasoning.policy import EchoFlag, ModelHabit, Vendor, VendorTraits
+from agui_reasoning.policy import BlockReaders, EchoFlag, ModelHabit, Vendor, VendorTraits
 from agui_reasoning.providers.registry import provider_api, provider_apis, vendor_of
 
 __all__ = [
@@ -86,6 +86,8 @@ def _frozen(row: dict[str, Any]) -> dict[str, Any]:
     }
     if "flags" in frozen:
         frozen["flags"] = tuple(EchoFlag.model_validate(flag) for flag in frozen["flags"])
+    if "readers" in frozen:
+        frozen["readers"] = tuple(BlockReaders.model_validate(_frozen(row)) for row in frozen["readers"])
     if "traits" in frozen:
         frozen["traits"] = VendorTraits.model_validate(_frozen(frozen["traits"]))
     return frozen

@@ -50,6 +50,9 @@ from agui_reasoning.request._restore import restore
 
 __all__ = ["REQUEST_API_IDS", "ProviderRequest", "build_request"]
 
+_UNREAD: Final = "model_binding"
+"""The reason of units that are sent, but that the model cannot read."""
+
 REQUEST_API_IDS: tuple[str, ...] = tuple(sorted(api.id for api in provider_apis() if api.encoder))
 """The ID of every API for which requests can be built."""
 
@@ -484,10 +487,17 @@ def _entries(
 
 def _warn(request: ProviderRequest, report: EchoReport, on_warning: Callable[[str], None] | None) -> None:
     sentences: list[tuple[str, type[Warning]]] = [(note, AGUIReasoningWarning) for note in report.notes]
-    if request.lost:
-        reasons = sorted({entry.reason for entry in request.lost})
+    unread = sum(entry.reason == _UNREAD for entry in request.lost)
+    if unread:
         sentence = (
-            f"{len(request.lost)} reasoning unit(s) that the provider requires cannot be sent "
+            f"The model goes on without {unread} reasoning unit(s) of this tool loop: it cannot read those "
+            "of the model that began it. Switch models when no call is pending."
+        )
+        sentences.append((sentence, ReasoningLostWarning))
+    if len(request.lost) > unread:
+        reasons = sorted({entry.reason for entry in request.lost} - {_UNREAD})
+        sentence = (
+            f"{len(request.lost) - unread} reasoning unit(s) that the provider requires cannot be sent "
             f"({', '.join(reasons)}). It may refuse the request; see `report`."
         )
         sentences.append((sentence, ReasoningLostWarning))

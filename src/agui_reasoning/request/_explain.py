@@ -42,6 +42,7 @@ _REASONS: Final = {
     "duplicate_id": "a unit with the same id is already in the request",
     "empty": "it is empty, and {target} ignores empty reasoning",
     "no_place": "the API has no field for it",
+    "model_binding": "{target} leaves it out, because this model cannot read it",
     "on_server": "{target} has stored it with the previous response",
     "no_value": "the front end returned it without its value",
     "unknown_value": "its value is not an envelope of this library",

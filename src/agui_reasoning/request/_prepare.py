@@ -30,7 +30,7 @@ from agui_reasoning.parts import (
 )
 from agui_reasoning.policy import EchoRule, Kinship, Scope
 from agui_reasoning.providers.api import CallIds
-from agui_reasoning.providers.echo import kinship
+from agui_reasoning.providers.echo import kinship, reads
 from agui_reasoning.providers.encoding import (
     GO_ON,
     CallAnswer,
@@ -340,6 +340,7 @@ class _Kinships(Struct):
 
     target: Origin
     known: dict[tuple[Origin | None, tuple[str, ...]], Kinship] = field(default_factory=dict)
+    readable: dict[tuple[Origin | None, tuple[str, ...]], bool] = field(default_factory=dict)
 
     def of(self, origin: Origin | None, kinds: tuple[str, ...]) -> Kinship:
         """Return how a producer is related to the target, for values of these kinds."""
@@ -347,6 +348,14 @@ class _Kinships(Struct):
         if key not in self.known:
             self.known[key] = kinship(origin, self.target, kinds)
         return self.known[key]
+
+    def unread(self, part: Part, origin: Origin | None) -> bool:
+        """Return whether the target's model cannot read a part, although its provider can."""
+        kinds = tuple([value.kind for value in getattr(part, "opaque", ())])
+        key = origin, kinds
+        if kinds and key not in self.readable:
+            self.readable[key] = reads(origin, self.target, kinds)
+        return bool(kinds) and not self.readable[key]
 
 
 class _Judge(Struct, frozen=True):
@@ -362,7 +371,8 @@ class _Judge(Struct, frozen=True):
         required = self.needed and self.rule.status == "required"
         cut = isinstance(part, ToolCallPart) and part.status == "incomplete"
         refused, whole = self._refusal(part, related), _without_damage(part)
-        return EchoUnit(whole, key, name, related, refused, required, cut, damaged=whole is not part)
+        unread = not refused and self.kinships.unread(part, part.origin or turn_origin)
+        return EchoUnit(whole, key, name, related, refused, required, cut, whole is not part, unread)
 
     def _kinship(self, part: Part, origin: Origin | None) -> Kinship:
         opaque: tuple[Opaque, ...] = getattr(part, "opaque", ())
