@@ -28,7 +28,7 @@ def check_anthropic(
     """
     faults = _anthropic_instructions(body, inside)
     messages = _without_instructions(body["messages"])
-    faults += _anthropic_roles(messages)
+    faults += _anthropic_roles(messages) + anthropic_lines(messages)
     used: set[str] = set()
     for number, message in enumerate(messages):
         after = messages[number + 1] if number + 1 < len(messages) else None
@@ -124,9 +124,35 @@ def _without_instructions(messages: Sequence[Mapping[str, Any]]) -> list[Mapping
 def _anthropic_roles(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     roles = [message["role"] for message in messages]
     faults = [f"messages: unexpected role {role}" for role in roles if role not in ("user", "assistant")]
-    if roles and roles[0] != "user":
+    compacted = bool(messages) and bool(messages[0]["content"]) and _is_summary(messages[0])
+    if roles and roles[0] != "user" and not compacted:
         faults.append("messages: first message must use the user role")
     faults += ["messages: roles must alternate" for a, b in pairwise(roles) if a == b]
+    return faults
+
+
+def _is_summary(message: Mapping[str, Any]) -> bool:
+    return bool(message["content"][0]["type"] == "compaction")
+
+
+def anthropic_lines(messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What the API says about compactions and fallbacks in the wrong place."""
+    blocks = [(number, block) for number, message in enumerate(messages) for block in message["content"]]
+    summaries = [place for place, (_, block) in enumerate(blocks) if block["type"] == "compaction"]
+    faults = []
+    if len([place for place in summaries if blocks[place][1].get("content")]) > 1:
+        faults.append("compaction_block_ambiguous: `messages` holds more than one `compaction` block")
+    if any(place and blocks[place][1].get("signature") for place in summaries):
+        faults.append("compaction_block_misplaced: the `compaction` block is not the first block")
+    if any(blocks[place][1].get("content") == "" for place in summaries):
+        faults.append("compaction.content: String should have at least 1 character")
+    for number, message in enumerate(messages):
+        kinds = [block["type"] for block in message["content"]]
+        lines = [place for place, kind in enumerate(kinds) if kind == "fallback"]
+        if lines and {*THINKING, "tool_use"} & {*kinds[: lines[-1]]}:
+            faults.append(f"messages.{number}: a block of the model that declined, before its fallback")
+        if kinds and {*kinds} == {"fallback"}:
+            faults.append(f"messages.{number}: content is empty")
     return faults
 
 

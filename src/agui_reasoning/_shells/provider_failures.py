@@ -335,6 +335,9 @@ def _names(error: BaseException, body: Any) -> Iterator[str]:
     yield from (str(inner[name]) for name in ("code", "type", "status", "Code") if inner.get(name))
     if (reason := google_reason(body)) is not None:
         yield reason
+    details = inner.get("details")
+    if isinstance(details, Mapping) and isinstance(details.get("error_code"), str):
+        yield details["error_code"]  # Anthropic
     for name in ("provider_code", "provider_type", "code", "type", "status"):
         value = getattr(error, name, None)
         if isinstance(value, str) and not (name == "code" and isinstance(error, ProviderError)):

@@ -20,6 +20,8 @@ from agui_reasoning.parts import EFFORTS, Effort, Origin
 __all__ = [
     "NO_RULE",
     "RECEIVED",
+    "Beta",
+    "BetaUse",
     "BlockReaders",
     "EchoFlag",
     "EchoRule",
@@ -407,6 +409,41 @@ class BlockReaders(_Row):
         """Return whether a model reads the values."""
         names = _model_names(model)
         return matches_any(self.read_by, names) and not matches_any(self.unread_by, names)
+
+
+BetaUse: TypeAlias = Literal["fallback", "compaction", "signed_compaction", "thread"]
+"""What requires a beta header: a block in the history, or a conversation that the server holds."""
+
+
+class Beta(_Row):
+    """A beta feature that requests must name in the header ``anthropic-beta``.
+
+    Attributes:
+        api: The API ID.
+        use: What requires it.
+        provider: The providers with the feature.
+        header: The name of the feature.
+        reason: Why it is needed.
+        evidence: Where this is known from.
+        checked: When it was last checked, ISO date.
+    """
+
+    api: str
+    use: BetaUse
+    provider: tuple[str, ...]
+    header: str
+    reason: str
+    evidence: str
+    checked: str
+
+    def matches(self, origin: Origin) -> bool:
+        """Return whether the row applies to an origin."""
+        return self.api == origin.api and matches_any(self.provider, [(origin.provider or "").lower()])
+
+    @property
+    def flag(self) -> EchoFlag:
+        """The request field that names the feature."""
+        return EchoFlag(name="extra_headers", value={"anthropic-beta": self.header}, reason=self.reason)
 
 
 class Group(_Row):

@@ -39,6 +39,7 @@ class BlockStyle:
         text: Writes a text block.
         parts: Spells content parts other than text.
         pauses: Returns whether a message of the model that ends with a block goes on after instructions.
+        begins: Whether a conversation may begin with the model's message if this is its first block.
     """
 
     model: str
@@ -46,6 +47,7 @@ class BlockStyle:
     text: Callable[[str], JSONObject]
     parts: PartSpelling
     pauses: Callable[[JSONObject], bool] = lambda block: False
+    begins: Callable[[JSONObject], bool] = lambda block: False
 
     def text_part(self, part: TextInputContent) -> JSONObject | None:
         """Write a text part, unless it is blank."""
@@ -81,7 +83,7 @@ def alternate(
     written.effort = options.effort or written.effort
     written.settle()
     messages = written.messages
-    if messages and messages[0]["role"] == style.model:
+    if messages and messages[0]["role"] == style.model and not style.begins(messages[0][style.field][0]):
         messages.insert(0, {"role": "user", style.field: [style.text(OPENING)]})
     return messages, written.system
 

@@ -77,14 +77,16 @@ class Fields:
     Attributes:
         all: All fields.
         content: The fields of which one must have content, where an ID alone names a stored block.
+        empty: The fields that must be empty, because their content is for the provider alone to write.
     """
 
-    __slots__ = ("all", "content")
+    __slots__ = ("all", "content", "empty")
 
-    def __init__(self, names: str, *, content: str = "") -> None:
+    def __init__(self, names: str, *, content: str = "", empty: str = "") -> None:
         """Split names that are separated by spaces."""
         self.content = frozenset(content.split())
-        self.all = self.content | set(names.split())
+        self.empty = frozenset(empty.split())
+        self.all = self.content | self.empty | set(names.split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from agui_reasoning._media import data_of, from_base64, media_type, source_of, s
 from agui_reasoning._strict_json import dump, well_formed
 from agui_reasoning.errors import DecodeError
 from agui_reasoning.parts import NativePart, Opaque, Part, ReasoningPart, ToolCallPart, Turn
-from agui_reasoning.policy import EchoRule, InsideItem, Kinship, Scope
+from agui_reasoning.policy import BetaUse, EchoRule, InsideItem, Kinship, Scope
 from agui_reasoning.providers.payload import JSONObject
 
 __all__ = [
@@ -245,6 +245,7 @@ class EncodingOptions(Struct, frozen=True):
         report: Collects the verdicts.
         inside: What the target accepts inside a conversation.
         effort: The effort that changes with the next response, as in `ResponseStep`.
+        betas: The beta features that the request may name.
     """
 
     rule: EchoRule
@@ -256,6 +257,7 @@ class EncodingOptions(Struct, frozen=True):
     report: EchoReport
     inside: Collection[InsideItem] = ()
     effort: str = ""
+    betas: Collection[BetaUse] = ()
 
     @property
     def stateless(self) -> bool:

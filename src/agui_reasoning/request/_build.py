@@ -27,6 +27,7 @@ from agui_reasoning.parts import NativePart, Opaque, Origin, ReasoningPart, Reda
 from agui_reasoning.policy import NO_RULE, RECEIVED, EchoFlag, EchoRule, EchoStatus, Kinship
 from agui_reasoning.providers import provider_api, provider_apis
 from agui_reasoning.providers.api import CallIds, ProviderAPI
+from agui_reasoning.providers.betas import betas, betas_of
 from agui_reasoning.providers.echo import explain_no_rule, inside, recommended, rule_for
 from agui_reasoning.providers.encoding import (
     EchoReport,
@@ -245,6 +246,7 @@ def build_request(
         report=report,
         efforts=efforts.before if efforts.inside else {},
     )
+    known_betas = betas(target)
     options = EncodingOptions(
         rule,
         target.provider,
@@ -255,6 +257,7 @@ def build_request(
         report,
         [name for name, row in accepted.items() if not row.field],
         efforts.pending if efforts.inside else "",
+        known_betas if apply_flags else (),
     )
     refusals = {entry.unit: entry.reason for entry in history.report if entry.outcome == "dropped"}
     _settle(conversation, report, refusals)
@@ -267,7 +270,8 @@ def build_request(
         _note_changed_prefix(history, rule, report, refusals, flagged=apply_flags)
     body |= {} if previous_response_id is None else {spec.previous_id: previous_response_id}
     body |= {} if store is None else {"store": store}
-    flags = _flags(target, options, body) + _pin(rule, conversation)
+    named = [known_betas[use].flag for use in betas_of(body) if use in known_betas]
+    flags = joined_flags([*_flags(target, options, body), *named]) + _pin(rule, conversation)
     if apply_flags:
         write_flags(body, flags)
     if target.provider is None and rule is not RECEIVED:
@@ -370,6 +374,10 @@ _BLOCK_REASONS: Final[dict[Kinship, str]] = {"foreign": "native_foreign", "unkno
 """Why a block is left out, by the relation of its producer to the target."""
 
 
+_NOT_MISSED: Final = frozenset({"compacted", "declined", "empty", "needs_beta", "orphan"})
+"""Why blocks are left out that the provider does without."""
+
+
 def _left_out(unit: EchoUnit) -> str:
     """Return why an incomplete call, or a block that only its producer reads, is left out."""
     if unit.cut:
@@ -387,6 +395,7 @@ def _note_lost_blocks(conversation: Iterable[ResponseStep | PlainMessage], repor
         if isinstance(unit.part, NativePart)
         and (unit.damaged or unit.part.payload is not None)
         and report.verdicts[unit.key][1].outcome == "dropped"
+        and report.verdicts[unit.key][1].reason not in _NOT_MISSED
     ]
     if lost:
         summed_up = any("compaction" in kind for kind in lost)

@@ -97,7 +97,7 @@ class Intake(Struct, frozen=True):
         """Return why a block is not taken; empty if it is."""
         if self._names_stored(payload):
             return STORED_OBJECT
-        if fields is None or not isinstance(payload, dict):
+        if fields is None or not isinstance(payload, dict) or any(map(payload.get, fields.empty)):
             return NEEDS_KEYS
         only_id = fields.content and not any(payload.get(name) for name in fields.content)
         return STORED_OBJECT if only_id else ""

@@ -208,6 +208,23 @@ KNOWN = [
         "messages.1.reasoning_content: Extra inputs are not permitted",
     ),
     ("forced_tool_while_thinking", DEEPSEEK, 400, "Thinking mode does not support this tool_choice"),
+    (
+        "block_needs_beta",
+        CLAUDE,
+        400,
+        "messages.253.content.0: Input tag 'fallback' found using 'type' does not match any of the expected "
+        "tags: 'text', 'tool_use'",
+    ),
+    (
+        "block_needs_beta",
+        CLAUDE,
+        400,
+        "messages.0.content.0: Input tag 'compaction' found using 'type' does not match any of the expected "
+        "tags: 'text', 'tool_use'",
+    ),
+    ("compaction_unreadable", CLAUDE, 400, "{'details': {'error_code': 'compaction_signature_invalid'}}"),
+    ("compaction_unreadable", CLAUDE, 400, "{'details': {'error_code': 'compaction_block_misplaced'}}"),
+    ("compaction_impossible", CLAUDE, 400, "{'details': {'error_code': 'compaction_incomplete_turn'}}"),
     ("model_does_not_think", OLLAMA, 400, '"llama3" does not support thinking'),
 ]
 

@@ -90,7 +90,7 @@ def test_thoughts_of_other_models_of_bedrock_are_not_for_claude() -> None:
 
 BLOCKS: dict[str, NativePart] = {
     "anthropic": NativePart("anthropic.compaction", {"type": "compaction", "content": HALF}),
-    "claude on bedrock": NativePart("anthropic.fallback", {"type": "fallback", HALF: 1}),
+    "claude on bedrock": NativePart("anthropic.container_upload", {"type": "container_upload", HALF: 1}),
     "openai": NativePart(
         "openai.compaction", {"type": "compaction", "id": "cmp_1", "encrypted_content": HALF}
     ),
@@ -167,7 +167,7 @@ def test_halves_that_make_a_character_are_a_character() -> None:
     block = NativePart("anthropic.compaction", {"type": "compaction", "content": "SIG\ud83d\ude00"}, CLAUDE)
     made = request("anthropic", block)
     assert [entry.outcome for entry in made.report] == ["echoed"]
-    assert made.body["messages"][1]["content"][0]["content"] == "SIG\N{GRINNING FACE}"
+    assert made.body["messages"][0]["content"][0]["content"] == "SIG\N{GRINNING FACE}"
 
 
 def test_a_damaged_block_of_another_provider_is_reported_as_such() -> None:

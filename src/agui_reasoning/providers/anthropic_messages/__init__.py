@@ -40,7 +40,7 @@ API = ProviderAPI(
     native_kinds=("anthropic.",),
     plain=PlainValues(
         natives={
-            "compaction": Fields("type content encrypted_content signature"),
+            "compaction": Fields("type content encrypted_content signature", empty="tool_changes"),
             "fallback": Fields("type from to trigger"),
         },
         results=dict.fromkeys(_RESULTS, Fields("type tool_use_id content caller is_error")),

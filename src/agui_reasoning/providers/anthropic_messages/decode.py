@@ -47,6 +47,7 @@ REDACTED = "anthropic.redacted_thinking"
 CUT_REASONS = frozenset({"max_tokens", "model_context_window_exceeded"})
 REFUSAL = "refusal"
 CLIENT_CALL = "tool_use"
+FALLBACK = "fallback"
 SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
 
 
@@ -89,6 +90,7 @@ class AnthropicMessagesDecoder(Decoder):
         super().__init__(provider=provider, model=model)
         self._blocks: dict[int, _Block] = {}
         self._last: _Block | None = None
+        self._calls: list[str] = []
         self._usage: JSONObject = {}
         self._named_model = model
         self._stop_reason: str | None = None
@@ -127,6 +129,7 @@ class AnthropicMessagesDecoder(Decoder):
         usage = obj(message, "usage", "/message")
         self._blocks, self._last, self._stop_reason = {}, None, None
         self._stop_details = {}
+        self._calls = []
         self._usage, self._named_model = {}, origin.model
         self._running = self._begun = True
         return [start, *self._count(usage)]
@@ -140,11 +143,20 @@ class AnthropicMessagesDecoder(Decoder):
         block = _Block(kind, key, start)
         deltas = _BLOCKS.get(kind, _open_other)(block, path)
         self._blocks[index] = self._last = block
+        if kind == CLIENT_CALL:
+            self._calls.append(key)
+        elif kind == FALLBACK:
+            deltas += self._fall_back()
         if self._begun:
             return deltas
         # Without the start of the message, its parts would have no origin, and would not be sent back.
         self._begun = True
         return [ResponseStart(self._origin({})), *deltas]
+
+    def _fall_back(self) -> list[Delta]:
+        """Cut the calls of a model that declined: nobody answers them, and they must not run."""
+        cut, self._calls = self._calls, []
+        return [CloseDelta(key=key, status="incomplete") for key in cut]
 
     def _block_delta(self, data: JSONObject) -> list[Delta]:
         index, delta = _index(data), obj(data, "delta")

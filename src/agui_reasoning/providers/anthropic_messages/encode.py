@@ -13,7 +13,12 @@ from typing import Any, Final
 
 from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from agui_reasoning.providers.alternating import BlockStyle, alternate, blocks_of
-from agui_reasoning.providers.anthropic_messages.decode import REDACTED, SIGNATURE
+from agui_reasoning.providers.anthropic_messages.boundaries import (
+    COMPACTION,
+    draw_lines,
+    is_compaction,
+)
+from agui_reasoning.providers.anthropic_messages.decode import FALLBACK, REDACTED, SIGNATURE
 from agui_reasoning.providers.encoding import (
     PICTURES,
     RESULT,
@@ -51,6 +56,8 @@ def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSON
     """Write ``messages``, and ``system`` and ``tools`` if there are any."""
     pairs = _server_pairs(conversation)
 
+    conversation = draw_lines(conversation, options, pairs)
+
     def respond(step: ResponseStep) -> tuple[list[JSONObject], list[JSONObject]]:
         return _assistant(step, options, pairs), [_result(answer, options.report) for answer in step.answers]
 
@@ -84,7 +91,11 @@ def _assistant(step: ResponseStep, options: EncodingOptions, pairs: set[Key]) ->
     while written and written[-1][1]["type"] in THINKING:
         unit, _ = written.pop()
         options.report.drop(unit, "orphan", harmless=True)
-    if not written:
+    if all(block["type"] == FALLBACK for _, block in written):
+        # A message must have more than the marker, which is no part of the prompt.
+        for unit, _ in written:
+            options.report.drop(unit, "orphan", harmless=True)
+        written = []
         options.report.drop_step(step)
     for unit, block in written:
         if block["type"] in THINKING or isinstance(unit.part, NativePart):
@@ -184,6 +195,13 @@ def _native(
         # Servers that copy the API need not know blocks that are not in its first version.
         options.report.drop(unit, "policy", harmless=True)
         return None
+    if kind == FALLBACK and "fallback" not in options.betas:
+        # What it separated is not sent, so that only those who take the block need it.
+        options.report.drop(unit, "needs_beta", harmless=True)
+        return None
+    if kind == COMPACTION and not part.payload.get("content"):
+        options.report.drop(unit, "empty", harmless=True)
+        return None
     return dict(part.payload)
 
 
@@ -282,6 +300,7 @@ _STYLE: Final = BlockStyle(
         "document": _document,
     },
     pauses=lambda block: block["type"] in _SERVER_CALLS,
+    begins=is_compaction,
 )
 
 
