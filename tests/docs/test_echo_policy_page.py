@@ -9,6 +9,7 @@ import re
 
 from agui_reasoning.policy import EchoRule, VendorTraits
 from agui_reasoning.providers import provider_apis
+from agui_reasoning.providers._betas import beta_rows
 from agui_reasoning.providers.echo import generations, groups, inside_rows, rules
 from agui_reasoning.providers.vendors import aliases, model_habits, vendors
 from tests.docs.markdown import ROOT
@@ -148,6 +149,15 @@ def inside() -> str:
     return "\n".join(lines)
 
 
+def betas() -> str:
+    lines = ["| API | provider | for | header | evidence | checked |", "|---|---|---|---|---|---|"]
+    for row in beta_rows():
+        who = ", ".join(map(code, row.provider))
+        use = row.use.replace("_", " ")
+        lines.append(line(code(row.api), who, use, code(row.header), row.evidence, row.checked))
+    return "\n".join(lines)
+
+
 def names() -> str:
     lines = ["| provider | other names |", "|---|---|"]
     for provider in sorted(set(aliases().values())):
@@ -172,6 +182,7 @@ def tables() -> dict[str, str]:
         "groups": "\n".join(lines),
         "flags": flags(),
         "inside": inside(),
+        "betas": betas(),
         "generations": generation_table(),
         "readers": reader_table(),
         "names": names(),

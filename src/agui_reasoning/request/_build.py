@@ -26,8 +26,8 @@ from agui_reasoning.errors import (
 from agui_reasoning.parts import NativePart, Opaque, Origin, ReasoningPart, RedactedRepr, Turn
 from agui_reasoning.policy import NO_RULE, RECEIVED, EchoFlag, EchoRule, EchoStatus, Kinship
 from agui_reasoning.providers import provider_api, provider_apis
+from agui_reasoning.providers._betas import betas, betas_of
 from agui_reasoning.providers.api import CallIds, ProviderAPI
-from agui_reasoning.providers.betas import betas, betas_of
 from agui_reasoning.providers.echo import explain_no_rule, inside, recommended, rule_for
 from agui_reasoning.providers.encoding import (
     EchoReport,
