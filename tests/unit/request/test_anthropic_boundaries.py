@@ -306,6 +306,12 @@ def native(block: Json) -> NativePart:
     return NativePart(f"anthropic.{block['type']}", block, CLAUDE)
 
 
+def test_beta_features_share_one_header() -> None:
+    turn = Turn((native(SIGNED), TextPart("Rain.", origin=CLAUDE)), CLAUDE, "msg_1")
+    made = request(user(), turn, user(), model="claude-opus-5-5", apply_flags=True)
+    assert named_betas(made.body) == {"thinking-binding-controls-2026-08-01", "compact-2026-09-04"}
+
+
 def test_a_compaction_that_ends_the_history_is_followed_by_the_user() -> None:
     made = request(user(), Turn((native(SIGNED),), CLAUDE, "msg_1"), apply_flags=True)
     assert made.body["messages"] == [
