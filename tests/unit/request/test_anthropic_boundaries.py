@@ -11,6 +11,7 @@ from ag_ui.core import Message, SystemMessage, ToolMessage, UserMessage
 from agui_reasoning import Conversation, ModelStream, ProviderError, Run, build_request, run_agent
 from agui_reasoning.deltas import CloseDelta, NativeDelta, fold
 from agui_reasoning.parts import (
+    EffortChange,
     NativePart,
     Opaque,
     Origin,
@@ -255,7 +256,7 @@ def told(name: str = "toolu_served") -> ToolMessage:
     return ToolMessage(id="r", tool_call_id=name, content="4C")
 
 
-def request(*items: Turn | Message, **options: Any) -> ProviderRequest:
+def request(*items: Turn | Message | EffortChange, **options: Any) -> ProviderRequest:
     """The request, which a strict Claude takes."""
     made = build_request(
         "anthropic-messages",
@@ -342,6 +343,33 @@ def test_only_the_last_compaction_is_sent_and_instructions_stay() -> None:
     assert [(entry.unit, entry.outcome, entry.reason) for entry in made.report] == [
         ("msg_1:0", "dropped", "compacted"),
         ("msg_2:1", "echoed", ""),
+    ]
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_what_changed_inside_the_conversation_is_given_again(goes_on: bool) -> None:
+    after = [Turn((TextPart("Wind.", origin=CLAUDE),), CLAUDE, "msg_3"), user("And then?")] if goes_on else []
+    made = request(
+        SystemMessage(id="s", content="Be brief."),
+        user(),
+        Turn((TextPart("Rain.", origin=CLAUDE),), CLAUDE, "msg_1"),
+        user(),
+        SystemMessage(id="s2", content="Be kind."),
+        EffortChange("low"),
+        Turn((native(SIGNED), TextPart("Snow.", origin=CLAUDE)), CLAUDE, "msg_2"),
+        user("And now?"),
+        *after,
+    )
+    assert made.body["system"] == "Be brief."
+    changed = {
+        "role": "system",
+        "content": [said("Be kind.")],
+        "output_config": {"effort": "low"},
+    }
+    assert made.body["messages"][:3] == [
+        {"role": "assistant", "content": [SIGNED, said("Snow.")]},
+        {"role": "user", "content": [said("And now?")]},
+        changed,
     ]
 
 

@@ -8,7 +8,7 @@ result (Anthropic, refusals and fallback#continuing-the-conversation).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence, Set
 from itertools import takewhile
 from typing import Final
 
@@ -21,7 +21,6 @@ from agui_reasoning.providers.encoding import (
     EchoReport,
     EchoUnit,
     EncodingOptions,
-    PlainMessage,
     PreparedConversation,
     ResponseStep,
     type_of,
@@ -46,44 +45,57 @@ def is_compaction(block: JSONObject) -> bool:
 
 def draw_lines(
     conversation: PreparedConversation, options: EncodingOptions, pairs: Set[tuple[int, int]]
-) -> PreparedConversation:
+) -> tuple[PreparedConversation, EncodingOptions]:
     """Leave out what compactions stand for, and what a model wrote that declined.
 
     Args:
         conversation: The conversation.
         options: How to write the request.
         pairs: The calls of server tools that have a result, and these results.
+
+    Returns:
+        The conversation and the options to write.
     """
-    return [
+    place = _last_compaction(conversation) if options.rule.takes_natives else None
+    if place is not None:
+        conversation, options = _after_compaction(conversation, place, options)
+    written = [
         _after_fallback(item, options.report, pairs) if isinstance(item, ResponseStep) else item
-        for item in _after_compaction(conversation, options)
+        for item in conversation
     ]
+    return written, options
 
 
 def _after_compaction(
-    conversation: PreparedConversation, options: EncodingOptions
-) -> Iterator[ResponseStep | PlainMessage]:
-    place = _last_compaction(conversation) if options.rule.takes_natives else None
-    if place is None:
-        yield from conversation
-        return
+    conversation: PreparedConversation, place: tuple[int, int], options: EncodingOptions
+) -> tuple[PreparedConversation, EncodingOptions]:
     number, line = place
-    before = conversation[:number]
-    instructions = [item for item in before if isinstance(item, _INSTRUCTIONS)]
-    first = list(takewhile(lambda item: isinstance(item, _INSTRUCTIONS), before))
-    yield from first
+    step, before, after = conversation[number], conversation[:number], list(conversation[number + 1 :])
+    assert isinstance(step, ResponseStep)
     for item in before:
         if isinstance(item, ResponseStep):
             _drop_compacted(item.units, options.report)
-    step = conversation[number]
-    assert isinstance(step, ResponseStep)
     _drop_compacted(step.units[:line], options.report)
-    yield _without(step, step.units[:line])
-    # Those of the whole request stay the same; the others were summed up, and are given again.
-    yield from instructions[len(first) :]
-    yield from conversation[number + 1 :]
-    if number + 1 == len(conversation) and line + 1 == len(step.units):
-        yield UserMessage(id="", content=CONTINUE)
+    if not after and line + 1 == len(step.units):
+        after.append(UserMessage(id="", content=CONTINUE))
+    # What applies to the whole request stays the same; what changed later was summed up, and is given again.
+    instructions = [item for item in before if isinstance(item, _INSTRUCTIONS)]
+    whole = list(takewhile(lambda item: isinstance(item, _INSTRUCTIONS), before))
+    effort = _last_effort([*before, step])
+    for at, item in enumerate(after):
+        if isinstance(item, ResponseStep):
+            after[at] = structs.replace(item, effort=item.effort or effort)
+            break
+    else:
+        options = structs.replace(options, effort=options.effort or effort)
+    kept = structs.replace(_without(step, step.units[:line]), effort="")
+    return [*whole, kept, *instructions[len(whole) :], *after], options
+
+
+def _last_effort(items: PreparedConversation) -> str:
+    """Return the effort to which the items change, empty if they do not."""
+    efforts = (item.effort for item in reversed(items) if isinstance(item, ResponseStep))
+    return next(filter(None, efforts), "")
 
 
 def _last_compaction(conversation: PreparedConversation) -> tuple[int, int] | None:

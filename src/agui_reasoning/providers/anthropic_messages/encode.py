@@ -56,7 +56,7 @@ def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSON
     """Write ``messages``, and ``system`` and ``tools`` if there are any."""
     pairs = _server_pairs(conversation)
 
-    conversation = draw_lines(conversation, options, pairs)
+    conversation, options = draw_lines(conversation, options, pairs)
 
     def respond(step: ResponseStep) -> tuple[list[JSONObject], list[JSONObject]]:
         return _assistant(step, options, pairs), [_result(answer, options.report) for answer in step.answers]
