@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from agui_reasoning import build_request, restore
+from agui_reasoning import build_request, restore, stream_run
 from agui_reasoning.emitter.stages import Chunks, Coalesce, Steps
 from tests.differential.judge import Judge, Verdict, Version
 from tests.differential.test_emitted import by_id, encoded, versions
 from tests.support.dialects import DIALECTS, Dialect, model, results, user
 from tests.support.loop import Client
 from tests.unit.request.test_loop import SUBAGENTS, apis, delegate, subagent_parts, unseen
+from tests.unit.shells.test_model_agents import CHECK_TEXT, GPT, ITEMS, stream
 
 RUN_INPUT = {"threadId": "thread-1", "messages": []}
 
@@ -99,3 +100,13 @@ def test_subagents_that_are_cut_are_ended_with_their_run(judge: Judge, version: 
     client.ends(ending)
     verdict = judge.run(encoded(client.events), version=version, next_turn=False)
     assert_agreed(verdict, client)
+
+
+@versions
+def test_the_client_takes_the_agents_of_a_model(judge: Judge, version: Version) -> None:
+    events = list(stream_run({**RUN_INPUT, "runId": "run-1"}, stream(CHECK_TEXT, *ITEMS), **GPT))
+    verdict = judge.run(encoded(events), version=version)
+    assert (verdict.error, verdict.warnings, verdict.finished) == (None, [], True)
+    whose = {message["content"]: message.get("subagentRunId") for message in verdict.messages}
+    assert whose["Rain in Oslo."] == whose["Look at Oslo."] != whose["It is so."]
+    assert whose["Take an umbrella."] is None

@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol, TypeAlias, cast
 from ag_ui.core import BaseEvent, Event, Interrupt, RunAgentInput, Tool
 from pydantic import BaseModel
 
+from agui_reasoning._shells.agents import ModelAgents
 from agui_reasoning._shells.failures import FailureLog, is_own_error
 from agui_reasoning._shells.provider_failures import Explanation, explain, explain_elsewhere
 from agui_reasoning._shells.sinks import EVENTS
@@ -190,20 +191,24 @@ class Reading:
         self._decoder = decoder(
             str(target.api), provider=target.provider, model=target.model, stream_id=stream.stream_id
         )
+        self._decoder.splits_agents = True
+        self._agents = ModelAgents(run)
         self._run = run
 
-    def receive(self, payload: Any) -> list[Delta]:
+    def receive(self, payload: Any) -> Sequence[Delta | BaseEvent]:
         """Decode one payload of the stream."""
         try:
-            return self._decoder.receive(_unwrapped(payload) if isinstance(payload, tuple) else payload)
+            return self._agents.shown(
+                self._decoder.receive(_unwrapped(payload) if isinstance(payload, tuple) else payload)
+            )
         finally:
             if self._decoder.warnings:
                 self._pass_on_warnings()
 
-    def whole(self, response: Any) -> list[Delta]:
+    def whole(self, response: Any) -> Sequence[Delta | BaseEvent]:
         """Decode a whole response."""
         try:
-            return self._decoder.whole(response)
+            return self._agents.shown(self._decoder.whole(response))
         finally:
             self._pass_on_warnings()
 

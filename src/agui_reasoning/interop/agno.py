@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from ast import literal_eval
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from ag_ui.core import BaseEvent, Interrupt
 
@@ -213,9 +213,8 @@ class _Reader:
         self._kept = None
         shown = {str(number) for number in _shown(blocks, self._shown)}
         yield CloseDelta()
-        for delta in Reading(self._run, ModelStream(None, _API)).whole(
-            {"type": "message", "content": blocks}
-        ):
+        message = {"type": "message", "content": blocks}
+        for delta in cast("list[Delta]", Reading(self._run, ModelStream(None, _API)).whole(message)):
             if isinstance(delta, ToolCallDelta):
                 self._seen.add(delta.id)
             if not isinstance(delta, _FRAME) and getattr(delta, "key", None) not in shown:

@@ -38,6 +38,12 @@ class InputFile(Strict):
 InputPart = Annotated[InputText | InputImage | InputFile, Field(discriminator="type")]
 
 
+class Agent(Strict):
+    """Who wrote an item, in the multi-agent beta."""
+
+    agent_name: NonEmpty
+
+
 class EasyMessage(Strict):
     role: Literal["user", "system", "developer", "assistant"]
     content: str | list[InputPart]
@@ -55,6 +61,7 @@ class OutputMessage(Strict):
     status: Literal["completed", "incomplete", "in_progress"]
     content: list[Output]
     phase: Literal["commentary", "final_answer"] | None = None
+    agent: Agent | None = None
 
 
 class SummaryText(Strict):
@@ -73,6 +80,7 @@ class Reasoning(Strict):
     summary: list[SummaryText]
     content: list[ReasoningText] | None = None
     encrypted_content: NonEmpty | None = None
+    agent: Agent | None = None
 
 
 class RoutedReasoning(Reasoning):
@@ -90,6 +98,7 @@ class FunctionCall(Strict):
     arguments: NonEmpty
     status: Literal["completed", "incomplete", "in_progress"] | None = None
     namespace: str | None = None
+    agent: Agent | None = None
     thought_signature: str | None = None
 
 
@@ -119,7 +128,9 @@ class CallOutput(Strict):
 class Other(Open):
     """Items of the server's own tools, and compaction items, which go back verbatim."""
 
-    type: Annotated[str, StringConstraints(pattern=r"_call(_output)?$|^compaction|^item_reference$|^mcp_")]
+    type: Annotated[
+        str, StringConstraints(pattern=r"_call(_output)?$|^agent_message$|^compaction|^item_reference$|^mcp_")
+    ]
 
 
 KINDS = frozenset(

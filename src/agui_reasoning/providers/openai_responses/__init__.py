@@ -4,10 +4,14 @@ from agui_reasoning.providers.api import CallIds, Fields, HTTPEndpoint, PlainVal
 
 __all__ = ["API"]
 
-_ITEM = "type id status created_by"
+_ITEM = "type id status created_by agent"
 _NATIVES = {
     "compaction": Fields(_ITEM, content="encrypted_content"),
     "message": Fields(f"{_ITEM} role phase", content="content"),
+    "reasoning": Fields(f"{_ITEM} summary content", content="summary content encrypted_content"),
+    "agent_message": Fields(f"{_ITEM} author recipient", content="content"),
+    "multi_agent_call": Fields(f"{_ITEM} call_id", content="action arguments"),
+    "multi_agent_call_output": Fields(f"{_ITEM} call_id", content="action output"),
     "mcp_list_tools": Fields(f"{_ITEM} server_label", content="tools error"),
     "mcp_approval_request": Fields(f"{_ITEM} server_label", content="name arguments"),
     "program": Fields(f"{_ITEM} call_id fingerprint", content="code"),

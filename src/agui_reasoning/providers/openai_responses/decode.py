@@ -8,19 +8,20 @@ different, shorter string, and ``response.completed`` a third one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from agui_reasoning.deltas import (
     CloseDelta,
     Delta,
     FinishDelta,
+    NativeDelta,
     ReasoningDelta,
     ResponseStart,
     UsageDelta,
 )
 from agui_reasoning.errors import DecodeError, ProviderError
 from agui_reasoning.providers._lane import Repeatable
-from agui_reasoning.providers.base import Decoder
+from agui_reasoning.providers.base import Decoder, OfAgent
 from agui_reasoning.providers.openai_responses.items import (
     MESSAGE,
     RAW_TEXT,
@@ -31,6 +32,7 @@ from agui_reasoning.providers.openai_responses.items import (
     grow,
     late_values,
     settle,
+    subagent_of,
 )
 from agui_reasoning.providers.payload import JSONObject, array, as_text, integer, obj, string
 
@@ -194,15 +196,17 @@ class OpenAIResponsesDecoder(Decoder):
             if item is None:
                 deltas += self._late_values(index, source, place)
                 continue
-            more = settle(item, source, place)
+            more = self._settled(item, source, place)
             deltas += more
-            last = _tail(more)
+            last = item.tail
         return deltas, last
 
     def _late_values(self, index: int, source: JSONObject, place: str) -> list[Delta]:
         """Return values that only the response's own list has; a different ID may mean another item."""
         item = self._items.get((index, REASONING))
         if item is None or item.id != string(source, "id", place) or source.get("type") != REASONING:
+            return []
+        if item.agent:  # its native part was complete
             return []
         return late_values(item, source, place)
 
@@ -248,8 +252,9 @@ class OpenAIResponsesDecoder(Decoder):
         kind = string(source, "type", "/item")
         index = integer(data, "output_index")
         item = self._make(self._count if index is None else index, kind)
-        alone = all(other.settled for other in self._items.values())
-        deltas = announce(item, source, "/item", alone=alone)
+        self._find_agent(item, source, "/item")
+        alone = all(other.settled for other in self._items.values() if other.agent == item.agent)
+        deltas = _told(item, announce(item, source, "/item", alone=alone))
         self._keep(item)
         return self._during(deltas)
 
@@ -262,11 +267,25 @@ class OpenAIResponsesDecoder(Decoder):
             if item and identity and item.id == identity:
                 return []
             item = self._make(index, kind)
-        deltas = settle(item, source, "/item")
-        item.id, item.settled, item.tail = identity, True, _tail(deltas)
+        deltas = self._settled(item, source, "/item")
+        item.id, item.settled = identity, True
         self._keep(item)
         self._done_types.add(kind)
         return self._during(deltas)
+
+    def _settled(self, item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
+        """End an item. One of an agent below the root is also kept as it is, in its place."""
+        self._find_agent(item, source, path)
+        deltas = settle(item, source, path)
+        item.tail = None if item.agent else _tail(deltas)
+        if not item.agent:
+            return deltas
+        cut = source.get("status") == "incomplete"
+        return _told(item, deltas) + ([] if cut else [NativeDelta(f"openai.{item.type}", source)])
+
+    def _find_agent(self, item: OutputItem, source: JSONObject, path: str) -> None:
+        if self.splits_agents and item.type in (REASONING, MESSAGE):
+            item.agent = subagent_of(source, path) or item.agent
 
     def _grown(self, data: JSONObject) -> list[Delta]:
         kind, form, number, field = _GROWTH[data["type"]]
@@ -279,7 +298,7 @@ class OpenAIResponsesDecoder(Decoder):
             kind, form = REASONING, "raw"
         item = self._items.get((index, kind)) or self._make(index, kind)
         self._keep(item)
-        return self._during(grow(item, form, text, part, whole=field != "delta"))
+        return self._during(_told(item, grow(item, form, text, part, whole=field != "delta")))
 
     def _part(self, data: JSONObject) -> list[Delta]:
         """Decode an end of a part of reasoning; texts of messages have events of their own."""
@@ -295,7 +314,7 @@ class OpenAIResponsesDecoder(Decoder):
             return []
         self._keep(item)
         form, number = _THOUGHT_FORMS.get(kind, "raw"), integer(data, "content_index") or 0
-        return self._during(grow(item, form, text, number, whole=True))
+        return self._during(_told(item, grow(item, form, text, number, whole=True)))
 
     def _thinks(self, index: int, kind: str, identity: str) -> bool:
         """Return whether a text event belongs to an item that was announced as reasoning."""
@@ -323,6 +342,11 @@ class OpenAIResponsesDecoder(Decoder):
         self._count += 1
         if item.id:
             self._ids[item.id] = item.index
+
+
+def _told(item: OutputItem, deltas: list[Delta]) -> list[Any]:
+    """Return the deltas of an item, as those of its agent if that is below the root."""
+    return [OfAgent(item.agent, delta) for delta in deltas] if item.agent else deltas
 
 
 def _reason(response: JSONObject, path: str) -> str | None:

@@ -471,10 +471,25 @@ def _native(unit: EchoUnit, options: EncodingOptions, results: set[str]) -> _Slo
         return None
     payload, kind = part.payload, type_of(part.payload)
     if payload is None:  # it was left out, with the reasoning that led to it
-        return _Slot([unit], None)
+        return _Slot([unit], None, thinks=part.kind == f"openai.{REASONING}")
     if not kind or kind == "item_reference" or part.kind != f"openai.{kind}":
         return None
+    if kind == REASONING:
+        return _of_subagent(unit, payload, options)
     return None if payload.get("role") in ("system", "developer") else _Slot([unit], dict(payload))
+
+
+def _of_subagent(unit: EchoUnit, payload: JSONObject, options: EncodingOptions) -> _Slot:
+    """Add the reasoning of an agent below the root, which is kept as it came."""
+    slot = _Slot([unit], None, thinks=True)
+    if not options.rule.echoes or "items" not in options.rule.field:
+        options.report.drop(unit, "policy", harmless=True)
+    elif options.stateless and not payload.get("encrypted_content"):
+        options.report.drop(unit, "missing_encrypted", harmless=True)
+    else:
+        left_out = {"status"} if options.rule.ids else {"status", "id"}
+        slot.item = {name: value for name, value in payload.items() if name not in left_out}
+    return slot
 
 
 _PARTS: dict[type[Part], Callable[[EchoUnit, EncodingOptions, set[str]], _Slot | None]] = {

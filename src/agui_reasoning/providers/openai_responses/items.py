@@ -43,10 +43,14 @@ __all__ = [
     "grow",
     "late_values",
     "settle",
+    "subagent_of",
 ]
 
 REASONING, MESSAGE, FUNCTION, CUSTOM = "reasoning", "message", "function_call", "custom_tool_call"
 SIGNATURE = "openrouter.signature"
+ROOT = "/root"
+"""The agent that answers the user. Others are below it, and named by their paths."""
+
 RAW_TEXT, SUMMARY_TEXT = "reasoning_text", "summary_text"
 
 # Calls that the client answers, with their argument fields. The other fields are in `ext`, so that
@@ -88,6 +92,7 @@ class OutputItem:
         settled: Whether its final form arrived.
         encrypted: Whether its values arrived.
         tail: The key of the unit that a length limit cuts if this item is the last.
+        agent: The name of the agent below the root that wrote it, if what it says is kept apart.
     """
 
     type: str
@@ -102,6 +107,13 @@ class OutputItem:
     settled: bool = False
     encrypted: bool = False
     tail: str | None = None
+    agent: str = ""
+
+
+def subagent_of(source: JSONObject, path: str) -> str:
+    """Return the name of the agent that wrote an item, if it is below the root; else nothing."""
+    name = string(obj(source, "agent", path), "agent_name", f"{path}/agent")
+    return "" if name == ROOT else name
 
 
 # -- how an item begins
