@@ -8,7 +8,7 @@ from typing import Any, Final
 from ag_ui.core import BaseEvent
 
 from agui_reasoning.deltas import Delta, FinishDelta, NativeDelta, OpaqueDelta, ResponseStart
-from agui_reasoning.providers.base import OfAgent
+from agui_reasoning.providers._agents import OfAgent
 from agui_reasoning.run import Run
 
 __all__ = ["ModelAgents"]

@@ -6,8 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final, TypeVar
 
-from msgspec import Struct
-
 from agui_reasoning._strict_json import flaw
 from agui_reasoning.deltas import CloseDelta, Delta, UsageDelta
 from agui_reasoning.errors import DecodeError, ProviderError
@@ -18,21 +16,9 @@ from agui_reasoning.providers._signs import SIGNS, bears_sign, is_error, looks_l
 from agui_reasoning.providers.payload import JSONObject, plain, reject, string
 from agui_reasoning.providers.vendors import vendor_traits
 
-__all__ = ["Decoder", "OfAgent"]
+__all__ = ["Decoder"]
 
 _Result = TypeVar("_Result")
-
-
-class OfAgent(Struct, frozen=True):
-    """A delta of an agent below the root of a response that several agents wrote.
-
-    Attributes:
-        agent: The name of the agent, a path such as ``/root/researcher``.
-        delta: What it says.
-    """
-
-    agent: str
-    delta: Delta
 
 
 class Decoder(ABC):
@@ -47,8 +33,8 @@ class Decoder(ABC):
         repeatable: The members of payloads that may differ in a repeat; ``None`` to read every payload.
         multiplexed: Whether one connection may carry several streams, whose events name theirs.
         stream_id: The stream to decode if a connection carries several; events of others are skipped.
-        splits_agents: Whether what an agent below the root says is an `OfAgent` of its own, and its items are
-            native parts of the response. Runs set it, to show such agents as subagents.
+        splits_agents: Whether what agents below the root say is kept apart from the response. Runs set it, to
+            show such agents as subagents.
     """
 
     api: ClassVar[str]

@@ -20,8 +20,9 @@ from agui_reasoning.deltas import (
     UsageDelta,
 )
 from agui_reasoning.errors import DecodeError, ProviderError
+from agui_reasoning.providers._agents import OfAgent
 from agui_reasoning.providers._lane import Repeatable
-from agui_reasoning.providers.base import Decoder, OfAgent
+from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.openai_responses.items import (
     MESSAGE,
     RAW_TEXT,
