@@ -6,7 +6,7 @@ out. The tests that need Chromium run only when their folder, or something in it
 
 import os
 import signal
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from hypothesis import settings
 
 from tests.support.effort import QUICK, is_quick
 from tests.support.growth import measure_cpu_time
+from tests.support.two_turns import PROPERTY, Led
 
 # In CI every run tries the same examples: what is new there is the change, not the dice.
 ALL = settings(deadline=None, derandomize="CI" in os.environ)
@@ -93,3 +94,9 @@ def _encodable(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _encodable(inner) for key, inner in value.items()}
     return type(value)(map(_encodable, value)) if isinstance(value, list | tuple) else value
+
+
+@pytest.fixture
+def led(record_property: Callable[[str, object], None]) -> Led:
+    """Name the provider that the test leads through two turns with a tool."""
+    return lambda target: record_property(PROPERTY, (target.api, target.provider, target.model))

@@ -8,12 +8,13 @@ import pytest
 from ag_ui.core import ToolMessage, UserMessage
 
 from agui_reasoning import Conversation, Run
-from agui_reasoning.parts import ToolCallPart, Turn
+from agui_reasoning.parts import Origin, ToolCallPart, Turn
 from agui_reasoning.policy import EchoRule
 from agui_reasoning.providers import decode_response
 from agui_reasoning.request import History, ProviderRequest, build_request
 from tests.support.strict_providers import STRICT_CHAT
 from tests.support.strict_providers.chat_vendors import CHAT_VENDORS, ChatVendor, Which, chosen
+from tests.support.two_turns import Led
 
 Json = dict[str, Any]
 
@@ -81,8 +82,9 @@ THOUGHTS: dict[Which, list[list[str]]] = {
 @pytest.mark.parametrize("flags", [False, True], ids=["plain", "with flags"])
 @pytest.mark.parametrize("vendor", VENDORS)
 def test_two_turns_with_a_tool_are_accepted_and_carry_what_the_vendor_reads(
-    vendor: ChatVendor, flags: bool
+    vendor: ChatVendor, flags: bool, led: Led
 ) -> None:
+    led(Origin(vendor.provider, vendor.api, vendor.model))
     built = requests(vendor, apply_flags=flags)
     assert [refusals(vendor, one.body) for one in built] == [[], []]
     assert [one.lost for one in built] == [(), ()]

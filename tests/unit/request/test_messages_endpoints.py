@@ -36,6 +36,7 @@ from agui_reasoning.providers._refusals import find_refusal
 from agui_reasoning.providers.echo import rule_for, rules
 from agui_reasoning.request import History, build_request
 from tests.support.strict_providers.messages_endpoints import ENDPOINTS, Check, Endpoint, Memory
+from tests.support.two_turns import Led
 from tests.support.verifier import plain
 
 Json = dict[str, Any]
@@ -126,7 +127,7 @@ def server() -> Iterator[tuple[str, Server]]:
 
 
 @dataclass
-class Led:
+class Thread:
     """A thread that was led through an endpoint."""
 
     served: Served
@@ -137,7 +138,7 @@ class Led:
 
 def lead(
     server: tuple[str, Server], name: str, *, policy: list[EchoRule] | None = None, runs: int = 4
-) -> Led:
+) -> Thread:
     """Ask, answer the call, ask again, answer the call."""
     url, app = server
     endpoint = ENDPOINTS[name]
@@ -150,7 +151,7 @@ def lead(
         fields: Json = {"thinking": {"type": "enabled", "budget_tokens": 1024}, **request.body}
         return client.messages.create(model=endpoint.model, max_tokens=2048, stream=True, **fields)
 
-    led = Led(served, requests, [], [])
+    led = Thread(served, requests, [], [])
     thread = Conversation("t")
     who: Mapping[str, Any] = {"api": API, "provider": endpoint.provider, "model": endpoint.model}
     for number in range(runs):
@@ -171,18 +172,20 @@ def rule_of(endpoint: Endpoint) -> EchoRule:
 
 
 @pytest.mark.parametrize("name", ENDPOINTS)
-def test_two_turns_with_a_tool(server: tuple[str, Server], name: str) -> None:
-    endpoint, led = ENDPOINTS[name], lead(server, name)
+def test_two_turns_with_a_tool(server: tuple[str, Server], name: str, led: Led) -> None:
+    endpoint = ENDPOINTS[name]
+    led(Origin(endpoint.provider, API, endpoint.model))
+    thread = lead(server, name)
     rule = rule_of(endpoint)
-    assert led.served.refused == []
-    assert [event["type"] for event in led.last] == ["RUN_FINISHED"] * 4
-    assert [request.lost for request in led.requests] == [()] * 4
+    assert thread.served.refused == []
+    assert [event["type"] for event in thread.last] == ["RUN_FINISHED"] * 4
+    assert [request.lost for request in thread.requests] == [()] * 4
     whole = ["\n\n" if endpoint.last_only else ""] * 3
     said = [glue.join(thoughts) for glue, thoughts in zip(whole, THOUGHTS, strict=False)]
     # The last request is that of the second tool loop.
-    read = endpoint.read(led.served.taken[3])
+    read = endpoint.read(thread.served.taken[3])
     assert read == {"none": ["", "", ""], "tool_loop": ["", "", said[2]], "all": said}[rule.scope]
-    assert bool(led.warnings) == (rule.status == "unknown")
+    assert bool(thread.warnings) == (rule.status == "unknown")
 
 
 def test_every_row_of_the_policy_has_an_endpoint() -> None:

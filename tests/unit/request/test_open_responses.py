@@ -18,6 +18,7 @@ from agui_reasoning.providers.echo import rule_for
 from agui_reasoning.request import History, ProviderRequest, build_request
 from tests.support.strict_providers import STRICT
 from tests.support.strict_providers.openai_responses import lacks_reasoning
+from tests.support.two_turns import Led
 from tests.support.vendor_shapes import (
     ARGUMENTS,
     CALL_ID,
@@ -92,8 +93,9 @@ def build(target: Origin, messages: Any, **options: Any) -> ProviderRequest:
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_two_turns_with_a_tool(name: str) -> None:
+def test_two_turns_with_a_tool(name: str, led: Led) -> None:
     strict, (_, events, sent) = STRICT[name], LOOPS[name]
+    led(strict.target)
     called = responses_event("output_item.done", 1, item={**CALL, "status": "completed"})
     messages = [
         asked(1),
