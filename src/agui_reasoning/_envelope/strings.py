@@ -213,4 +213,4 @@ class EnvelopeReader:
         if plaintext is None:
             return self._refuse("undecryptable")
         envelope = read_envelope(plaintext.reveal().decode(errors="replace"))
-        return Opened(envelope, sealed=True, refused="" if envelope else "unknown_value")
+        return Opened(envelope, sealed=True, refused="" if envelope else "application_value")

@@ -21,7 +21,8 @@ from agui_reasoning.cli._output import json_text
 from agui_reasoning.cli._reading import STDIN
 from agui_reasoning.cli._report import counted, printable
 from agui_reasoning.cli._stream import Stream
-from agui_reasoning.consumer import Finding
+from agui_reasoning.compat import ThinkingUpgrader, translate
+from agui_reasoning.consumer import Finding, check_events
 from agui_reasoning.errors import AGUIReasoningError
 
 __all__ = ["CheckedFile", "as_github", "as_json", "as_sarif", "as_text"]
@@ -179,11 +180,22 @@ def _suggest_upgrade(console: Console, checked: Iterable[CheckedFile]) -> None:
     for one in checked:
         if any(event["type"].startswith("THINKING_") for event in one.stream.events):
             name = "FILE" if one.name == STDIN else one.name
+            command = "upgrade --repair" if _is_mended(one) else "upgrade"
             words = (
                 f"The stream uses THINKING_* events. Convert them to REASONING_* with: "
-                f"agui-reasoning upgrade {name}"
+                f"agui-reasoning {command} {name}"
             )
             console.print(Text(printable(words)), soft_wrap=True)
+
+
+def _is_mended(checked: CheckedFile) -> bool:
+    """Return whether the repairs of the upgrade remove errors of a stream."""
+    errors = sum(finding.severity == "error" for finding in checked.findings)
+    if not errors:
+        return False
+    upgrader = ThinkingUpgrader(lambda _: None, repair=True)
+    repaired = check_events(translate(checked.stream.events, upgrader))
+    return sum(finding.severity == "error" for finding in repaired) < errors
 
 
 # -- JSON

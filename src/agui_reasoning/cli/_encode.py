@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 from ag_ui.core import Event
@@ -21,6 +21,9 @@ from agui_reasoning.wire import SSEEncoder
 
 __all__ = ["FAILURE", "encode", "encode_payloads"]
 
+OPENHANDS: Final = "openhands"
+"""Not an API: the events of an agent framework."""
+
 FAILURE = "The model's answer could not be completed."
 """The message of RUN_ERROR when a stream fails; it never contains the provider's error text."""
 
@@ -29,7 +32,11 @@ def encode(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A path, or - for standard input.")],
     api: Annotated[
         str | None,
-        typer.Option(help=f"One of: {', '.join(API_IDS)}.", metavar="API", autocompletion=complete_api),
+        typer.Option(
+            help=f"One of: {', '.join(API_IDS)}; or {OPENHANDS}, for a log of its events.",
+            metavar="API",
+            autocompletion=complete_api,
+        ),
     ] = None,
     provider: Annotated[
         str | None,
@@ -48,6 +55,9 @@ def encode(
     A recording (an object with "api" and "events" or "response") supplies --api, --provider and --model.
     """
     source = read_source(read_file(file))
+    if api == OPENHANDS:
+        _FORMS[as_json](_of_openhands(source.payloads, _run_input(thread, run)), EscapedBytes())
+        return
     provider, model = provider or source.provider, model or source.model
     decode = decoder(_api(api or source.api), provider=provider, model=model)
     frame = Run(
@@ -55,6 +65,12 @@ def encode(
     )
     batches = encode_payloads(source.payloads, decode, frame, whole=source.whole)
     _FORMS[as_json](batches, EscapedBytes())
+
+
+def _of_openhands(payloads: Iterable[Any], run_input: dict[str, Any]) -> Iterator[list[Event]]:
+    from agui_reasoning.interop.openhands import read_events
+
+    yield read_events(payloads, run_input=run_input, on_warning=warn)
 
 
 def encode_payloads(

@@ -67,6 +67,7 @@ FINDINGS: Final[Mapping[str, FindingKind]] = {
         "warning", "A `MESSAGES_SNAPSHOT` follows reasoning that was streamed in the same run."
     ),
     "missing_parent": FindingKind("warning", "A tool call has no `parentMessageId`."),
+    "empty_chunk": FindingKind("warning", "An empty chunk comes last for an item, and does not end it."),
     "reopened_id": FindingKind("warning", "A message is started again after it has ended."),
     "late_reasoning_end": FindingKind(
         "warning", "A reasoning message ends after text of its response has begun."

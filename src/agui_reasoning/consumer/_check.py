@@ -100,7 +100,7 @@ class _Checker:
     def receive(self, event: object) -> None:
         """Check the next event."""
         delta = self._lane.grow(event)
-        if delta is None:
+        if not delta:  # an empty one may be meant to end its item
             self._lane.close()
             self._receive_other(event)
         elif has_credential(delta):
@@ -147,6 +147,8 @@ class _Checker:
         except RemoteProtocolError as error:
             return error
         is_chunk = faults.type_of(event).endswith("_CHUNK")
+        if is_chunk and event.get("delta") == "":
+            self._lane.block()
         for one in self._delivered:
             self._lints.look(one, self._index, chunk=is_chunk)
             self._reducer.apply(one)

@@ -47,6 +47,8 @@ class Lints:
     _spans: set[str] = field(default_factory=set)
     _homeless: dict[tuple[str, str], int] = field(default_factory=dict)
     _results: dict[str, str] = field(default_factory=dict)
+    _opened: tuple[str, int] | None = None
+    _empty: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._renew()
@@ -63,6 +65,7 @@ class Lints:
         if self._run.raw_at is None and (event["type"] == "RAW" or "rawEvent" in event):
             self._run.raw_at = index
         self._whole.look(event, index)
+        self._look_at_item(event, index)
         lint = _LINTS.get(event["type"])
         if lint is not None:
             lint(self, event, index)
@@ -79,6 +82,27 @@ class Lints:
             )
             self.report(index, Notice("unknown_entity", message, remedy))
         self._homeless.clear()
+
+    # -- chunks
+
+    def _look_at_item(self, event: JSONObject, index: int) -> None:
+        """Report an empty chunk that comes last: before 1.0, it ended its item."""
+        name, verb = event.get("messageId") or event.get("toolCallId"), event["type"].rpartition("_")[2]
+        if not isinstance(name, str):
+            return
+        if verb == "START":
+            self._opened = name, index
+        elif verb in ("CONTENT", "ARGS"):
+            self._empty.pop(name, None)
+            bare = not event["delta"] and "metadata" not in event and "rawEvent" not in event
+            if self._chunk and bare and self._opened != (name, index):
+                self._empty[name] = index
+        elif verb == "END" and name in self._empty:
+            message = f"An empty chunk comes last for {quoted(name)}, and does not end it."
+            remedy = (
+                "Omit it: the next item or the end of the run ends a chunk's item; or send START and END."
+            )
+            self.report(self._empty.pop(name), Notice("empty_chunk", message, remedy))
 
     # -- the run
 

@@ -161,14 +161,14 @@ class Verifier:
         self._warn(Notice("newer_version", message, remedy))
 
     def _run_finished(self, event: JSONObject) -> None:
-        left = list(self._run.open_things())
-        if left:
-            raise faults.left_open(event, left, self.state)
         if event["runId"] != self._run.run_id:
             self._identity(event, f"names another run, {quoted(event['runId'])}")
         if event["threadId"] != self._run.thread_id:
             self._identity(event, f"names another thread, {quoted(event['threadId'])}")
         self._check_interrupts(event.get("outcome", {}).get("interrupts", ()))
+        left = list(self._run.open_things())
+        if left:  # last, so that the notices about the event are not lost
+            raise faults.left_open(event, left, self.state)
 
     def _check_interrupts(self, interrupts: Iterable[JSONObject]) -> None:
         seen: set[str] = set()

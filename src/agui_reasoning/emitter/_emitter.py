@@ -32,7 +32,7 @@ from agui_reasoning.emitter._redaction import Audience, veiled
 from agui_reasoning.emitter._summaries import Settling, Summaries, Summarize, SummaryDue, settle_now
 from agui_reasoning.emitter._values import Anchors, Values
 from agui_reasoning.emitter._writer import Writer
-from agui_reasoning.emitter.stages import Stage, run_stages
+from agui_reasoning.emitter.stages import Coalesce, Stage, run_stages
 from agui_reasoning.errors import AGUIReasoningWarning, ConfigurationError, LocalProtocolError
 from agui_reasoning.parts import (
     PART_TYPES,
@@ -117,6 +117,9 @@ class BaseEmitter:
         self._summarizes = visibility == "summary"
         self._summaries = Summaries(summarize, self.warn)
         self._stages = tuple(stages)
+        for stage in self._stages:
+            if isinstance(stage, Coalesce):
+                stage.use_clock(now_ms)
         self._foreign = Passthrough(new_id or new_uuid)
         self._application = ApplicationEvents(self.warn, new_id or new_uuid)
         self._known = {message.id: message for message in known_messages}

@@ -94,27 +94,33 @@ class Chunks:
 
 
 class Coalesce:
-    """Joins small deltas of one message or call up to a given length.
+    """Joins small deltas of one message or call up to a given length or age.
 
     Any other event first releases the held text, so that order never changes.
     """
 
-    def __init__(self, chars: int = 200) -> None:
+    def __init__(self, chars: int = 200, ms: int | None = None) -> None:
         """Create the stage.
 
         Args:
             chars: The number of characters at which held text is sent.
+            ms: The age in milliseconds at which held text is sent, by the clock of the run (``now_ms``). It
+                is looked at when a delta arrives: while the model is silent, what is held waits.
 
         Raises:
-            ConfigurationError: ``chars`` is less than 1 (``bad_limit``).
+            ConfigurationError: ``chars`` or ``ms`` is less than 1 (``bad_limit``).
         """
-        if chars < 1:
-            raise ConfigurationError(
-                f"`chars` of `Coalesce` must be at least 1, got {chars}.",
-                code="bad_limit",
-                hint="Use 1 or more, or omit the stage.",
-            )
+        for name, limit in (("chars", chars), ("ms", 1 if ms is None else ms)):
+            if limit < 1:
+                raise ConfigurationError(
+                    f"`{name}` of `Coalesce` must be at least 1, got {limit}.",
+                    code="bad_limit",
+                    hint="Use 1 or more, or omit the stage.",
+                )
         self._chars = chars
+        self._ms = ms
+        self._now_ms: Callable[[], int] | None = None
+        self._since = 0
         self._held: list[str] = []
         self._length = 0
         self._first: Any = None
@@ -125,10 +131,12 @@ class Coalesce:
         if id_field is None or _carries_more(event):
             return [*self.close(), event]
         out = [] if self._continues(event, id_field) else self.close()
-        self._first = self._first or event
+        now = self._now()
+        if self._first is None:
+            self._first, self._since = event, now
         self._held.append(event.delta)  # type: ignore[union-attr, arg-type]
         self._length += len(self._held[-1])
-        return out if self._length < self._chars else [*out, *self.close()]
+        return [*out, *self.close()] if self._is_due(now) else out
 
     def close(self) -> list[Event]:
         """Release the held text."""
@@ -137,6 +145,26 @@ class Coalesce:
             return []
         self._first, self._held, self._length = None, [], 0
         return [first if len(held) == 1 else first.model_copy(update={"delta": "".join(held)})]
+
+    def use_clock(self, now_ms: Callable[[], int] | None) -> None:
+        """Take the clock of the run. The run calls this.
+
+        Raises:
+            ConfigurationError: The stage has ``ms``, but the run has no clock (``no_clock``).
+        """
+        if self._ms is not None and now_ms is None:
+            raise ConfigurationError(
+                "`Coalesce(ms=…)` needs a clock, and this run has none.",
+                code="no_clock",
+                hint="Pass now_ms=, a function that returns the Unix time in milliseconds.",
+            )
+        self._now_ms = now_ms
+
+    def _is_due(self, now: int) -> bool:
+        return self._length >= self._chars or (self._ms is not None and now - self._since >= self._ms)
+
+    def _now(self) -> int:
+        return 0 if self._ms is None or self._now_ms is None else self._now_ms()
 
     def _continues(self, event: Event, id_field: str) -> bool:
         first = self._first

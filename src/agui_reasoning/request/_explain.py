@@ -49,6 +49,7 @@ _REASONS: Final = {
     "on_server": "{target} has stored it with the previous response",
     "no_value": "the front end returned it without its value",
     "unknown_value": "its value is not an envelope of this library",
+    "application_value": "its value was encrypted by your application, which has to open it itself",
     "too_large": "its value is longer than the limit",
     "text_modified": "its text differs from the text that was sent to the front end",
     "part_missing": "one of its messages is missing from the history",

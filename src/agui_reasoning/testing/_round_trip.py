@@ -43,6 +43,7 @@ _PART_MISSING = "part_missing"
 _REASONS = {
     "no_value": "it has no encryptedValue (none was sent, or before the message existed)",
     "unknown_value": "its encryptedValue is not an envelope of agui-reasoning",
+    "application_value": "its encryptedValue was encrypted by the application: open it with KeyRing.decrypt",
     "undecryptable": "its encryptedValue cannot be decrypted: other keys, thread or tenant, or expired",
     "unauthenticated": "its encryptedValue is not encrypted, and with keys unencrypted values are ignored",
     "too_large": "its encryptedValue is too long to be restored",

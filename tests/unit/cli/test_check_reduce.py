@@ -129,6 +129,13 @@ def test_each_message_of_a_code_is_shown_once_and_all_findings_in_json(file, cli
     assert len(json.loads(cli("check", path, "--json").stdout)["findings"]) == 28
 
 
+def test_an_upgrade_with_repairs_is_suggested_where_it_mends(file, cli):
+    broken = file([STARTED, ev("THINKING_TEXT_MESSAGE_CONTENT", delta="x"), FINISHED])
+    assert f"with: agui-reasoning upgrade --repair {broken}\n" in cli("check", broken).stdout
+    other = file([STARTED, ev("THINKING_START"), ev("THINKING_END"), ev("TEXT_MESSAGE_START"), FINISHED])
+    assert f"with: agui-reasoning upgrade {other}\n" in cli("check", other).stdout
+
+
 @pytest.mark.parametrize(
     ("data", "line"),
     [

@@ -333,3 +333,16 @@ def test_help_and_version_are_on_stdout(args, cli):
     result = cli(*args)
     assert (result.status, result.stderr) == (0, "")
     assert "agui-reasoning" in result.stdout
+
+
+def test_a_log_of_openhands_is_encoded(file, cli):
+    action = {
+        "id": 1,
+        "action": "run",
+        "args": {"command": "ls", "thought": "Look.", "reasoning_content": "Hm?"},
+    }
+    log = file(lines([action]))
+    done = cli("encode", "--api", "openhands", *IDS, "--json", log)
+    kinds = [event["type"] for event in json.loads(done.stdout)]
+    assert (done.status, kinds[0], kinds[-1]) == (0, "RUN_STARTED", "RUN_FINISHED")
+    assert "REASONING_MESSAGE_CONTENT" in kinds

@@ -112,6 +112,20 @@ WARNINGS: list[tuple[str, list[Json], int]] = [
         [STARTED, {**FINISHED, "outcome": TWICE}],
         1,
     ),
+    (
+        "empty_chunk",
+        run(*(ev("REASONING_MESSAGE_CHUNK", messageId="m", delta=delta) for delta in ("a", "b", ""))),
+        3,
+    ),
+    (
+        "empty_chunk",
+        run(
+            ev("TOOL_CALL_CHUNK", toolCallId="c", toolCallName="f", parentMessageId="m", delta="{}"),
+            ev("TOOL_CALL_CHUNK", delta=""),
+            *text("n", "x"),
+        ),
+        2,
+    ),
     ("unknown_entity", run(value("nobody")), 1),
     ("unknown_entity", run(*text("m"), value("m", subtype="tool-call")), 3),
     ("unknown_entity", run(MADE, value("a")), 2),
@@ -275,7 +289,7 @@ def test_every_fault_of_a_stream_is_found() -> None:
         ev("REASONING_MESSAGE_CHUNK", delta="y"),
         text("m3")[0],  # never ended
         ev("SUBAGENT_FINISHED", **S1),  # 18
-        {**FINISHED, "runId": "other"},  # 19: left open, told before it is told that it is another run
+        {**FINISHED, "runId": "other"},  # 19: left open, and another run
         *text("m4"),  # 20: after the run
         STARTED,
         text("m5", "x")[1],  # 23: not open
@@ -291,6 +305,7 @@ def test_every_fault_of_a_stream_is_found() -> None:
         ("unknown_event", "warning", 14),
         ("chunk_without_id", "error", 15),
         ("subagent_order", "error", 18),
+        ("run_identity", "warning", 19),
         ("left_open", "error", 19),
         ("run_order", "error", 20),
         ("not_open", "error", 23),
@@ -490,3 +505,23 @@ def test_a_finding_says_what_and_what_to_do() -> None:
 def test_what_is_no_event_is_refused() -> None:
     with pytest.raises(LocalProtocolError):
         check_events(["RUN_STARTED"])  # type: ignore[list-item]
+
+
+def test_every_finding_of_an_event_is_reported() -> None:
+    events = [STARTED, text("m")[0], {**FINISHED, "runId": "other", "outcome": TWICE}]
+    found = [(finding.code, finding.index) for finding in check_events(events)]
+    assert sorted(found) == [("duplicate_interrupt", 2), ("left_open", 2), ("run_identity", 2)]
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        [{"messageId": "m", "delta": ""}, {"delta": "a"}],
+        [{"messageId": "m", "delta": "a"}, {"delta": ""}, {"delta": "b"}],
+        [{"messageId": "m", "delta": "a"}, {"delta": "", "metadata": {"n": 1}}],
+        [{"messageId": "m", "delta": ""}],
+    ],
+)
+def test_an_empty_chunk_that_opens_or_is_continued_or_has_metadata_is_no_habit(chunks: list[Json]) -> None:
+    events = run(*(ev("TEXT_MESSAGE_CHUNK", **chunk) for chunk in chunks))
+    assert "empty_chunk" not in {finding.code for finding in check_events(events)}

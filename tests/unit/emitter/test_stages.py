@@ -75,6 +75,22 @@ def test_coalescing_lets_go_at_its_limit() -> None:
     assert [event["delta"] for event in events if "delta" in event] == ["abab", "abab", "ab"]
 
 
+def test_coalescing_lets_go_of_what_is_old() -> None:
+    now = iter([0, 30, 60, 100, 140, 500, 1000]).__next__
+    ticks = [TextDelta(text) for text in "abcdef"]
+    stage = Coalesce(100, ms=50)
+    emitter = Emitter(stages=[stage], now_ms=lambda: 0)
+    stage.use_clock(now)
+    events = plain([event for item in ticks for event in emitter.receive(item)] + emitter.close())
+    assert [event["delta"] for event in events if "delta" in event] == ["abc", "def"]
+
+
+def test_an_age_needs_a_clock() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        Emitter(stages=[Coalesce(ms=50)])
+    assert caught.value.code == "no_clock"
+
+
 def test_coalescing_keeps_two_open_messages_apart() -> None:
     items = [ReasoningDelta(text, key=key) for text, key in (("a", "0"), ("b", "1"), ("c", "1"), ("d", "0"))]
     events = emit(*items, stages=[Coalesce(100)])
@@ -86,6 +102,8 @@ def test_a_limit_below_one_is_refused(chars: int) -> None:
     with pytest.raises(ConfigurationError) as caught:
         Coalesce(chars)
     assert caught.value.code == "bad_limit"
+    with pytest.raises(ConfigurationError, match="`ms`"):
+        Coalesce(ms=chars)
 
 
 def test_steps_are_named_by_their_message() -> None:

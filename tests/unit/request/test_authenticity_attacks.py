@@ -275,7 +275,7 @@ def test_a_value_that_is_no_string_is_none(value: Any) -> None:
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"k":' * 50_000, "9" * 10_000])
 def test_endless_nesting_is_no_envelope(text: str) -> None:
     sealed = KEYS.encrypt(text.encode(), Binding("thread"))
-    for value, reason in ((text, "unauthenticated"), (sealed, "unknown_value")):
+    for value, reason in ((text, "unauthenticated"), (sealed, "application_value")):
         thought = {"id": "r", "role": "reasoning", "content": "Hm.", "encryptedValue": value}
         assert reasons([thought]) == {reason}
 

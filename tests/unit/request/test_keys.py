@@ -267,7 +267,7 @@ def test_native_blocks_are_checked_even_when_they_are_authentic(name: str, paylo
 def test_what_opens_and_is_no_envelope_is_dropped() -> None:
     value = KEYS.encrypt(b'{"hello": "world"}', Binding("thread"))
     thought = {"id": "r", "role": "reasoning", "content": "", "encryptedValue": value}
-    assert outcomes(restore(run_input([thought]), keys=KEYS)) == [("dropped", "unknown_value")]
+    assert outcomes(restore(run_input([thought]), keys=KEYS)) == [("dropped", "application_value")]
 
 
 def test_server_tools_that_were_not_shown_come_back_whole() -> None:
