@@ -60,6 +60,9 @@ Ext: TypeAlias = Mapping[str, Any]
 """Additional JSON members from the provider: native IDs, phase, formats, citations, explicit emptiness."""
 
 SEGMENT_SEPARATOR = "\n\n"
+SHOWN_ON_REQUEST: Final = frozenset({"anthropic.signature"})
+"""The kinds of values beside which a provider shows the reasoning only if the request asks for that."""
+
 _REDACTED_NAMES: Final = frozenset({"encrypted", "redacted", "redacted_content", "redacted_thinking"})
 
 

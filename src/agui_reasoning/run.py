@@ -33,7 +33,7 @@ from agui_reasoning.emitter._summaries import Settling, Summarize
 from agui_reasoning.emitter._values import Anchors
 from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.errors import ConfigurationError, LocalProtocolError, RemoteProtocolError
-from agui_reasoning.parts import Part, ToolCallPart
+from agui_reasoning.parts import SHOWN_ON_REQUEST, Part, ReasoningPart, ToolCallPart, Turn
 from agui_reasoning.wire._encode import frames_of
 
 if TYPE_CHECKING:  # imported with the first key ring, policy or request
@@ -70,6 +70,12 @@ _MAX_COUNT = 2**53 - 1
 _OPEN_PART = (
     "A request leaves out the part of the response that has not ended: pass `CloseDelta` or `FinishDelta` "
     "to the run first."
+)
+
+_NOT_SHOWN = (
+    "The model's reasoning was signed but had no text, so there is nothing to show: newer Claude models omit "
+    'it by default. Set `display` of `thinking` to "summarized", as `ProviderRequest.merged` does, or the '
+    "visibility to hidden."
 )
 
 
@@ -418,6 +424,8 @@ class Run:
         """
         self._require("running", "finish")
         events = self._emitter.close()
+        if self.visibility == "full" and _shows_nothing(self._emitter.produced):
+            self.warn_once([_NOT_SHOWN])
         self._state = "ended"  # set after `close`: if a callback fails in it, `fail` can still end the run
         pending = [call.id for call in self.pending_calls]
         end = self._ending(interrupts=interrupts, pending=pending, result=result)
@@ -488,6 +496,14 @@ class Run:
 def _told(emitter: BaseEmitter) -> dict[str, Any]:
     """Return what the client learns about the end of the last response."""
     return {"finish_reason": emitter.finish_reason, "finish_details": emitter.finish_details}
+
+
+def _shows_nothing(produced: Iterable[object]) -> bool:
+    """Return whether the model thought in a run, and signed it, but none of its reasoning has text."""
+    turns = (item for item in produced if isinstance(item, Turn))
+    thoughts = [part for turn in turns for part in turn.parts if isinstance(part, ReasoningPart)]
+    signed = any(value.kind in SHOWN_ON_REQUEST for part in thoughts for value in part.opaque)
+    return signed and not any(part.text for part in thoughts)
 
 
 def _parse(run_input: RunAgentInput | Mapping[str, Any], limits: Limits) -> RunAgentInput:

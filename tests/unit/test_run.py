@@ -9,8 +9,11 @@ import pytest
 from ag_ui.core import CustomEvent, Interrupt, RunAgentInput, RunErrorEvent
 
 from agui_reasoning import LocalProtocolError, RemoteProtocolError, Run, aio, check_events, run_agent
+from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import (
+    CloseDelta,
     FinishDelta,
+    OpaqueDelta,
     ReasoningDelta,
     TextDelta,
     ToolCallDelta,
@@ -18,7 +21,7 @@ from agui_reasoning.deltas import (
     UsageDelta,
 )
 from agui_reasoning.emitter.stages import Coalesce
-from agui_reasoning.parts import TextPart, ToolCallPart, Turn
+from agui_reasoning.parts import Opaque, TextPart, ToolCallPart, Turn
 from agui_reasoning.providers import decode_response
 from tests.support.verifier import Client, plain, replay
 
@@ -490,6 +493,34 @@ def test_a_part_that_has_not_ended_is_left_out_of_a_request_with_a_warning() -> 
         "So.",
         "Half.",
     ]
+
+
+SIGNATURE = OpaqueDelta(Opaque("anthropic.signature", "U0lHTkVE"))
+
+
+@pytest.mark.parametrize(
+    ("visibility", "deltas", "warnings"),
+    [
+        ("full", [SIGNATURE, TextDelta("Hi."), FinishDelta("end_turn")] * 2, 1),
+        ("full", [SIGNATURE, CloseDelta(), ReasoningDelta("Hm."), SIGNATURE, TextDelta("Hi.")], 0),
+        ("full", [OpaqueDelta(Opaque("anthropic.redacted_thinking", "x")), TextDelta("Hi.")], 0),
+        ("full", [TextDelta("Hi.")], 0),
+        ("summary", [SIGNATURE, TextDelta("Hi.")], 0),
+        ("hidden", [SIGNATURE, TextDelta("Hi.")], 0),
+    ],
+)
+def test_signed_reasoning_without_text_is_warned_of_once(
+    visibility: Any, deltas: list[Any], warnings: int
+) -> None:
+    """Newer Claude models omit the text unless they are asked for it."""
+    heard: list[str] = []
+    keys = None if visibility == "full" else KeyRing({"k": bytes(32)})
+    run, events = started(MODERN, visibility=visibility, keys=keys, on_warning=heard.append)
+    events += [event for delta in deltas for event in run.receive(delta)]
+    events += run.finish()
+    assert ["summarized" in text for text in heard] == [True] * warnings
+    found = [finding.code for finding in check_events(events)]
+    assert found == ["reasoning_without_text"] * warnings
 
 
 def test_a_run_and_its_streams_show_who_they_are_and_no_content() -> None:

@@ -89,6 +89,7 @@ FINDINGS: Final[Mapping[str, FindingKind]] = {
     "parent_not_assistant": FindingKind("warning", "The parent of a tool call is not an assistant message."),
     "call_renamed": FindingKind("warning", "A tool call is started again under a different name."),
     "missing_value": FindingKind("warning", "A run has reasoning, but no encrypted value."),
+    "reasoning_without_text": FindingKind("warning", "A run has signed reasoning, but no text of it."),
     "copied_reasoning": FindingKind(
         "warning",
         "An event outside the `REASONING_*` family repeats reasoning or an encrypted value of the run.",

@@ -11,6 +11,7 @@ from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer._history import HeldMessages
 from agui_reasoning.consumer._leaks import unchecked_parts
 from agui_reasoning.consumer._notices import Notice, quoted
+from agui_reasoning.parts import SHOWN_ON_REQUEST
 
 __all__ = ["RunLints"]
 
@@ -70,6 +71,8 @@ class RunLints:
         self._find_copies(texts)
         if event is not None and texts and not self._values and self._wants_values(event):
             self._report_missing(self._thoughts[next(iter(texts))])
+        if self._thoughts and not texts and any(map(_is_signed, self._values)):
+            self._report_omitted(self._thoughts[next(iter(self._thoughts))])
 
     # -- collecting
 
@@ -155,6 +158,25 @@ class RunLints:
         message = "The run has reasoning, but no encrypted value to return to the provider."
         remedy = "Send the provider's signature or encrypted content as REASONING_ENCRYPTED_VALUE."
         self.report(index, Notice("missing_value", message, remedy))
+
+    def _report_omitted(self, index: int) -> None:
+        message = "The run has signed reasoning, but no text of it to show."
+        remedy = 'Ask the provider for it: for Claude, set `display` of `thinking` to "summarized".'
+        self.report(index, Notice("reasoning_without_text", message, remedy))
+
+
+def _is_signed(value: str) -> bool:
+    """Return whether a value has a signature of reasoning that the provider would have shown."""
+    from agui_reasoning._envelope import ReasoningRecord, read_envelope  # few streams need it
+
+    envelope = read_envelope(value)
+    records = (unit.part for unit in envelope.units) if envelope else ()
+    return any(
+        opaque.kind in SHOWN_ON_REQUEST
+        for record in records
+        if isinstance(record, ReasoningRecord)
+        for opaque in record.opaque
+    )
 
 
 def _long_strings(value: Any) -> Iterator[str]:

@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agui_reasoning import Finding, LocalProtocolError, check_events
-from agui_reasoning._envelope import Envelope, ResponsePlace, write_envelope
+from agui_reasoning._envelope import (
+    Envelope,
+    OpaqueRecord,
+    ReasoningRecord,
+    ResponsePlace,
+    UnitRecord,
+    write_envelope,
+)
 from tests.support.play import FAILED, FINISHED, RUN, STARTED, Json, call, ev, text, thought, value
 
 ROOT = Path(__file__).parents[3]
@@ -43,6 +50,13 @@ def mused(name: str, **more: str) -> Json:
 
 def ours(seq: int) -> str:
     return write_envelope(Envelope(response=ResponsePlace(id="resp", messages=("m",) * seq)))
+
+
+def signed(kind: str = "anthropic.signature") -> str:
+    """The value of a reasoning part without text."""
+    record = ReasoningRecord(opaque=(OpaqueRecord(kind=kind, value="U0lHTkVE"),))
+    unit = UnitRecord(seq=0, part=record)
+    return write_envelope(Envelope(response=ResponsePlace(id="resp"), units=(unit,)))
 
 
 def run(*events: Json) -> list[Json]:
@@ -163,6 +177,7 @@ WARNINGS: list[tuple[str, list[Json], int]] = [
     ("missing_value", [*run(*HIDDEN), STARTED, *thought("s", "Hm."), *CALL, FINISHED], 6),
     ("missing_value", [STARTED, *thought("r", "Hm."), used("anthropic", "claude-sonnet-4-6")], 1),
     ("missing_value", [STARTED, *thought("r", "Hm."), used("openai", "gpt-5.6-sol")], 1),
+    ("reasoning_without_text", run(*text("m"), *thought("r"), value("r", signed()), *text("n", "x")), 3),
     ("repeated_reasoning", run(*thought("r", LONG), *text("m", "x"), *thought("s", LONG)), 7),
     ("repeated_reasoning", [STARTED, *thought("r", LONG), *text("m"), *thought("s", "", LONG), FAILED], 6),
     ("copied_reasoning", run(ev("RAW", event=[{"a": LONG}]), *thought("r", LONG)), 1),
@@ -177,6 +192,9 @@ GOOD: list[list[Json]] = [
     run(*thought("r"), value("r", ours(1)), value("r", ours(2))),
     run(*thought("r"), value("r", "A"), value("r", "A")),
     run(*CALL, *text("m", "x")),
+    run(*thought("r"), value("r", signed()), *thought("s", "x"), value("s", signed())),
+    run(*thought("r"), value("r", signed("anthropic.redacted_thinking"))),
+    run(*thought("r"), value("r", signed("openai.encrypted_content"))),
     run(*CALL, *CALL),
     run(*[ev("REASONING_MESSAGE_CHUNK", messageId=name, delta="x") for name in ("r1", "r2", "r1")]),
     run(*HIDDEN, ev("CUSTOM", name="n", value=1)),
