@@ -16,17 +16,20 @@ __all__ = ["AuditRecord", "OnAudit"]
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """The record of one reasoning unit that was emitted or restored, or of one refused request.
+    """The record of one reasoning unit that was emitted, restored or reported, or of one refused request.
 
     Attributes:
         action: ``"emitted"`` on its way to the client, ``"restored"`` on its way back, ``"refused"`` if the
-            provider refused a request because of reasoning in it.
+            provider refused a request because of reasoning in it, ``"reported"`` if it says what it did with
+            a unit of the request.
         outcome: If emitted: ``"encrypted"``, ``"plain"``, or ``"not_kept"`` if hidden reasoning is sent
             without a value. If restored: ``"restored"`` or ``"dropped"``. If refused: ``"asked_again"`` or
-            ``"failed"``.
-        reason: The reason it was dropped, as in the report of the history, or the name of the refusal.
+            ``"failed"``. If reported: ``"withheld"`` from the model, or ``"shown"`` although it failed a
+            check.
+        reason: The reason it was dropped, as in the report of the history, the name of the refusal, or the
+            provider's reason.
         unit: The ID of the message or call that carries it; several units may share one. Empty for refused
-            requests.
+            requests, and for reports of an unknown unit.
         thread_id: The thread ID, if known.
         tenant: The tenant, if keys are used.
         run_id: The run ID, if any.
@@ -40,10 +43,21 @@ class AuditRecord:
         shown_chars: The code points streamed to the client instead.
         opaque_chars: The characters of the provider's opaque values.
         value_chars: The characters of the encrypted value.
+        path: The place of a reported unit in the request.
     """
 
-    action: Literal["emitted", "restored", "refused"]
-    outcome: Literal["encrypted", "plain", "not_kept", "restored", "dropped", "asked_again", "failed"]
+    action: Literal["emitted", "restored", "refused", "reported"]
+    outcome: Literal[
+        "encrypted",
+        "plain",
+        "not_kept",
+        "restored",
+        "dropped",
+        "asked_again",
+        "failed",
+        "withheld",
+        "shown",
+    ]
     unit: str
     reason: str = ""
     thread_id: str | None = None
@@ -59,6 +73,7 @@ class AuditRecord:
     shown_chars: int = 0
     opaque_chars: int = 0
     value_chars: int = 0
+    path: str = ""
 
 
 OnAudit: TypeAlias = Callable[[AuditRecord], None]

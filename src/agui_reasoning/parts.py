@@ -34,6 +34,7 @@ __all__ = [
     "ToolCallPart",
     "ToolResultPart",
     "Turn",
+    "WithheldUnit",
     "join_segments",
 ]
 
@@ -333,6 +334,21 @@ class EffortChange:
 
 
 @dataclass(frozen=True, slots=True)
+class WithheldUnit:
+    """A reasoning unit of a request that the provider did not show to the model.
+
+    Attributes:
+        digest: The first 6 bytes of the SHA-256 of the unit's value, or of its ID, in URL-safe base64.
+        model: The model, as the request names it.
+        reason: The provider's reason, such as ``"model_binding_mismatch"``.
+    """
+
+    digest: str
+    model: str | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """The parts of one model response, in wire order.
 
@@ -341,9 +357,11 @@ class Turn:
         origin: The producer of the response.
         id: The provider's ID of the response.
         refused: Whether the provider declined to finish the response. It may then have no parts.
+        withheld: The reasoning of the request that the model was not shown, as the response reports.
     """
 
     parts: tuple[Part, ...]
     origin: Origin | None = None
     id: str | None = None
     refused: bool = False
+    withheld: tuple[WithheldUnit, ...] = ()

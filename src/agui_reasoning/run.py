@@ -336,6 +336,7 @@ class Run:
             apply_flags=apply_flags,
             on_warning=self._on_warning,
         )
+        self._emitter.inputs.sent(request)
         if self._reading["allow_file_ids"] is False:
             check_named_objects(request, sent, self._emitter.produced)
         return request
@@ -402,6 +403,14 @@ class Run:
         """Like `receive`, as a generator for shells that await summaries."""
         self._require("running", "receive")
         return self._frame.mark((yield from self._emitter.receiving(item)))
+
+    def sends(self, request: ProviderRequest) -> None:
+        """Note which of the requests that were built since the last response is sent.
+
+        Providers report by its place in the request what they did with reasoning. If several requests were
+        built, a report may belong to any of them, so nothing is remembered of it.
+        """
+        self._emitter.inputs.sent(request, alone=True)
 
     def warn_once(self, warnings: Iterable[str]) -> None:
         """Emit warnings, each once per run."""

@@ -16,7 +16,9 @@ from agui_reasoning._envelope.records import (
     Span,
     TextRecord,
     UnitRecord,
+    WithheldRecord,
     digest,
+    unit_digest,
 )
 from agui_reasoning._envelope.strings import (
     MAX_ENVELOPE_CHARS,
@@ -54,6 +56,7 @@ __all__ = [
     "Span",
     "TextRecord",
     "UnitRecord",
+    "WithheldRecord",
     "WrittenFields",
     "digest",
     "is_envelope",
@@ -61,6 +64,7 @@ __all__ = [
     "pack",
     "plain_value",
     "read_envelope",
+    "unit_digest",
     "unit_record",
     "write_envelope",
 ]

@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
-from agui_reasoning.parts import Channel, Encoding, Opaque, Origin, Status
+from agui_reasoning.parts import Channel, Encoding, Opaque, Origin, ReasoningPart, Status, WithheldUnit
 
 __all__ = [
     "CallRecord",
@@ -42,8 +42,10 @@ __all__ = [
     "TextRecord",
     "UnitRecord",
     "WireRecord",
+    "WithheldRecord",
     "checksum",
     "digest",
+    "unit_digest",
 ]
 
 
@@ -130,6 +132,23 @@ class Span(WireRecord, frozen=True, kw_only=True):
     length: Count
 
 
+class WithheldRecord(WireRecord, frozen=True, kw_only=True):
+    """A `WithheldUnit`."""
+
+    digest: str
+    model: str | None = None
+    reason: str = ""
+
+    @classmethod
+    def of(cls, unit: WithheldUnit) -> WithheldRecord:
+        """Return the record of a unit."""
+        return cls(digest=unit.digest, model=unit.model, reason=unit.reason)
+
+    def value(self) -> WithheldUnit:
+        """Return the unit."""
+        return WithheldUnit(self.digest, self.model, self.reason)
+
+
 class ResponsePlace(WireRecord, frozen=True, kw_only=True):
     """Identifies a response, and the IDs under which the client sees it.
 
@@ -146,6 +165,7 @@ class ResponsePlace(WireRecord, frozen=True, kw_only=True):
         subagent: The run of the subagent, which shares the thread but has its own conversation.
         refused: The message that tells the user that the provider declined to finish the response; in its
             last value.
+        withheld: The reasoning of the request that the model was not shown; in the last value.
     """
 
     id: str
@@ -157,6 +177,7 @@ class ResponsePlace(WireRecord, frozen=True, kw_only=True):
     failed: tuple[str, ...] = ()
     subagent: str | None = None
     refused: str | None = None
+    withheld: tuple[WithheldRecord, ...] = ()
 
 
 class _PartRecord(WireRecord, frozen=True, kw_only=True):
@@ -271,3 +292,9 @@ def checksum(value: str) -> str:
     """Return 6 bytes of the SHA-256 of a value, in URL-safe base64: too short for filters to mask it."""
     found = hashlib.sha256(value.encode(errors="surrogatepass")).digest()
     return urlsafe_b64encode(found[:6]).decode("ascii")
+
+
+def unit_digest(part: ReasoningPart) -> str | None:
+    """Return what identifies a unit wherever it is returned: the digest of its value, or else of its ID."""
+    named = part.opaque[0].value if part.opaque else part.item_id
+    return None if named is None else checksum(named)

@@ -110,6 +110,7 @@ class Asking:
         """Build the next request, and return the stream that sends it. Takes time for long histories."""
         self._asked += 1
         self._sent = self._prepared or self._request(self._form)
+        self._run.sends(self._sent)
         ask = partial(self._stream.source, self._sent)
         return replace(self._stream, source=ask, reader=self._reader, **REQUEST_FIELDS)
 

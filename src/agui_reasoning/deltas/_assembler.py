@@ -19,6 +19,7 @@ from agui_reasoning.deltas._operations import (
     CloseDelta,
     Delta,
     FinishDelta,
+    InputTransformationsDelta,
     NativeDelta,
     OpaqueDelta,
     ReasoningDelta,
@@ -138,6 +139,9 @@ class Assembler:
             unit = self._open_reasoning(response, None)
             self._add_value(unit, delta, changes)
             self._end(unit, "complete", changes)
+
+    def _note_input(self, delta: InputTransformationsDelta, changes: list[Change]) -> None:
+        self._current(changes).withheld += delta.units
 
     def _finish(self, delta: FinishDelta, changes: list[Change]) -> None:
         response = self._current(changes)
@@ -503,5 +507,6 @@ _HANDLERS: dict[type, Callable[[Assembler, Any, list[Change]], None]] = {
     CloseDelta: Assembler._close,
     NativeDelta: Assembler._keep_native,
     UsageDelta: Assembler._receive_usage,
+    InputTransformationsDelta: Assembler._note_input,
     FinishDelta: Assembler._finish,
 }

@@ -12,12 +12,14 @@ from typing import Any, ClassVar, TypeAlias, get_args
 from msgspec import Struct
 from msgspec.structs import fields
 
-from agui_reasoning.parts import Channel, Ext, Opaque, Origin, Status, size_of
+from agui_reasoning.parts import Channel, Ext, Opaque, Origin, Status, WithheldUnit, size_of
 
 __all__ = [
     "CloseDelta",
     "Delta",
     "FinishDelta",
+    "InputTransformation",
+    "InputTransformationsDelta",
     "NativeDelta",
     "OpaqueDelta",
     "ReasoningDelta",
@@ -188,6 +190,35 @@ class UsageDelta(Struct, frozen=True, kw_only=True):
     apart: bool = False
 
 
+class InputTransformation(Struct, frozen=True):
+    """What a provider did with a reasoning unit of the request.
+
+    Attributes:
+        path: The place of the unit in the request, such as ``messages.1.content.0``, or its ID.
+        reason: The provider's reason.
+        dropped: Whether the model was not shown the unit; otherwise it was, although it failed a check.
+    """
+
+    path: str
+    reason: str
+    dropped: bool = True
+
+
+class _InputTransformationsDelta(Struct, frozen=True):
+    entries: tuple[InputTransformation, ...]
+
+
+class InputTransformationsDelta(_InputTransformationsDelta, frozen=True, kw_only=True):
+    """What the provider did with the reasoning in the request.
+
+    ``model`` is the model that was asked, if it is not the one that the request names. `Run` adds ``units``:
+    the units that the model was not shown.
+    """
+
+    model: str | None = None
+    units: tuple[WithheldUnit, ...] = ()
+
+
 class _FinishDelta(_Redacted, frozen=True):
     reason: str | None = None
 
@@ -215,6 +246,7 @@ Delta: TypeAlias = (
     | CloseDelta
     | NativeDelta
     | UsageDelta
+    | InputTransformationsDelta
     | FinishDelta
 )
 

@@ -24,6 +24,7 @@ from agui_reasoning.parts import (
     TextPart,
     ToolCallPart,
     ToolResultPart,
+    WithheldUnit,
 )
 
 __all__ = [
@@ -201,6 +202,7 @@ class ResponseBuffer:
     finish_reason: str | None = None
     finish_details: Mapping[str, Any] | None = None
     refused: bool = False
+    withheld: list[WithheldUnit] = field(default_factory=list)
     reasoning: dict[str | None, ReasoningUnit] = field(default_factory=dict)
     text: dict[str | None, TextUnit] = field(default_factory=dict)
     calls: dict[str, CallUnit] = field(default_factory=dict)

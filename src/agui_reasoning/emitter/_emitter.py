@@ -19,13 +19,14 @@ from agui_reasoning._envelope import EnvelopeWriter
 from agui_reasoning._ids import new_uuid
 from agui_reasoning._media import text_of
 from agui_reasoning.audit import OnAudit
-from agui_reasoning.deltas import Delta, ResponseStart, UsageDelta
+from agui_reasoning.deltas import Delta, InputTransformationsDelta, ResponseStart, UsageDelta
 from agui_reasoning.deltas._assembler import Assembler
 from agui_reasoning.deltas._fold import deltas_of
 from agui_reasoning.deltas._operations import DELTA_TYPES
 from agui_reasoning.emitter import _events as make
 from agui_reasoning.emitter._application_events import ApplicationEvents
 from agui_reasoning.emitter._disclosure import Disclosure, Visibility
+from agui_reasoning.emitter._inputs import InputReports
 from agui_reasoning.emitter._lane import Lane, open_lane
 from agui_reasoning.emitter._passthrough import Passthrough
 from agui_reasoning.emitter._redaction import Audience, veiled
@@ -112,6 +113,7 @@ class BaseEmitter:
             warn=self.warn,
         )
         self._new_id, self._now_ms = new_id or new_uuid, now_ms
+        self.inputs = InputReports(self.warn, on_audit)
         self._nested_ids: set[str] = set()
         """The messages and calls of nested emitters, which have already applied their visibility."""
         self._summarizes = visibility == "summary"
@@ -253,6 +255,11 @@ class BaseEmitter:
             self._disclosure.check(delta.origin or self._default, self._rule_of)
         elif self._assembler.response is None:
             self._disclosure.check(self._default, self._rule_of)
+        if isinstance(delta, ResponseStart):
+            self.inputs.responds()
+        elif isinstance(delta, InputTransformationsDelta):
+            response = self._assembler.response
+            delta = self.inputs.resolve(delta, response.origin if response else self._default)
         changes = self._assembler.receive(delta)
         written = self._writer.write(changes)
         self._lane = open_lane(delta, changes, written)

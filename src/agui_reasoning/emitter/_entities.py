@@ -19,7 +19,14 @@ from agui_reasoning.deltas._units import (
     UnitBuffer,
 )
 from agui_reasoning.emitter._disclosure import Disclosure
-from agui_reasoning.parts import SEGMENT_SEPARATOR, Origin, ReasoningPart, TextPart, ToolCallPart
+from agui_reasoning.parts import (
+    SEGMENT_SEPARATOR,
+    Origin,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    WithheldUnit,
+)
 
 __all__ = [
     "AssistantMessage",
@@ -268,6 +275,11 @@ class ResponseState:
     left_behind: int = 0
     value_chars: dict[str, int] = field(default_factory=dict)
     refused: str | None = None
+
+    @property
+    def withheld(self) -> tuple[WithheldUnit, ...]:
+        """The reasoning that the model was not shown, if anything may be kept about it."""
+        return tuple(self.response.withheld) if self.disclosure.keeps else ()
 
     def hold(self, unit: TextUnit, text: str) -> None:
         """Hold back white space at the start of a message."""

@@ -28,6 +28,7 @@ from agui_reasoning._envelope import (
     ResultRecord,
     TextRecord,
     UnitRecord,
+    WithheldRecord,
     pack,
     plain_value,
 )
@@ -302,6 +303,7 @@ class Values:
             failed=state.failed if again or not state.values else (),
             subagent=self.subagent,
             refused=state.refused if again else None,
+            withheld=tuple(map(WithheldRecord.of, state.withheld)) if again else (),
         )
         return Envelope(origin=OriginRecord.of(origin) if origin else None, response=place, units=units)
 
@@ -328,7 +330,7 @@ def _names(state: ResponseState, start: tuple[int, int]) -> tuple[tuple[str, ...
 
 def _is_marked(state: ResponseState) -> bool:
     """Return whether the last value says something about the response that no unit says."""
-    return state.refused is not None
+    return state.refused is not None or bool(state.withheld)
 
 
 def _is_needless(state: ResponseState, units: UnitRecords) -> bool:

@@ -235,7 +235,7 @@ class Writer:
         parts = tuple(self._as_seen(unit, unit.part(response.origin)) for unit in ended)
         if not parts and not response.refused:
             return None
-        return Turn(parts, response.origin, response.id, response.refused)
+        return Turn(parts, response.origin, response.id, response.refused, tuple(response.withheld))
 
     def _as_seen(self, unit: UnitBuffer, part: Part) -> Part:
         part = replace(part, seen=self._state.seen_as(unit))

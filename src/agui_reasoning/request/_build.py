@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
@@ -35,6 +35,7 @@ from agui_reasoning.providers.encoding import (
     EncodingOptions,
     PlainMessage,
     ResponseStep,
+    Verdict,
 )
 from agui_reasoning.providers.own_rules import OwnRules, own_rules
 from agui_reasoning.providers.vendors import vendor_traits
@@ -48,6 +49,7 @@ from agui_reasoning.request._plain import NEEDS_KEYS, STORED_OBJECT
 from agui_reasoning.request._prepare import prepare
 from agui_reasoning.request._refused_turns import RefusedTurns, check_refused_turns, left_out
 from agui_reasoning.request._restore import restore
+from agui_reasoning.request._withheld import reasoning_at
 
 __all__ = ["REQUEST_API_IDS", "ProviderRequest", "build_request"]
 
@@ -75,6 +77,7 @@ class ProviderRequest(RedactedRepr):
         policy: The target's status in the echo policy.
         overrides: Fields of the body that must win over your own: a second request has them after a refusal,
             and one with a changed effort.
+        reasoning: The reasoning units in the body, in order.
     """
 
     body: dict[str, Any]
@@ -84,8 +87,9 @@ class ProviderRequest(RedactedRepr):
     target: Origin = field(default_factory=Origin)
     policy: EchoStatus = "unknown"
     overrides: tuple[EchoFlag, ...] = ()
+    reasoning: tuple[ReasoningPart, ...] = ()
 
-    _private: ClassVar[frozenset[str]] = frozenset({"body"})
+    _private: ClassVar[frozenset[str]] = frozenset({"body", "reasoning"})
 
     def override(self, flag: EchoFlag) -> ProviderRequest:
         """Return the request with a field that must win over the caller's own."""
@@ -119,6 +123,18 @@ class ProviderRequest(RedactedRepr):
         """
         if self.lost:
             raise ReasoningLostError([(entry.unit, entry.reason) for entry in self.lost])
+
+    def reasoning_at(self, path: str) -> ReasoningPart | None:
+        """Return the reasoning unit at a place of the body, as a provider's report names it.
+
+        Args:
+            path: For example ``messages.1.content.0``, or the ID of an item. It is a place in the body as it
+                is here, without messages that you added.
+
+        Returns:
+            The unit; ``None`` if there is none.
+        """
+        return reasoning_at(self.body, path, self.reasoning)
 
     def explain(self) -> str:
         """Return the report in sentences: a line for each answer, outcome and reason.
@@ -281,9 +297,23 @@ def build_request(
     entries, lost = _entries(report, history.turns, refusals)
     changed = efforts.field_flags()
     write_flags(body, changed)
-    request = ProviderRequest(_own(body), flags, entries, lost, target, rule.status, changed)
+    sent = tuple(_echoed(conversation, report))
+    request = ProviderRequest(_own(body), flags, entries, lost, target, rule.status, changed, sent)
     _warn(request, report, on_warning)
     return request
+
+
+def _echoed(
+    conversation: Iterable[ResponseStep | PlainMessage], report: EchoReport
+) -> Iterator[ReasoningPart]:
+    """Yield the reasoning units that are in the body, also those that the model cannot read."""
+    for step in conversation:
+        for unit in step.units if isinstance(step, ResponseStep) else ():
+            _, verdict = report.verdicts.get(unit.key, ("", Verdict("dropped")))
+            if isinstance(unit.part, ReasoningPart) and (
+                verdict.outcome == "echoed" or verdict.reason == _UNREAD
+            ):
+                yield unit.part
 
 
 def _knows_nothing(rule: EchoRule) -> bool:

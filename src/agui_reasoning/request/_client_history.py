@@ -20,6 +20,7 @@ from agui_reasoning._envelope import (
     Opened,
     ReasoningRecord,
     UnitRecord,
+    WithheldRecord,
     digest,
     joined,
 )
@@ -71,6 +72,7 @@ class RecordedResponse(Struct):
         torn: The units with missing slices, and the position of the others.
         authentic: Whether all of its values were encrypted. Of others, not everything is taken.
         refused: The message that tells the user that the provider declined to finish the response.
+        withheld: The reasoning of its request that the model was not shown.
     """
 
     id: str
@@ -86,6 +88,7 @@ class RecordedResponse(Struct):
     torn: dict[tuple[int, int], int] = field(default_factory=dict)
     authentic: bool = True
     refused: str | None = None
+    withheld: tuple[WithheldRecord, ...] = ()
 
     def learn(self, index: int, envelope: Envelope, *, sealed: bool) -> None:
         """Add the content of a value."""
@@ -95,6 +98,7 @@ class RecordedResponse(Struct):
         self.native_id = self.native_id or place.native_id
         self.after = self.after or place.after
         self.refused = self.refused or place.refused
+        self.withheld = self.withheld or place.withheld
         self.origin = self.origin or (envelope.origin.value() if envelope.origin else None)
         self.messages = _named(self.messages, place.messages)
         self.calls = _named(self.calls, place.calls)

@@ -34,6 +34,7 @@ _REASONS: Final = {
     "unknown_origin": "its provider is unknown, and {target} may not be able to read its values",
     "incomplete": "it was cut, or its text was changed in transit",
     "refused_turn": "the provider refused this turn, and refuses requests that contain it",
+    "withheld": "{target} did not show it to this model when it was sent before",
     "out_of_scope": "{target} reads the reasoning of later turns only",
     "missing_signature": "{target} requires a signature, and it has none",
     "missing_encrypted": "{target} stores nothing and requires encrypted content, and it has none",

@@ -44,6 +44,7 @@ from agui_reasoning.providers.encoding import (
 )
 from agui_reasoning.providers.registry import group_kinds
 from agui_reasoning.request._history import HistoryItem
+from agui_reasoning.request._withheld import Withheld, withheld_from
 
 __all__ = ["prepare"]
 
@@ -156,6 +157,7 @@ def prepare(
     known = known if previous_response_id is not None else -1
     _match_results(items, drafts, report)
     names, kinships = _Names(ids), _Kinships(target)
+    withheld = withheld_from((draft.turn for draft in drafts), target, rule)
     ready: list[ResponseStep | PlainMessage] = []
     torn: set[int] = set()
     for index, item in enumerate(items):
@@ -163,9 +165,9 @@ def prepare(
         if index in left_out and index > known:
             torn.add(len(ready) - 1)
             if draft is not None:
-                _leave_out(_step(draft, kinships, rule, scope, names, current=index > loop), report)
+                _leave_out(_step(draft, kinships, rule, scope, names, withheld, current=index > loop), report)
         elif draft is not None:
-            step = _step(draft, kinships, rule, scope, names, current=index > loop)
+            step = _step(draft, kinships, rule, scope, names, withheld, current=index > loop)
             step = structs.replace(step, effort=efforts.get(index, ""))
             if index < known:
                 step = structs.replace(step, answers=())
@@ -289,6 +291,7 @@ def _step(
     rule: EchoRule,
     scope: Scope,
     names: _Names,
+    withheld: Withheld,
     *,
     current: bool,
 ) -> ResponseStep:
@@ -300,6 +303,7 @@ def _step(
         rule,
         in_scope(scope, calls=calls, current=current),
         in_scope(rule.needed or scope, calls=calls, current=current),
+        withheld,
     )
     units: list[EchoUnit] = []
     answers: list[CallAnswer] = []
@@ -365,12 +369,13 @@ class _Judge(Struct, frozen=True):
     rule: EchoRule
     in_scope: bool
     needed: bool
+    withheld: Withheld
 
     def unit(self, part: Part, turn_origin: Origin | None, key: tuple[int, int], name: str) -> EchoUnit:
         related = self._kinship(part, part.origin or turn_origin)
         required = self.needed and self.rule.status == "required"
         cut = isinstance(part, ToolCallPart) and part.status == "incomplete"
-        refused, whole = self._refusal(part, related), _without_damage(part)
+        refused, whole = self._refusal(part, related, required=required), _without_damage(part)
         unread = not refused and self.kinships.unread(part, part.origin or turn_origin)
         return EchoUnit(whole, key, name, related, refused, required, cut, whole is not part, unread)
 
@@ -382,14 +387,17 @@ class _Judge(Struct, frozen=True):
             return self.kinships.of(origin, tuple(group_kinds()))
         return related
 
-    def _refusal(self, part: Part, related: Kinship) -> str:
+    def _refusal(self, part: Part, related: Kinship, *, required: bool) -> str:
         if not self.rule.echoes:
             return "policy"
         if related in ("foreign", "unknown"):
             return f"{related}_origin"
         if getattr(part, "status", "complete") == "incomplete":
             return "incomplete"
-        return "" if self.in_scope else "out_of_scope"
+        if not self.in_scope:
+            return "out_of_scope"
+        withheld = isinstance(part, ReasoningPart) and self.withheld.hides(part, required=required)
+        return "withheld" if withheld else ""
 
 
 def _without_damage(part: Part) -> Part:

@@ -110,7 +110,9 @@ def rebuild(
         if rebuilt is not None:
             parts[unit.seq] = rebuilt
     ordered = (*(parts[seq] for seq in sorted(parts)), *_unrecorded(work))
-    return Turn(ordered, response.origin, response.native_id, response.refused is not None), work.report
+    withheld = tuple(record.value() for record in response.withheld)
+    refused = response.refused is not None
+    return Turn(ordered, response.origin, response.native_id, refused, withheld), work.report
 
 
 def _unrecorded(work: _Work) -> Iterator[Part]:

@@ -15,6 +15,8 @@ from agui_reasoning.deltas import (
     CloseDelta,
     Delta,
     FinishDelta,
+    InputTransformation,
+    InputTransformationsDelta,
     NativeDelta,
     OpaqueDelta,
     ReasoningDelta,
@@ -46,6 +48,8 @@ SIGNATURE = "anthropic.signature"
 REDACTED = "anthropic.redacted_thinking"
 CUT_REASONS = frozenset({"max_tokens", "model_context_window_exceeded"})
 REFUSAL = "refusal"
+TRANSFORMATIONS = {"thinking_dropped": True, "thinking_mismatch_allowed": False}
+"""Types of entries about the request, and whether the model was not shown the block; others are ignored."""
 CLIENT_CALL = "tool_use"
 FALLBACK = "fallback"
 SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
@@ -95,6 +99,8 @@ class AnthropicMessagesDecoder(Decoder):
         self._named_model = model
         self._stop_reason: str | None = None
         self._stop_details: JSONObject = {}
+        self._transformations: tuple[InputTransformation, ...] = ()
+        self._server_model: str | None = None
         self._running = False
         self._begun = False
 
@@ -114,6 +120,8 @@ class AnthropicMessagesDecoder(Decoder):
         if string(data, "type") == "error":
             return self._error(data)
         deltas = self._message_start({"message": data})
+        for block in array(data, "content"):
+            self._note_model(block)  # the report is that of the model that finished
         for index, block in enumerate(array(data, "content")):
             deltas += self._open(index, block, "/content")
             deltas += self._block_stop({"index": index})
@@ -130,6 +138,7 @@ class AnthropicMessagesDecoder(Decoder):
         self._blocks, self._last, self._stop_reason = {}, None, None
         self._stop_details = {}
         self._calls = []
+        self._transformations, self._server_model = _transformations(message), None
         self._usage, self._named_model = {}, origin.model
         self._running = self._begun = True
         return [start, *self._count(usage)]
@@ -140,6 +149,7 @@ class AnthropicMessagesDecoder(Decoder):
     def _open(self, index: int, start: JSONObject, path: str) -> list[Delta]:
         kind = string(start, "type", path)
         key = string(start, "id", path) if _is_call(kind) else str(index)
+        self._note_model(start)
         block = _Block(kind, key, start)
         deltas = _BLOCKS.get(kind, _open_other)(block, path)
         self._blocks[index] = self._last = block
@@ -148,7 +158,7 @@ class AnthropicMessagesDecoder(Decoder):
         elif kind == FALLBACK:
             deltas += self._fall_back()
         if self._begun:
-            return deltas
+            return self._report() + deltas
         # Without the start of the message, its parts would have no origin, and would not be sent back.
         self._begun = True
         return [ResponseStart(self._origin({})), *deltas]
@@ -194,7 +204,10 @@ class AnthropicMessagesDecoder(Decoder):
         delta = obj(data, "delta")
         reason = string(delta, "stop_reason", "/delta")
         self._stop_details = obj(delta, "stop_details", "/delta") or self._stop_details
-        deltas = self._count(obj(data, "usage"))
+        # After a change of the model, the event has the list of the model that answers.
+        deltas = [*self._report(), *self._count(obj(data, "usage"))]
+        self._transformations = _transformations(data)
+        deltas += self._report()
         self._stop_reason = reason or self._stop_reason
         if reason in CUT_REASONS and self._last is not None:
             # The limit applies to the last block, even if the API closed it normally.
@@ -204,6 +217,17 @@ class AnthropicMessagesDecoder(Decoder):
     def _message_stop(self, data: JSONObject) -> list[Delta]:
         self._running = self._begun = False
         return [self._finish()]
+
+    def _note_model(self, block: Any) -> None:
+        """Note the model that goes on after another one declined."""
+        heir = block.get("to") if isinstance(block, dict) and block.get("type") == FALLBACK else None
+        if isinstance(heir, dict) and isinstance(heir.get("model"), str):
+            self._server_model = heir["model"]
+
+    def _report(self) -> list[Delta]:
+        """Return the report on the request, once it is known which model it is about."""
+        entries, self._transformations = self._transformations, ()
+        return [InputTransformationsDelta(entries, model=self._server_model)] if entries else []
 
     def _finish(self) -> FinishDelta:
         details, reason = self._stop_details or None, self._stop_reason
@@ -226,6 +250,21 @@ class AnthropicMessagesDecoder(Decoder):
         deltas: list[Delta] = [*counts(merged, self.provider, self._named_model)]
         self._usage = merged
         return deltas
+
+
+def _transformations(source: JSONObject) -> tuple[InputTransformation, ...]:
+    """Read ``input_transformations``, skipping what is not an entry about thinking."""
+    entries = source.get("input_transformations")
+    read = (_transformation(entry) for entry in (entries if isinstance(entries, list) else ()))
+    return tuple(entry for entry in read if entry is not None)
+
+
+def _transformation(entry: Any) -> InputTransformation | None:
+    fields = entry if isinstance(entry, dict) else {}
+    kind, path, reason = (fields.get(name) for name in ("type", "path", "reason"))
+    if not (isinstance(kind, str) and isinstance(path, str) and kind in TRANSFORMATIONS):
+        return None
+    return InputTransformation(path, reason if isinstance(reason, str) else "", TRANSFORMATIONS[kind])
 
 
 def _written(arguments: Any) -> str:
