@@ -50,7 +50,7 @@ def leaving_nothing() -> Iterator[None]:
         gc.garbage.clear()
         gc.unfreeze()
         gc.enable()
-    assert kept == set()
+    assert kept == set(), sorted(kept)  # pytest shortens the set
 
 
 def _is_ours(found: Any) -> bool:
