@@ -27,6 +27,7 @@ __all__ = [
     "Opaque",
     "Origin",
     "Part",
+    "Prefix",
     "ReasoningPart",
     "Segment",
     "Status",
@@ -349,6 +350,21 @@ class WithheldUnit:
 
 
 @dataclass(frozen=True, slots=True)
+class Prefix:
+    """What preceded the conversation in a request, as hexadecimal digests, of which some may be shortened.
+
+    Some models bind signed blocks to it.
+
+    Attributes:
+        system: The instructions of the whole request.
+        tools: The tools.
+    """
+
+    system: str
+    tools: str
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """The parts of one model response, in wire order.
 
@@ -358,6 +374,8 @@ class Turn:
         id: The provider's ID of the response.
         refused: Whether the provider declined to finish the response. It may then have no parts.
         withheld: The reasoning of the request that the model was not shown, as the response reports.
+        prefix: What preceded the conversation in the request that it answers, for models that bind signed
+            blocks to it. Comparisons ignore it.
     """
 
     parts: tuple[Part, ...]
@@ -365,3 +383,4 @@ class Turn:
     id: str | None = None
     refused: bool = False
     withheld: tuple[WithheldUnit, ...] = ()
+    prefix: Prefix | None = field(default=None, compare=False, repr=False)

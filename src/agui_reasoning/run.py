@@ -33,7 +33,15 @@ from agui_reasoning.emitter._summaries import Settling, Summarize
 from agui_reasoning.emitter._values import Anchors
 from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.errors import ConfigurationError, LocalProtocolError, RemoteProtocolError
-from agui_reasoning.parts import SHOWN_ON_REQUEST, Part, ReasoningPart, ToolCallPart, Turn
+from agui_reasoning.parts import (
+    SHOWN_ON_REQUEST,
+    Effort,
+    EffortChange,
+    Part,
+    ReasoningPart,
+    ToolCallPart,
+    Turn,
+)
 from agui_reasoning.wire._encode import frames_of
 
 if TYPE_CHECKING:  # imported with the first key ring, policy or request
@@ -339,7 +347,24 @@ class Run:
         self._emitter.inputs.sent(request)
         if self._reading["allow_file_ids"] is False:
             check_named_objects(request, sent, self._emitter.produced)
+        self._emitter.note_request(request.prefix)
         return request
+
+    def change_effort(self, effort: Effort) -> None:
+        """Change the effort of the responses that follow, in this run and in later ones.
+
+        The next request contains the change, as an item of the conversation if the model takes that, else as
+        a field. It comes back in the value of the next response. If the effort is already that of the
+        conversation, nothing changes.
+
+        Args:
+            effort: The level.
+
+        Raises:
+            ConfigurationError: The level is unknown (``wrong_option``).
+        """
+        if self.history.effort != EffortChange(effort).effort:
+            self._emitter.change_effort(effort)
 
     def subagent(self, name: str, *, id: str | None = None) -> Run:  # noqa: A002
         """Create the run of a subagent, with SUBAGENT_STARTED instead of RUN_STARTED, and so on.

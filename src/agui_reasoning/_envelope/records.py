@@ -23,7 +23,16 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
-from agui_reasoning.parts import Channel, Encoding, Opaque, Origin, ReasoningPart, Status, WithheldUnit
+from agui_reasoning.parts import (
+    Channel,
+    Encoding,
+    Opaque,
+    Origin,
+    Prefix,
+    ReasoningPart,
+    Status,
+    WithheldUnit,
+)
 
 __all__ = [
     "CallRecord",
@@ -34,6 +43,7 @@ __all__ = [
     "OpaqueRecord",
     "OriginRecord",
     "PartRecord",
+    "PrefixRecord",
     "ReasoningRecord",
     "ResponsePlace",
     "ResultRecord",
@@ -149,6 +159,22 @@ class WithheldRecord(WireRecord, frozen=True, kw_only=True):
         return WithheldUnit(self.digest, self.model, self.reason)
 
 
+class PrefixRecord(WireRecord, frozen=True, kw_only=True):
+    """A `Prefix`."""
+
+    system: str = ""
+    tools: str = ""
+
+    @classmethod
+    def of(cls, prefix: Prefix, *, encrypted: bool) -> PrefixRecord:
+        """Return the record of a prefix. Clients see too little of the instructions to confirm a guess."""
+        return cls(system=prefix.system if encrypted else prefix.system[:2], tools=prefix.tools)
+
+    def value(self) -> Prefix:
+        """Return the prefix."""
+        return Prefix(self.system, self.tools)
+
+
 class ResponsePlace(WireRecord, frozen=True, kw_only=True):
     """Identifies a response, and the IDs under which the client sees it.
 
@@ -166,6 +192,8 @@ class ResponsePlace(WireRecord, frozen=True, kw_only=True):
         refused: The message that tells the user that the provider declined to finish the response; in its
             last value.
         withheld: The reasoning of the request that the model was not shown; in the last value.
+        effort: The effort that changed with the response; in the first value and the last, as is ``prefix``.
+        prefix: What preceded the conversation in the request.
     """
 
     id: str
@@ -178,6 +206,8 @@ class ResponsePlace(WireRecord, frozen=True, kw_only=True):
     subagent: str | None = None
     refused: str | None = None
     withheld: tuple[WithheldRecord, ...] = ()
+    effort: str | None = None
+    prefix: PrefixRecord | None = None
 
 
 class _PartRecord(WireRecord, frozen=True, kw_only=True):

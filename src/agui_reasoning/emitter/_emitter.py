@@ -37,9 +37,11 @@ from agui_reasoning.emitter.stages import Coalesce, Stage, run_stages
 from agui_reasoning.errors import AGUIReasoningWarning, ConfigurationError, LocalProtocolError
 from agui_reasoning.parts import (
     PART_TYPES,
+    Effort,
     EffortChange,
     Origin,
     Part,
+    Prefix,
     ToolCallPart,
     ToolResultPart,
     Turn,
@@ -161,13 +163,25 @@ class BaseEmitter:
 
     @property
     def produced(self) -> tuple[Turn | EffortChange | Message, ...]:
-        """The turns, and the results of the client's and the agent's tools, in order.
+        """The turns, the results of the client's and the agent's tools, and changes of the effort, in order.
 
         Of a response that is still open, the turn has the complete parts.
         """
-        response = self._assembler.response
-        turn = None if response is None else self._writer.turn_of(response)
-        return (*self._writer.produced, *(() if turn is None else (turn,)))
+        return (*self._writer.produced, *self._writer.coming(self._assembler.response))
+
+    def note_request(self, prefix: Prefix | None) -> None:
+        """Note what preceded the conversation in the request that the next response answers.
+
+        Its values carry that, so that a later request can warn of changes that invalidate them.
+
+        Args:
+            prefix: The ``prefix`` of the `ProviderRequest`.
+        """
+        self._writer.note_request(prefix)
+
+    def change_effort(self, effort: Effort) -> None:
+        """Note that the effort changes with the next response. Its values carry the change."""
+        self._writer.change_effort(EffortChange(effort).effort)
 
     @property
     def has_open_part(self) -> bool:

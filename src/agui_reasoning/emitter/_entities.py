@@ -21,7 +21,9 @@ from agui_reasoning.deltas._units import (
 from agui_reasoning.emitter._disclosure import Disclosure
 from agui_reasoning.parts import (
     SEGMENT_SEPARATOR,
+    Effort,
     Origin,
+    Prefix,
     ReasoningPart,
     TextPart,
     ToolCallPart,
@@ -250,6 +252,8 @@ class ResponseState:
         left_behind: The number of reasoning messages before the text that last opened a new bubble.
         value_chars: The length of the last value of each message and call, in characters.
         refused: The message that tells the user that the provider declined to finish the response.
+        effort: The effort that changed with it.
+        prefix: What preceded the conversation in the request that it answers.
     """
 
     response: ResponseBuffer
@@ -275,6 +279,8 @@ class ResponseState:
     left_behind: int = 0
     value_chars: dict[str, int] = field(default_factory=dict)
     refused: str | None = None
+    effort: Effort | None = None
+    prefix: Prefix | None = None
 
     @property
     def withheld(self) -> tuple[WithheldUnit, ...]:

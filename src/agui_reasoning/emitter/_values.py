@@ -24,6 +24,7 @@ from agui_reasoning._envelope import (
     EnvelopeWriter,
     NativeRecord,
     OriginRecord,
+    PrefixRecord,
     ResponsePlace,
     ResultRecord,
     TextRecord,
@@ -292,7 +293,7 @@ class Values:
         *,
         again: bool = False,
     ) -> Envelope:
-        origin = state.response.origin
+        origin, opening = state.response.origin, not state.values
         place = ResponsePlace(
             id=state.id,
             number=state.values,
@@ -300,12 +301,17 @@ class Values:
             after=state.after,
             messages=names[0],
             calls=names[1],
-            failed=state.failed if again or not state.values else (),
+            failed=state.failed if opening or again else (),
             subagent=self.subagent,
             refused=state.refused if again else None,
             withheld=tuple(map(WithheldRecord.of, state.withheld)) if again else (),
+            effort=state.effort if opening or again else None,
+            prefix=self._prefix(state) if opening or again else None,
         )
         return Envelope(origin=OriginRecord.of(origin) if origin else None, response=place, units=units)
+
+    def _prefix(self, state: ResponseState) -> PrefixRecord | None:
+        return PrefixRecord.of(state.prefix, encrypted=self._sealed) if state.prefix else None
 
     def _write(self, envelope: Envelope) -> str | None:
         return self._sealer.write(envelope) if self._sealer else plain_value(envelope)
@@ -330,7 +336,9 @@ def _names(state: ResponseState, start: tuple[int, int]) -> tuple[tuple[str, ...
 
 def _is_marked(state: ResponseState) -> bool:
     """Return whether the last value says something about the response that no unit says."""
-    return state.refused is not None or bool(state.withheld)
+    if state.refused is not None or state.withheld:
+        return True
+    return state.effort is not None and not state.values
 
 
 def _is_needless(state: ResponseState, units: UnitRecords) -> bool:

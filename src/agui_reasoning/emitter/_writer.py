@@ -53,8 +53,10 @@ from agui_reasoning.emitter._summaries import SummaryDue
 from agui_reasoning.emitter._values import Values
 from agui_reasoning.parts import (
     CUT_CALL_RESULT,
+    Effort,
     EffortChange,
     Part,
+    Prefix,
     ToolCallPart,
     ToolResultPart,
     Turn,
@@ -119,7 +121,9 @@ class Writer:
         self._failed: list[str] = []
         """The calls whose result was an error, since the last response began."""
         self.produced: list[Turn | EffortChange | Message] = []
-        """The turns and tool results so far, in order."""
+        """The turns, tool results and changes of the effort so far, in order."""
+        self._effort: Effort | None = None
+        self._prefix: Prefix | None = None
 
     def write(self, changes: Iterable[Change]) -> list[Event | SummaryDue]:
         """Return the events that changes cause."""
@@ -146,6 +150,20 @@ class Writer:
         self._out.append(make.call_result(message_id, call_id, content, None, self._now()))
         if not unit.server:
             self.note_result(message_id, call_id, content)
+
+    def note_request(self, prefix: Prefix | None) -> None:
+        """Note what preceded the conversation in the request that the next response answers."""
+        self._prefix = prefix
+
+    def change_effort(self, effort: Effort) -> None:
+        """Note the effort that changes with the next response."""
+        self._effort = effort
+
+    def coming(self, open_response: ResponseBuffer | None) -> list[Turn | EffortChange]:
+        """Return what follows ``produced``: the response that is still open, and the next change."""
+        turn = None if open_response is None else self.turn_of(open_response)
+        begun = None if open_response is None else self._state.effort
+        return [*_changes_of(begun), *([] if turn is None else [turn]), *_changes_of(self._effort)]
 
     @property
     def has_reasoned(self) -> bool:
@@ -183,6 +201,8 @@ class Writer:
     def _response_opened(self, change: ResponseOpened) -> None:
         failed, self._failed = tuple(self._failed), []
         self._state = ResponseState(change.response, self._new_id(), self._before, self._disclosure, failed)
+        self._state.effort, self._effort = self._effort, None
+        self._state.prefix, self._prefix = self._prefix, None
         self._empty, self._is_past = None, False
         self._claimants.clear()
         self._overtaken.clear()
@@ -225,8 +245,10 @@ class Writer:
 
     def _note_turn(self, response: ResponseBuffer) -> None:
         turn = self.turn_of(response)
-        if turn is not None:
-            self.produced.append(turn)
+        if turn is None:
+            self._effort = self._effort or self._state.effort  # nobody will hear of this response
+        else:
+            self.produced += [*_changes_of(self._state.effort), turn]
             self._before = self._state.id  # nothing can be found after an empty response
 
     def turn_of(self, response: ResponseBuffer) -> Turn | None:
@@ -235,7 +257,8 @@ class Writer:
         parts = tuple(self._as_seen(unit, unit.part(response.origin)) for unit in ended)
         if not parts and not response.refused:
             return None
-        return Turn(parts, response.origin, response.id, response.refused, tuple(response.withheld))
+        withheld = tuple(response.withheld)
+        return Turn(parts, response.origin, response.id, response.refused, withheld, self._state.prefix)
 
     def _as_seen(self, unit: UnitBuffer, part: Part) -> Part:
         part = replace(part, seen=self._state.seen_as(unit))
@@ -548,6 +571,10 @@ class Writer:
                 "types and sizes only, and the media are missing in later runs."
             )
         return text_of(content)
+
+
+def _changes_of(effort: Effort | None) -> list[EffortChange]:
+    return [] if effort is None else [EffortChange(effort)]
 
 
 def _empty_span(now_ms: Callable[[], int] | None, span_id: str) -> tuple[Event, ...]:

@@ -23,7 +23,7 @@ from agui_reasoning.errors import (
     ReasoningLostError,
     ReasoningLostWarning,
 )
-from agui_reasoning.parts import NativePart, Opaque, Origin, ReasoningPart, RedactedRepr, Turn
+from agui_reasoning.parts import NativePart, Opaque, Origin, Prefix, ReasoningPart, RedactedRepr, Turn
 from agui_reasoning.policy import NO_RULE, RECEIVED, EchoFlag, EchoRule, EchoStatus, Kinship
 from agui_reasoning.providers import provider_api, provider_apis
 from agui_reasoning.providers._betas import betas, betas_of
@@ -46,6 +46,7 @@ from agui_reasoning.request._foreign import ForeignReasoning, as_context, check_
 from agui_reasoning.request._history import History, HistoryItem, ReportEntry
 from agui_reasoning.request._merge import joined_flags, merge, write_flags
 from agui_reasoning.request._plain import NEEDS_KEYS, STORED_OBJECT
+from agui_reasoning.request._prefix import note_other_prefix, prefix_of
 from agui_reasoning.request._prepare import prepare
 from agui_reasoning.request._refused_turns import RefusedTurns, check_refused_turns, left_out
 from agui_reasoning.request._restore import restore
@@ -78,6 +79,7 @@ class ProviderRequest(RedactedRepr):
         overrides: Fields of the body that must win over your own: a second request has them after a refusal,
             and one with a changed effort.
         reasoning: The reasoning units in the body, in order.
+        prefix: What precedes the conversation, if the model binds signed blocks to it.
     """
 
     body: dict[str, Any]
@@ -88,6 +90,7 @@ class ProviderRequest(RedactedRepr):
     policy: EchoStatus = "unknown"
     overrides: tuple[EchoFlag, ...] = ()
     reasoning: tuple[ReasoningPart, ...] = ()
+    prefix: Prefix | None = None
 
     _private: ClassVar[frozenset[str]] = frozenset({"body", "reasoning"})
 
@@ -298,7 +301,11 @@ def build_request(
     changed = efforts.field_flags()
     write_flags(body, changed)
     sent = tuple(_echoed(conversation, report))
-    request = ProviderRequest(_own(body), flags, entries, lost, target, rule.status, changed, sent)
+    body = _own(body)
+    prefix = prefix_of(body, rule)
+    if prefix is not None:
+        note_other_prefix(history.turns, prefix, target, report)
+    request = ProviderRequest(body, flags, entries, lost, target, rule.status, changed, sent, prefix)
     _warn(request, report, on_warning)
     return request
 

@@ -25,7 +25,7 @@ from agui_reasoning._envelope import (
     joined,
 )
 from agui_reasoning._limits import DEFAULT_LIMITS, Limits
-from agui_reasoning.parts import Origin
+from agui_reasoning.parts import Origin, Prefix
 from agui_reasoning.request._intake import HistoryInput, messages_of
 
 __all__ = ["ClientHistory", "Found", "RecordedResponse", "index_history"]
@@ -73,6 +73,8 @@ class RecordedResponse(Struct):
         authentic: Whether all of its values were encrypted. Of others, not everything is taken.
         refused: The message that tells the user that the provider declined to finish the response.
         withheld: The reasoning of its request that the model was not shown.
+        effort: The effort that changed with it, as anybody may have written it.
+        prefix: What preceded the conversation in the request that it answers.
     """
 
     id: str
@@ -89,6 +91,8 @@ class RecordedResponse(Struct):
     authentic: bool = True
     refused: str | None = None
     withheld: tuple[WithheldRecord, ...] = ()
+    effort: str | None = None
+    prefix: Prefix | None = None
 
     def learn(self, index: int, envelope: Envelope, *, sealed: bool) -> None:
         """Add the content of a value."""
@@ -99,6 +103,8 @@ class RecordedResponse(Struct):
         self.after = self.after or place.after
         self.refused = self.refused or place.refused
         self.withheld = self.withheld or place.withheld
+        self.effort = self.effort or place.effort
+        self.prefix = self.prefix or (place.prefix.value() if place.prefix else None)
         self.origin = self.origin or (envelope.origin.value() if envelope.origin else None)
         self.messages = _named(self.messages, place.messages)
         self.calls = _named(self.calls, place.calls)

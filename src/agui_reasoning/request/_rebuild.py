@@ -112,7 +112,8 @@ def rebuild(
     ordered = (*(parts[seq] for seq in sorted(parts)), *_unrecorded(work))
     withheld = tuple(record.value() for record in response.withheld)
     refused = response.refused is not None
-    return Turn(ordered, response.origin, response.native_id, refused, withheld), work.report
+    turn = Turn(ordered, response.origin, response.native_id, refused, withheld, response.prefix)
+    return turn, work.report
 
 
 def _unrecorded(work: _Work) -> Iterator[Part]:

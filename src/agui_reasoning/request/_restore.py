@@ -22,7 +22,16 @@ from agui_reasoning.audit import AuditRecord, OnAudit
 from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.crypto._keys import token_key_id
 from agui_reasoning.errors import ConfigurationError
-from agui_reasoning.parts import CUT_CALL_RESULT, Opaque, Part, ReasoningPart, ToolCallPart, Turn
+from agui_reasoning.parts import (
+    CUT_CALL_RESULT,
+    EFFORTS,
+    EffortChange,
+    Opaque,
+    Part,
+    ReasoningPart,
+    ToolCallPart,
+    Turn,
+)
 from agui_reasoning.providers._stored_objects import objects_of
 from agui_reasoning.request._client_history import (
     ClientHistory,
@@ -103,7 +112,8 @@ def restore(
         for entry, part in _audited(report, turns.values()):
             on_audit(_audit_record(entry, opener, history.value(entry.unit), part))
     vouched = objects_of(turns[response.id] for response in history.responses.values() if response.authentic)
-    return History(tuple(_in_order(history, placed)), tuple(report), vouched=vouched)
+    efforts = {id(turns[response.id]): response.effort for response in history.responses.values()}
+    return History(tuple(_in_order(history, placed, efforts)), tuple(report), vouched=vouched)
 
 
 def _audited(
@@ -215,8 +225,13 @@ def _visible_position(history: ClientHistory, response: RecordedResponse) -> Pos
     return min(places, default=None)
 
 
-def _in_order(history: ClientHistory, placed: list[tuple[Position, Turn]]) -> Iterator[HistoryItem]:
-    """Yield turns and messages by position, with results directly after the turn that called."""
+def _in_order(
+    history: ClientHistory, placed: list[tuple[Position, Turn]], efforts: Mapping[int, str | None]
+) -> Iterator[HistoryItem]:
+    """Yield turns and messages by position, with results directly after the turn that called.
+
+    Changes of the effort, by the identity of the turn that they come with, are directly before it.
+    """
     results = _results(history)
     entries: list[tuple[Position, Turn | None]] = [*placed]
     entries += [((index, -2), None) for index, m in enumerate(history.messages) if _stays(m)]
@@ -226,10 +241,17 @@ def _in_order(history: ClientHistory, placed: list[tuple[Position, Turn]]) -> It
             if message.get("role") != "tool" or str(message.get("toolCallId")) in results:
                 yield from _own(history, message, results)
             continue
+        yield from _change_of(efforts.get(id(turn)))
         yield _with_cut_calls(turn, results)
         for part in turn.parts:
             if isinstance(part, ToolCallPart):
                 yield from (as_message(message) for message in results.pop(part.id, ()))
+
+
+def _change_of(effort: Any) -> Iterator[EffortChange]:
+    """Yield a change of the effort, which a client may have made up."""
+    if effort in EFFORTS:
+        yield EffortChange(effort)
 
 
 def _with_cut_calls(turn: Turn, results: Mapping[str, list[dict[str, Any]]]) -> Turn:

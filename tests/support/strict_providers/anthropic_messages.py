@@ -144,6 +144,7 @@ class Tool(Strict):
     name: NonEmpty
     description: str = ""
     input_schema: dict[str, Any]
+    cache_control: Any = None
 
 
 class Request(Strict):
