@@ -2,8 +2,8 @@
 
 A case is told by its seed and number alone, so it can be repeated: `run_case` says what escaped from it. Its
 input is one of ours or, where they are present, a recorded one, mutated in a few places: the payloads of a
-stream, a whole response, the messages of a client, the events of a run, the events that an agent yields. What
-is accepted goes on through the loop: events, messages, the next request.
+stream, a whole response, the messages of a client, the content of their values, the events of a run, the
+events that an agent yields. What is accepted goes on through the loop: events, messages, the next request.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -43,9 +44,9 @@ from agui_reasoning.parts import ToolResultPart
 from agui_reasoning.providers import decode_response, decoder
 from agui_reasoning.wire import SSEEncoder, read_events
 from tests.support.expected import payloads
-from tests.support.wholes import WHOLES, whole_chat
+from tests.support.wholes import FULL, WHOLES, whole_chat
 
-__all__ = ["Escape", "run_case"]
+__all__ = ["OTHERS", "Escape", "run_case"]
 
 Json: TypeAlias = dict[str, Any]
 Path_: TypeAlias = tuple[Any, ...]
@@ -57,6 +58,7 @@ TARGETS = (
     ("openai-responses", "openai"),
     ("openai-chat", "openrouter"),
     ("openai-chat", "deepseek"),
+    ("openai-chat", "zai"),
     ("openai-chat", "google"),
     ("gemini", "google"),
     ("gemini-interactions", "google"),
@@ -132,19 +134,19 @@ def _nested(depth: int, *, objects: bool) -> Any:
     return value
 
 
+OTHERS: tuple[Any, ...] = (
+    *(None, True, False, 0, -1, 1.5, -0.0, 2**53, 10**30, -(10**400), 10**5000, 1e308),
+    *("", "other", "5", "\ud800", "half an emoji \ud83d", "\udc00\ud800", "\x00\x1b[2J", "long " * 2000),
+    *([], ["other"], [None], [[{}]], [1, "two", {"three": 3}]),
+    *({}, {"other": {"other": "\udc00"}}, {"type": "other"}, {"type": 5, "text": 5}, {"\ud800": 1}),
+)
+"""Values of every JSON type."""
+
 WRONG: tuple[Callable[[], Any], ...] = (
-    *(partial(lambda value: value, value) for value in (None, True, False, 0, -1, 1.5, "", "other", "5")),
-    *(partial(lambda value: value, value) for value in (float("nan"), float("inf"), float("-inf"), -0.0)),
-    *(partial(lambda value: value, value) for value in (2**53, 10**30, -(10**400), 10**5000, 1e308)),
-    *(
-        partial(lambda value: value, value)
-        for value in ("\ud800", "half \ud83d", "\udc00\ud800", "\x00\x1b[2J")
-    ),
-    *(partial(lambda value: value, value) for value in (b"bytes", (1, "two"), frozenset({1}), object)),
-    partial(str.__mul__, "long ", 2000),
-    *(list, dict, lambda: ["other"], lambda: [None], lambda: [[{}]], lambda: [1, "two", {"three": 3}]),
-    *(lambda: {"other": {"other": "\udc00"}}, lambda: {"type": "other"}, lambda: {"type": 5, "text": 5}),
-    *(lambda: {1: "one"}, lambda: {None: 1, "type": "text"}, lambda: {("a",): 1}, lambda: {"\ud800": 1}),
+    *(partial(deepcopy, value) for value in OTHERS),
+    *(partial(float, value) for value in ("nan", "inf", "-inf")),
+    *(partial(deepcopy, value) for value in (b"bytes", (1, "two"), frozenset({1}), object)),
+    *(lambda: {1: "one"}, lambda: {None: 1, "type": "text"}, lambda: {("a",): 1}),
     *(_cyclic_list, _cyclic_object),
     *(
         partial(_nested, depth, objects=objects)
@@ -152,7 +154,7 @@ WRONG: tuple[Callable[[], Any], ...] = (
         for objects in (True, False)
     ),
 )
-"""Values of every JSON type, and of what only Python has."""
+"""The same, and what only Python has."""
 
 NAMES = (
     "type",
@@ -306,10 +308,15 @@ class Exchange:
 @cache
 def exchanges(recordings: Path | None) -> tuple[Exchange, ...]:
     """The exchanges of our own scripts, and those in a folder of recordings."""
-    own = [_exchange(scripted.load_script(name)) for name in scripted.names()]
+    own = [*(_exchange(scripted.load_script(name)) for name in scripted.names()), *_full()]
     files = sorted(recordings.glob("*/*.json")) if recordings else []
     recorded = (_recorded(file) for file in files)
     return (*own, *(exchange for exchange in recorded if exchange is not None))
+
+
+def _full() -> Iterator[Exchange]:
+    for (api, provider), whole in FULL.items():
+        yield Exchange(api, provider, whole["model"], (), whole)
 
 
 def _exchange(script: Json) -> Exchange:
@@ -334,11 +341,17 @@ class Thread:
     events: tuple[Json, ...]
     messages: tuple[Json, ...]
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it has a value that is not encrypted."""
+        return any(str(message.get("encryptedValue", "")).startswith("{") for message in self.messages)
+
 
 @cache
 def threads() -> tuple[Thread, ...]:
     """The runs of our own scripts, with keys and without."""
-    return tuple(_thread(exchange, keys) for exchange in exchanges(None) for keys in (None, KEYS))
+    ours = [exchange for exchange in exchanges(None) if exchange.payloads]
+    return tuple(_thread(exchange, keys) for exchange in ours for keys in (None, KEYS))
 
 
 def _thread(exchange: Exchange, keys: KeyRing | None) -> Thread:
@@ -434,6 +447,16 @@ def _messages(chance: random.Random, mutator: Mutator, _: Path | None) -> None:
     messages: Any = mutator.some(list(chance.choice(threads()).messages))
     if chance.random() < 0.3 and isinstance(messages, list):
         messages = [_reopened(mutator, message) for message in messages]
+    _returned(chance, messages)
+
+
+def _envelopes(chance: random.Random, mutator: Mutator, _: Path | None) -> None:
+    messages = list(chance.choice([thread for thread in threads() if thread.is_plain]).messages)
+    _returned(chance, [_reopened(mutator, message) for message in messages])
+
+
+def _returned(chance: random.Random, messages: Any) -> None:
+    """Messages come back from a client."""
     exchange = chance.choice(exchanges(None))
     works: tuple[Callable[[], object], ...] = (
         lambda: requested(chance, messages),
@@ -485,7 +508,7 @@ def _consumed(events: Sequence[Any]) -> None:
 
 def _items(chance: random.Random, mutator: Mutator, _: Path | None) -> None:
     """Yield the events of an agent, some of them mutated, between deltas."""
-    exchange = chance.choice(exchanges(None))
+    exchange = chance.choice([one for one in exchanges(None) if one.payloads])
     deltas = streamed(exchange, exchange.payloads[:30], stop=True)
     own = [mutator.some(event) if chance.random() < 0.5 else event for event in chance.sample(OWN, 4)]
     taken = chance.choice(threads()).events[1:-1]
@@ -504,6 +527,7 @@ _KINDS: dict[str, tuple[Callable[[random.Random, Mutator, Path | None], None], i
     "payloads": (_payloads, 35),
     "whole": (_whole, 20),
     "messages": (_messages, 20),
+    "envelopes": (_envelopes, 10),
     "events": (_events, 15),
     "items": (_items, 10),
 }

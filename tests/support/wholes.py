@@ -268,3 +268,86 @@ STREAMS: dict[str, Callable[[dict[str, Any], Cut], list[Any]]] = {
     "openai-responses": stream_responses,
     "openai-chat": stream_chat,
 }
+
+
+# -- written by hand
+
+FULL: dict[tuple[str, str], dict[str, Any]] = {
+    ("anthropic-messages", "anthropic"): {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude",
+        "stop_reason": "tool_use",
+        "content": [
+            {"type": "thinking", "thinking": "Hm.", "signature": "EqRk"},
+            {"type": "redacted_thinking", "data": "RqRk"},
+            {"type": "text", "text": "So."},
+            {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {"at": ["it"]}},
+        ],
+        "usage": {"input_tokens": 3, "output_tokens": 5},
+    },
+    ("openai-chat", "openrouter"): {
+        "id": "chatcmpl-1",
+        "model": "some-model",
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": "tool_calls",
+                "message": {
+                    "role": "assistant",
+                    "content": "So.",
+                    "reasoning": "Hm.",
+                    "reasoning_details": [
+                        {
+                            "type": "reasoning.text",
+                            "text": "Hm.",
+                            "signature": "EqRk",
+                            "format": "unknown",
+                        }
+                    ],
+                    "tool_calls": [
+                        {
+                            "id": "call_1",
+                            "type": "function",
+                            "function": {"name": "look", "arguments": '{"at": 1}'},
+                            "extra_content": {"google": {"thought_signature": "EqRk"}},
+                        }
+                    ],
+                },
+            }
+        ],
+        "usage": {"prompt_tokens": 3, "completion_tokens_details": {"reasoning_tokens": 2}},
+    },
+    ("openai-responses", "openai"): {
+        "id": "resp_1",
+        "object": "response",
+        "model": "gpt",
+        "status": "completed",
+        "output": [
+            {
+                "type": "reasoning",
+                "id": "rs_1",
+                "summary": [{"type": "summary_text", "text": "Hm."}],
+                "encrypted_content": "gAAA",
+            },
+            {
+                "type": "message",
+                "id": "msg_1",
+                "role": "assistant",
+                "status": "completed",
+                "content": [{"type": "output_text", "text": "So.", "annotations": []}],
+            },
+            {
+                "type": "function_call",
+                "id": "fc_1",
+                "call_id": "call_1",
+                "name": "look",
+                "arguments": "{}",
+            },
+            {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"query": "it"}},
+        ],
+        "usage": {"input_tokens": 3, "output_tokens_details": {"reasoning_tokens": 2}},
+    },
+}
+"""Whole responses with parts that the scripts do not have, by API and provider."""
