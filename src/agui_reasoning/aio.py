@@ -149,6 +149,7 @@ async def request(
     system: str | None = None,
     tools: Sequence[Tool | Mapping[str, Any]] | None = None,
     store: bool | None = None,
+    previous_response_id: str | None = None,
     apply_flags: bool = False,
     history: History | None = None,
     keep_turns: int | None = None,
@@ -166,6 +167,7 @@ async def request(
         system: System instructions.
         tools: AG-UI tools are converted, other mappings are sent verbatim; default is the input's tools.
         store: Whether the provider stores the response, if it can.
+        previous_response_id: The turn that the provider has stored, with everything before it.
         apply_flags: Add the fields that the policy recommends to the body.
         history: The conversation to send; default is `history` of the run.
         keep_turns: Send only the newest part of it: see `History.trim`.
@@ -181,6 +183,7 @@ async def request(
         system=system,
         tools=tools,
         store=store,
+        previous_response_id=previous_response_id,
         apply_flags=apply_flags,
         history=history,
         keep_turns=keep_turns,

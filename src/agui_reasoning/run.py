@@ -282,6 +282,7 @@ class Run:
         system: str | None = None,
         tools: Sequence[Tool | Mapping[str, Any]] | None = None,
         store: bool | None = None,
+        previous_response_id: str | None = None,
         apply_flags: bool = False,
         history: History | None = None,
         keep_turns: int | None = None,
@@ -298,6 +299,8 @@ class Run:
             system: System instructions.
             tools: AG-UI tools are converted, other mappings are sent verbatim; default is the input's tools.
             store: Whether the provider stores the response, if it can.
+            previous_response_id: The turn that the provider has stored, with everything before it: see
+                `build_request`.
             apply_flags: Add the fields that the policy recommends to the body.
             history: The conversation to send; default is `history` of the run.
             keep_turns: Send only the newest part of it: see `History.trim`.
@@ -338,6 +341,7 @@ class Run:
             system=system,
             tools=(self.input.tools or ()) if tools is None else tools,
             store=store,
+            previous_response_id=previous_response_id,
             policy=(*policy, *self._policy),
             foreign_reasoning=foreign_reasoning,
             refused_turns=refused_turns,

@@ -79,7 +79,7 @@ def _without_overrides(request: ProviderRequest) -> dict[str, Any]:
 
 def returned(name: str, items: Items, row: str, made: Requests) -> list[str]:
     """The last request has no value that was refused, and no reasoning if that was refused."""
-    if REMEDIES[row] in ("send_reasoning", "thinking_off", "none"):
+    if REMEDIES[row] in ("send_reasoning", "thinking_off", "send_all", "send_unstored", "none"):
         return []
     body = made[-1].body
     values = [one.value for one in STRICT[name].artefacts(body) if one.value not in PLACEHOLDERS]

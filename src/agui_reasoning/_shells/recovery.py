@@ -42,6 +42,8 @@ _LEFT_OUT: Final = {
     "strip_reasoning": "without reasoning",
     "send_reasoning": "with the reasoning of earlier answers",
     "thinking_off": "with thinking turned off",
+    "send_all": "with the whole conversation",
+    "send_unstored": "with the whole conversation, which it does not store",
 }
 
 
@@ -54,18 +56,20 @@ class _Form:
         until: The number of items of the history that this concerns.
         thinks: Whether the model may think.
         sending: The rule by which missing reasoning is sent, if it is.
+        whole: ``send_all`` or ``send_unstored``, if the request must not refer to a stored response.
     """
 
     strip: Remedy | None = None
     until: int = 0
     thinks: bool = True
     sending: EchoRule | None = None
+    whole: Remedy | None = None
 
     @property
     def done(self) -> str:
         """What the request was changed by."""
-        if self.strip is not None:
-            return self.strip
+        if self.strip is not None or self.whole is not None:
+            return self.strip or str(self.whole)
         return "send_reasoning" if self.sending is not None and self.thinks else "thinking_off"
 
     def of(self, history: History) -> History:
@@ -75,6 +79,15 @@ class _Form:
         old, new = replace(history, items=history.items[: self.until]), history.items[self.until :]
         stripped = old.strip_reasoning() if self.strip == "strip_reasoning" else old.strip_opaque()
         return stripped.with_items(new)
+
+    def storing(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields of the request, which may have to refer to no stored response."""
+        if self.whole is None:
+            return fields
+        store = False if self.whole == "send_unstored" else fields["store"]
+        if store is None and fields["previous_response_id"] is not None:
+            store = True
+        return {**fields, "store": store, "previous_response_id": None}
 
 
 class Recovery:
@@ -123,13 +136,15 @@ class Asking:
         form = self._next_form(refusal) if self._asked < _REQUESTS else None
         self._tell(refusal, form)
         if form is not None:
-            self._form = self._forms[self._target] = form
+            # The response to the whole conversation is stored, so later requests can refer to it.
+            self._form = form
+            self._forms[self._target] = replace(form, whole=None) if form.whole == "send_all" else form
         return form is not None
 
     def _request(self, form: _Form) -> ProviderRequest:
         stream = self._stream
         fields = {name: getattr(stream, name) for name in REQUEST_FIELDS}
-        fields["history"] = form.of(self._history())
+        fields = form.storing(fields | {"history": form.of(self._history())})
         api, provider, model = self._target.api, self._target.provider, self._target.model
         policy = () if form.sending is None else (form.sending,)
         request = self._run.request(api=api, provider=provider, model=model, policy=policy, **fields)
@@ -143,6 +158,8 @@ class Asking:
         """Return what a second request leaves out; ``None`` if nothing would be different."""
         if refusal.remedy == "none":
             return None
+        if refusal.remedy in ("send_all", "send_unstored"):
+            return self._referring(refusal.remedy)
         history, switch = self._history(), thinking_off(self._target)
         rule = rule_for(self._target, self._run.policy)
         if refusal.remedy == "send_reasoning":
@@ -162,6 +179,17 @@ class Asking:
         if switch is None or not self._form.thinks:
             return None
         return replace(self._form, thinks=False)
+
+    def _referring(self, remedy: Remedy) -> _Form | None:
+        """Return a form that refers to nothing stored; ``None`` if nothing would be different."""
+        if self._stream.previous_response_id is None and not self._stream.store:
+            return None
+        form = replace(self._form, whole=remedy)
+        request = self._request(form)
+        if self._sent is not None and request.body == self._sent.body:
+            return None
+        self._prepared = request
+        return form
 
     def _sending(self, refusal: Refusal, rule: EchoRule) -> _Form | None:
         """Return a form that sends the missing reasoning; ``None`` if nothing would be different."""

@@ -29,8 +29,20 @@ __all__ = [
     "thinking_off_rows",
 ]
 
-Remedy: TypeAlias = Literal["strip_values", "strip_reasoning", "send_reasoning", "thinking_off", "none"]
-"""How the second request differs: without values or reasoning, with all of it, without thinking; or not."""
+Remedy: TypeAlias = Literal[
+    "strip_values",
+    "strip_reasoning",
+    "send_reasoning",
+    "thinking_off",
+    "send_all",
+    "send_unstored",
+    "none",
+]
+"""How the second request differs.
+
+It is without values or reasoning, with all of it, or without thinking. Or it contains the whole conversation
+instead of a reference to it, which the provider stores anew or not. Or there is none.
+"""
 
 _QUOTES: Final = str.maketrans("", "", "`'\"\\*")
 _ERROR_CHARS: Final = 20_000
@@ -64,7 +76,7 @@ class Refusal(_Row):
         model: The models.
         status: The HTTP statuses; errors inside a stream have none.
         code: An error code or type that suffices.
-        message: A regular expression over the words of the error.
+        message: A regular expression over the words of the error and its codes.
         means: What it means, for users; never the provider's own words.
         remedy: How the second request differs.
         sends: Where the missing reasoning is written, by API; for others, thinking is turned off.
@@ -172,7 +184,9 @@ def find_refusal(target: Origin, *, status: int | None, names: Iterable[str], me
         >>> find_refusal(claude, status=400, names=["invalid_request_error"], message=words).id
         'invalid_signature'
     """
-    given, words = list(names), " ".join(message[:_ERROR_CHARS].translate(_QUOTES).lower().split())
+    given = list(names)
+    said = " ".join([message[:_ERROR_CHARS], *given])
+    words = " ".join(said.translate(_QUOTES).lower().split())
     named = _named(target)
     rows = (row for row in refusals() if row.concerns(named))
     return next((row for row in rows if row.matches(status, given, words)), None)

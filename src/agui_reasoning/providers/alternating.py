@@ -74,7 +74,7 @@ def alternate(
     written = _Alternation(options, style)
     for item in conversation:
         if isinstance(item, ResponseStep):
-            written.effort = item.effort or written.effort
+            written.effort = ("" if item.on_server else item.effort) or written.effort
             written.respond(*respond(item))
         elif isinstance(item, UserMessage):
             written.ask(item)

@@ -179,6 +179,7 @@ class ProviderAPI:
         group_kinds: The kinds that members of a group share; they also spell calls, results and blocks alike.
         hosts_models: Whether hosts serve models of several vendors over it, named ``vendor/model``.
         stores: Whether requests accept ``store``, and the ID of a response to continue from.
+        threads: Whether requests accept both as message threads, which the encoder writes.
         http: How the API is called over HTTP; ``None`` if that is impossible.
         http_of: How the API is called at providers with other endpoints, by provider.
         upstream: The upstream of `agui_reasoning.gateway` that asks through the vendor's SDK instead of HTTP.
@@ -212,6 +213,7 @@ class ProviderAPI:
     http: HTTPEndpoint | None
     scripts: tuple[str, ...]
     previous_id: str = "previous_response_id"
+    threads: bool = False
     model_vendor: re.Pattern[str] = _BEFORE_SLASH
     http_of: Mapping[str, HTTPEndpoint] = field(default_factory=dict)
     http_body: str | None = None

@@ -246,6 +246,7 @@ class EncodingOptions(Struct, frozen=True):
         inside: What the target accepts inside a conversation.
         effort: The effort that changes with the next response, as in `ResponseStep`.
         betas: The beta features that the request may name.
+        previous_response_id: The response that the server has, with everything before it; empty if none.
     """
 
     rule: EchoRule
@@ -258,6 +259,7 @@ class EncodingOptions(Struct, frozen=True):
     inside: Collection[InsideItem] = ()
     effort: str = ""
     betas: Collection[BetaUse] = ()
+    previous_response_id: str = ""
 
     @property
     def stateless(self) -> bool:

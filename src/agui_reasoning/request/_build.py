@@ -189,9 +189,9 @@ def build_request(
             same name.
         store: For APIs that store responses: OpenAI Responses and Gemini Interactions. ``False``: the server
             stores nothing, so OpenAI's items need their encrypted content. ``None``: the server's default,
-            which is to store.
+            which is to store. For Anthropic, ``True`` begins a message thread.
         previous_response_id: For these APIs. The server has the turn with this ID and everything before it,
-            so only later items are sent.
+            so only later items are sent. Take the ID from your own records: see `History.turns`.
         policy: Rows of the echo policy that are tried before those of this package: a list of `EchoRule`, or
             the path of a TOML file. Or ``"received"``: a provider of Chat Completions of which nothing is
             known gets the field that it sent back inside a tool loop.
@@ -247,6 +247,7 @@ def build_request(
     if previous_response_id is not None:
         _check_response(items, previous_response_id)
     target = Origin(provider or spec.vendor, api, model)
+    _check_thread(spec, target, store, previous_response_id)
     unsent = left_out(items, refused_turns)
     if foreign_reasoning == "context":
         items = tuple(as_context(items, target, unsent))
@@ -277,6 +278,7 @@ def build_request(
         [name for name, row in accepted.items() if not row.field],
         efforts.pending if efforts.inside else "",
         known_betas if apply_flags else (),
+        previous_response_id or "",
     )
     refusals = {entry.unit: entry.reason for entry in history.report if entry.outcome == "dropped"}
     _settle(conversation, report, refusals)
@@ -287,8 +289,9 @@ def build_request(
     _note_moved(rule, report)
     if rule.prefix_bound:
         _note_changed_prefix(history, rule, report, refusals, flagged=apply_flags)
-    body |= {} if previous_response_id is None else {spec.previous_id: previous_response_id}
-    body |= {} if store is None else {"store": store}
+    if spec.stores:
+        body |= {} if previous_response_id is None else {spec.previous_id: previous_response_id}
+        body |= {} if store is None else {"store": store}
     named = [known_betas[use].flag for use in betas_of(body) if use in known_betas]
     flags = joined_flags([*_flags(target, options, body), *named]) + _pin(rule, conversation)
     if apply_flags:
@@ -346,14 +349,24 @@ def _spec(api: str, store: bool | None, previous_response_id: str | None) -> Pro
             code="unknown_api",
             hint=f"Use one of: {', '.join(REQUEST_API_IDS)}.",
         )
-    if not spec.stores and not (store is None and previous_response_id is None):
-        storing = ", ".join(known.id for known in provider_apis() if known.stores)
+    if not (spec.stores or spec.threads) and not (store is None and previous_response_id is None):
+        storing = ", ".join(known.id for known in provider_apis() if known.stores or known.threads)
         raise ConfigurationError(
             f"{api} does not support `store` and `previous_response_id`.",
             code="wrong_option",
             hint=f"Omit them; they belong to {storing}.",
         )
     return spec
+
+
+def _check_thread(spec: ProviderAPI, target: Origin, store: bool | None, response_id: str | None) -> None:
+    """Refuse message threads at providers that are not known to have them."""
+    if spec.threads and (store or response_id is not None) and "thread" not in betas(target):
+        raise ConfigurationError(
+            f"The provider {target.provider!r} is not known to hold conversations for {spec.id}.",
+            code="wrong_option",
+            hint="Omit `store` and `previous_response_id`: the request then contains the whole conversation.",
+        )
 
 
 def _call_ids(spec: ProviderAPI, target: Origin) -> CallIds:

@@ -225,6 +225,13 @@ KNOWN = [
     ("compaction_unreadable", CLAUDE, 400, "{'details': {'error_code': 'compaction_signature_invalid'}}"),
     ("compaction_unreadable", CLAUDE, 400, "{'details': {'error_code': 'compaction_block_misplaced'}}"),
     ("compaction_impossible", CLAUDE, 400, "{'details': {'error_code': 'compaction_incomplete_turn'}}"),
+    ("thread_gone", CLAUDE, 404, "{'error': {'details': {'error_code': 'thread_not_found'}}}"),
+    ("thread_gone", CLAUDE, 400, "{'error': {'details': {'error_code': 'thread_fingerprint_mismatch'}}}"),
+    ("thread_unsupported", CLAUDE, 400, "{'details': {'error_code': 'thread_unsupported_request'}}"),
+    ("thread_unsupported", CLAUDE, 400, "thread: Extra inputs are not permitted"),
+    ("previous_response_not_found", GPT, 400, "Previous response with id 'resp_1' not found."),
+    ("previous_response_unsupported", GPT, 400, '{"detail":"Unsupported parameter: previous_response_id"}'),
+    ("previous_response_unsupported", GPT, 400, "This model does not support 'previous_response_id'"),
     ("model_does_not_think", OLLAMA, 400, '"llama3" does not support thinking'),
 ]
 

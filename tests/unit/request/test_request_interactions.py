@@ -124,7 +124,9 @@ def test_an_interaction_that_was_not_stored_cannot_be_named() -> None:
 def test_an_api_that_stores_nothing_names_those_that_do() -> None:
     with pytest.raises(ConfigurationError) as caught:
         build_request("gemini", [], model="gemini-3-pro", store=False)
-    assert caught.value.hint == "Omit them; they belong to openai-responses, gemini-interactions."
+    assert caught.value.hint == (
+        "Omit them; they belong to anthropic-messages, openai-responses, gemini-interactions."
+    )
 
 
 def test_a_thought_without_its_signature_is_lost_where_a_call_needs_it() -> None:

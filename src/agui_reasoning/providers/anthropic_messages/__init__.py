@@ -57,6 +57,7 @@ API = ProviderAPI(
     hosts_models=True,
     model_vendor=_MODEL_VENDOR,
     stores=False,
+    threads=True,
     http=HTTPEndpoint(
         path="/v1/messages",
         key_header="x-api-key",

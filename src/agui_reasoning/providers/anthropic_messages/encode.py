@@ -64,11 +64,25 @@ def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSON
     messages, system = alternate(conversation, options, _STYLE, respond)
     _finish(messages)
     body: JSONObject = {"messages": messages}
+    if options.previous_response_id:
+        return body | _continued(system, options)
+    if options.store:
+        body["thread"] = {"type": "create"}
     if system:
         body["system"] = system[0] if len(system) == 1 else [_text_block(text) for text in system]
     if tools := tools_of(options.tools, _tool):
         body["tools"] = tools
     return body
+
+
+def _continued(system: list[str], options: EncodingOptions) -> JSONObject:
+    """Write what continues a thread, which keeps the ``system`` and ``tools`` that it was created with."""
+    if len(system) > bool(options.system):
+        options.report.note(
+            "A system message before the next user message cannot be added to a thread; it was left out. "
+            "Put it after that message, or omit `previous_response_id`."
+        )
+    return {"thread": {"type": "continue", "previous_message_id": options.previous_response_id}}
 
 
 def _finish(messages: list[JSONObject]) -> None:
@@ -83,6 +97,8 @@ def _finish(messages: list[JSONObject]) -> None:
 
 
 def _assistant(step: ResponseStep, options: EncodingOptions, pairs: set[Key]) -> list[JSONObject]:
+    if step.on_server:
+        return []
     written = [
         (unit, block)
         for unit in step.units
