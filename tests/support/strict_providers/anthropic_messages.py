@@ -155,12 +155,28 @@ class Request(Strict):
 
 
 SHAPE: TypeAdapter[Any] = TypeAdapter(Request)
-rules = check_anthropic
+
+
+def rules(body: Body) -> list[str]:
+    """In both versions of the API that are in use, 2023-06-01 and 2026-10-21."""
+    return [*check_anthropic(body), *refused_since_2026_10_21(body)]
+
+
+def refused_since_2026_10_21(body: Body) -> Iterator[str]:
+    """What the newer version no longer takes in a conversation."""
+    for number, message in enumerate(body["messages"]):
+        for place, block in enumerate(message["content"]):
+            where = f"messages.{number}.content.{place}"
+            if message["role"] == "assistant" and block["type"] == "document":
+                yield f"{where}: `document` blocks are not allowed in assistant messages"
+            if message["role"] == "user" and block.get("citations"):
+                yield f"{where}: `citations` are not allowed in user messages"
 
 
 def rules_inside(body: Body) -> list[str]:
     """Of a model that takes instructions and changes of effort inside a conversation."""
-    return check_anthropic(body, inside=("system", "effort"))
+    faults = check_anthropic(body, inside=("system", "effort"))
+    return [*faults, *refused_since_2026_10_21(body)]
 
 
 def artefacts(body: Body) -> Iterator[Artefact]:

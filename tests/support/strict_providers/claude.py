@@ -75,7 +75,7 @@ class Claude:
         yield from self._thinking_faults(body, betas(headers))
         thinks = self.on(body)
         sampling = {name for name, usual in SAMPLING.items() if name in body and body[name] != usual}
-        if "2026-10-21" in headers.get("anthropic-version", "") and SAMPLING.keys() & body.keys():
+        if headers.get("anthropic-version") == "2026-10-21" and SAMPLING.keys() & body.keys():
             yield "temperature, top_p and top_k were removed in this API version"
         if sampling and (thinks or not self.samples):
             yield f"`{min(sampling)}` may only be set to its default when thinking is enabled"

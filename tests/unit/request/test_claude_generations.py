@@ -24,6 +24,7 @@ from agui_reasoning.policy import EchoFlag, Generation
 from agui_reasoning.providers.echo import generations
 from agui_reasoning.request import ProviderRequest
 from agui_reasoning.request._merge import joined_flags, write_flags
+from tests.support.strict_providers.anthropic_messages import refused_since_2026_10_21
 from tests.support.strict_providers.claude import BINDING, CLAUDES, INTERLEAVED, Claude, betas
 from tests.unit.gateway.http_client import call
 
@@ -121,21 +122,26 @@ def test_two_turns_with_the_sdk(model: str) -> None:
     assert thoughts(thread) == expected(CLAUDES[model])
 
 
-@models
-def test_two_turns_with_the_gateway(model: str) -> None:
-    """Its defaults, without a parameter."""
+@pytest.mark.parametrize(
+    ("model", "version"), [*((name, "2023-06-01") for name in CLAUDES), ("claude-opus-5", "2026-10-21")]
+)
+def test_two_turns_with_the_gateway(model: str, version: str) -> None:
+    """Its defaults, without a parameter, in both versions of the API."""
+    headers = {} if version == "2023-06-01" else {"anthropic-version": version}
     with serving() as (url, server):
-        upstream = HTTPUpstream(API, base_url=url, model=model, api_key="k", parameters={"tools": [TOOL]})
+        options: Json = {"api_key": "k", "parameters": {"tools": [TOOL]}, "headers": headers}
+        upstream = HTTPUpstream(API, base_url=url, model=model, **options)
         with local_server(create_app(upstream)) as served:
             thread = Conversation("t")
             for question in ("Umbrella?", None, "And tomorrow?", None):
                 for pending in thread.pending_calls:
                     thread.add_tool_result(pending.id, "4 mm")
-                sent = thread.run_input(question).model_dump(mode="json", by_alias=True, exclude_none=True)
-                for event in call(f"{served}/agent", sent).events:
+                asked = thread.run_input(question).model_dump(mode="json", by_alias=True, exclude_none=True)
+                for event in call(f"{served}/agent", asked).events:
                     thread.receive(event)
     assert server.refused == []
     assert thoughts(thread) == expected(CLAUDES[model])
+    assert {sent["anthropic-version"] for _, sent in server.taken} == {version}
 
 
 OWN: list[Json] = [
@@ -164,6 +170,21 @@ def test_own_fields_are_refused_only_where_they_would_be_alone(model: str, own: 
         assert not claude.shown(body)
     else:
         assert claude.refusal(body, headers) == claude.refusal(alone, {})
+
+
+def test_the_newer_version_refuses_what_the_older_takes() -> None:
+    """What the fake refuses; the strict provider of each test of requests refuses the rest."""
+    asked = {"role": "user", "content": [{"type": "text", "text": "Umbrella?"}]}
+    body: Json = {"model": "m", "max_tokens": 1, "messages": [asked], "temperature": 1}
+    old, new = ({"anthropic-version": version} for version in ("2023-06-01", "2026-10-21"))
+    assert CLAUDES["claude-haiku-4-5"].refusal(body, old) is None
+    assert "removed" in str(CLAUDES["claude-haiku-4-5"].refusal(body, new))
+    cited = [{"type": "text", "text": "So.", "citations": [{"type": "char_location"}]}]
+    document = [{"type": "document", "source": {"type": "file", "file_id": "f"}}]
+    for role, content in (("user", cited), ("assistant", document)):
+        assert list(refused_since_2026_10_21({"messages": [{"role": role, "content": content}]}))
+    for role, content in (("assistant", cited), ("user", document)):
+        assert not list(refused_since_2026_10_21({"messages": [{"role": role, "content": content}]}))
 
 
 def test_a_beta_feature_needs_its_header() -> None:

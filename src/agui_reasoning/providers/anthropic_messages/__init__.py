@@ -24,6 +24,12 @@ _FAMILIES = "claude|deepseek|kimi|minimax|glm|qwen|mimo|gpt|gemini|grok"
 _MODEL_VENDOR = re.compile(rf"^(?:.*?(?={_FAMILIES}))?({_FAMILIES}|[^/]*(?=/))")
 """The family in the name of a model, which hosts name in several ways; else what precedes the slash."""
 
+# Every model, platform and compatible endpoint accepts this version. 2026-10-21, which Anthropic's SDK sends
+# from 2.0 on, adds nothing to Messages: it refuses sampling parameters, documents in messages of the model and
+# citations in those of the user, and Bedrock has it for Claude 4.7 and later only (platform.claude.com, API
+# versions, 2026-11-22). What the encoder writes is valid in both.
+_VERSION = {"anthropic-version": "2023-06-01"}
+
 API = ProviderAPI(
     id="anthropic-messages",
     title="Anthropic Messages",
@@ -62,7 +68,7 @@ API = ProviderAPI(
         path="/v1/messages",
         key_header="x-api-key",
         key_prefix="",
-        headers={"anthropic-version": "2023-06-01"},
+        headers=_VERSION,
         # Thoughts and an answer of several pages.
         defaults={"max_tokens": 16_384},
         named_events=True,
@@ -85,7 +91,7 @@ API = ProviderAPI(
         ),
         "bedrock-mantle": HTTPEndpoint(
             path="/v1/messages",
-            headers={"anthropic-version": "2023-06-01"},
+            headers=_VERSION,
             defaults={"max_tokens": 16_384},
             named_events=True,
             signing="aws-sigv4",
