@@ -25,8 +25,8 @@ _MODEL_VENDOR = re.compile(rf"^(?:.*?(?={_FAMILIES}))?({_FAMILIES}|[^/]*(?=/))")
 """The family in the name of a model, which hosts name in several ways; else what precedes the slash."""
 
 # Every model, platform and compatible endpoint accepts this version. 2026-10-21, which Anthropic's SDK sends
-# from 2.0 on, adds nothing to Messages: it refuses sampling parameters, documents in messages of the model and
-# citations in those of the user, and Bedrock has it for Claude 4.7 and later only (platform.claude.com, API
+# from 2.0 on, adds nothing to Messages: it refuses sampling parameters, documents in messages of the model,
+# and citations in those of the user. Bedrock has it for Claude 4.7 and later only (platform.claude.com, API
 # versions, 2026-11-22). What the encoder writes is valid in both.
 _VERSION = {"anthropic-version": "2023-06-01"}
 
