@@ -259,6 +259,8 @@ class VendorTraits(_Row):
     Attributes:
         cumulative: Whether a delta may contain all reasoning so far instead of only new text.
         cut_reasons: The finish reasons that mean that the last unit is incomplete.
+        refusal_reasons: The finish reasons that mean that the model declined, and declines every request that
+            contains the turn.
         usage_at: The fields with token counts, in order of preference; a dotted name is a path.
         reasoning_outside_output: Whether the count of output tokens excludes reasoning; a total, if present,
             decides.
@@ -277,6 +279,7 @@ class VendorTraits(_Row):
 
     cumulative: bool = False
     cut_reasons: tuple[str, ...] = ()
+    refusal_reasons: tuple[str, ...] = ()
     usage_at: tuple[str, ...] = ("usage",)
     reasoning_outside_output: bool = False
     thought_signature_kind: str = "gemini.openai_compat_signature"

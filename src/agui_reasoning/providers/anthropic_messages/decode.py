@@ -27,6 +27,7 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.parts import Opaque
+from agui_reasoning.providers._input_transformations import of_anthropic
 from agui_reasoning.providers._lane import Repeatable
 from agui_reasoning.providers.anthropic_messages.usage import counts
 from agui_reasoning.providers.base import Decoder
@@ -48,8 +49,6 @@ SIGNATURE = "anthropic.signature"
 REDACTED = "anthropic.redacted_thinking"
 CUT_REASONS = frozenset({"max_tokens", "model_context_window_exceeded"})
 REFUSAL = "refusal"
-TRANSFORMATIONS = {"thinking_dropped": True, "thinking_mismatch_allowed": False}
-"""Types of entries about the request, and whether the model was not shown the block; others are ignored."""
 CLIENT_CALL = "tool_use"
 FALLBACK = "fallback"
 SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
@@ -138,7 +137,7 @@ class AnthropicMessagesDecoder(Decoder):
         self._blocks, self._last, self._stop_reason = {}, None, None
         self._stop_details = {}
         self._calls = []
-        self._transformations, self._server_model = _transformations(message), None
+        self._transformations, self._server_model = of_anthropic(message), None
         self._usage, self._named_model = {}, origin.model
         self._running = self._begun = True
         return [start, *self._count(usage)]
@@ -206,7 +205,7 @@ class AnthropicMessagesDecoder(Decoder):
         self._stop_details = obj(delta, "stop_details", "/delta") or self._stop_details
         # After a change of the model, the event has the list of the model that answers.
         deltas = [*self._report(), *self._count(obj(data, "usage"))]
-        self._transformations = _transformations(data)
+        self._transformations = of_anthropic(data)
         deltas += self._report()
         self._stop_reason = reason or self._stop_reason
         if reason in CUT_REASONS and self._last is not None:
@@ -250,21 +249,6 @@ class AnthropicMessagesDecoder(Decoder):
         deltas: list[Delta] = [*counts(merged, self.provider, self._named_model)]
         self._usage = merged
         return deltas
-
-
-def _transformations(source: JSONObject) -> tuple[InputTransformation, ...]:
-    """Read ``input_transformations``, skipping what is not an entry about thinking."""
-    entries = source.get("input_transformations")
-    read = (_transformation(entry) for entry in (entries if isinstance(entries, list) else ()))
-    return tuple(entry for entry in read if entry is not None)
-
-
-def _transformation(entry: Any) -> InputTransformation | None:
-    fields = entry if isinstance(entry, dict) else {}
-    kind, path, reason = (fields.get(name) for name in ("type", "path", "reason"))
-    if not (isinstance(kind, str) and isinstance(path, str) and kind in TRANSFORMATIONS):
-        return None
-    return InputTransformation(path, reason if isinstance(reason, str) else "", TRANSFORMATIONS[kind])
 
 
 def _written(arguments: Any) -> str:

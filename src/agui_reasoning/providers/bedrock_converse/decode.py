@@ -16,6 +16,7 @@ from agui_reasoning.deltas import (
     CloseDelta,
     Delta,
     FinishDelta,
+    InputTransformationsDelta,
     NativeDelta,
     OpaqueDelta,
     ReasoningDelta,
@@ -27,6 +28,7 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.parts import Opaque, Status
+from agui_reasoning.providers._input_transformations import of_anthropic
 from agui_reasoning.providers._lane import Repeatable
 from agui_reasoning.providers._signs import is_error
 from agui_reasoning.providers.base import Decoder
@@ -153,7 +155,15 @@ class BedrockConverseDecoder(Decoder):
             # The limit applies to the last block, even if the API closed it normally.
             deltas.append(CloseDelta(key=self._last, status="incomplete"))
         self._running = False
-        return [*deltas, FinishDelta(reason)]
+        fields = obj(data, "additionalModelResponseFields")
+        # Present if the request asked for them. The API has no stop reason for a refusal.
+        details = obj(fields, "stop_details", "/additionalModelResponseFields")
+        entries = of_anthropic(fields)
+        return [
+            *([InputTransformationsDelta(entries)] if entries else []),
+            *deltas,
+            FinishDelta(reason, details=details or None, refused=details.get("type") == "refusal"),
+        ]
 
     def _metadata(self, data: JSONObject) -> list[Delta]:
         """Read the token counts; AG-UI's input count includes cached tokens."""

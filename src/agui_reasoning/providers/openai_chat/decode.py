@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from agui_reasoning.deltas import (
     CloseDelta,
@@ -60,8 +60,13 @@ class _Chunk:
     start: ResponseStart
     piece: MessagePiece | None
     reason: str
+    declined: bool
     usage: UsageDelta | None
     error: _Error | None
+
+
+DECLINED: Final = "refusal"
+"""Claude's stop reason for a refusal, which OpenRouter passes on as ``native_finish_reason``."""
 
 
 class OpenAIChatDecoder(Decoder):
@@ -134,6 +139,7 @@ class OpenAIChatDecoder(Decoder):
             start,
             piece,
             string(choice or {}, "finish_reason", "/choices/0"),
+            (choice or {}).get("native_finish_reason") == DECLINED,
             self._read_usage(data),
             _read_error(data, choice or {}),
         )
@@ -173,6 +179,7 @@ class OpenAIChatDecoder(Decoder):
         if response is not None and chunk.piece is not None:
             deltas += response.receive(chunk.piece)
             response.reason = chunk.reason or response.reason
+            response.declined = chunk.declined or response.declined
             response.counted = False
         elif response is not None and chunk.usage is not None:
             response.counted = True
@@ -211,7 +218,7 @@ class OpenAIChatDecoder(Decoder):
         response, self._response = self._response, None
         if response is None:
             return []
-        return [*response.end(), FinishDelta(response.reason)]
+        return [*response.end(), FinishDelta(response.reason, refused=response.refused)]
 
 
 def _read_error(data: JSONObject, choice: JSONObject) -> _Error | None:

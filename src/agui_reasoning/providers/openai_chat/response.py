@@ -40,6 +40,7 @@ class ChatResponse:
     def __init__(self, response_id: str, traits: VendorTraits) -> None:
         self.id = response_id
         self.reason: str | None = None
+        self.declined = False
         self.counted = False
         self._traits = traits
         self._units = UnitTracker()
@@ -82,6 +83,11 @@ class ChatResponse:
         if isinstance(delta, ReasoningDelta):
             return self._content.passes if self._content.thinks(delta.key) else self._deduplicator.passes
         return bool
+
+    @property
+    def refused(self) -> bool:
+        """Whether the model declined, and declines every request that contains the turn."""
+        return self.declined or self.reason in self._traits.refusal_reasons
 
     def flush(self, *, cut: bool = True) -> list[Delta]:
         """Return what was held back; ``cut`` tells whether the response was cut off."""

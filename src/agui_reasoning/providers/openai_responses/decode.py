@@ -14,6 +14,7 @@ from agui_reasoning.deltas import (
     CloseDelta,
     Delta,
     FinishDelta,
+    InputTransformationsDelta,
     NativeDelta,
     ReasoningDelta,
     ResponseStart,
@@ -21,6 +22,7 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.errors import DecodeError, ProviderError
 from agui_reasoning.providers._agents import OfAgent
+from agui_reasoning.providers._input_transformations import of_openai
 from agui_reasoning.providers._lane import Repeatable
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.openai_responses.items import (
@@ -173,6 +175,8 @@ class OpenAIResponsesDecoder(Decoder):
         deltas: list[Delta] = [] if self._running else [self._start(response, path)]
         missing, last = self._missing(response, path)
         deltas += [*self._end_thought(), *missing, *self._count_tokens(response, path)]
+        if entries := of_openai(response):
+            deltas.append(InputTransformationsDelta(entries))
         error = obj(response, "error", path)
         self._reset()
         if error or reason == "failed":
