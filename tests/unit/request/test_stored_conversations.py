@@ -22,11 +22,15 @@ from agui_reasoning import (
 )
 from agui_reasoning.audit import AuditRecord
 from agui_reasoning.parts import EffortChange, Origin, TextPart, ToolCallPart, Turn
+from agui_reasoning.providers import decoder
 from agui_reasoning.request import History
 from tests.support.strict_providers.anthropic_features import Threads, named_betas
+from tests.unit.gateway.provider import Reply
 from tests.unit.request.test_anthropic_boundaries import (
     ARGUMENTS,
     CLAUDE,
+    MIXED,
+    SIGNED,
     Json,
     blocks,
     calling,
@@ -250,8 +254,6 @@ def test_the_sdk_of_anthropic_rebuilds_a_thread() -> None:
     pieces = [
         f"event: {each['type']}\ndata: {json.dumps(each)}\n\n".encode() for each in streamed(ANSWERS[1])
     ]
-    from tests.unit.gateway.provider import Reply
-
     with served(gone, Reply(pieces)) as (url, provider):
         client = anthropic.Anthropic(base_url=url, api_key="k", max_retries=0)
         ask: Callable[[ProviderRequest], Any] = lambda request: client.beta.messages.create(  # noqa: E731
@@ -265,6 +267,21 @@ def test_the_sdk_of_anthropic_rebuilds_a_thread() -> None:
     assert second.body["thread"] == {"type": "create"}
     assert "message-threads-2026-08-12" in second.headers["anthropic-beta"]
     assert len(second.body["messages"]) == 3
+
+
+@pytest.mark.parametrize("whole", [MIXED, message(SIGNED, said("Rain."))])
+def test_the_sdk_of_anthropic_gives_the_same_deltas(whole: Json) -> None:
+    pieces = [f"event: {each['type']}\ndata: {json.dumps(each)}\n\n".encode() for each in streamed(whole)]
+    read = decoder("anthropic-messages", provider="anthropic")
+    plain = decoder("anthropic-messages", provider="anthropic")
+    with served(Reply(pieces)) as (url, _):
+        client = anthropic.Anthropic(base_url=url, api_key="k", max_retries=0)
+        stream = client.beta.messages.create(
+            model="claude-opus-5", max_tokens=9, stream=True, messages=[{"role": "user", "content": "Hi"}]
+        )
+        found = [delta for event in stream for delta in read.receive(event)]
+        client.close()
+    assert found == [delta for payload in streamed(whole) for delta in plain.receive(payload)]
 
 
 GPT = Origin("openai", "openai-responses", "gpt-5.6")
