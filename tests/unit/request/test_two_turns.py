@@ -6,6 +6,7 @@ tests of their own are not repeated here; `scripts/two_turns.py` counts all of t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from agui_reasoning import Conversation, Run
 from agui_reasoning._scripted import _exchange as exchange
 from agui_reasoning._scripted import load_script, names
 from agui_reasoning.deltas import Delta, FinishDelta, fold, unfold
-from agui_reasoning.parts import Turn
+from agui_reasoning.parts import Origin, Turn
 from agui_reasoning.providers import decode_response, decoder
 from agui_reasoning.providers.echo import rule_for
 from agui_reasoning.request import ProviderRequest
@@ -42,9 +43,8 @@ MESSAGES: dict[str, tuple[Json, Json]] = {
 }
 
 
-def response(name: str, number: int) -> list[Delta]:
+def response(name: str, target: Origin, number: int) -> list[Delta]:
     """A response: the first calls the tool, the second answers, and so does the third in the next turn."""
-    target = STRICT[name].target
     api, who = target.api or "", {"provider": target.provider, "model": target.model}
     if name in MESSAGES:
         thought, call = MESSAGES[name]
@@ -52,7 +52,7 @@ def response(name: str, number: int) -> list[Delta]:
         message = {"role": "assistant", "content": None, **thought, **said}
         whole = {"id": f"r{number}", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
         return [*unfold(decode_response(api, whole, **who)), FinishDelta("stop")]
-    script = load_script(SCRIPTS[api] if number == 1 else f"{SCRIPTS[api]}-{number}")
+    script = load_script(SCRIPTS[STRICT[name].target.api or ""] + ("" if number == 1 else f"-{number}"))
     reader = decoder(api, **who)
     streamed = [delta for payload in exchange.payloads(script) for delta in reader.receive(payload)]
     return streamed + reader.close()
@@ -71,7 +71,7 @@ def lead(strict: StrictProvider, name: str) -> tuple[list[ProviderRequest], list
         made.append(run.request())
         refused += strict.refusals(made[-1].body, issued)
         if number < 4:
-            deltas = response(name, number)
+            deltas = response(name, target, number)
             issued.add(Turn(tuple(fold(deltas)), target))
             events += [event for delta in deltas for event in run.receive(delta)]
         for event in [*events, *run.finish()]:
@@ -79,14 +79,40 @@ def lead(strict: StrictProvider, name: str) -> tuple[list[ProviderRequest], list
     return made, refused
 
 
+# Others that refuse the same: the name of the strict provider, and who else it stands for.
+ALIKE = [
+    ("openai", Origin("openai", "openai-responses", "gpt-5.4")),
+    ("openai", Origin("litellm", "openai-responses", "gpt-5.6")),
+    ("codex", Origin("chatgpt-codex", "openai-responses", "gpt-5.5")),
+    ("openrouter", Origin("openrouter", "openai-chat", "anthropic/claude-opus-5.5")),
+    ("converse", Origin("bedrock", "bedrock-converse", "us.anthropic.claude-opus-5-5")),
+    ("gemini", Origin("opencode-zen", "gemini", "gemini-3-pro")),
+    ("litellm", Origin("anthropic", "litellm", "anthropic/claude-opus-5-5")),
+    ("litellm", Origin("azure", "litellm", "azure_ai/claude-opus-5")),
+    ("litellm", Origin("vertex_ai", "litellm", "vertex_ai/claude-opus-5-5")),
+    ("litellm", Origin("bedrock", "litellm", "bedrock/us.anthropic.claude-opus-5")),
+    ("litellm", Origin("bedrock", "litellm", "bedrock/us.anthropic.claude-opus-5-5")),
+    ("litellm", Origin("litellm", "openai-chat", "anthropic/claude-opus-5")),
+    ("litellm", Origin("litellm", "openai-chat", "anthropic/claude-opus-5-5")),
+    ("litellm", Origin("litellm", "openai-chat", "bedrock/us.anthropic.claude-opus-5")),
+    ("litellm", Origin("litellm", "openai-chat", "bedrock/us.anthropic.claude-opus-5-5")),
+    ("litellm to gemini", Origin("litellm", "openai-chat", "gemini/gemini-3-pro")),
+]
 HERE = [
-    name for name, strict in STRICT.items() if name not in LOOPS and strict.target.api != "anthropic-messages"
+    *(
+        (name, strict.target)
+        for name, strict in STRICT.items()
+        if name not in LOOPS and strict.target.api != "anthropic-messages"
+    ),
+    *ALIKE,
 ]
 
 
-@pytest.mark.parametrize("name", HERE)
-def test_two_turns_with_a_tool(name: str, led: Led) -> None:
-    strict = STRICT[name]
+@pytest.mark.parametrize(
+    ("name", "target"), HERE, ids=lambda value: value if isinstance(value, str) else value.model
+)
+def test_two_turns_with_a_tool(name: str, target: Origin, led: Led) -> None:
+    strict = replace(STRICT[name], target=target)
     led(strict.target)
     made, refused = lead(strict, name)
     assert refused == []
