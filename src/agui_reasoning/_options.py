@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict, TypeVar, get_args
 
@@ -72,6 +72,8 @@ class ApplicationOptions(_Emission, total=False):
     on_undecryptable: OnUndecryptable
     limits: Limits
     client_instructions: ClientInstructions
+    tags: Mapping[str, str] | None
+    starts_in_reasoning: bool
 
 
 class _PerRun(ApplicationOptions, _Caller, total=False):
@@ -109,6 +111,8 @@ def check_options(
     on_undecryptable: OnUndecryptable = "drop",
     limits: Limits | None = None,
     client_instructions: ClientInstructions = "keep",
+    tags: Mapping[str, str] | None = None,
+    starts_in_reasoning: bool = False,
     **others: Any,
 ) -> None:
     """Raise an error for invalid options.
@@ -129,6 +133,10 @@ def check_options(
         from agui_reasoning.providers import provider_api
 
         provider_api(api)
+    if tags is not None or starts_in_reasoning:
+        from agui_reasoning.providers import decoder
+
+        decoder(api or "openai-chat", tags=tags, starts_in_reasoning=starts_in_reasoning)
     policy_rows(policy)
     Disclosure(visibility, keys is not None)
     EnvelopeReader(on_undecryptable=on_undecryptable)

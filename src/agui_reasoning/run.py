@@ -66,7 +66,7 @@ _COUNTS = (
 _RESTORING = frozenset({"accept_plain", "on_undecryptable", "limits", "allow_file_ids"})
 """The options that apply only to restoring the client's input."""
 
-_NOT_EMITTING = _RESTORING | {"policy", "client_instructions"}
+_NOT_EMITTING = _RESTORING | {"policy", "client_instructions", "tags", "starts_in_reasoning"}
 """The options that the emitter does not know; it gets a look-up of rows instead of the policy."""
 
 _READING = (*_RESTORING, "keys", "thread_id", "tenant", "on_audit")
@@ -115,6 +115,8 @@ class Run:
         allow_file_ids: bool | None = None,
         anchors: Anchors = "auto",
         policy: OwnRules = (),
+        tags: Mapping[str, str] | None = None,
+        starts_in_reasoning: bool = False,
         stages: Sequence[Stage] = (),
         new_id: Callable[[], str] | None = None,
         now_ms: Callable[[], int] | None = None,
@@ -150,6 +152,9 @@ class Run:
                 back, ``"always"`` or ``"never"``.
             policy: Rows of the echo policy that are tried before those of this package: a list of `EchoRule`,
                 or the path of a TOML file.
+            tags: Opening to closing tags of reasoning inside answers, instead of the usual ones; see
+                `decoder`.
+            starts_in_reasoning: Whether answers start inside reasoning; see `decoder`.
             stages: Change the events after the emitter, in order.
             new_id: Generates IDs; by default, random UUIDs.
             now_ms: Returns the Unix time in milliseconds; without it, events have no timestamps.
@@ -170,6 +175,7 @@ class Run:
         self.input = _parse(run_input, limits)
         self.api, self.provider, self.model = api, provider, model
         self.keys, self.tenant = keys, tenant
+        self.tags, self.starts_in_reasoning = tags, starts_in_reasoning
         self._frame: Frame = RunFrame(
             self.input.thread_id, self.input.run_id, self.input.protocol_version is not None
         )

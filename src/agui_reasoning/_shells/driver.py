@@ -86,6 +86,8 @@ class ModelStream:
         keep_turns: Send only the newest part of it.
         stream_id: The stream to read, if the payloads are those of a WebSocket connection that carries
             several (``openai-responses``); events of others are skipped.
+        tags: Opening to closing tags of reasoning inside the answer; default is the run's.
+        starts_in_reasoning: Whether the answer starts inside reasoning; default is what the run says.
 
     Raises:
         ConfigurationError: A field of the request is set, but the source takes no request (``wrong_option``).
@@ -105,6 +107,8 @@ class ModelStream:
     history: History | None = None
     keep_turns: int | None = None
     stream_id: str | None = None
+    tags: Mapping[str, str] | None = None
+    starts_in_reasoning: bool | None = None
 
     def __post_init__(self) -> None:
         given = [name for name in REQUEST_FIELDS if getattr(self, name) != REQUEST_FIELDS[name]]
@@ -189,11 +193,20 @@ class Reading:
 
         Raises:
             ConfigurationError: Neither the stream nor the run names an API (``no_api``), there is no such
-                API (``unknown_api``), or its connections carry one stream only (``wrong_option``).
+                API (``unknown_api``), or it does not support an option of the stream (``wrong_option``).
         """
         target = target_of(run, stream)
+        same = target.api == run.api
+        starts = stream.starts_in_reasoning
+        if starts is None:
+            starts = same and run.starts_in_reasoning
         self._decoder = decoder(
-            str(target.api), provider=target.provider, model=target.model, stream_id=stream.stream_id
+            str(target.api),
+            provider=target.provider,
+            model=target.model,
+            stream_id=stream.stream_id,
+            tags=stream.tags or (run.tags if same else None),
+            starts_in_reasoning=starts,
         )
         self._decoder.splits_agents = True
         self._agents = ModelAgents(run)

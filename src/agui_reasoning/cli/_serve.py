@@ -109,6 +109,14 @@ def serve(
             metavar="JSON", help="Additional request fields, as an object.", rich_help_panel=_PROVIDER
         ),
     ] = None,
+    starts_in_reasoning: Annotated[
+        bool,
+        typer.Option(
+            "--starts-in-reasoning",
+            help="Answers start inside reasoning: the prompt template has the opening tag.",
+            rich_help_panel=_PROVIDER,
+        ),
+    ] = False,
     retry_poisoned: Annotated[
         bool,
         typer.Option(
@@ -196,6 +204,7 @@ def serve(
         stages=(Steps(),) if steps else (),
         allow_file_ids=allow_file_ids,
         client_instructions=client_instructions.value,
+        starts_in_reasoning=starts_in_reasoning,
         visibility=visibility.value,
         keys=_keys(keys_env, keys_file, visibility),
         policy=policy or (),

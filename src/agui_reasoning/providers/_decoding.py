@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 from agui_reasoning.deltas import fold
 from agui_reasoning.errors import AGUIReasoningWarning, ConfigurationError
 from agui_reasoning.parts import Part
+from agui_reasoning.providers._tagging import Tagging
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.registry import provider_api
+from agui_reasoning.providers.think_tags import DEFAULT_TAGS
 
 __all__ = ["decode_response", "decoder"]
 
 
 def decoder(
-    api: str, *, provider: str | None = None, model: str | None = None, stream_id: str | None = None
+    api: str,
+    *,
+    provider: str | None = None,
+    model: str | None = None,
+    stream_id: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    starts_in_reasoning: bool = False,
 ) -> Decoder:
     """Create the decoder of a stream.
 
@@ -25,10 +34,14 @@ def decoder(
         model: The model name, if the payloads do not contain it.
         stream_id: The stream to decode of a WebSocket connection that carries several
             (``openai-responses``). Use one decoder for each; each skips the events of the others.
+        tags: Opening to closing tags of reasoning inside the answer, instead of `think_tags.DEFAULT_TAGS`
+            (``openai-chat``, ``litellm``, ``ollama``, ``mistral-chat``).
+        starts_in_reasoning: Whether answers start inside reasoning, because the prompt template contains the
+            opening tag and the server does not split it off. The same APIs.
 
     Raises:
-        ConfigurationError: The API ID is unknown (``unknown_api``), or a connection of the API carries one
-            stream only (``wrong_option``).
+        ConfigurationError: The API ID is unknown (``unknown_api``), the API has no such option
+            (``wrong_option``), or the tags are invalid (``bad_tags``).
 
     Examples:
         >>> decode = decoder("anthropic-messages")
@@ -43,6 +56,15 @@ def decoder(
             hint="Omit it; a connection of this API carries one stream.",
         )
     reader.stream_id = stream_id
+    if tags is not None or starts_in_reasoning:
+        if not reader.splits_tags:
+            raise ConfigurationError(
+                f"{api} does not support `tags` and `starts_in_reasoning`.",
+                code="wrong_option",
+                hint="Omit them; this API has fields for reasoning.",
+            )
+        reader.tagging = Tagging(DEFAULT_TAGS if tags is None else tags, starts_in_reasoning)
+        reader.tagging.splitter()  # rejects invalid tags before the first answer
     return reader
 
 

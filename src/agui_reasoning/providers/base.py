@@ -13,6 +13,7 @@ from agui_reasoning.parts import Origin
 from agui_reasoning.providers._lane import Lane, Repeatable, Repeats
 from agui_reasoning.providers._prose import prose
 from agui_reasoning.providers._signs import SIGNS, bears_sign, is_error, looks_like
+from agui_reasoning.providers._tagging import Tagging
 from agui_reasoning.providers.payload import JSONObject, plain, reject, string
 from agui_reasoning.providers.vendors import vendor_traits
 
@@ -33,6 +34,8 @@ class Decoder(ABC):
         repeatable: The members of payloads that may differ in a repeat; ``None`` to read every payload.
         multiplexed: Whether one connection may carry several streams, whose events name theirs.
         stream_id: The stream to decode if a connection carries several; events of others are skipped.
+        splits_tags: Whether the API's answers may contain reasoning between tags.
+        tagging: The tags, for such an API.
         splits_agents: Whether what agents below the root say is kept apart from the response. Runs set it, to
             show such agents as subagents.
     """
@@ -42,6 +45,8 @@ class Decoder(ABC):
     repeatable: ClassVar[Repeatable | None] = None
     multiplexed: ClassVar[bool] = False
     stream_id: str | None = None
+    splits_tags: ClassVar[bool] = False
+    tagging: Tagging = Tagging()
     splits_agents: bool = False
 
     def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:

@@ -18,15 +18,23 @@ class InlineThought:
     close + answer is what the provider sent. An empty ``close`` means that the closing tag is missing.
     """
 
-    def __init__(self, key: str | None = None, tags: Mapping[str, str] = DEFAULT_TAGS) -> None:
+    def __init__(
+        self,
+        key: str | None = None,
+        tags: Mapping[str, str] = DEFAULT_TAGS,
+        *,
+        starts_in_reasoning: bool = False,
+    ) -> None:
         """Start before the first piece of a text.
 
         Args:
             key: The key of the text unit; default is the open one.
             tags: Opening tag to closing tag.
+            starts_in_reasoning: Whether the text starts inside reasoning. Its unit then has an empty opening
+                tag.
         """
         self._key = key
-        self._splitter = ThinkTagSplitter(tags=tags)
+        self._splitter = ThinkTagSplitter(tags=tags, start_in_reasoning=starts_in_reasoning)
         self._count = 0
         self._opening: str | None = None
         self._spoke = False
@@ -61,11 +69,15 @@ class InlineThought:
         return []
 
     def _reason(self, text: str) -> list[Delta]:
+        if self._opening is None:
+            self._open("")
         ext = None if self._spoke else {"tag": {"open": self._opening or "", "close": ""}}
         self._spoke = True
         return [ReasoningDelta(text, key=self._thought, ext=ext)]
 
     def _end_stretch(self, closing: str, status: Status = "complete") -> list[Delta]:
+        if self._opening is None:
+            self._open("")
         ext: dict[str, object] = {"tag": {"open": self._opening or "", "close": closing}}
         if not self._spoke:
             ext["explicit_empty"] = True

@@ -52,6 +52,7 @@ class MistralChatDecoder(Decoder):
 
     api: ClassVar[str] = "mistral-chat"
     vendor: ClassVar[str | None] = "mistral"
+    splits_tags = True
     repeatable = Repeatable(
         texts=frozenset({"content", "text", "thinking", "arguments"}),
         unread=frozenset({"created", "p", "choices/delta/content/closed"}),
@@ -107,7 +108,9 @@ class MistralChatDecoder(Decoder):
             return []
         self._running, self._reason, self._call, self._asides = True, None, None, []
         # Before the API had thinking chunks, Magistral wrote its thinking between tags.
-        self._inline = InlineThought()
+        self._inline = InlineThought(
+            tags=self.tagging.tags, starts_in_reasoning=self.tagging.starts_in_reasoning
+        )
         return [ResponseStart(self._origin(data), id=string(data, "id") or None)]
 
     def _refused(self, data: JSONObject) -> ProviderError:

@@ -47,6 +47,7 @@ class OllamaDecoder(Decoder):
 
     api: ClassVar[str] = "ollama"
     vendor: ClassVar[str | None] = "ollama"
+    splits_tags = True
     repeatable = Repeatable(
         texts=frozenset({"thinking", "content", "response"}), unread=frozenset({"created_at"})
     )
@@ -60,7 +61,9 @@ class OllamaDecoder(Decoder):
         self._open: str | None = None
         self._last: str | None = None
         # Models whose template Ollama does not know have their thinking between tags.
-        self._inline: InlineThought | None = InlineThought(TEXT)
+        self._inline: InlineThought | None = InlineThought(
+            TEXT, self.tagging.tags, starts_in_reasoning=self.tagging.starts_in_reasoning
+        )
 
     def _decode(self, data: JSONObject) -> list[Delta]:
         if is_error(data):

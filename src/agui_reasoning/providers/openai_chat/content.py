@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from agui_reasoning.deltas import Delta, ReasoningDelta, TextDelta
 from agui_reasoning.policy import VendorTraits
+from agui_reasoning.providers._tagging import Tagging
 from agui_reasoning.providers.openai_chat.units import UnitTracker
 from agui_reasoning.providers.think_tags import Piece, ThinkTagSplitter
 
@@ -33,17 +34,19 @@ class ContentSplitter:
     the closing tag is missing.
 
     Ambiguous content is held until a closing tag shows that it was reasoning, or the end of the response that
-    it was text. This concerns the start of the content, if the prompt template opens the reasoning, and an
-    opening tag after reasoning in a separate field.
+    it was text. This concerns the start of the content, if models of this name start in reasoning and the
+    application does not say so, and an opening tag after reasoning in a separate field.
     """
 
-    def __init__(self, units: UnitTracker, traits: VendorTraits) -> None:
+    def __init__(self, units: UnitTracker, traits: VendorTraits, tagging: Tagging) -> None:
         self._units = units
         self._anywhere = traits.tags_anywhere
-        self._splitter: ThinkTagSplitter | None = ThinkTagSplitter(
-            start_in_reasoning=traits.tags_prefilled, anywhere=traits.tags_anywhere
+        self._tagging = tagging
+        guessed = traits.tags_prefilled and not tagging.starts_in_reasoning
+        self._splitter: ThinkTagSplitter | None = tagging.splitter(
+            anywhere=traits.tags_anywhere, start_in_reasoning=guessed or None
         )
-        self._held: list[Piece] | None = [] if traits.tags_prefilled else None
+        self._held: list[Piece] | None = [] if guessed else None
         self._doubtful = False
         self._marked = False
         self._fed = False
@@ -83,6 +86,8 @@ class ContentSplitter:
             return []
         self._doubtful = True
         if self._held is None:
+            if self._splitter is not None and not self._fed:
+                self._splitter = self._fresh()  # the server has a parser, so the content is the answer
             return []
         deltas = self._settle(thought=False)
         if not deltas:
@@ -113,7 +118,7 @@ class ContentSplitter:
         return deltas
 
     def _fresh(self) -> ThinkTagSplitter:
-        return ThinkTagSplitter(anywhere=self._anywhere)
+        return self._tagging.splitter(anywhere=self._anywhere, start_in_reasoning=False)
 
     def _turn_to(self, key: str | None) -> list[Delta]:
         """Return what was held back as text of the previous unit."""

@@ -73,6 +73,7 @@ class OpenAIChatDecoder(Decoder):
     """Decodes streams and responses of OpenAI Chat Completions and compatible APIs."""
 
     api: ClassVar[str] = "openai-chat"
+    splits_tags = True
     repeatable = Repeatable(
         texts=frozenset(
             {
@@ -202,7 +203,7 @@ class OpenAIChatDecoder(Decoder):
                 return []
         deltas = self._settle()
         # Traits also depend on the model, which the payload may name.
-        self._response = ChatResponse(chunk.id, vendor_traits(chunk.start.origin or Origin()))
+        self._response = ChatResponse(chunk.id, vendor_traits(chunk.start.origin or Origin()), self.tagging)
         self._usage = None
         return [*deltas, chunk.start]
 

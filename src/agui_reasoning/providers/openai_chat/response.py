@@ -14,6 +14,7 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.parts import Ext, Opaque
 from agui_reasoning.policy import VendorTraits
+from agui_reasoning.providers._tagging import Tagging
 from agui_reasoning.providers.openai_chat.blocks import ChatBlock
 from agui_reasoning.providers.openai_chat.calls import Calls
 from agui_reasoning.providers.openai_chat.content import ContentSplitter
@@ -37,14 +38,14 @@ class ChatResponse:
         counted: Whether the newest chunk has token counts and no choice, so that it is the last one.
     """
 
-    def __init__(self, response_id: str, traits: VendorTraits) -> None:
+    def __init__(self, response_id: str, traits: VendorTraits, tagging: Tagging) -> None:
         self.id = response_id
         self.reason: str | None = None
         self.declined = False
         self.counted = False
         self._traits = traits
         self._units = UnitTracker()
-        self._content = ContentSplitter(self._units, traits)
+        self._content = ContentSplitter(self._units, traits, tagging)
         self._details = Details(self._units)
         self._runs = Runs(self._units, self._content)
         self._calls = Calls(self._units, traits.thought_signature_kind)
