@@ -25,6 +25,8 @@ from ag_ui.core import (
 from hypothesis import strategies as st
 
 from agui_reasoning.parts import (
+    EFFORTS,
+    EffortChange,
     NativePart,
     Part,
     ReasoningPart,
@@ -32,12 +34,12 @@ from agui_reasoning.parts import (
     ToolResultPart,
     Turn,
 )
-from agui_reasoning.request import History
+from agui_reasoning.request import History, HistoryItem
 from agui_reasoning.testing.strategies import API_IDS
 from agui_reasoning.testing.strategies import turns as turns_of
 from tests.support.strategies import turns as any_parts
 
-Items = list[Turn | Message]
+Items = list[HistoryItem]
 Place = tuple[int, int]
 """The number of a turn, and of a part in it."""
 
@@ -100,6 +102,15 @@ def marked(part: Part, place: Place, damage: str | None = None) -> Part:
 
 
 # -- conversations
+
+
+@st.composite
+def changing(draw: st.DrawFn, items: Items) -> Items:
+    """The conversation, with some changes of the effort anywhere in it."""
+    changed: list[HistoryItem] = [*items]
+    for effort in draw(st.lists(st.sampled_from(EFFORTS), max_size=3)):
+        changed.insert(draw(st.integers(0, len(changed))), EffortChange(effort))
+    return changed
 
 
 @st.composite

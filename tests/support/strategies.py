@@ -57,7 +57,10 @@ NATIVES: dict[str, tuple[str, Callable[[Any], Any]]] = {
         "gemini.inlineData",
         lambda value: {"inlineData": {"mimeType": "image/png", "data": _base64(value)}},
     ),
-    "gemini-interactions": ("gemini.image", lambda value: {"type": "image", "data": _base64(value)}),
+    "gemini-interactions": (
+        "gemini.image",
+        lambda value: {"type": "image", "mime_type": "image/png", "data": _base64(value)},
+    ),
 }
 """A kind of block of each API, and a block of that kind with any value in it: plain values hold no others."""
 RESULTS: dict[str | None, Callable[[str], Any]] = {

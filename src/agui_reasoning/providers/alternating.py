@@ -83,7 +83,8 @@ def alternate(
     written.effort = options.effort or written.effort
     written.settle()
     messages = written.messages
-    if messages and messages[0]["role"] == style.model and not style.begins(messages[0][style.field][0]):
+    first = next((message for message in messages if message["role"] != "system"), None)
+    if first and first["role"] == style.model and not style.begins(first[style.field][0]):
         messages.insert(0, {"role": "user", style.field: [style.text(OPENING)]})
     return messages, written.system
 

@@ -118,6 +118,12 @@ def test_a_change_before_a_response_that_is_not_sent_waits_for_the_next() -> Non
     assert roles(made.body) == ["user", "assistant", "user", "high"]
 
 
+def test_a_change_before_a_greeting_follows_the_opening() -> None:
+    made, _ = build(OPUS, HIGH, claude(SAYS), AGAIN)
+    assert roles(made.body) == ["user", "high", "assistant", "user"]
+    assert STRICT["anthropic"].refusals(made.body) == []
+
+
 @pytest.mark.parametrize(("target", "turn"), [(OPUS, claude), (GPT, gpt)], ids=["claude", "gpt"])
 def test_later_requests_begin_with_the_earlier_ones(target: Origin, turn: Any) -> None:
     stretches: list[list[HistoryItem]] = [
