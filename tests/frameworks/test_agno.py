@@ -24,9 +24,9 @@ from agui_reasoning import Conversation, Run, check_events, reduce_events  # noq
 from agui_reasoning import run_agent as run_sync  # noqa: E402
 from agui_reasoning.aio import run_agent  # noqa: E402
 from agui_reasoning.crypto import KeyRing  # noqa: E402
-from agui_reasoning.errors import ConfigurationError  # noqa: E402
 from agui_reasoning.gateway import local_server  # noqa: E402
 from agui_reasoning.interop import agno as adapter  # noqa: E402
+from agui_reasoning.parts import ReasoningPart, Segment, TextPart  # noqa: E402
 from tests.frameworks import failures, front_end_tools, pages  # noqa: E402
 from tests.frameworks.claude import Blocks, call, redacted, text, thinking  # noqa: E402
 from tests.frameworks.claude import Claude as ScriptedClaude  # noqa: E402
@@ -280,11 +280,20 @@ def test_a_failure_of_the_provider_is_told_as_without_the_framework(
     failures.check(failure, agent_at, caplog, **options)
 
 
-def test_other_apis_have_no_messages() -> None:
-    run = Run(Conversation("t").run_input("Hello"), api="openai-responses", provider="openai")
-    with pytest.raises(ConfigurationError, match="Agno") as raised:
-        adapter.messages(run)
-    assert raised.value.code == "unknown_api"
+def test_messages_for_another_api_have_no_reasoning_and_say_so() -> None:
+    opened = Conversation("t")
+    told = [
+        ReasoningPart((Segment("summary", 0, "Hm."),), item_id="rs_1"),
+        TextPart("Yes.", ext={"id": "msg_1"}),
+    ]
+    options: dict[str, Any] = {"api": "openai-responses", "provider": "openai", "model": "m"}
+    for event in run_sync(opened.run_input("Hello"), lambda _: iter(told), **options):
+        opened.receive(event)
+    warnings: list[str] = []
+    run = Run(opened.run_input("And now?"), on_warning=warnings.append, **options)
+    written = [(message.role, message.content) for message in adapter.messages(run)]
+    assert written == [("user", "Hello"), ("assistant", "Yes."), ("user", "And now?")]
+    assert any(text.startswith("1 reasoning unit(s) are left out") for text in warnings)
 
 
 def test_the_example_serves_without_a_key() -> None:

@@ -31,7 +31,6 @@ from starlette.routing import Route  # noqa: E402
 from agui_reasoning import Conversation, Run, check_events  # noqa: E402
 from agui_reasoning.aio import run_agent  # noqa: E402
 from agui_reasoning.crypto import KeyRing  # noqa: E402
-from agui_reasoning.errors import ConfigurationError  # noqa: E402
 from agui_reasoning.gateway import local_server  # noqa: E402
 from agui_reasoning.interop import langchain  # noqa: E402
 from tests.frameworks import failures, front_end_tools, pages  # noqa: E402
@@ -536,12 +535,19 @@ def test_a_history_becomes_messages(api: str, provider: str) -> None:
     assert result.status == ("error" if api == "anthropic-messages" else "success")
 
 
-def test_an_api_that_cannot_be_written_is_refused() -> None:
+OTHERS = {"cohere-chat": "cohere", "gemini": "google", "bedrock-converse": "bedrock"}
+
+
+@pytest.mark.parametrize("api", OTHERS)
+def test_a_history_for_another_api_becomes_messages_without_reasoning(api: str) -> None:
     empty: dict[str, Any] = {"state": {}, "tools": [], "context": [], "forwardedProps": {}}
-    run = Run({"threadId": "t", "runId": "r", "messages": [], **empty}, api="cohere-chat", model="m")
-    with pytest.raises(ConfigurationError, match="cohere-chat") as error:
-        langchain.messages(run)
-    assert error.value.code == "unknown_api"
+    run = Run(
+        {"threadId": "t", "runId": "r", "messages": FAILED, **empty}, api=api, provider=OTHERS[api], model="m"
+    )
+    system, user, answer, result = convert_to_messages(langchain.messages(run))
+    assert (system.type, user.type, answer.type, result.type) == ("system", "human", "ai", "tool")
+    assert [call["id"] for call in answer.tool_calls] == ["call_1"]
+    assert (answer.text, result.tool_call_id, result.content) == ("I look.", "call_1", "Too dark.")
 
 
 def test_the_example_serves_without_a_key() -> None:

@@ -30,7 +30,6 @@ from agui_reasoning import run_agent as run_sync  # noqa: E402
 from agui_reasoning._scripted._sequence import sequence  # noqa: E402
 from agui_reasoning.aio import run_agent  # noqa: E402
 from agui_reasoning.crypto import KeyRing  # noqa: E402
-from agui_reasoning.errors import ConfigurationError  # noqa: E402
 from agui_reasoning.gateway import local_server  # noqa: E402
 from agui_reasoning.interop import pydantic_ai as adapter  # noqa: E402
 from tests.frameworks import failures, pages  # noqa: E402
@@ -528,11 +527,31 @@ def run_input(messages: list[dict[str, Any]]) -> dict[str, Any]:
     return {"threadId": "t", "runId": "r", "messages": messages, **empty}
 
 
-def test_an_api_that_cannot_be_written_is_refused() -> None:
-    run = Run(run_input(HISTORY), api="cohere-chat", provider="cohere", model="m")
-    with pytest.raises(ConfigurationError, match="cohere-chat") as error:
-        adapter.message_history(run)
-    assert error.value.code == "unknown_api"
+OTHERS = {
+    "bedrock-converse": "bedrock",
+    "cohere-chat": "cohere",
+    "gemini-interactions": "google",
+    "litellm": "anthropic",
+    "mistral-chat": "mistral",
+    "ollama": "ollama",
+    "xai-grpc": "xai",
+}
+
+
+@pytest.mark.parametrize("api", OTHERS)
+def test_a_history_becomes_model_messages_for_every_api(api: str) -> None:
+    told = [one for one in HISTORY if one["id"] != "u"]
+    run = Run(
+        run_input([{"id": "w", "role": "user", "content": "Look."}, *told]), api=api, provider=OTHERS[api]
+    )
+    user, system, answer, result, last = adapter.message_history(run)
+    assert (user.parts[0].content, system.parts[0].content) == ("Look.", "Be brief.")
+    *said, called = answer.parts  # Cohere's words before a call are its plan
+    assert ("I look." in [part.content for part in said], called.tool_name) == (True, "look")
+    (returned,) = result.parts
+    assert (returned.tool_name, returned.content) == ("look", "Too dark.")
+    assert returned.tool_call_id == called.tool_call_id
+    assert last.parts[0].content == "And now?"
 
 
 def test_the_example_serves_without_a_key() -> None:

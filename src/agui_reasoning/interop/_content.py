@@ -16,7 +16,7 @@ from agui_reasoning._strict_json import well_formed
 from agui_reasoning.parts import ToolResultPart
 from agui_reasoning.providers.payload import JSONObject, compact_json
 
-__all__ = ["Media", "media_of", "responses_in", "result_part"]
+__all__ = ["MEDIA_TYPES", "Media", "media_of", "responses_in", "result_part"]
 
 _TOLD: Final = frozenset({"user", "system", "developer"})
 _RESULTS: Final = frozenset({"function_call_output", "custom_tool_call_output"})
@@ -60,12 +60,14 @@ _TYPES: Final = {
 
 _TEXTS: Final = frozenset({"text", "input_text", "output_text", "resource"})
 
-_DEFAULTS: Final = {
+MEDIA_TYPES: Final = {
     "image": "image/png",
     "audio": "audio/wav",
     "video": "video/mp4",
     "document": "application/pdf",
 }
+"""The media type of each type of content part whose own is unknown."""
+
 _INNER: Final = ("source", "image_url", "input_audio", "file", "resource", "inlineData", "fileData")
 """The members of blocks that hold the source as an object. Gemini's, the last two, have no type beside."""
 
@@ -87,8 +89,8 @@ def media_of(block: Any) -> Media | None:
     if not value:
         return None
     general = media_type.partition("/")[0]
-    media = general if known == "document" and general in _DEFAULTS else known
-    return Media(media, place, value, media_type or guess_type(value)[0] or _DEFAULTS[media])
+    media = general if known == "document" and general in MEDIA_TYPES else known
+    return Media(media, place, value, media_type or guess_type(value)[0] or MEDIA_TYPES[media])
 
 
 def _type(block: Mapping[str, Any]) -> str | None:

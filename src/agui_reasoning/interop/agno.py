@@ -24,10 +24,11 @@ from agui_reasoning.deltas import (
     ToolCallDelta,
     UsageDelta,
 )
-from agui_reasoning.errors import ConfigurationError, ProviderError
+from agui_reasoning.errors import ProviderError
 from agui_reasoning.interop._content import result_part
 from agui_reasoning.interop._front_end import front_end_tools, imported
 from agui_reasoning.interop._lanes import ResponseLane
+from agui_reasoning.interop._plain import plain_request
 from agui_reasoning.interop._stream import events_in, framework_stream, note_ignored
 from agui_reasoning.parts import Opaque, Origin, Part
 from agui_reasoning.providers.payload import JSONObject, compact_json
@@ -73,26 +74,22 @@ def messages(run: Run) -> list[Any]:
     """Write the conversation of a run as the input of ``agent.arun``.
 
     Args:
-        run: The run. Its API is ``anthropic-messages`` or ``openai-chat``.
+        run: The run. For other APIs than ``anthropic-messages`` and ``openai-chat``, the messages have no
+            reasoning.
 
     Returns:
         Agno's messages, with the reasoning that the provider accepts.
 
     Raises:
-        ConfigurationError: The run has another API (``unknown_api``) or none (``no_api``), or Agno is not
-            installed (``missing_framework``).
+        ConfigurationError: The run has no API (``no_api``), or Agno is not installed
+            (``missing_framework``).
 
     Warns:
         ReasoningLostWarning: The provider requires reasoning that cannot be sent.
     """
-    request = run.request(tools=())
-    write = _WRITERS.get(request.target.api or "")
-    if write is None:
-        raise ConfigurationError(
-            f"Conversations for {request.target.api!r} cannot be written as messages of Agno.",
-            code="unknown_api",
-            hint=f"Pass one of these to the run: {', '.join(_WRITERS)}.",
-        )
+    known = run.api is None or run.api in _WRITERS
+    request = run.request(tools=()) if known else plain_request(run, "Agno")
+    write = _WRITERS[request.target.api or ""]
     made = imported("agno.models.message", *_FRAMEWORK).Message
     return [made(**message) for message in write(request.body)]
 

@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, Final
 
 from ag_ui.core import AssistantMessage, Message, RunAgentInput, Tool
@@ -48,6 +49,7 @@ from agui_reasoning.request._merge import joined_flags, merge, write_flags
 from agui_reasoning.request._plain import NEEDS_KEYS, STORED_OBJECT
 from agui_reasoning.request._prefix import note_other_prefix, prefix_of
 from agui_reasoning.request._prepare import prepare
+from agui_reasoning.request._prepared import PreparedConversation, prepared_conversation
 from agui_reasoning.request._refused_turns import RefusedTurns, check_refused_turns, left_out
 from agui_reasoning.request._restore import restore
 from agui_reasoning.request._withheld import reasoning_at
@@ -91,8 +93,14 @@ class ProviderRequest(RedactedRepr):
     overrides: tuple[EchoFlag, ...] = ()
     reasoning: tuple[ReasoningPart, ...] = ()
     prefix: Prefix | None = None
+    _prepare: Callable[[], PreparedConversation] | None = field(default=None, compare=False)
 
-    _private: ClassVar[frozenset[str]] = frozenset({"body", "reasoning"})
+    _private: ClassVar[frozenset[str]] = frozenset({"body", "reasoning", "_prepare"})
+
+    @property
+    def conversation(self) -> PreparedConversation:
+        """The conversation of the body as parts, to write other messages from; built when it is read."""
+        return PreparedConversation(self.target, ()) if self._prepare is None else self._prepare()
 
     def override(self, flag: EchoFlag) -> ProviderRequest:
         """Return the request with a field that must win over the caller's own."""
@@ -308,7 +316,10 @@ def build_request(
     prefix = prefix_of(body, rule)
     if prefix is not None:
         note_other_prefix(history.turns, prefix, target, report)
-    request = ProviderRequest(body, flags, entries, lost, target, rule.status, changed, sent, prefix)
+    read = partial(prepared_conversation, conversation, spec.load_encoder(), options, target)
+    request = ProviderRequest(
+        body, flags, entries, lost, target, rule.status, changed, sent, prefix, _prepare=read
+    )
     _warn(request, report, on_warning)
     return request
 

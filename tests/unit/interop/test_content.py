@@ -7,11 +7,14 @@ from base64 import b64encode
 from typing import Any
 
 import pytest
+from ag_ui.core import UserMessage
 
 from agui_reasoning.interop._content import Media, media_of, responses_in, result_part
-from agui_reasoning.interop.langchain._write import message_dicts as for_langchain
+from agui_reasoning.interop.langchain._write import WRITERS
 from agui_reasoning.interop.pydantic_ai._write import message_dicts as for_pydantic_ai
 from agui_reasoning.parts import Origin, ToolResultPart
+from agui_reasoning.providers import decode_response
+from agui_reasoning.request import PreparedConversation, PreparedResponse
 
 TARGET = Origin("openai", "openai-responses", "gpt")
 SEARCH = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search"}}
@@ -143,15 +146,25 @@ def test_whatever_is_not_told_to_the_model_is_the_models() -> None:
 
 
 def test_langchain_gets_the_providers_own_items_as_they_are() -> None:
-    _, answer, _ = for_langchain(TARGET, BODY)
+    _, answer, _ = WRITERS["openai-responses"](BODY)
     assert answer["content"] == [COMPACTED, SEARCH, {"type": "text", "text": "Yes.", "id": "msg_1"}, CUSTOM]
+
+
+def prepared(items: list[Any]) -> PreparedConversation:
+    """The conversation of a request with a question, the items of a response, and the result of a call."""
+    said = [item for item in items[1:] if "output" not in item]
+    parts = decode_response("openai-responses", {"output": said, "status": "completed"}, provider="openai")
+    results = [ToolResultPart(item["call_id"], item["output"]) for item in items if "output" in item]
+    response = PreparedResponse(tuple(parts), tuple(results))
+    return PreparedConversation(TARGET, (UserMessage(id="u", content="So?"), response))
 
 
 def test_pydantic_ai_has_no_place_for_them_and_says_so() -> None:
     told: list[str] = []
-    _, answer, result = for_pydantic_ai(TARGET, BODY, told.extend)
+    conversation = prepared(BODY["input"])
+    _, answer, result = for_pydantic_ai(conversation, told.extend)
     assert [part["part_kind"] for part in answer["parts"]] == ["text", "tool-call"]
     assert set(answer) == {"kind", "parts", "provider_name", "model_name"}
     assert result["parts"][0]["content"] == "a.py"
     assert len(told) == 1
-    for_pydantic_ai(TARGET, {"input": [ASKED, SAID]}, pytest.fail)
+    for_pydantic_ai(prepared([ASKED, SAID]), pytest.fail)

@@ -5,10 +5,17 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+from ag_ui.core import UserMessage
+
 from agui_reasoning.aio import ModelStream
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.interop import pydantic_ai
 from agui_reasoning.interop.pydantic_ai._read import EventReader
+from agui_reasoning.interop.pydantic_ai._write import message_dicts
+from agui_reasoning.parts import Origin, Turn
+from agui_reasoning.providers import decode_response
+from agui_reasoning.request import History, build_request
 from tests.unit.interop.reading import shown
 
 
@@ -72,3 +79,40 @@ def test_the_counts_of_a_run_come_with_its_end() -> None:
     assert (found.input_tokens, found.output_tokens, found.total_tokens) == (10, 5, 15)
     assert (found.reasoning_tokens, found.cached_input_tokens) == (3, 4)
     assert found.cache_write_input_tokens is None
+
+
+BLOCKS: dict[str, list[Any]] = {
+    "anthropic-messages": [
+        {"type": "thinking", "thinking": "Hm.", "signature": "AA=="},
+        {"type": "redacted_thinking", "data": "BB=="},
+        {"type": "text", "text": "Yes."},
+    ],
+    "bedrock-converse": [
+        {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "AA=="}}},
+        {"reasoningContent": {"redactedContent": b"opaque"}},
+        {"text": "Yes."},
+    ],
+}
+
+
+PROVIDERS = {"anthropic-messages": "anthropic", "bedrock-converse": "bedrock"}
+
+
+@pytest.mark.parametrize("api", PROVIDERS)
+def test_what_is_written_for_the_framework_is_read_as_it_was(api: str) -> None:
+    content, provider = BLOCKS[api], PROVIDERS[api]
+    message = {"role": "assistant", "content": content}
+    whole: dict[str, Any] = {"type": "message", **message}
+    if provider == "bedrock":
+        whole = {"output": {"message": message}, "stopReason": "end_turn"}
+    options = {"api": api, "provider": provider, "model": "claude-opus-5"}
+    parts = decode_response(api, whole, provider=provider)
+    turn = Turn(tuple(parts), Origin(provider, api, "claude-opus-5"))
+    asked = UserMessage(id="u", content="Is it so?")
+    request = build_request(history_or_messages=History((asked, turn, asked)), **options)  # type: ignore[arg-type]
+    _, written, _ = message_dicts(request.conversation, pytest.fail)
+    events: list[Any] = []
+    for number, fields in enumerate(written["parts"]):
+        members = {name: value for name, value in fields.items() if name != "part_kind"}
+        events += part(number, fields["part_kind"], **members)
+    assert shown(pydantic_ai.stream, events, **options).answers == [content]

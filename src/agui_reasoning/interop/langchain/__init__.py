@@ -10,9 +10,10 @@ from typing import Any
 
 from agui_reasoning._shells.driver import ModelStream
 from agui_reasoning.interop._front_end import front_end_tools, imported
+from agui_reasoning.interop._plain import plain_request
 from agui_reasoning.interop._stream import framework_stream
 from agui_reasoning.interop.langchain._read import MessageReader
-from agui_reasoning.interop.langchain._write import message_dicts
+from agui_reasoning.interop.langchain._write import WRITERS
 from agui_reasoning.providers.payload import JSONObject
 from agui_reasoning.run import Run
 
@@ -48,20 +49,22 @@ def messages(run: Run, *, store: bool | None = None) -> list[JSONObject]:
     A graph with a checkpointer has its own history: pass only the last message to it.
 
     Args:
-        run: The run. Its API is one of ``anthropic-messages``, ``openai-responses`` and ``openai-chat``.
+        run: The run. For APIs other than ``anthropic-messages``, ``openai-responses`` and ``openai-chat``,
+            the messages have no reasoning.
         store: For ``openai-responses``: whether the provider stores responses.
 
     Returns:
         Message dicts, whose content has the provider's own blocks, with the reasoning that it accepts.
 
     Raises:
-        ConfigurationError: The run has another API (``unknown_api``) or none (``no_api``).
+        ConfigurationError: The run has no API (``no_api``).
 
     Warns:
         ReasoningLostWarning: The provider requires reasoning that cannot be sent.
     """
-    request = run.request(tools=(), store=store)
-    return message_dicts(request.target, request.body)
+    known = run.api is None or run.api in WRITERS
+    request = run.request(tools=(), store=store) if known else plain_request(run, "LangChain")
+    return list(WRITERS[request.target.api or ""](request.body))
 
 
 def tools(run: Run) -> list[Any]:

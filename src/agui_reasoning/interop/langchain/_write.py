@@ -7,28 +7,10 @@ from itertools import groupby
 from typing import Any, Final
 
 from agui_reasoning._strict_json import load
-from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.interop._content import responses_in
-from agui_reasoning.parts import Origin
 from agui_reasoning.providers.payload import JSONObject
 
-__all__ = ["message_dicts"]
-
-
-def message_dicts(target: Origin, body: Mapping[str, Any]) -> list[JSONObject]:
-    """Write the messages.
-
-    Raises:
-        ConfigurationError: Requests of this API cannot be written so (``unknown_api``).
-    """
-    write = _WRITERS.get(target.api or "")
-    if write is None:
-        raise ConfigurationError(
-            f"Conversations for {target.api!r} cannot be written as messages of LangChain.",
-            code="unknown_api",
-            hint=f"Pass one of these to the run: {', '.join(_WRITERS)}.",
-        )
-    return list(write(body))
+__all__ = ["WRITERS"]
 
 
 def _anthropic(body: Mapping[str, Any]) -> Iterator[JSONObject]:
@@ -121,8 +103,9 @@ def _result(call_id: str, content: Any, status: str = "success") -> JSONObject:
     return {"role": "tool", "tool_call_id": call_id, "content": content, "status": status}
 
 
-_WRITERS: Final[Mapping[str, Callable[[Mapping[str, Any]], Iterator[JSONObject]]]] = {
+WRITERS: Final[Mapping[str, Callable[[Mapping[str, Any]], Iterator[JSONObject]]]] = {
     "anthropic-messages": _anthropic,
     "openai-responses": _responses,
     "openai-chat": _chat,
 }
+"""Write the body of a request, by API."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Awaitable, Callable
 from typing import Any, Final
 
-from agui_reasoning._ids import new_uuid
 from agui_reasoning._shells.driver import ModelStream
 from agui_reasoning.interop._front_end import front_end_tools, imported
 from agui_reasoning.interop._stream import framework_stream
 from agui_reasoning.interop.pydantic_ai._read import EventReader
-from agui_reasoning.interop.pydantic_ai._write import message_dicts, with_marks
+from agui_reasoning.interop.pydantic_ai._write import message_dicts
 from agui_reasoning.run import Run
 
 __all__ = ["message_history", "stream", "subagent", "toolset"]
@@ -43,8 +42,7 @@ def message_history(run: Run, *, deferred_tool_results: Any = None) -> list[Any]
     Run the agent with it and without a prompt. Instructions and tools are those of the agent.
 
     Args:
-        run: The run. Its API is one of ``anthropic-messages``, ``openai-responses``, ``openai-chat`` and
-            ``gemini``, and its provider the name of the agent's provider in Pydantic AI.
+        run: The run. Its provider is the name of the agent's provider in Pydantic AI.
         deferred_tool_results: The ``DeferredToolResults`` that you pass to the agent, if any. Their calls
             have no result in the history. All other calls that nobody answered have one that says so: the
             agent would run them otherwise, although the client could have invented them.
@@ -53,7 +51,7 @@ def message_history(run: Run, *, deferred_tool_results: Any = None) -> list[Any]
         Model messages, with the reasoning that the provider accepts.
 
     Raises:
-        ConfigurationError: The run has another API (``unknown_api``) or none, or Pydantic AI is not installed
+        ConfigurationError: The run has no API (``no_api``), or Pydantic AI is not installed
             (``missing_framework``).
 
     Warns:
@@ -61,10 +59,7 @@ def message_history(run: Run, *, deferred_tool_results: Any = None) -> list[Any]
     """
     adapter = imported("pydantic_ai.messages", *_FRAMEWORK).ModelMessagesTypeAdapter
     deferred = deferred_tool_results and {*deferred_tool_results.calls, *deferred_tool_results.approvals}
-    mark = new_uuid()
-    history = with_marks(run.history, deferred or (), mark)
-    request = run.request(tools=(), history=history)
-    written = message_dicts(request.target, request.body, run.warn_once, mark)
+    written = message_dicts(run.request(tools=()).conversation, run.warn_once, deferred or ())
     messages: list[Any] = adapter.validate_python(written)
     return messages
 

@@ -26,7 +26,6 @@ from agui_reasoning.interop._lanes import ResponseLane
 from agui_reasoning.interop._stream import events_in, note_ignored
 from agui_reasoning.interop._subagents import Subagents
 from agui_reasoning.interop.pydantic_ai._spelling import (
-    REDACTED_ID,
     SPELLINGS,
     THOUGHT_SIGNATURE,
     Spelling,
@@ -209,8 +208,7 @@ class EventReader:
     def _value(self, part: Any) -> Opaque | None:
         spelling = self._spelling
         if part.part_kind == "thinking" and part.signature:
-            kind = spelling.redacted if part.id == REDACTED_ID else spelling.signature
-            return Opaque(kind, part.signature) if kind else None
+            return spelling.value(part.id, part.signature)
         signature = (getattr(part, "provider_details", None) or {}).get(THOUGHT_SIGNATURE)
         if not signature or not spelling.thought_signature:
             return None

@@ -1,0 +1,73 @@
+"""The conversation of a request as parts is what its body says: it gives the same body again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from ag_ui.core import Message, ToolMessage, UserMessage
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agui_reasoning.parts import ToolCallPart, Turn
+from agui_reasoning.providers import provider_api
+from agui_reasoning.request import History, PreparedConversation, PreparedResponse, build_request
+from agui_reasoning.testing.strategies import API_IDS
+from agui_reasoning.testing.strategies import turns as turns_of
+from tests.support.effort import examples
+
+
+def again(conversation: PreparedConversation) -> History:
+    """The history that a prepared conversation amounts to."""
+    items: list[Turn | Message] = []
+    for number, item in enumerate(conversation.items):
+        if not isinstance(item, PreparedResponse):
+            items.append(item)
+            continue
+        items.append(Turn(item.parts, conversation.target, id=f"t{number}"))
+        for result in item.results:
+            told = {"tool_call_id": result.tool_call_id, "content": result.content, "error": result.error}
+            items.append(ToolMessage(id=f"r{number}", **told))
+    return History(tuple(items))
+
+
+def answered(turn: Turn, number: int) -> list[Turn | Message]:
+    """A response, the results of its calls, and the next question."""
+    calls = [part for part in turn.parts if isinstance(part, ToolCallPart) and not part.server]
+    results = [ToolMessage(id=f"r{n}", tool_call_id=call.id, content="9 °C") for n, call in enumerate(calls)]
+    return [turn, *results, UserMessage(id=f"u{number}", content="And?")]
+
+
+def joined(value: Any) -> Any:
+    """A body whose adjacent texts are one, as in a whole response of the Interactions API."""
+    if isinstance(value, dict):
+        return {name: joined(inner) for name, inner in value.items()}
+    if not isinstance(value, list):
+        return value
+    made: list[Any] = []
+    for one in map(joined, value):
+        if isinstance(one, dict) and made and {**one, "text": ""} == {**made[-1], "text": ""} == EMPTY:
+            made[-1] = {**one, "text": made[-1]["text"] + one["text"]}
+        else:
+            made.append(one)
+    return made
+
+
+EMPTY = {"type": "text", "text": ""}
+
+
+@pytest.mark.parametrize("api", API_IDS)
+@settings(max_examples=examples(15))
+@given(data=st.data())
+def test_the_parts_of_a_request_give_its_body(api: str, data: st.DataObject) -> None:
+    provider, model = provider_api(api).example
+    turns = [replace(data.draw(turns_of(api)), id=f"own{number}") for number in (1, 2)]
+    first = UserMessage(id="u0", content="Well?")
+    items = (first, *answered(turns[0], 1), *answered(turns[1], 2))
+
+    def asked(history: History) -> Any:
+        return build_request(api, history, provider=provider, model=model, on_warning=lambda _: None)
+
+    request = asked(History(items))
+    assert joined(asked(again(request.conversation)).body) == joined(request.body)
