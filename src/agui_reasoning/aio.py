@@ -150,6 +150,7 @@ async def request(
     tools: Sequence[Tool | Mapping[str, Any]] | None = None,
     store: bool | None = None,
     previous_response_id: str | None = None,
+    conversation: str | None = None,
     apply_flags: bool = False,
     history: History | None = None,
     keep_turns: int | None = None,
@@ -168,6 +169,7 @@ async def request(
         tools: AG-UI tools are converted, other mappings are sent verbatim; default is the input's tools.
         store: Whether the provider stores the response, if it can.
         previous_response_id: The turn that the provider has stored, with everything before it.
+        conversation: The ID of the provider's conversation that stores it: see `build_request`.
         apply_flags: Add the fields that the policy recommends to the body.
         history: The conversation to send; default is `history` of the run.
         keep_turns: Send only the newest part of it: see `History.trim`.
@@ -184,6 +186,7 @@ async def request(
         tools=tools,
         store=store,
         previous_response_id=previous_response_id,
+        conversation=conversation,
         apply_flags=apply_flags,
         history=history,
         keep_turns=keep_turns,

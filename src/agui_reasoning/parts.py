@@ -376,6 +376,7 @@ class Turn:
         withheld: The reasoning of the request that the model was not shown, as the response reports.
         prefix: What preceded the conversation in the request that it answers, for models that bind signed
             blocks to it. Comparisons ignore it.
+        conversation: The ID of the conversation in which the provider stored the response.
     """
 
     parts: tuple[Part, ...]
@@ -384,3 +385,4 @@ class Turn:
     refused: bool = False
     withheld: tuple[WithheldUnit, ...] = ()
     prefix: Prefix | None = field(default=None, compare=False, repr=False)
+    conversation: str | None = None

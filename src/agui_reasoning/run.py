@@ -289,6 +289,7 @@ class Run:
         tools: Sequence[Tool | Mapping[str, Any]] | None = None,
         store: bool | None = None,
         previous_response_id: str | None = None,
+        conversation: str | None = None,
         apply_flags: bool = False,
         history: History | None = None,
         keep_turns: int | None = None,
@@ -307,6 +308,7 @@ class Run:
             store: Whether the provider stores the response, if it can.
             previous_response_id: The turn that the provider has stored, with everything before it: see
                 `build_request`.
+            conversation: The ID of the provider's conversation that stores it: see `build_request`.
             apply_flags: Add the fields that the policy recommends to the body.
             history: The conversation to send; default is `history` of the run.
             keep_turns: Send only the newest part of it: see `History.trim`.
@@ -348,6 +350,7 @@ class Run:
             tools=(self.input.tools or ()) if tools is None else tools,
             store=store,
             previous_response_id=previous_response_id,
+            conversation=conversation,
             policy=(*policy, *self._policy),
             foreign_reasoning=foreign_reasoning,
             refused_turns=refused_turns,

@@ -182,6 +182,7 @@ class ResponsePlace(WireRecord, frozen=True, kw_only=True):
         id: Our ID of the response.
         number: The number of this value, in the order of sending. For a unit, the latest value counts.
         native_id: The provider's ID of the response.
+        conversation: The provider's ID of the conversation in which it stored the response.
         after: Our ID of the previous response in the run. Responses of which only reasoning is visible are
             ordered by it, because front ends move reasoning.
         messages: The assistant messages that no earlier value named; in the last value, all of them. The last
@@ -208,6 +209,7 @@ class ResponsePlace(WireRecord, frozen=True, kw_only=True):
     withheld: tuple[WithheldRecord, ...] = ()
     effort: str | None = None
     prefix: PrefixRecord | None = None
+    conversation: str | None = None
 
 
 class _PartRecord(WireRecord, frozen=True, kw_only=True):

@@ -75,12 +75,13 @@ class ModelStream:
         model: The model's name; default is the run's.
         reader: A function of the run that creates a payload reader; default is the decoder of the API. The
             modules of `agui_reasoning.interop` set it for the events of agent frameworks.
-        system: System instructions of the request. This and the next six fields are arguments of
+        system: System instructions of the request. This and the next seven fields are arguments of
             `Run.request`, for sources that take the request.
         tools: The tools of the request; default is the input's.
         store: Whether the provider stores the response, if it can.
         previous_response_id: The turn that the provider has stored, with everything before it. If it no
             longer has it, the source is called once more, with the whole conversation.
+        conversation: The ID of the provider's conversation that stores it: see `build_request`.
         apply_flags: Add the fields that the policy recommends.
         history: The conversation to send; default is that of the run.
         keep_turns: Send only the newest part of it.
@@ -103,6 +104,7 @@ class ModelStream:
     tools: Sequence[Tool | Mapping[str, Any]] | None = None
     store: bool | None = None
     previous_response_id: str | None = None
+    conversation: str | None = None
     apply_flags: bool = False
     history: History | None = None
     keep_turns: int | None = None
@@ -128,6 +130,7 @@ REQUEST_FIELDS: Final[dict[str, Any]] = {
     "tools": None,
     "store": None,
     "previous_response_id": None,
+    "conversation": None,
     "apply_flags": False,
     "history": None,
     "keep_turns": None,

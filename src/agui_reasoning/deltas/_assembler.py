@@ -110,7 +110,7 @@ class Assembler:
 
     def _start(self, delta: ResponseStart, changes: list[Change]) -> None:
         self._end_response(changes)
-        self._open_response(ResponseBuffer(delta.origin, delta.id), changes)
+        self._open_response(ResponseBuffer(delta.origin, delta.id, delta.conversation), changes)
 
     def _open_response(self, response: ResponseBuffer, changes: list[Change]) -> ResponseBuffer:
         self.response = self._last = response

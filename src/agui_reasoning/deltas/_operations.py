@@ -66,9 +66,13 @@ class _ResponseStart(Struct, frozen=True):
 
 
 class ResponseStart(_ResponseStart, frozen=True, kw_only=True):
-    """Start of a model response; ends an open one."""
+    """Start of a model response; ends an open one.
+
+    ``conversation`` is the ID of the conversation in which the provider stores the response.
+    """
 
     id: str | None = None
+    conversation: str | None = None
 
 
 class _ReasoningDelta(_Redacted, frozen=True):

@@ -198,6 +198,7 @@ class ResponseBuffer:
 
     origin: Origin | None
     id: str | None = None
+    conversation: str | None = None
     units: list[UnitBuffer] = field(default_factory=list)
     finish_reason: str | None = None
     finish_details: Mapping[str, Any] | None = None

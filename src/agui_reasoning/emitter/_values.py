@@ -298,6 +298,7 @@ class Values:
             id=state.id,
             number=state.values,
             native_id=state.response.id,
+            conversation=state.response.conversation,
             after=state.after,
             messages=names[0],
             calls=names[1],

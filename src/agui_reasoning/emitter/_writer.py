@@ -257,8 +257,15 @@ class Writer:
         parts = tuple(self._as_seen(unit, unit.part(response.origin)) for unit in ended)
         if not parts and not response.refused:
             return None
-        withheld = tuple(response.withheld)
-        return Turn(parts, response.origin, response.id, response.refused, withheld, self._state.prefix)
+        return Turn(
+            parts,
+            response.origin,
+            response.id,
+            refused=response.refused,
+            withheld=tuple(response.withheld),
+            prefix=self._state.prefix,
+            conversation=response.conversation,
+        )
 
     def _as_seen(self, unit: UnitBuffer, part: Part) -> Part:
         part = replace(part, seen=self._state.seen_as(unit))

@@ -40,6 +40,7 @@ from agui_reasoning.providers.encoding import (
 )
 from agui_reasoning.providers.own_rules import OwnRules, own_rules
 from agui_reasoning.providers.vendors import vendor_traits
+from agui_reasoning.request._conversations import check_conversation, last_stored
 from agui_reasoning.request._efforts import efforts_of
 from agui_reasoning.request._explain import explain
 from agui_reasoning.request._fallback import plain_turn
@@ -167,6 +168,7 @@ def build_request(
     tools: Sequence[Tool | Mapping[str, Any]] = (),
     store: bool | None = None,
     previous_response_id: str | None = None,
+    conversation: str | None = None,
     keys: KeyRing | None = None,
     thread_id: str | None = None,
     tenant: str = "",
@@ -200,6 +202,9 @@ def build_request(
             which is to store. For Anthropic, ``True`` begins a message thread.
         previous_response_id: For these APIs. The server has the turn with this ID and everything before it,
             so only later items are sent. Take the ID from your own records: see `History.turns`.
+        conversation: For OpenAI Responses: the ID of a conversation in which the server stores input and
+            output. It has the last turn that was made in it and everything before that, so only later items
+            are sent.
         policy: Rows of the echo policy that are tried before those of this package: a list of `EchoRule`, or
             the path of a TOML file. Or ``"received"``: a provider of Chat Completions of which nothing is
             known gets the field that it sent back inside a tool loop.
@@ -233,6 +238,7 @@ def build_request(
         {'messages': [{'role': 'user', 'content': [{'type': 'text', 'text': 'Hello.'}]}]}
     """
     spec = _spec(api, store, previous_response_id)
+    check_conversation(spec, conversation, previous_response_id)
     if model == "":
         raise ConfigurationError(
             "No model was named: which reasoning it takes back depends on it.",
@@ -263,13 +269,13 @@ def build_request(
     scope = rule.scope_with_flags if apply_flags and rule.scope_with_flags else rule.scope
     accepted = inside(target)
     efforts = efforts_of(items, accepted.get("effort"), unsent)
-    conversation = prepare(
+    prepared = prepare(
         items,
         target=target,
         rule=rule,
         scope=scope,
         ids=_call_ids(spec, target),
-        previous_response_id=previous_response_id,
+        previous_response_id=previous_response_id or last_stored(items, conversation),
         left_out=unsent,
         report=report,
         efforts=efforts.before if efforts.inside else {},
@@ -289,9 +295,9 @@ def build_request(
         previous_response_id or "",
     )
     refusals = {entry.unit: entry.reason for entry in history.report if entry.outcome == "dropped"}
-    _settle(conversation, report, refusals)
-    body = spec.load_encoder()(conversation, options)
-    _note_lost_blocks(conversation, report)
+    _settle(prepared, report, refusals)
+    body = spec.load_encoder()(prepared, options)
+    _note_lost_blocks(prepared, report)
     _note_withheld(history, report)
     efforts.note(target, report)
     _note_moved(rule, report)
@@ -300,8 +306,9 @@ def build_request(
     if spec.stores:
         body |= {} if previous_response_id is None else {spec.previous_id: previous_response_id}
         body |= {} if store is None else {"store": store}
+    body |= {} if conversation is None else {"conversation": conversation}
     named = [known_betas[use].flag for use in betas_of(body) if use in known_betas]
-    flags = joined_flags([*_flags(target, options, body), *named]) + _pin(rule, conversation)
+    flags = joined_flags([*_flags(target, options, body), *named]) + _pin(rule, prepared)
     if apply_flags:
         write_flags(body, flags)
     if target.provider is None and rule is not RECEIVED:

@@ -75,6 +75,7 @@ class RecordedResponse(Struct):
         withheld: The reasoning of its request that the model was not shown.
         effort: The effort that changed with it, as anybody may have written it.
         prefix: What preceded the conversation in the request that it answers.
+        conversation: The provider's ID of the conversation in which it stored the response.
     """
 
     id: str
@@ -93,6 +94,7 @@ class RecordedResponse(Struct):
     withheld: tuple[WithheldRecord, ...] = ()
     effort: str | None = None
     prefix: Prefix | None = None
+    conversation: str | None = None
 
     def learn(self, index: int, envelope: Envelope, *, sealed: bool) -> None:
         """Add the content of a value."""
@@ -100,6 +102,7 @@ class RecordedResponse(Struct):
         self.authentic = self.authentic and sealed
         self.found_at.append(index)
         self.native_id = self.native_id or place.native_id
+        self.conversation = self.conversation or place.conversation
         self.after = self.after or place.after
         self.refused = self.refused or place.refused
         self.withheld = self.withheld or place.withheld

@@ -110,9 +110,15 @@ def rebuild(
         if rebuilt is not None:
             parts[unit.seq] = rebuilt
     ordered = (*(parts[seq] for seq in sorted(parts)), *_unrecorded(work))
-    withheld = tuple(record.value() for record in response.withheld)
-    refused = response.refused is not None
-    turn = Turn(ordered, response.origin, response.native_id, refused, withheld, response.prefix)
+    turn = Turn(
+        ordered,
+        response.origin,
+        response.native_id,
+        refused=response.refused is not None,
+        withheld=tuple(record.value() for record in response.withheld),
+        prefix=response.prefix,
+        conversation=response.conversation,
+    )
     return turn, work.report
 
 

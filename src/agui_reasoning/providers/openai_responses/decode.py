@@ -128,7 +128,12 @@ class OpenAIResponsesDecoder(Decoder):
         return [] if self._running else self._created(data)
 
     def _start(self, response: JSONObject, path: str) -> ResponseStart:
-        return ResponseStart(self._origin(response), id=string(response, "id", path) or None)
+        stored = response.get("conversation")
+        return ResponseStart(
+            self._origin(response),
+            id=string(response, "id", path) or None,
+            conversation=string(stored, "id") or None if isinstance(stored, dict) else None,
+        )
 
     def _during(self, deltas: list[Delta]) -> list[Delta]:
         """Return an item's deltas, opening a response that was not announced."""
