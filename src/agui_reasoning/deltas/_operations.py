@@ -65,7 +65,7 @@ class _ResponseStart(Struct, frozen=True):
     origin: Origin | None
 
 
-class ResponseStart(_ResponseStart, frozen=True, kw_only=True):
+class ResponseStart(_ResponseStart, frozen=True, kw_only=True, repr_omit_defaults=True):
     """Start of a model response; ends an open one.
 
     ``conversation`` is the ID of the conversation in which the provider stores the response.

@@ -318,7 +318,7 @@ def build_request(
     entries, lost = _entries(report, history.turns, refusals)
     changed = efforts.field_flags()
     write_flags(body, changed)
-    sent = tuple(_echoed(conversation, report))
+    sent = tuple(_echoed(prepared, report))
     body = _own(body)
     prefix = prefix_of(body, rule)
     if prefix is not None:
