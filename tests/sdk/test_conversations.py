@@ -128,6 +128,31 @@ def test_two_turns_with_a_tool_send_only_what_the_conversation_lacks() -> None:
         assert roles(made.body) == everything
 
 
+def test_a_conversation_that_is_gone_is_sent_in_full_and_not_named_again() -> None:
+    thread, warned = Conversation("t"), list[str]()
+    with served(*TURNS) as (server, client):
+        name = client.conversations.create().id
+        ask = lambda request: client.responses.create(model="gpt-5.6", **request.body)  # noqa: E731
+
+        def agent(run: Run) -> Any:
+            yield ModelStream(ask, conversation=name)
+            for call in run.pending_calls:
+                server.stored.clear()
+                yield ToolResultPart(call.id, "4C")
+                yield ModelStream(ask, conversation=name)
+                yield ModelStream(ask, conversation=name)
+
+        run_input = thread.run_input("Rain?")
+        events = plain(run_agent(run_input, agent, **GPT, on_warning=warned.append))
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert [body.get("conversation") for body in server.asked] == [name, name, None, None]
+    assert [roles(body) for body in server.asked[1:3]] == [
+        ["function_call_output"],
+        ["user", "reasoning", "function_call", "function_call_output"],
+    ]
+    assert ["conversation_not_found" in sentence for sentence in warned] == [True]
+
+
 def _target() -> JSON:
     return {"provider": "openai", "model": "gpt-5.6", "on_warning": lambda text: None}
 

@@ -87,7 +87,7 @@ class _Form:
         store = False if self.whole == "send_unstored" else fields["store"]
         if store is None and fields["previous_response_id"] is not None:
             store = True
-        return {**fields, "store": store, "previous_response_id": None}
+        return {**fields, "store": store, "previous_response_id": None, "conversation": None}
 
 
 class Recovery:
@@ -136,9 +136,11 @@ class Asking:
         form = self._next_form(refusal) if self._asked < _REQUESTS else None
         self._tell(refusal, form)
         if form is not None:
-            # The response to the whole conversation is stored, so later requests can refer to it.
+            # The response to the whole conversation is stored, so later requests can refer to it; but not to
+            # a conversation that is gone.
+            refers = form.whole == "send_all" and self._stream.conversation is None
             self._form = form
-            self._forms[self._target] = replace(form, whole=None) if form.whole == "send_all" else form
+            self._forms[self._target] = replace(form, whole=None) if refers else form
         return form is not None
 
     def _request(self, form: _Form) -> ProviderRequest:
@@ -182,7 +184,8 @@ class Asking:
 
     def _referring(self, remedy: Remedy) -> _Form | None:
         """Return a form that refers to nothing stored; ``None`` if nothing would be different."""
-        if self._stream.previous_response_id is None and not self._stream.store:
+        stream = self._stream
+        if stream.previous_response_id is None and stream.conversation is None and not stream.store:
             return None
         form = replace(self._form, whole=remedy)
         request = self._request(form)

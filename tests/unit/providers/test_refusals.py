@@ -229,6 +229,7 @@ KNOWN = [
     ("thread_gone", CLAUDE, 400, "{'error': {'details': {'error_code': 'thread_fingerprint_mismatch'}}}"),
     ("thread_unsupported", CLAUDE, 400, "{'details': {'error_code': 'thread_unsupported_request'}}"),
     ("thread_unsupported", CLAUDE, 400, "thread: Extra inputs are not permitted"),
+    ("conversation_not_found", GPT, 404, "Conversation with id 'conv_1' not found."),
     ("previous_response_not_found", GPT, 400, "Previous response with id 'resp_1' not found."),
     ("previous_response_unsupported", GPT, 400, '{"detail":"Unsupported parameter: previous_response_id"}'),
     ("previous_response_unsupported", GPT, 400, "This model does not support 'previous_response_id'"),
