@@ -323,7 +323,7 @@ def build_request(
     prefix = prefix_of(body, rule)
     if prefix is not None:
         note_other_prefix(history.turns, prefix, target, report)
-    read = partial(prepared_conversation, conversation, spec.load_encoder(), options, target)
+    read = partial(prepared_conversation, prepared, spec.load_encoder(), options, target)
     request = ProviderRequest(
         body, flags, entries, lost, target, rule.status, changed, sent, prefix, _prepare=read
     )
