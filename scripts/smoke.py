@@ -64,7 +64,7 @@ class Target:
 TARGETS = {
     "ANTHROPIC": Target(
         *("anthropic-messages", "anthropic", "claude-sonnet-4-6", "https://api.anthropic.com"),
-        {"max_tokens": MAX_TOKENS, "thinking": {"type": "enabled", "budget_tokens": 2048}},
+        {"max_tokens": MAX_TOKENS},
     ),
     "OPENAI": Target(
         *("openai-responses", "openai", "gpt-5.2", "https://api.openai.com/v1"),

@@ -10,13 +10,17 @@ from agno.models.anthropic import Claude
 from anthropic import AsyncAnthropic
 from fastapi import FastAPI
 
+from agui_reasoning import build_request
 from agui_reasoning.aio import run_agent
 from agui_reasoning.asgi import AGUIResponse
 from agui_reasoning.gateway import local_server, provider_app
 from agui_reasoning.interop import agno
 
 ORIGIN = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-sonnet-4-6"}
-THINK = {"type": "enabled", "budget_tokens": 2048}
+# What makes this model think, and show it: the echo policy knows it for every generation of Claude.
+THINK = {
+    flag.name: flag.value for flag in build_request("anthropic-messages", [], model=ORIGIN["model"]).flags
+}
 REPLAY = provider_app("anthropic-weather")
 
 
@@ -26,7 +30,7 @@ def get_forecast(place: str, hours: int) -> str:
 
 
 async def agent(run):
-    claude = Claude(ORIGIN["model"], thinking=THINK, max_tokens=4096, async_client=app.state.client)
+    claude = Claude(ORIGIN["model"], max_tokens=4096, request_params=THINK, async_client=app.state.client)
     weather = Agent(model=claude, tools=[get_forecast])
     messages = agno.messages(run)  # the conversation, with the reasoning it needs
     yield agno.stream(weather.arun(messages, stream=True, stream_events=True))

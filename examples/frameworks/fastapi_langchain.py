@@ -10,12 +10,17 @@ from langchain.agents import create_agent
 from langchain_anthropic import ChatAnthropic
 from langchain_core.tools import tool
 
+from agui_reasoning import build_request
 from agui_reasoning.aio import run_agent
 from agui_reasoning.asgi import AGUIResponse
 from agui_reasoning.gateway import local_server, provider_app
 from agui_reasoning.interop import langchain
 
 ORIGIN = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-sonnet-4-6"}
+# What makes this model think, and show it: the echo policy knows it for every generation of Claude.
+THINK = {
+    flag.name: flag.value for flag in build_request("anthropic-messages", [], model=ORIGIN["model"]).flags
+}
 REPLAY = provider_app("anthropic-weather")
 
 
@@ -34,7 +39,10 @@ async def agent(run):
 async def connect(app: FastAPI):
     with nullcontext() if getenv("ANTHROPIC_API_KEY") else local_server(REPLAY) as url:
         place = {"base_url": url, "api_key": "none"} if url else {}
-        model = ChatAnthropic(model=ORIGIN["model"], thinking={"type": "adaptive"}, **place)
+        headers = THINK.get("extra_headers")
+        model = ChatAnthropic(
+            model=ORIGIN["model"], thinking=THINK["thinking"], default_headers=headers, **place
+        )
         app.state.graph = create_agent(model, tools=[get_forecast])
         yield
 

@@ -8,6 +8,7 @@ import uvicorn
 from ag_ui.core import RunAgentInput
 from fastapi import FastAPI
 
+from agui_reasoning import build_request
 from agui_reasoning.aio import run_agent
 from agui_reasoning.asgi import AGUIResponse
 from agui_reasoning.gateway import local_server, provider_app
@@ -15,7 +16,9 @@ from agui_reasoning.interop import litellm as adapter
 from agui_reasoning.parts import ToolResultPart
 
 ORIGIN = {"api": "litellm", "provider": "anthropic", "model": "anthropic/claude-sonnet-4-6"}
-THINK = {"thinking": {"type": "enabled", "budget_tokens": 1024}, "max_tokens": 4096}
+# What makes this model think, and show it: the echo policy knows it for every generation of Claude.
+FLAGS = build_request("litellm", [], provider="anthropic", model=ORIGIN["model"]).flags
+THINK = {flag.name: flag.value for flag in FLAGS} | {"max_tokens": 4096}
 SCHEMA = {"type": "object", "properties": {"place": {"type": "string"}, "hours": {"type": "integer"}}}
 FUNCTION = {"name": "get_forecast", "description": "Hourly weather forecast", "parameters": SCHEMA}
 ASK = {"model": ORIGIN["model"], "tools": [{"type": "function", "function": FUNCTION}], "stream": True}

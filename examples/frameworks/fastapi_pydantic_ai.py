@@ -11,16 +11,26 @@ from pydantic_ai import Agent
 from pydantic_ai.models.anthropic import AnthropicModel
 from pydantic_ai.providers.anthropic import AnthropicProvider
 
+from agui_reasoning import build_request
 from agui_reasoning.aio import run_agent
 from agui_reasoning.asgi import AGUIResponse
 from agui_reasoning.gateway import local_server, provider_app
 from agui_reasoning.interop import pydantic_ai
 
 ORIGIN = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-sonnet-4-6"}
-THINK = {"anthropic_thinking": {"type": "adaptive"}, "max_tokens": 4096}
+# What makes this model think, and show it: the echo policy knows it for every generation of Claude.
+THINK = {
+    flag.name: flag.value for flag in build_request("anthropic-messages", [], model=ORIGIN["model"]).flags
+}
 REPLAY = provider_app("anthropic-weather")
 
-weather = Agent(model_settings=THINK)
+weather = Agent(
+    model_settings={
+        "anthropic_thinking": THINK["thinking"],
+        "extra_headers": THINK.get("extra_headers", {}),
+        "max_tokens": 4096,
+    }
+)
 
 
 @weather.tool_plain

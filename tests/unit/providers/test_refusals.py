@@ -50,6 +50,14 @@ KNOWN = [
         400,
         "Reasoning is mandatory for this endpoint and cannot be disabled.",
     ),
+    (
+        "thinking_form",
+        CLAUDE,
+        400,
+        '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and '
+        '"output_config.effort" to control thinking behavior.',
+    ),
+    ("thinking_form", BEDROCK, 400, "adaptive thinking is not supported on this model"),
     ("prompt_mode_refused", MISTRAL, 400, "Reasoning prompt mode is not enabled for this model"),
     ("invalid_signature", CLAUDE, 400, "messages.1.content.0: Invalid `signature` in `thinking` block"),
     ("invalid_signature", BEDROCK, 400, "messages.1.content.0: Invalid `signature` in `thinking` block"),

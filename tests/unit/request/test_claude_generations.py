@@ -24,6 +24,7 @@ from agui_reasoning.policy import EchoFlag, Generation
 from agui_reasoning.providers.echo import generations
 from agui_reasoning.request import ProviderRequest
 from agui_reasoning.request._merge import joined_flags, write_flags
+from tests.support.effort import mostly_slow
 from tests.support.strict_providers.anthropic_messages import refused_since_2026_10_21
 from tests.support.strict_providers.claude import BINDING, CLAUDES, INTERLEAVED, Claude, betas
 from tests.unit.gateway.http_client import call
@@ -32,6 +33,9 @@ Json = dict[str, Any]
 API = "anthropic-messages"
 TOOL: Json = {"name": "get_forecast", "description": "Forecast", "input_schema": {"type": "object"}}
 models = pytest.mark.parametrize("model", CLAUDES)
+FORMS = ("claude-haiku-4-5", "claude-sonnet-4-5", "claude-sonnet-4-6", "claude-opus-4-7", "claude-opus-5-5")
+led = pytest.mark.parametrize("model", mostly_slow(CLAUDES, quick=FORMS))
+"""Over HTTP, a quick run takes one model of each form."""
 
 
 @dataclass
@@ -101,7 +105,7 @@ def expected(claude: Claude) -> list[str]:
 # -- the model's name alone decides
 
 
-@models
+@led
 @pytest.mark.filterwarnings("ignore:The model .* is deprecated:DeprecationWarning")
 def test_two_turns_with_the_sdk(model: str) -> None:
     """The agent of the pages: its own fields name no form of thinking."""
@@ -122,9 +126,8 @@ def test_two_turns_with_the_sdk(model: str) -> None:
     assert thoughts(thread) == expected(CLAUDES[model])
 
 
-@pytest.mark.parametrize(
-    ("model", "version"), [*((name, "2023-06-01") for name in CLAUDES), ("claude-opus-5", "2026-10-21")]
-)
+@led
+@pytest.mark.parametrize("version", ["2023-06-01", pytest.param("2026-10-21", marks=pytest.mark.slow)])
 def test_two_turns_with_the_gateway(model: str, version: str) -> None:
     """Its defaults, without a parameter, in both versions of the API."""
     headers = {} if version == "2023-06-01" else {"anthropic-version": version}
@@ -144,6 +147,22 @@ def test_two_turns_with_the_gateway(model: str, version: str) -> None:
     assert {sent["anthropic-version"] for _, sent in server.taken} == {version}
 
 
+@models
+@pytest.mark.parametrize(("api", "provider"), [("bedrock-converse", "bedrock"), ("litellm", "anthropic")])
+def test_other_apis_recommend_what_the_model_takes(api: str, provider: str, model: str) -> None:
+    claude = CLAUDES[model]
+    fields = build_request(api, [], provider=provider, model=f"anthropic.{model}-v1:0").merged({})
+    fields = fields.get("additionalModelRequestFields", fields)
+    features = [*fields.get("anthropic_beta", ()), *betas(fields.get("extra_headers", {}))]
+    headers = {"anthropic-beta": ",".join(features)}
+    asked = {"role": "user", "content": [{"type": "text", "text": "Umbrella?"}]}
+    body = {"model": model, "max_tokens": 8192, "messages": [asked], "thinking": fields["thinking"]}
+    assert claude.refusal(body, headers) is None
+    assert claude.on(body)
+    assert claude.shown(body)
+    assert claude.thinks_between_calls(headers) == (claude.interleaves or "adaptive" in claude.takes)
+
+
 OWN: list[Json] = [
     {"temperature": 0.2},
     {"tool_choice": {"type": "tool", "name": "get_forecast"}},
@@ -151,25 +170,31 @@ OWN: list[Json] = [
     {"thinking": {"type": "disabled"}},
     {"thinking": {"type": "enabled", "budget_tokens": 1024}},
     {"thinking": {"type": "adaptive"}},
-    {"thinking": {"display": "omitted"}},
     {"thinking": None},
 ]
 
 
 @models
-@pytest.mark.parametrize("own", OWN, ids=json.dumps)
-def test_own_fields_are_refused_only_where_they_would_be_alone(model: str, own: Json) -> None:
+def test_own_fields_are_refused_only_where_they_would_be_alone(model: str) -> None:
     claude, ask = CLAUDES[model], {"model": model, "max_tokens": 8192}
     asked = [{"id": "1", "role": "user", "content": "Umbrella?"}]
     request = build_request(API, asked, provider="anthropic", model=model, tools=[TOOL])
-    alone = {**ask, **request.body, **{name: value for name, value in own.items() if value is not None}}
-    body = request.merged({**ask, **own})
-    headers = body.pop("extra_headers", {})
-    if own == {"thinking": {"display": "omitted"}}:
-        assert claude.refusal(body, headers) is None
-        assert not claude.shown(body)
-    else:
-        assert claude.refusal(body, headers) == claude.refusal(alone, {})
+    found, alone = [], []
+    for own in OWN:
+        body = request.merged({**ask, **own})
+        found.append(claude.refusal(body, body.pop("extra_headers", {})))
+        given = {name: value for name, value in own.items() if value is not None}
+        alone.append(claude.refusal({**ask, **request.body, **given}, {}))
+    assert found == alone
+
+
+@models
+def test_own_members_of_thinking_are_joined_with_its_form(model: str) -> None:
+    request = build_request(API, [], provider="anthropic", model=model)
+    body = request.merged({"model": model, "max_tokens": 8192, "thinking": {"display": "omitted"}})
+    body["messages"] = [{"role": "user", "content": [{"type": "text", "text": "Umbrella?"}]}]
+    assert CLAUDES[model].refusal(body, body.pop("extra_headers", {})) is None
+    assert not CLAUDES[model].shown(body)
 
 
 def test_the_newer_version_refuses_what_the_older_takes() -> None:
