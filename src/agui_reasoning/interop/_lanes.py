@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agui_reasoning._shells.driver import AgentItem
@@ -68,13 +68,16 @@ class ResponseLane:
         """Return whether a unit has any segment."""
         return key in self._segments
 
-    def end(self, reason: str | None = None) -> list[Delta]:
-        """End the response: before its tools run, or when another one begins."""
+    def end(self, reason: str | None = None, details: Mapping[str, Any] | None = None) -> list[Delta]:
+        """End the response: before its tools run, or when another one begins.
+
+        Only Claude's stop reason for a refusal has this name.
+        """
         if not self.open:
             return []
         ended = self.end_unit()
         self.open = False
-        return [*ended, FinishDelta(reason)]
+        return [*ended, FinishDelta(reason, details=details, refused=reason == "refusal")]
 
 
 class ResponseQueue:

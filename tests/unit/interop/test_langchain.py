@@ -71,6 +71,16 @@ def test_reasoning_ends_before_the_text_begins() -> None:
     ]
 
 
+def test_a_refusal_of_claude_is_explained() -> None:
+    details = {"type": "refusal", "explanation": "Declined."}
+    refused = {"stop_reason": "refusal", "stop_details": details}
+    stream = [chunk(said("First,")), chunk([], last=True, response_metadata=refused)]
+    texts = [
+        line for line in shown(langchain.stream, stream).lines if line.startswith("text_message_content")
+    ]
+    assert [text.partition(" | ")[2] for text in texts] == ["First,", "Declined."]
+
+
 def test_a_signature_that_comes_late_follows_as_a_value() -> None:
     stream = [chunk(thought("Hm.")), chunk(said("Yes.")), chunk(signed("AA==")), chunk([], last=True)]
     found = shown(langchain.stream, stream)

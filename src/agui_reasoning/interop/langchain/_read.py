@@ -261,7 +261,8 @@ class _Response(ResponseLane):
         if message.type == "ai" or getattr(message, "chunk_position", None) == "last":
             metadata = message.response_metadata
             reason = metadata.get("stop_reason") or metadata.get("finish_reason") or metadata.get("status")
-            yield from self.end(reason)
+            details = metadata.get("stop_details")
+            yield from self.end(reason, details if isinstance(details, Mapping) else None)
 
     # -- blocks
 
