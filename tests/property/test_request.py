@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -108,8 +109,15 @@ def rewritten(target: str, items: Items, made: ProviderRequest) -> list[str]:
     ends = [n for n, item in enumerate(whole) if isinstance(item, UserMessage) and item.content == "Hi."]
     pasts = [past for past in (whole[: end + 1] for end in ends) if _settled(past, whole)]
     after = build(whole, target).body[field] if pasts else []
-    befores = [build(past, target).body[field] for past in pasts]
-    return [repr(before) for before in befores if after[: len(before) - 1] != before[:-1]]
+    befores = [list(_unfinished(build(past, target).body[field])) for past in pasts]
+    return [repr(before) for before in befores if after[: len(before)] != before]
+
+
+def _unfinished(sent: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the messages before the user's last one, to which another may be added if no response follows."""
+    changes = ("system", "configuration_update")
+    said = [number for number, item in enumerate(sent) if item.get("role", item.get("type")) not in changes]
+    yield from sent[: max(said, default=0)]
 
 
 LAWS = (refused, misreported, unfaithful, rewritten)

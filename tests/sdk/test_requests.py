@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from ag_ui.core import Tool
+from ag_ui.core import SystemMessage, Tool
 
 from agui_reasoning._shells.sources import open_source_sync
-from agui_reasoning.request import REQUEST_API_IDS, build_request
+from agui_reasoning.parts import EffortChange
+from agui_reasoning.request import REQUEST_API_IDS, build_request, restore
 from tests.recordings.test_next_request import conversation, request, turns_of
 from tests.sdk.conftest import Vendors
 from tests.support.effort import is_quick
@@ -154,6 +155,22 @@ def test_a_conversation_arrives_as_it_was_built(api: str, vendors: Vendors) -> N
         on_warning=warned.append,
     )
     check(SDKS[api], made.body, vendors)
+
+
+@pytest.mark.parametrize(
+    ("api", "model"), [("anthropic-messages", "claude-opus-5-5"), ("openai-responses", "gpt-6-astra")]
+)
+def test_what_changes_inside_a_conversation_arrives_in_its_place(
+    api: str, model: str, vendors: Vendors
+) -> None:
+    SDKS[api].require()
+    brief = SystemMessage(id="s", content="Be brief.")
+    history = restore(MESSAGES).with_items([brief, EffortChange("high")])
+    body = build_request(api, history, model=model, tools=TOOLS).body
+    assert "'effort': 'high'" in str(body)
+    headers = body.pop("extra_headers", None)
+    check(SDKS[api], body, vendors)
+    assert (headers is None) == (api == "openai-responses")
 
 
 @pytest.mark.parametrize(("api", "given"), EXCHANGES)
