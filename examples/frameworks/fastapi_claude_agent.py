@@ -32,7 +32,7 @@ async def agent(run):
     session = claude_agent.session_id(run)  # None in the first run of a thread
     options = ClaudeAgentOptions(resume=session, include_partial_messages=True, env=ENV, **SETUP)
     async with ClaudeSDKClient(options) as client:
-        await client.query(run.input.messages[-1].content)
+        await client.query(claude_agent.prompt(run))
         yield claude_agent.stream(client.receive_response())
 
 

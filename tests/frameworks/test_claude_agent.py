@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import tempfile
 from collections.abc import AsyncIterator
 from typing import Any
@@ -16,7 +17,7 @@ from agui_reasoning.aio import run_agent  # noqa: E402
 from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.interop import claude_agent  # noqa: E402
 from tests.frameworks import pages  # noqa: E402
-from tests.frameworks.threads import FORECAST, Agent, played, replayed  # noqa: E402
+from tests.frameworks.threads import FORECAST, PIXEL, QUESTIONS, Agent, answered, played, replayed  # noqa: E402
 
 SCRIPT = "anthropic-weather"
 SESSION = "0b7c9a52-33c7-4a0e-9d5b-6f2d0f6f7a11"
@@ -54,10 +55,29 @@ def agent_at(url: str, **more: Any) -> Agent:
     async def agent(run: Run) -> AsyncIterator[Any]:
         resumed = options(url, home, claude_agent.session_id(run), **more)
         async with sdk.ClaudeSDKClient(resumed) as client:
-            await client.query(run.input.messages[-1].content)
+            await client.query(claude_agent.prompt(run))
             yield claude_agent.stream(client.receive_response())
 
     return agent
+
+
+def test_an_image_of_the_user_reaches_the_provider() -> None:
+    source = {"type": "data", "value": base64.b64encode(PIXEL).decode(), "mimeType": "image/png"}
+    content = [{"type": "text", "text": QUESTIONS[0]}, {"type": "image", "source": source}]
+    conversation = Conversation("thread-1")
+
+    async def talk(url: str) -> None:
+        chosen = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-sonnet-4-6"}
+        asked = conversation.run_input(content)  # type: ignore[arg-type]
+        await answered(conversation, asked, agent_at(url), chosen)
+
+    with replayed(SCRIPT) as (url, thread):
+        anyio.run(talk, url)
+    assert conversation.status == "finished"
+    blocks = thread.requests[-1]["messages"][0]["content"]
+    assert QUESTIONS[0] in [block.get("text") for block in blocks]
+    (image,) = [block["source"] for block in blocks if block["type"] == "image"]
+    assert (image["type"], image["media_type"], bool(image["data"])) == ("base64", "image/png", True)
 
 
 @pytest.mark.parametrize("chosen", [{}, {"keys": True}, {"keys": True, "visibility": "hidden"}], ids=str)

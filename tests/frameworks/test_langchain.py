@@ -15,7 +15,7 @@ agents: Any = pytest.importorskip("langchain.agents", reason="LangChain has its 
 
 from ag_ui.core import StateDeltaEvent  # noqa: E402
 from langchain_anthropic import ChatAnthropic  # noqa: E402
-from langchain_core.messages import ToolMessage, convert_to_messages  # noqa: E402
+from langchain_core.messages import RemoveMessage, ToolMessage, convert_to_messages  # noqa: E402
 from langchain_core.tools import tool  # noqa: E402
 from langchain_deepseek import ChatDeepSeek  # noqa: E402
 from langchain_openai import ChatOpenAI  # noqa: E402
@@ -23,6 +23,7 @@ from langgraph.checkpoint.memory import InMemorySaver  # noqa: E402
 from langgraph.config import get_stream_writer  # noqa: E402
 from langgraph.func import entrypoint, task  # noqa: E402
 from langgraph.graph import END, START, MessagesState, StateGraph  # noqa: E402
+from langgraph.graph.message import REMOVE_ALL_MESSAGES  # noqa: E402
 from langgraph.types import Command, interrupt  # noqa: E402
 from starlette.applications import Starlette  # noqa: E402
 from starlette.responses import JSONResponse  # noqa: E402
@@ -639,3 +640,28 @@ def test_the_user_answers_the_interrupt_of_a_graph(decision: bool) -> None:
         {"role": "assistant", "content": [thinking("I write."), call("toolu_1", "send", text="Hi")]},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": told}]},
     ]
+
+
+def checkpointed(graph: Any) -> Agent:
+    async def agent(run):
+        config = {"configurable": {"thread_id": run.input.thread_id}}
+        messages = [RemoveMessage(id=REMOVE_ALL_MESSAGES), *langchain.messages(run)]
+        yield langchain.stream(graph.astream({"messages": messages}, config, stream_mode="messages"))
+
+    return agent
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_checkpointer_holds_what_the_client_has(edited: bool) -> None:
+    claude, conversation = Claude({"first": [FIRST, SECOND]}), Conversation("thread-1")
+
+    async def talk(url: str) -> None:
+        agent = checkpointed(agents.create_agent(claude_at(url, "first"), checkpointer=InMemorySaver()))
+        await answered(conversation, conversation.run_input("Is it so?"), agent, CLAUDE)
+        client = Conversation("thread-1") if edited else conversation
+        await answered(client, client.run_input("And now?"), agent, CLAUDE)
+
+    with local_server(claude.app) as url:
+        anyio.run(talk, url)
+    before = [] if edited else [QUESTION, {"role": "assistant", "content": FIRST}]
+    assert (claude.refused, claude.requests[1]["messages"]) == ([], [*before, NEXT])

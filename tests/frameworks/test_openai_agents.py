@@ -21,7 +21,7 @@ from agui_reasoning.gateway import local_server  # noqa: E402
 from agui_reasoning.interop import openai_agents  # noqa: E402
 from tests.frameworks import failures, front_end_tools, pages  # noqa: E402
 from tests.frameworks.responses import Items, Responses, function_call, message, reasoning  # noqa: E402
-from tests.frameworks.threads import FORECAST, PIXEL, Agent, played, replayed  # noqa: E402
+from tests.frameworks.threads import FORECAST, PIXEL, Agent, answered, played, replayed  # noqa: E402
 
 agents.set_tracing_disabled(True)
 
@@ -107,16 +107,27 @@ def test_tool_outputs_stand_between_the_responses() -> None:
 def remembering(weather: Any, SESSIONS: Any) -> Agent:  # noqa: N803
     async def agent(run):
         session = agents.SQLiteSession(run.input.thread_id, SESSIONS)
-        question = run.input.messages[-1].content
-        yield openai_agents.stream(agents.Runner.run_streamed(weather, question, session=session))
+        await session.clear_session()
+        items = openai_agents.input_items(run)
+        yield openai_agents.stream(agents.Runner.run_streamed(weather, items, session=session))
 
     return agent
 
 
-def test_a_session_needs_only_what_is_new(tmp_path: Path) -> None:
+def adding(weather: Any, SESSIONS: Any) -> Agent:  # noqa: N803
+    async def agent(run: Run) -> AsyncIterator[Any]:
+        session = agents.SQLiteSession(run.input.thread_id, SESSIONS)
+        items = openai_agents.input_items(run)[-1:]
+        yield openai_agents.stream(agents.Runner.run_streamed(weather, items, session=session))
+
+    return agent
+
+
+@pytest.mark.parametrize("kept", [remembering, adding])
+def test_a_session_holds_the_conversation_once(kept: Any, tmp_path: Path) -> None:
     def at(url: str) -> Agent:
         client = openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
-        return remembering(sdk_agent(client), tmp_path / "sessions.db")
+        return kept(sdk_agent(client), tmp_path / "sessions.db")
 
     thread = played(RESPONSES, at)
     kinds = [item.get("type", item.get("role")) for item in thread.requests[2]["input"]]
@@ -125,6 +136,25 @@ def test_a_session_needs_only_what_is_new(tmp_path: Path) -> None:
     ids = [item["id"] for item in thread.requests[2]["input"] if "id" in item]
     assert len(ids) == len(set(ids))
     assert thread.findings == []
+    if kept is remembering:
+        assert thread.missing(3) == []
+
+
+def test_a_session_follows_an_edited_message(tmp_path: Path) -> None:
+    answers: list[Items] = [[reasoning(1), message("Red.")], [reasoning(2), message("Blue.")]]
+    provider, conversation = Responses(answers), Conversation("thread-1")
+
+    async def talk(url: str) -> None:
+        client = openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+        agent = remembering(sdk_agent(client, tools=[]), tmp_path / "sessions.db")
+        await answered(conversation, conversation.run_input("Which one?"), agent, OPENAI)
+        edited = Conversation("thread-1")
+        await answered(edited, edited.run_input("Which two?"), agent, OPENAI)
+
+    with local_server(provider.app) as url:
+        anyio.run(talk, url)
+    assert provider.refused == []
+    assert provider.requests[1]["input"] == [{"role": "user", "content": "Which two?"}]
 
 
 def test_a_reader_that_leaves_stops_the_run_of_the_sdk() -> None:

@@ -37,7 +37,7 @@ CONTRACT = {
         ProtocolError ProviderError RemoteProtocolError RunFailedError TransportError TruncatedRunError""",
     ".interop": "agno claude_agent langchain litellm openai_agents openhands pydantic_ai",
     ".interop.agno": "messages stream tools",
-    ".interop.claude_agent": "session_id stream",
+    ".interop.claude_agent": "prompt session_id stream",
     ".interop.langchain": "messages stream tools",
     ".interop.litellm": "messages stream",
     ".interop.openai_agents": "input_items stream tools",

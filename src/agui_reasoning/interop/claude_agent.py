@@ -1,7 +1,7 @@
 """Shows runs of the Claude Agent SDK, and remembers their sessions.
 
-The SDK keeps the conversation in sessions of its own, so there is no history to write: the ID of the session
-goes to the client as shared state, which front ends send back.
+The SDK keeps the conversation in sessions of its own, so `prompt` writes only what is new, and the ID of the
+session goes to the client as shared state, which front ends send back.
 
 The SDK is not imported: its messages are told apart by the names of their classes.
 """
@@ -9,25 +9,27 @@ The SDK is not imported: its messages are told apart by the names of their class
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ag_ui.core import StateDeltaEvent, StateSnapshotEvent
+from ag_ui.core import StateDeltaEvent, StateSnapshotEvent, UserMessage
 
 from agui_reasoning._shells.driver import AgentItem, ModelStream, PayloadReader, Reading
 from agui_reasoning.deltas import Delta
-from agui_reasoning.errors import DecryptionError, ProviderError
+from agui_reasoning.errors import DecryptionError, ProviderError, RemoteProtocolError
 from agui_reasoning.interop._content import result_part
 from agui_reasoning.interop._stream import framework_stream
 from agui_reasoning.interop._subagents import Subagents
 from agui_reasoning.parts import ToolResultPart
 from agui_reasoning.providers.payload import JSONObject
+from agui_reasoning.request import History
 from agui_reasoning.run import Run
 
 if TYPE_CHECKING:  # imported with the first key ring
     from agui_reasoning.crypto import Binding, KeyRing
 
-__all__ = ["session_id", "stream"]
+__all__ = ["prompt", "session_id", "stream"]
 
 _API: Final = "anthropic-messages"
 
@@ -81,6 +83,49 @@ def session_id(run: Run) -> str | None:
     keys, binding = _sealing(run)
     opened = stored if keys is None else _opened(keys, binding, stored)
     return opened if _SESSION_ID.fullmatch(opened) else None
+
+
+def prompt(run: Run) -> str | AsyncIterator[JSONObject]:
+    """Write what is new in the input, for ``client.query`` or ``query(prompt=…)``.
+
+    That is what the user said after the last answer: the session has the rest.
+
+    Args:
+        run: The run.
+
+    Returns:
+        The text; or a message of the SDK, in an asynchronous iterator, if there are images or documents.
+
+    Raises:
+        RemoteProtocolError: The input does not end with a message of the user (``bad_input``).
+
+    Source:
+        claude-agent-sdk 0.2.187: ``query`` accepts a string, or an iterator of messages with content blocks.
+    """
+    history = History(tuple(_new_messages(run)))
+    blocks = run.request(api=_API, provider="anthropic", tools=(), history=history).body["messages"][0][
+        "content"
+    ]
+    if all(block["type"] == "text" for block in blocks):
+        return "\n\n".join(block["text"] for block in blocks)
+    return _message(blocks)
+
+
+def _new_messages(run: Run) -> list[UserMessage]:
+    """Return the messages of the user after the last answer, in order."""
+    newest = takewhile(lambda message: isinstance(message, UserMessage), reversed(run.input.messages))
+    found = [message for message in newest if isinstance(message, UserMessage)]
+    if not found:
+        raise RemoteProtocolError(
+            "The input does not end with a message of the user.",
+            code="bad_input",
+            hint="Send the user's message last: the session of the SDK takes nothing else.",
+        )
+    return found[::-1]
+
+
+async def _message(blocks: list[JSONObject]) -> AsyncIterator[JSONObject]:
+    yield {"type": "user", "message": {"role": "user", "content": blocks}, "parent_tool_use_id": None}
 
 
 def _sealing(run: Run) -> tuple[KeyRing | None, Binding]:
