@@ -167,7 +167,7 @@ class BaseEmitter:
 
         Of a response that is still open, the turn has the complete parts.
         """
-        return (*self._writer.produced, *self._writer.coming(self._assembler.response))
+        return (*self._writer.produced.items, *self._writer.produced.coming(self._assembler.response))
 
     def note_request(self, prefix: Prefix | None) -> None:
         """Note what preceded the conversation in the request that the next response answers.
@@ -177,11 +177,11 @@ class BaseEmitter:
         Args:
             prefix: The ``prefix`` of the `ProviderRequest`.
         """
-        self._writer.note_request(prefix)
+        self._writer.produced.note_request(prefix)
 
     def change_effort(self, effort: Effort) -> None:
         """Note that the effort changes with the next response. Its values carry the change."""
-        self._writer.change_effort(EffortChange(effort).effort)
+        self._writer.produced.change_effort(EffortChange(effort).effort)
 
     @property
     def has_open_part(self) -> bool:
@@ -192,7 +192,7 @@ class BaseEmitter:
     @property
     def pending_calls(self) -> list[ToolCallPart]:
         """The unanswered calls, except the provider's own, under the IDs that the client knows."""
-        return self._writer.pending_calls()
+        return self._writer.produced.pending_calls()
 
     def receive(self, item: Delta | Part | BaseModel | Mapping[str, Any]) -> list[Event]:
         """Turn one delta, part, application event or message of the user into the events it causes.
@@ -285,7 +285,9 @@ class BaseEmitter:
         if isinstance(event, ToolCallResultEvent) and event.subagent_run_id in (None, self._values.subagent):
             # The result of the agent's tool ends the response, as its delta would.
             before = self._writer.write(self._assembler.close())
-            self._writer.note_result(event.message_id, event.tool_call_id, event.content, event.metadata)
+            self._writer.produced.note_result(
+                event.message_id, event.tool_call_id, event.content, event.metadata
+            )
         if isinstance(event, MessagesSnapshotEvent) and self._writer.has_reasoned:
             self.warn(
                 "A MESSAGES_SNAPSHOT follows streamed reasoning: some front ends show the reasoning twice, "
@@ -309,7 +311,7 @@ class BaseEmitter:
         """Show a message of the user, and keep it. It ends the response, as the result of a tool does."""
         ended = self._writer.write(self._assembler.close())
         shown = message.model_copy(update={"id": message.id or self._new_id()})
-        self._writer.produced.append(shown)
+        self._writer.produced.items.append(shown)
         if not isinstance(shown.content, str) and any(part.type != "text" for part in shown.content):
             self.warn("Media in a message of the user are missing in later runs: events contain text only.")
         now = self._now_ms() if self._now_ms else None

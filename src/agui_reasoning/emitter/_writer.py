@@ -10,15 +10,14 @@ unit opens a message when it has text to show; until then the previous message c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from ag_ui.core import Event, Message, ToolMessage
+from ag_ui.core import Event
 
 from agui_reasoning._failed_tools import error_sentence, told
-from agui_reasoning._hint import error_hint, hint, hinted_error
+from agui_reasoning._hint import error_hint, hint
 from agui_reasoning._media import text_of
 from agui_reasoning.attribution import Shared
 from agui_reasoning.deltas._assembler import clean
@@ -49,17 +48,11 @@ from agui_reasoning.emitter._entities import (
     ResponseState,
     Stretch,
 )
+from agui_reasoning.emitter._produced import Produced
 from agui_reasoning.emitter._summaries import SummaryDue
 from agui_reasoning.emitter._values import Values
 from agui_reasoning.parts import (
     CUT_CALL_RESULT,
-    Effort,
-    EffortChange,
-    Part,
-    Prefix,
-    ToolCallPart,
-    ToolResultPart,
-    Turn,
 )
 
 __all__ = ["Writer"]
@@ -112,18 +105,10 @@ class Writer:
         self.used_call_ids = set(used_call_ids)
         self.listeners: tuple[set[str], ...] = ()
         """Sets that receive the IDs of the written messages and calls."""
-        self._wire_ids: dict[str, str] = {}
         self.concealed: set[str | None] = set()
         """The IDs of calls with concealed arguments and results."""
-        self._unanswered: dict[str, tuple[CallUnit, ResponseBuffer]] = {}
         self._state: ResponseState
-        self._before: str | None = None
-        self._failed: list[str] = []
-        """The calls whose result was an error, since the last response began."""
-        self.produced: list[Turn | EffortChange | Message] = []
-        """The turns, tool results and changes of the effort so far, in order."""
-        self._effort: Effort | None = None
-        self._prefix: Prefix | None = None
+        self.produced = Produced()
 
     def write(self, changes: Iterable[Change]) -> list[Event | SummaryDue]:
         """Return the events that changes cause."""
@@ -137,7 +122,7 @@ class Writer:
 
     def finish(self) -> list[Event | SummaryDue]:
         """Answer the calls that the client must not run: cut ones, and the provider's own."""
-        for call_id, (unit, _) in list(self._unanswered.items()):
+        for call_id, (unit, _) in list(self.produced.unanswered.items()):
             if unit.status == "incomplete":
                 self._answer(call_id, CUT_CALL_RESULT)
             elif unit.server:
@@ -145,38 +130,16 @@ class Writer:
         return self._flush()
 
     def _answer(self, call_id: str, content: str) -> None:
-        unit, _ = self._unanswered.pop(call_id)
+        unit, _ = self.produced.unanswered.pop(call_id)
         message_id = self._new_id()
         self._out.append(make.call_result(message_id, call_id, content, None, self._now()))
         if not unit.server:
-            self.note_result(message_id, call_id, content)
-
-    def note_request(self, prefix: Prefix | None) -> None:
-        """Note what preceded the conversation in the request that the next response answers."""
-        self._prefix = prefix
-
-    def change_effort(self, effort: Effort) -> None:
-        """Note the effort that changes with the next response."""
-        self._effort = effort
-
-    def coming(self, open_response: ResponseBuffer | None) -> list[Turn | EffortChange]:
-        """Return what follows ``produced``: the response that is still open, and the next change."""
-        turn = None if open_response is None else self.turn_of(open_response)
-        begun = None if open_response is None else self._state.effort
-        return [*_changes_of(begun), *([] if turn is None else [turn]), *_changes_of(self._effort)]
+            self.produced.note_result(message_id, call_id, content)
 
     @property
     def has_reasoned(self) -> bool:
         """Whether a reasoning message was sent."""
         return self._reasoned
-
-    def pending_calls(self) -> list[ToolCallPart]:
-        """Return the calls that the client or the agent has to answer, under the client's IDs."""
-        return [
-            replace(unit.part(response.origin), id=call_id)
-            for call_id, (unit, response) in self._unanswered.items()
-            if not unit.server and unit.status == "complete"
-        ]
 
     def _note_id(self, entity_id: str) -> None:
         for ids in self.listeners:
@@ -199,10 +162,7 @@ class Writer:
     # -- responses
 
     def _response_opened(self, change: ResponseOpened) -> None:
-        failed, self._failed = tuple(self._failed), []
-        self._state = ResponseState(change.response, self._new_id(), self._before, self._disclosure, failed)
-        self._state.effort, self._effort = self._effort, None
-        self._state.prefix, self._prefix = self._prefix, None
+        self._state = self.produced.open_response(change.response, self._new_id(), self._disclosure)
         self._empty, self._is_past = None, False
         self._claimants.clear()
         self._overtaken.clear()
@@ -215,7 +175,7 @@ class Writer:
             self._explain_refusal(change.response)
         self._out += self._values.end(self._state, self._open_anchor)
         self._leave_span()
-        self._note_turn(change.response)
+        self.produced.end_response(change.response)
 
     def _explain_refusal(self, response: ResponseBuffer) -> None:
         """Tell the user that the provider declined to finish, in a message that is no part of the answer."""
@@ -243,64 +203,10 @@ class Writer:
             make.reasoning_message_end(message_id, None, now),
         ]
 
-    def _note_turn(self, response: ResponseBuffer) -> None:
-        turn = self.turn_of(response)
-        if turn is None:
-            self._effort = self._effort or self._state.effort  # nobody will hear of this response
-        else:
-            self.produced += [*_changes_of(self._state.effort), turn]
-            self._before = self._state.id  # nothing can be found after an empty response
-
-    def turn_of(self, response: ResponseBuffer) -> Turn | None:
-        """Return the complete parts of a response as `restore` would, with the client's IDs of calls."""
-        ended = (unit for unit in response.units if not unit.open)
-        parts = tuple(self._as_seen(unit, unit.part(response.origin)) for unit in ended)
-        if not parts and not response.refused:
-            return None
-        return Turn(
-            parts,
-            response.origin,
-            response.id,
-            refused=response.refused,
-            withheld=tuple(response.withheld),
-            prefix=self._state.prefix,
-            conversation=response.conversation,
-        )
-
-    def _as_seen(self, unit: UnitBuffer, part: Part) -> Part:
-        part = replace(part, seen=self._state.seen_as(unit))
-        if isinstance(part, ToolCallPart):
-            call = self._state.calls[unit]  # type: ignore[index]
-            if call.id == part.id:
-                return part
-            return replace(part, id=call.id, ext={**(part.ext or {}), "native_id": part.id})
-        if isinstance(part, ToolResultPart):
-            return replace(part, tool_call_id=self._wire_ids.get(part.tool_call_id, part.tool_call_id))
-        return part
-
     def _answered(self, change: Answered) -> None:
         content, metadata = _told(change.unit)
         message_id, call_id = self._result(change.unit, content, metadata)
-        self.note_result(message_id, call_id, content, metadata)
-
-    def note_result(
-        self, message_id: str, call_id: str, content: Any, metadata: Mapping[str, Any] | None = None
-    ) -> None:
-        """Keep the result of a client's or the agent's tool, with the metadata of its event."""
-        self._unanswered.pop(call_id, None)
-        error = hinted_error(metadata)
-        if error is not None:
-            self._failed.append(call_id)
-        self.produced.append(
-            ToolMessage(
-                id=message_id,
-                role="tool",
-                content=content,
-                tool_call_id=call_id,
-                error=error,
-                metadata=dict(metadata) if metadata else None,
-            )
-        )
+        self.produced.note_result(message_id, call_id, content, metadata)
 
     # -- reasoning
 
@@ -501,7 +407,7 @@ class Writer:
         self._state.calls[unit] = call
         self._state.call_ids.append(call.id)
         self._start_call(call)
-        self._unanswered[call.id] = unit, self._state.response
+        self.produced.note_call(call.id, unit)
 
     def _new_call(self, unit: CallUnit) -> EmittedCall:
         native_id = unit.key or ""
@@ -509,7 +415,6 @@ class Writer:
         if not native_id or native_id in self.used_call_ids:
             wire_id = self._new_id()
         self.used_call_ids.add(wire_id)
-        self._wire_ids[native_id] = wire_id
         parent = self._message
         parent.used = True
         owns = self._state.attributor.call(wire_id)
@@ -563,9 +468,9 @@ class Writer:
     def _result(
         self, unit: ResultUnit, content: str | list[Any], metadata: dict[str, Any] | None
     ) -> tuple[str, str]:
-        call_id = self._wire_ids.get(unit.call_id, unit.call_id)
+        call_id = self.produced.client_id(unit.call_id)
         message_id = self._new_id()
-        self._unanswered.pop(call_id, None)
+        self.produced.unanswered.pop(call_id, None)
         shown = content if self._takes_media else self._as_text(content)
         self._out.append(make.call_result(message_id, call_id, shown, metadata, self._now()))
         return message_id, call_id
@@ -578,10 +483,6 @@ class Writer:
                 "types and sizes only, and the media are missing in later runs."
             )
         return text_of(content)
-
-
-def _changes_of(effort: Effort | None) -> list[EffortChange]:
-    return [] if effort is None else [EffortChange(effort)]
 
 
 def _empty_span(now_ms: Callable[[], int] | None, span_id: str) -> tuple[Event, ...]:
