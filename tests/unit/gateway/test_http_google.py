@@ -71,6 +71,7 @@ def test_claude_on_vertex_is_asked_with_the_model_in_the_path_and_the_version_in
         "anthropic_version": "vertex-2023-10-16",
         "max_tokens": 16_384,
         "stream": True,
+        "thinking": {"type": "adaptive", "display": "summarized"},
         "messages": [{"role": "user", "content": [{"type": "text", "text": WORDS}]}],
     }
 
