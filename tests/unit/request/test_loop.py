@@ -28,9 +28,9 @@ front_ends = pytest.mark.parametrize("returns", RETURNS)
 
 
 def expect(client: Client, *script: Step) -> None:
-    """The next request is this conversation, and nothing was warned about."""
+    """The next request is this conversation, and nothing was warned about but blocks without text."""
     assert client.request() == client.dialect.body(script)
-    assert client.warnings == []
+    assert [warning for warning in client.warnings if "was signed but had no text" not in warning] == []
 
 
 # -- one run
