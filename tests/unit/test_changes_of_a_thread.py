@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ag_ui.core import Tool
 
-from agui_reasoning import ConfigurationError, Conversation, Run, restore
+from agui_reasoning import ConfigurationError, Conversation, Run, build_request, restore
 from agui_reasoning._envelope import read_envelope
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import Delta, FinishDelta, ResponseStart
@@ -297,6 +297,26 @@ def test_it_is_said_within_a_run_too() -> None:
     assert thread.warnings == []
     thread.body(tools=[OTHER])
     assert len(thread.warnings) == 1
+
+
+def test_a_stored_conversation_keeps_its_instructions_and_tools() -> None:
+    thread = Thread(OPUS)
+    thread.ask("Weather?")
+    thread.run.request(system="Be kind.", tools=[TOOL], store=True)
+    thread.hear("a", thinks(OPUS, "a"), TextPart("4 degrees."))
+    thread.end()
+    run = thread.ask("And Rome?")
+    continued = build_request(
+        "anthropic-messages",
+        run.history,
+        provider="anthropic",
+        model=OPUS.model,
+        previous_response_id="resp_a",
+        on_warning=thread.warnings.append,
+    )
+    assert "system" not in continued.body
+    assert continued.prefix == run.history.turns[0].prefix
+    assert thread.warnings == []
 
 
 def test_marks_for_caching_are_no_change() -> None:

@@ -320,7 +320,7 @@ def build_request(
     write_flags(body, changed)
     sent = tuple(_echoed(prepared, report))
     body = _own(body)
-    prefix = prefix_of(body, rule)
+    prefix = prefix_of(body, rule, history.turns, previous_response_id)
     if prefix is not None:
         note_other_prefix(history.turns, prefix, target, report)
     read = partial(prepared_conversation, prepared, spec.load_encoder(), options, target)

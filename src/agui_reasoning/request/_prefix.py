@@ -19,10 +19,17 @@ _INSTRUCTIONS: Final = frozenset({"system", "developer"})
 _DIGITS: Final = 32
 
 
-def prefix_of(body: Mapping[str, Any], rule: EchoRule) -> Prefix | None:
-    """Return the digests of a body whose instructions and tools signed blocks are bound to; else ``None``."""
+def prefix_of(
+    body: Mapping[str, Any], rule: EchoRule, turns: Sequence[Turn], previous_response_id: str | None
+) -> Prefix | None:
+    """Return the digests of a body whose instructions and tools signed blocks are bound to; else ``None``.
+
+    A request that continues a stored conversation has those of the response that it continues from.
+    """
     if not rule.prefix_bound:
         return None
+    if previous_response_id is not None:
+        return next((turn.prefix for turn in turns if turn.id == previous_response_id), None)
     messages = body.get("messages") or ()
     first = list(takewhile(lambda message: message.get("role") in _INSTRUCTIONS, messages))
     return Prefix(_digest(body.get("system"), first), _digest(body.get("tools"), body.get("toolConfig")))
