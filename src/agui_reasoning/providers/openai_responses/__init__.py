@@ -49,7 +49,7 @@ API = ProviderAPI(
     example=("openai", "gpt-5.6"),
     call_ids=CallIds(longest=64),
     conversation_fields=frozenset({"input", "instructions", "previous_response_id", "conversation"}),
-    echo_fields=("items",),
+    echo_fields=("items", "tool_calls"),
     native_kinds=("openai.",),
     plain=PlainValues(
         natives=_NATIVES,
