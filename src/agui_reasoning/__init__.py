@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from agui_reasoning import wire as wire
     from agui_reasoning._emitter import Emitter
     from agui_reasoning._limits import Limits
-    from agui_reasoning._shells.driver import ModelStream
+    from agui_reasoning._shells.driver import ModelStream, PayloadReader
     from agui_reasoning._shells.sync import run_agent, stream_run
     from agui_reasoning.asgi import AGUIResponse as AGUIResponse
     from agui_reasoning.consumer import Conversation, Finding, check_events, compact, reduce_events
@@ -72,6 +72,7 @@ __all__ = [
     "LocalProtocolError",
     "MissingExtraError",
     "ModelStream",
+    "PayloadReader",
     "ProtocolError",
     "ProviderError",
     "ProviderRequest",
@@ -100,7 +101,7 @@ _HOMES: Final = {
     "agui_reasoning.consumer": ("Conversation", "Finding", "check_events", "compact", "reduce_events"),
     "agui_reasoning.crypto": ("KeyRing",),
     "agui_reasoning.parts": ("ToolResultPart",),
-    "agui_reasoning._shells.driver": ("ModelStream",),
+    "agui_reasoning._shells.driver": ("ModelStream", "PayloadReader"),
     "agui_reasoning._emitter": ("Emitter",),
     "agui_reasoning.errors": (
         "AGUIReasoningError",

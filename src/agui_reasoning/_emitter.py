@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Unpack
 
 from ag_ui.core import Message
 
-from agui_reasoning._options import EmitterOptions, echo_rule, policy_rows, shows_options
+from agui_reasoning._options import EmitterOptions, api_id, echo_rule, policy_rows, shows_options
 from agui_reasoning.emitter import BaseEmitter
 
 if TYPE_CHECKING:
+    from agui_reasoning.providers.api import ProviderAPI
     from agui_reasoning.providers.own_rules import OwnRules
 
 __all__ = ["Emitter"]
@@ -40,6 +41,7 @@ class Emitter(BaseEmitter):
         used_call_ids: Iterable[str] = (),
         known_messages: Iterable[Message] = (),
         policy: OwnRules = (),
+        api: str | ProviderAPI | None = None,
         **options: Unpack[EmitterOptions],
     ) -> None:
         """Start before the first response.
@@ -49,6 +51,7 @@ class Emitter(BaseEmitter):
             used_call_ids: The tool call IDs in the thread; a call that repeats one gets a new ID.
             known_messages: The messages that the client has already, which a snapshot may repeat.
             policy: Rows of the echo policy that are tried before those of this package; see `Run`.
+            api: The API of responses without an origin; see `Run`.
             **options: The options of `Run` that concern what is emitted.
 
         Raises:
@@ -60,5 +63,6 @@ class Emitter(BaseEmitter):
             thread_id=thread_id,
             used_call_ids=used_call_ids,
             known_messages=known_messages,
+            api=api_id(api),
             **options,
         )

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # imported with the first key ring, policy or API
     from agui_reasoning.crypto import KeyRing
     from agui_reasoning.parts import Origin
     from agui_reasoning.policy import EchoRule
+    from agui_reasoning.providers.api import ProviderAPI
     from agui_reasoning.providers.own_rules import OwnRules
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "EmitterOptions",
     "RunOptions",
     "StreamRunOptions",
+    "api_id",
     "check_options",
     "echo_rule",
     "policy_rows",
@@ -83,19 +85,17 @@ class _PerRun(ApplicationOptions, _Caller, total=False):
 class EmitterOptions(_Emission, _Caller, total=False):
     """Options of an emitter without a run; see `agui_reasoning.Run`."""
 
-    api: str | None
-
 
 class RunOptions(_PerRun, total=False):
     """Options of one run; see `agui_reasoning.Run`."""
 
-    api: str | None
+    api: str | ProviderAPI | None
 
 
 class StreamRunOptions(_PerRun, total=False):
     """Options of a run of a single model stream, which requires an API."""
 
-    api: Required[str]
+    api: Required[str | ProviderAPI]
 
 
 def check_options(
@@ -150,6 +150,15 @@ def check_options(
         raise _wrong("Both summarize and summarise were given.", "Pass summarize alone.")
     if limits is not None and not isinstance(limits, Limits):
         raise _wrong(f"limits is {type(limits).__name__}, not Limits.", "Pass agui_reasoning.Limits(…).")
+
+
+def api_id(api: str | ProviderAPI | None) -> str | None:
+    """Return the ID of an API, which may be a format of the application; see `registry.api_id`."""
+    if api is None or isinstance(api, str):
+        return api
+    from agui_reasoning.providers import registry
+
+    return registry.api_id(api)
 
 
 def shows_options(options: type, like: Callable[..., Any]) -> Callable[[_Function], _Function]:

@@ -17,7 +17,16 @@ import anyio.to_thread
 from ag_ui.core import Event, Interrupt, RunAgentInput, Tool
 
 from agui_reasoning._options import RunOptions, StreamRunOptions, shows_options
-from agui_reasoning._shells.driver import AgentItem, Driver, ModelStream, OnError, bad_agent, reading, run_of
+from agui_reasoning._shells.driver import (
+    AgentItem,
+    Driver,
+    ModelStream,
+    OnError,
+    PayloadReader,
+    bad_agent,
+    reading,
+    run_of,
+)
 from agui_reasoning._shells.failures import FailureLog
 from agui_reasoning._shells.keys import hold_keys
 from agui_reasoning._shells.recovery import Asking, Recovery
@@ -27,13 +36,14 @@ from agui_reasoning.deltas import CloseDelta
 from agui_reasoning.emitter._summaries import Settling
 from agui_reasoning.errors import AGUIReasoningError
 from agui_reasoning.policy import EchoRule
+from agui_reasoning.providers.api import ProviderAPI
 from agui_reasoning.request import History, ProviderRequest
 from agui_reasoning.request._foreign import ForeignReasoning
 from agui_reasoning.request._refused_turns import RefusedTurns
 from agui_reasoning.run import Run
 from agui_reasoning.wire._encode import frames_of
 
-__all__ = ["EventStream", "FrameStream", "ModelStream", "request", "run_agent", "stream_run"]
+__all__ = ["EventStream", "FrameStream", "ModelStream", "PayloadReader", "request", "run_agent", "stream_run"]
 
 _T = TypeVar("_T")
 
@@ -154,7 +164,7 @@ async def request(
     apply_flags: bool = False,
     history: History | None = None,
     keep_turns: int | None = None,
-    api: str | None = None,
+    api: str | ProviderAPI | None = None,
     provider: str | None = None,
     model: str | None = None,
     foreign_reasoning: ForeignReasoning = "drop",

@@ -22,7 +22,14 @@ from pydantic import BaseModel, ValidationError
 from agui_reasoning._envelope import OnUndecryptable
 from agui_reasoning._ids import new_uuid
 from agui_reasoning._limits import DEFAULT_LIMITS, Limits
-from agui_reasoning._options import ClientInstructions, RunOptions, check_options, echo_rule, policy_rows
+from agui_reasoning._options import (
+    ClientInstructions,
+    RunOptions,
+    api_id,
+    check_options,
+    echo_rule,
+    policy_rows,
+)
 from agui_reasoning._pointers import places_of
 from agui_reasoning._run_frame import Ending, Frame, RunFrame, SubagentFrame
 from agui_reasoning.audit import AuditRecord, OnAudit
@@ -47,6 +54,7 @@ from agui_reasoning.wire._encode import frames_of
 if TYPE_CHECKING:  # imported with the first key ring, policy or request
     from agui_reasoning.crypto import KeyRing
     from agui_reasoning.policy import EchoRule
+    from agui_reasoning.providers.api import ProviderAPI
     from agui_reasoning.providers.own_rules import OwnRules
     from agui_reasoning.request import History, ProviderRequest
     from agui_reasoning.request._foreign import ForeignReasoning
@@ -98,7 +106,7 @@ class Run:
         self,
         run_input: RunAgentInput | Mapping[str, Any],
         *,
-        api: str | None = None,
+        api: str | ProviderAPI | None = None,
         provider: str | None = None,
         model: str | None = None,
         visibility: Visibility = "full",
@@ -127,7 +135,8 @@ class Run:
 
         Args:
             run_input: The client's input, as a model or as JSON.
-            api: The API ID of the model; with ``provider`` and ``model``, the origin of deltas without one.
+            api: The API ID of the model, or a `ProviderAPI` of your own; with ``provider`` and ``model``, the
+                origin of deltas without one.
             provider: The provider ID.
             model: The model's name.
             visibility: How much of the reasoning the client sees: ``"full"``, ``"summary"`` or ``"hidden"``.
@@ -167,6 +176,7 @@ class Run:
             ConfigurationError: The API (``unknown_api``) or the visibility (``unknown_visibility``) is
                 unknown, or a row of the policy is invalid (``bad_policy``).
         """
+        api = api_id(api)
         options = {name: value for name, value in locals().items() if name in RunOptions.__optional_keys__}
         options["policy"] = self._policy = policy_rows(policy)
         check_options(**options)
@@ -293,7 +303,7 @@ class Run:
         apply_flags: bool = False,
         history: History | None = None,
         keep_turns: int | None = None,
-        api: str | None = None,
+        api: str | ProviderAPI | None = None,
         provider: str | None = None,
         model: str | None = None,
         foreign_reasoning: ForeignReasoning = "drop",

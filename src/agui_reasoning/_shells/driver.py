@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol, TypeAlias, cast
 from ag_ui.core import BaseEvent, Event, Interrupt, RunAgentInput, Tool
 from pydantic import BaseModel
 
+from agui_reasoning._options import api_id
 from agui_reasoning._shells.agents import ModelAgents
 from agui_reasoning._shells.failures import FailureLog, is_own_error
 from agui_reasoning._shells.provider_failures import Explanation, explain, explain_elsewhere
@@ -25,6 +26,7 @@ from agui_reasoning.deltas._operations import DELTA_TYPES
 from agui_reasoning.errors import ConfigurationError, DecodeError, ProviderError, TransportError
 from agui_reasoning.parts import Origin, Part
 from agui_reasoning.providers import decoder
+from agui_reasoning.providers.api import ProviderAPI
 from agui_reasoning.request import History
 from agui_reasoning.run import Run
 from agui_reasoning.wire._encode import frames_of
@@ -70,7 +72,7 @@ class ModelStream:
             returns any of these; also an iterable of payloads, and a whole response. The callable takes no
             argument or the request. One that is not ``async`` is called in a worker thread by asynchronous
             runs.
-        api: The API ID; default is the run's.
+        api: The API ID, or a `ProviderAPI` of your own; default is the run's.
         provider: The provider; default is the run's.
         model: The model's name; default is the run's.
         reader: A function of the run that creates a payload reader; default is the decoder of the API. The
@@ -95,7 +97,7 @@ class ModelStream:
     """
 
     source: Any
-    api: str | None = None
+    api: str | ProviderAPI | None = None
     provider: str | None = None
     model: str | None = None
     reader: Callable[[Run], PayloadReader] | None = None
@@ -113,6 +115,7 @@ class ModelStream:
     starts_in_reasoning: bool | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "api", api_id(self.api))
         given = [name for name in REQUEST_FIELDS if getattr(self, name) != REQUEST_FIELDS[name]]
         if given and not takes_request(self.source):
             raise ConfigurationError(
@@ -170,7 +173,7 @@ def target_of(run: Run, stream: ModelStream) -> Origin:
     Raises:
         ConfigurationError: Neither the stream nor the run names an API (``no_api``).
     """
-    api = stream.api or run.api
+    api = api_id(stream.api) or run.api
     if api is None:
         raise ConfigurationError(
             "Neither the model stream nor its run names an API.",

@@ -23,8 +23,8 @@ from agui_reasoning.gateway._upstream import Upstream
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import EchoRule
 from agui_reasoning.providers import provider_api
-from agui_reasoning.providers.api import HTTPEndpoint
-from agui_reasoning.providers.registry import provider_apis, vendor_of
+from agui_reasoning.providers.api import HTTPEndpoint, ProviderAPI
+from agui_reasoning.providers.registry import api_id, provider_apis, vendor_of
 from agui_reasoning.providers.vendors import canonical
 from agui_reasoning.request import ProviderRequest
 from agui_reasoning.request._merge import joined, suitable, without_flags, write_flags
@@ -64,7 +64,7 @@ class HTTPUpstream(Upstream):
 
     def __init__(
         self,
-        api: str,
+        api: str | ProviderAPI,
         *,
         base_url: str,
         model: str,
@@ -82,7 +82,7 @@ class HTTPUpstream(Upstream):
         """Create an upstream. Sends no request.
 
         Args:
-            api: The ID of an API with an HTTP form, such as ``anthropic-messages`` or ``openai-chat``.
+            api: An API with an HTTP form: its ID, such as ``anthropic-messages``, or a `ProviderAPI`.
             base_url: The base URL as for the vendor's SDK: without ``/v1`` for Anthropic, with it for OpenAI.
             model: The model's name.
             provider: The provider ID; default is the vendor of a single-vendor API. Without one, reasoning is
@@ -115,6 +115,7 @@ class HTTPUpstream(Upstream):
         """
         from agui_reasoning.gateway._transport import Transport, address
 
+        api = api_id(api)
         self.name = f"{api}:{model}"
         self.api, self.provider, self.model = api, provider or vendor_of(api), model
         self._endpoint = endpoint_of(api, self.provider)

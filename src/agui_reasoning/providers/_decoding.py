@@ -10,6 +10,7 @@ from agui_reasoning.deltas import fold
 from agui_reasoning.errors import AGUIReasoningWarning, ConfigurationError
 from agui_reasoning.parts import Part
 from agui_reasoning.providers._tagging import Tagging
+from agui_reasoning.providers.api import ProviderAPI
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.registry import provider_api
 from agui_reasoning.providers.think_tags import DEFAULT_TAGS
@@ -18,7 +19,7 @@ __all__ = ["decode_response", "decoder"]
 
 
 def decoder(
-    api: str,
+    api: str | ProviderAPI,
     *,
     provider: str | None = None,
     model: str | None = None,
@@ -29,7 +30,7 @@ def decoder(
     """Create the decoder of a stream.
 
     Args:
-        api: One of `API_IDS`.
+        api: One of `API_IDS`, or a format of your own.
         provider: The provider, such as ``"openrouter"``; default is the vendor of a single-vendor API.
         model: The model name, if the payloads do not contain it.
         stream_id: The stream to decode of a WebSocket connection that carries several
@@ -51,7 +52,7 @@ def decoder(
     reader = provider_api(api).load_decoder()(provider=provider, model=model)
     if stream_id is not None and not reader.multiplexed:
         raise ConfigurationError(
-            f"{api} does not support `stream_id`.",
+            f"{reader.api} does not support `stream_id`.",
             code="wrong_option",
             hint="Omit it; a connection of this API carries one stream.",
         )
@@ -59,7 +60,7 @@ def decoder(
     if tags is not None or starts_in_reasoning:
         if not reader.splits_tags:
             raise ConfigurationError(
-                f"{api} does not support `tags` and `starts_in_reasoning`.",
+                f"{reader.api} does not support `tags` and `starts_in_reasoning`.",
                 code="wrong_option",
                 hint="Omit them; this API has fields for reasoning.",
             )
@@ -69,7 +70,7 @@ def decoder(
 
 
 def decode_response(
-    api: str, response: Any, *, provider: str | None = None, model: str | None = None
+    api: str | ProviderAPI, response: Any, *, provider: str | None = None, model: str | None = None
 ) -> list[Part]:
     """Decode a whole response: the API's JSON as a dict, or the SDK's object.
 

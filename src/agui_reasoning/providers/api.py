@@ -156,22 +156,32 @@ class HTTPEndpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderAPI:
-    """The descriptor of a wire format. ``"module:name"`` is relative to ``package``, imported on first use.
+    """The descriptor of a wire format: one of this package, or one of your own.
+
+    Pass one of your own as ``api=`` wherever an API ID is accepted. From then on, its ID stands for it in
+    this process; a later object of the same ID replaces it. Of the attributes, use ``id``, ``decoder``,
+    ``encoder``, ``http``, ``vendor``, ``native_kinds`` and ``conversation_fields``; the others can change.
+
+    In the folders of this package, ``"module:name"`` stands for a member that is imported on first use.
 
     Attributes:
         id: The API ID, for example ``"anthropic-messages"``.
+        decoder: Called with ``provider=`` and ``model=`` for each stream; returns an object with
+            ``receive``, ``whole`` and ``close``, as `PayloadReader` has them, which return deltas. Or a
+            `Decoder` subclass.
+        encoder: The function that writes requests; ``None`` if the API can only be decoded.
+        http: How the API is called over HTTP; ``None`` if that is impossible.
+        vendor: The provider of a single-vendor API; ``None`` if several vendors use the format. Default is
+            the ID.
+        native_kinds: The prefixes of native parts that can be returned to the API.
+        conversation_fields: The fields of a request that contain the conversation, which the library writes.
         title: The API's display name.
         package: The folder, as a dotted name.
-        vendor: The provider of a single-vendor API; ``None`` if several vendors use the format.
-        decoder: The `Decoder` subclass.
-        encoder: The function that writes requests; ``None`` if the API can only be decoded.
         transcript: Reads requests and answers without decoder and encoder, to verify these.
         strategy: Creates Hypothesis strategies of responses for an origin (extra ``testing``).
         example: The provider and model of generated responses.
         call_ids: The tool call IDs that the API accepts.
-        conversation_fields: The fields of a request that contain the conversation, which the library writes.
-        echo_fields: The fields in which the encoder can write reasoning, as in echo rules.
-        native_kinds: The prefixes of native parts that can be returned to the API.
+        echo_fields: The fields in which the encoder can write reasoning, as in echo rules; empty for any.
         plain: What is taken from values that are not authenticated.
         json_fields: The fields of a request with JSON that is not the API's own, such as arguments.
         signature_kinds: The kind of each provider's bare values in histories of other producers.
@@ -180,7 +190,6 @@ class ProviderAPI:
         hosts_models: Whether hosts serve models of several vendors over it, named ``vendor/model``.
         stores: Whether requests accept ``store``, and the ID of a response to continue from.
         threads: Whether requests accept both as message threads, which the encoder writes.
-        http: How the API is called over HTTP; ``None`` if that is impossible.
         http_of: How the API is called at providers with other endpoints, by provider.
         upstream: The upstream of `agui_reasoning.gateway` that asks through the vendor's SDK instead of HTTP.
         instead: How to serve an API that cannot be called over HTTP, as a hint.
@@ -191,27 +200,27 @@ class ProviderAPI:
     """
 
     id: str
-    title: str
-    package: str
-    vendor: str | None
-    decoder: str
-    encoder: str | None
-    transcript: str | None
-    strategy: str | None
-    example: tuple[str, str]
-    call_ids: CallIds
-    conversation_fields: frozenset[str]
-    echo_fields: tuple[str, ...]
-    native_kinds: tuple[str, ...]
-    plain: PlainValues
-    json_fields: frozenset[str]
-    signature_kinds: Mapping[str, str]
-    redacted_kinds: frozenset[str]
-    group_kinds: tuple[str, ...]
-    hosts_models: bool
-    stores: bool
-    http: HTTPEndpoint | None
-    scripts: tuple[str, ...]
+    decoder: str | Callable[..., Any]
+    encoder: str | Encoder | None = None
+    http: HTTPEndpoint | None = None
+    vendor: str | None = ""
+    native_kinds: tuple[str, ...] = ()
+    conversation_fields: frozenset[str] = frozenset()
+    title: str = ""
+    package: str = ""
+    transcript: str | None = None
+    strategy: str | None = None
+    example: tuple[str, str] = ("", "")
+    call_ids: CallIds = field(default_factory=CallIds)
+    echo_fields: tuple[str, ...] = ()
+    plain: PlainValues = field(default_factory=PlainValues)
+    json_fields: frozenset[str] = frozenset({"arguments"})
+    signature_kinds: Mapping[str, str] = field(default_factory=dict)
+    redacted_kinds: frozenset[str] = frozenset()
+    group_kinds: tuple[str, ...] = ()
+    hosts_models: bool = False
+    stores: bool = False
+    scripts: tuple[str, ...] = ()
     previous_id: str = "previous_response_id"
     threads: bool = False
     model_vendor: re.Pattern[str] = _BEFORE_SLASH
@@ -220,13 +229,22 @@ class ProviderAPI:
     upstream: str | None = None
     instead: str | None = None
 
-    def load_decoder(self) -> type[Decoder]:
+    def __post_init__(self) -> None:
+        """Fill in the names that default to the ID."""
+        object.__setattr__(self, "title", self.title or self.id)
+        object.__setattr__(self, "vendor", self.id if self.vendor == "" else self.vendor)
+
+    def load_decoder(self) -> Callable[..., Decoder]:
         """Import the decoder."""
-        return cast("type[Decoder]", self._load(self.decoder))
+        if isinstance(self.decoder, str):
+            return cast("type[Decoder]", self._load(self.decoder))
+        from agui_reasoning.providers._own_decoder import decoder_of
+
+        return decoder_of(self.id, self.decoder)
 
     def load_encoder(self) -> Encoder:
         """Import the encoder, which must exist."""
-        return cast("Encoder", self._load(cast("str", self.encoder)))
+        return cast("Encoder", self._load(self.encoder) if isinstance(self.encoder, str) else self.encoder)
 
     def load_transcript(self) -> Transcript:
         """Import the transcript reader, which must exist."""
@@ -246,7 +264,9 @@ class ProviderAPI:
         return cast("Callable[[JSONObject], JSONObject]", written)
 
     def read(self, name: str) -> str:
-        """Read a text file of the folder, in UTF-8."""
+        """Read a text file of the folder, in UTF-8; an API without a folder has empty ones."""
+        if not self.package:
+            return ""
         return files(self.package).joinpath(name).read_text(encoding="utf-8")
 
     def _load(self, member: str) -> object:

@@ -107,7 +107,7 @@ def _misfits(rule: EchoRule, number: int) -> Iterator[str]:
     known = provider_api(rule.api).echo_fields
     columns = {"field": rule.field, "forbidden": rule.forbidden}
     for column, name in ((column, name) for column, names in columns.items() for name in names):
-        if name not in known:
+        if known and name not in known:
             yield f"row {number}, `{column}`: {name!r} does not exist in {rule.api}; use {' or '.join(known)}"
 
 

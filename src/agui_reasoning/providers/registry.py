@@ -1,4 +1,7 @@
-"""The list of wire formats. Each one is a folder next to this module, and a row in `_PACKAGES`."""
+"""The list of wire formats. Each one is a folder next to this module, and a row in `_PACKAGES`.
+
+Applications bring formats of their own: an object that is passed as ``api=`` is known by its ID from then on.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from agui_reasoning.providers.api import ProviderAPI
 
 __all__ = [
     "API_IDS",
+    "api_id",
     "find_api",
     "group_kinds",
     "hosts_models",
@@ -40,48 +44,89 @@ API_IDS: Final[tuple[str, ...]] = tuple(sorted(_PACKAGES))
 """All API IDs, sorted."""
 
 
-def provider_api(api: str) -> ProviderAPI:
+_OWN: Final[dict[str, ProviderAPI]] = {}
+"""The formats of the application, by ID."""
+
+
+def api_id(api: str | ProviderAPI) -> str:
+    """Return the ID of a wire format, which stands for it from then on.
+
+    Args:
+        api: An ID, or a format of the application.
+
+    Raises:
+        ConfigurationError: It is neither, or the format takes the ID of another one, or lacks a member
+            (``bad_api``).
+    """
+    if isinstance(api, str):
+        return api
+    if not isinstance(api, ProviderAPI):
+        raise _bad(f"api is {type(api).__name__}, not an ID or a ProviderAPI")
+    if api.id in _PACKAGES:
+        if provider_api(api.id) is not api:
+            raise _bad(f"The ID {api.id!r} is that of an API of this package")
+    elif _OWN.get(api.id) is not api:
+        _check(api)
+        _OWN[api.id] = api
+    return api.id
+
+
+def _check(api: ProviderAPI) -> None:
+    if not isinstance(api.id, str) or not api.id:
+        raise _bad("The ID of the API is not a string with text")
+    if not callable(api.decoder):
+        raise _bad(f"The decoder of {api.id!r} is {type(api.decoder).__name__}, and cannot be called")
+    if api.encoder is not None and not callable(api.encoder):
+        raise _bad(f"The encoder of {api.id!r} is {type(api.encoder).__name__}, and cannot be called")
+
+
+def provider_api(api: str | ProviderAPI) -> ProviderAPI:
     """Look up a wire format.
 
     Args:
-        api: One of `API_IDS`.
+        api: One of `API_IDS`, or a format of your own.
 
     Raises:
-        ConfigurationError: The API ID is unknown (``unknown_api``).
+        ConfigurationError: The API ID is unknown (``unknown_api``), or the format is invalid (``bad_api``).
 
     Examples:
         >>> provider_api("anthropic-messages").title
         'Anthropic Messages'
     """
-    package = _PACKAGES.get(api)
-    if package is None:
-        raise _unknown(api)
-    return _descriptor(package)
+    name = api_id(api)
+    found = find_api(name)
+    if found is None:
+        raise _unknown(name)
+    return found
 
 
 def find_api(api: str | None) -> ProviderAPI | None:
     """Return a wire format; ``None`` for an unknown API."""
-    return provider_api(api) if api in _PACKAGES else None
+    package = _PACKAGES.get(api or "")
+    return _OWN.get(api or "") if package is None else _descriptor(package)
 
 
 def provider_apis() -> tuple[ProviderAPI, ...]:
-    """Return all wire formats, in display order."""
+    """Return all wire formats of this package, in display order."""
     return tuple(map(provider_api, _PACKAGES))
 
 
 def vendor_of(api: str | None) -> str | None:
     """Return the provider of a single-vendor API; ``None`` for other and unknown APIs."""
-    return provider_api(api).vendor if api in _PACKAGES else None
+    found = find_api(api)
+    return None if found is None else found.vendor
 
 
 def hosts_models(api: str | None) -> bool:
     """Return whether hosts serve models of several vendors over an API, named ``vendor/model``."""
-    return api in _PACKAGES and provider_api(api).hosts_models
+    found = find_api(api)
+    return found is not None and found.hosts_models
 
 
 def native_kinds(api: str | None) -> tuple[str, ...]:
     """Return the prefixes of native parts that can be returned to an API; none for an unknown API."""
-    return provider_api(api).native_kinds if api in _PACKAGES else ()
+    found = find_api(api)
+    return () if found is None else found.native_kinds
 
 
 @cache
@@ -104,8 +149,16 @@ def _descriptor(package: str) -> ProviderAPI:
     return descriptor
 
 
+def _bad(what: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{what}.",
+        code="bad_api",
+        hint="Pass an API ID, or ProviderAPI(id=…, decoder=…, encoder=…) with an ID of your own.",
+    )
+
+
 def _unknown(api: str) -> ConfigurationError:
-    known = sorted(_PACKAGES)
+    known = sorted([*_PACKAGES, *_OWN])
     return ConfigurationError(
         f"Unknown API {api!r}.",
         code="unknown_api",

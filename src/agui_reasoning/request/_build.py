@@ -39,6 +39,7 @@ from agui_reasoning.providers.encoding import (
     Verdict,
 )
 from agui_reasoning.providers.own_rules import OwnRules, own_rules
+from agui_reasoning.providers.registry import api_id
 from agui_reasoning.providers.vendors import vendor_traits
 from agui_reasoning.request._conversations import check_conversation, last_stored
 from agui_reasoning.request._efforts import efforts_of
@@ -159,7 +160,7 @@ class ProviderRequest(RedactedRepr):
 
 
 def build_request(
-    api: str,
+    api: str | ProviderAPI,
     history_or_messages: History | RunAgentInput | Mapping[str, Any] | Iterable[Message | Mapping[str, Any]],
     *,
     provider: str | None = None,
@@ -189,7 +190,7 @@ def build_request(
     result that says so.
 
     Args:
-        api: One of `REQUEST_API_IDS`.
+        api: One of `REQUEST_API_IDS`, or a format of your own.
         history_or_messages: A `History`, or anything that `restore` accepts.
         provider: The provider that receives the request; default is the vendor of a single-vendor API.
             Without a provider for other APIs, no reasoning is sent, with a warning.
@@ -237,6 +238,7 @@ def build_request(
         >>> build_request("anthropic-messages", messages, provider="anthropic", model="claude").body
         {'messages': [{'role': 'user', 'content': [{'type': 'text', 'text': 'Hello.'}]}]}
     """
+    api = api_id(api)
     spec = _spec(api, store, previous_response_id)
     check_conversation(spec, conversation, previous_response_id)
     if model == "":

@@ -17,8 +17,10 @@ from agui_reasoning.crypto import KeyRing
 from agui_reasoning.errors import did_you_mean
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import EchoRule, matches_any
+from agui_reasoning.providers.api import ProviderAPI
 from agui_reasoning.providers.echo import explain_no_rule, rules
 from agui_reasoning.providers.own_rules import OwnRules, own_rules
+from agui_reasoning.providers.registry import api_id
 from agui_reasoning.testing._held import Client
 from agui_reasoning.testing._round_trip import Lane
 
@@ -56,7 +58,7 @@ def assert_round_trip(
     run_input: RunAgentInput | Mapping[str, Any],
     events: Events,
     *,
-    api: str,
+    api: str | ProviderAPI,
     provider: str | None,
     model: str | None,
     keys: KeyRing | None = None,
@@ -73,7 +75,7 @@ def assert_round_trip(
     Args:
         run_input: The input of the run.
         events: All events of the run, in order, as models or JSON.
-        api: The API of the next request.
+        api: The API of the next request: its ID, or a `ProviderAPI` of your own.
         provider: The provider of the next request.
         model: The model of the next request.
         keys: The key ring that the run encrypted with.
@@ -90,6 +92,7 @@ def assert_round_trip(
             row of the policy is invalid (``bad_policy``).
     """
     __tracebackhide__ = True
+    api = api_id(api)
     own = own_rules(policy)
     _raise("Nothing would be sent back:", _misspelled(Origin(provider, api, model), own))
     client = Client(run_input, events, keys=keys, tenant=tenant)
