@@ -1,4 +1,4 @@
-"""A tool of the front end beside one of the agent's own, called in the same answer."""
+"""Whole conversations with a strict Claude: tools of both sides in one answer, and thoughts between calls."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ag_ui.core import Tool
 
 from agui_reasoning import Conversation, Run
 from agui_reasoning.gateway import local_server
-from tests.frameworks.claude import Blocks, Claude, call, text, thinking
+from tests.frameworks.claude import Blocks, Claude, call, redacted, text, thinking
 from tests.frameworks.threads import answered
 
-__all__ = ["COLOUR", "SEEN", "check_front_end_tools", "look", "paint"]
+__all__ = ["COLOUR", "SEEN", "broken", "check_front_end_tools", "check_interleaved", "look", "paint"]
 
 Agent = Callable[[Run], AsyncIterator[Any]]
 
@@ -36,6 +36,56 @@ _DONE: Blocks = [text("It is blue.")]
 def look(at: str) -> str:
     """Look at something."""
     return SEEN
+
+
+def broken(at: str) -> str:
+    """Look at something."""
+    raise RuntimeError("The lamp is broken.")
+
+
+def check_interleaved(agent_at: Callable[[str], Agent]) -> None:
+    """Let a strict Claude think between parallel calls, in two rounds.
+
+    Args:
+        agent_at: Makes the agent from the URL of the provider. It has the tool `look`.
+    """
+    claude, conversation = Claude({"first": [*_ROUNDS, _DONE]}), Conversation("thread-1")
+
+    async def talk(agent: Agent) -> None:
+        events = await answered(conversation, conversation.run_input("Look."), agent, CLAUDE)
+        assert conversation.status == "finished", events[-1]
+
+    with local_server(claude.app) as url:
+        anyio.run(talk, agent_at(url))
+    assert claude.refused == []
+    first, second = _ROUNDS
+    assert claude.takes(Run(conversation.run_input("And now?"), **CLAUDE)) == [
+        {"role": "user", "content": [text("Look.")]},
+        {"role": "assistant", "content": first},
+        {"role": "user", "content": [_result("toolu_1", SEEN), _result("toolu_2", SEEN)]},
+        {"role": "assistant", "content": second},
+        {"role": "user", "content": [_result("toolu_3", SEEN), _result("toolu_4", SEEN)]},
+        {"role": "assistant", "content": _DONE},
+        {"role": "user", "content": [text("And now?")]},
+    ]
+
+
+_ROUNDS: list[Blocks] = [
+    [
+        thinking("Is it a?"),
+        redacted("secret"),
+        text("I look."),
+        call("toolu_1", "look", at="a"),
+        thinking("Or b?"),
+        call("toolu_2", "look", at="b"),
+    ],
+    [
+        thinking("Not yet."),
+        call("toolu_3", "look", at="c"),
+        thinking("Or d?"),
+        call("toolu_4", "look", at="d"),
+    ],
+]
 
 
 def check_front_end_tools(agent_at: Callable[[str], Agent]) -> None:

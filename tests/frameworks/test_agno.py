@@ -393,3 +393,7 @@ def test_events_that_a_tool_yields_pass_and_the_state_follows_them() -> None:
     with local_server(claude.app) as url:
         anyio.run(talk, url)
     assert (conversation.status, conversation.state) == ("finished", {"notes": ["So."]})
+
+
+def test_thoughts_between_parallel_calls_keep_their_places() -> None:
+    front_end_tools.check_interleaved(painting_at)

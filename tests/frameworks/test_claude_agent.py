@@ -12,6 +12,8 @@ import pytest
 
 sdk: Any = pytest.importorskip("claude_agent_sdk", reason="the Claude Agent SDK has its own environment")
 
+from ag_ui.core import StateDeltaEvent  # noqa: E402
+
 from agui_reasoning import Conversation, Run, check_events, reduce_events  # noqa: E402
 from agui_reasoning.aio import run_agent  # noqa: E402
 from agui_reasoning.crypto import KeyRing  # noqa: E402
@@ -104,6 +106,19 @@ def test_a_failed_tool() -> None:
     (result,) = [event for event in thread.runs[0] if event.type == "TOOL_CALL_RESULT"]
     assert result.content == "The station is closed."
     assert result.metadata["agui-reasoning"]["error"] == "The station is closed."
+
+
+@sdk.tool("get_forecast", "Weather forecast", {"place": str, "hours": int})
+async def pictured_forecast(args: Any) -> Any:
+    image = {"type": "image", "data": base64.b64encode(PIXEL).decode(), "mimeType": "image/png"}
+    return {"content": [{"type": "text", "text": "A map."}, image]}
+
+
+def test_an_image_that_a_tool_returns_is_shown() -> None:
+    thread = played(SCRIPT, lambda url: agent_at(url, tool=pictured_forecast))
+    (result,) = [event for event in thread.runs[0] if event.type == "TOOL_CALL_RESULT"]
+    assert [part.type for part in result.content][:2] == ["text", "image"]
+    assert (thread.missing(3), thread.findings) == ([], [])
 
 
 def test_messages_without_a_stream_are_shown_whole() -> None:
@@ -206,6 +221,14 @@ def test_an_error_of_the_sdk_ends_the_run() -> None:
     events = anyio.run(shown, failed)
     assert (events[-1].type, events[-1].code) == ("RUN_ERROR", "provider_error")
     assert "secret" not in "".join(event.model_dump_json() for event in events)
+
+
+def test_events_of_the_application_pass_between_those_of_the_sdk() -> None:
+    change = StateDeltaEvent(delta=[{"op": "replace", "path": "/draft", "value": "b"}])
+    conversation = Conversation("thread-1", state={"draft": "a"})
+    for event in anyio.run(shown, [said(sdk.TextBlock("I write.")), change, finished()], {"draft": "a"}):
+        conversation.receive(event)
+    assert conversation.state == {"draft": "b", "claudeAgentSession": SESSION}
 
 
 def test_the_session_is_added_to_the_state() -> None:

@@ -665,3 +665,29 @@ def test_a_checkpointer_holds_what_the_client_has(edited: bool) -> None:
         anyio.run(talk, url)
     before = [] if edited else [QUESTION, {"role": "assistant", "content": FIRST}]
     assert (claude.refused, claude.requests[1]["messages"]) == ([], [*before, NEXT])
+
+
+def test_thoughts_between_parallel_calls_keep_their_places() -> None:
+    front_end_tools.check_interleaved(painting_at)
+
+
+def test_a_call_whose_tool_raises_is_kept() -> None:
+    claude = Claude({"first": [[thinking("So?"), call("toolu_1", "broken", at="a")]]})
+    conversation = Conversation("thread-1")
+
+    async def talk(url: str) -> None:
+        async def agent(run: Run) -> AsyncIterator[Any]:
+            graph = agents.create_agent(claude_at(url, "first"), tools=[tool(front_end_tools.broken)])
+            told = {"messages": langchain.messages(run)}
+            yield langchain.stream(graph.astream(told, stream_mode="messages"))
+
+        await answered(conversation, conversation.run_input("Look."), agent, CLAUDE)
+
+    with local_server(claude.app) as url:
+        anyio.run(talk, url)
+    assert conversation.status == "failed"
+    _, told, (result, _) = (
+        message["content"] for message in claude.takes(Run(conversation.run_input("And now?"), **CLAUDE))
+    )
+    assert told == [thinking("So?"), call("toolu_1", "broken", at="a")]
+    assert (result["tool_use_id"], result["is_error"]) == ("toolu_1", True)

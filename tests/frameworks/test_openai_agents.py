@@ -14,6 +14,8 @@ import pytest
 agents: Any = pytest.importorskip("agents", reason="the OpenAI Agents SDK has its own environment")
 openai: Any = pytest.importorskip("openai")
 
+from ag_ui.core import StateDeltaEvent  # noqa: E402
+
 from agui_reasoning import Conversation, Run, reduce_events  # noqa: E402
 from agui_reasoning.aio import run_agent  # noqa: E402
 from agui_reasoning.crypto import KeyRing  # noqa: E402
@@ -308,3 +310,67 @@ def test_tools_of_the_front_end_stand_beside_those_of_the_agent() -> None:
         *DONE,
         {"role": "user", "content": "And now?"},
     ]
+
+
+def ran(answers: list[Items], *tools: Any) -> Any:
+    """The input of the next request, after a run with these tools."""
+    provider, conversation = Responses(answers), Conversation("thread-1")
+
+    async def talk(url: str) -> None:
+        client = openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+
+        async def agent(run: Run) -> AsyncIterator[Any]:
+            looker = sdk_agent(client, tools=list(tools))
+            items = openai_agents.input_items(run)
+            yield openai_agents.stream(agents.Runner.run_streamed(looker, items))
+
+        await answered(conversation, conversation.run_input("Look."), agent, OPENAI)
+
+    with local_server(provider.app) as url:
+        anyio.run(talk, url)
+    assert (conversation.status, provider.refused) == ("finished", [])
+    return provider.takes(Run(conversation.run_input("And now?"), **OPENAI))
+
+
+def test_thoughts_between_parallel_calls_keep_their_places() -> None:
+    first = [reasoning(1), function_call("call_1", "look", at="a")]
+    first += [reasoning(2), function_call("call_2", "look", at="b")]
+    second = [reasoning(4), function_call("call_3", "look", at="c")]
+    assert ran([first, second, DONE], look_at) == [
+        {"role": "user", "content": "Look."},
+        *first,
+        *(output(call_id, front_end_tools.SEEN) for call_id in ("call_1", "call_2")),
+        *second,
+        output("call_3", front_end_tools.SEEN),
+        *DONE,
+        {"role": "user", "content": "And now?"},
+    ]
+
+
+def test_a_failed_tool_is_in_the_history() -> None:
+    asked = [reasoning(1), function_call("call_1", "broken", at="a")]
+    _, *said, result, _, _, _ = ran([asked, DONE], agents.function_tool(front_end_tools.broken))
+    assert (said, result["call_id"], "error occurred" in result["output"]) == (asked, "call_1", True)
+
+
+def test_events_of_the_application_pass_between_those_of_the_sdk() -> None:
+    provider, conversation = Responses([DONE]), Conversation("thread-1", state={"draft": "a"})
+    change = StateDeltaEvent(delta=[{"op": "replace", "path": "/draft", "value": "b"}])
+
+    async def talk(url: str) -> None:
+        client = openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+
+        async def agent(run: Run) -> AsyncIterator[Any]:
+            async def events() -> AsyncIterator[Any]:
+                items = openai_agents.input_items(run)
+                async for event in agents.Runner.run_streamed(sdk_agent(client), items).stream_events():
+                    yield event
+                yield change
+
+            yield openai_agents.stream(events())
+
+        await answered(conversation, conversation.run_input("Look."), agent, OPENAI)
+
+    with local_server(provider.app) as url:
+        anyio.run(talk, url)
+    assert (conversation.status, conversation.state) == ("finished", {"draft": "b"})

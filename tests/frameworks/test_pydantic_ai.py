@@ -34,7 +34,7 @@ from agui_reasoning.gateway import local_server  # noqa: E402
 from agui_reasoning.interop import pydantic_ai as adapter  # noqa: E402
 from tests.frameworks import failures, pages  # noqa: E402
 from tests.frameworks.claude import Blocks, Claude, call, text, thinking  # noqa: E402
-from tests.frameworks.front_end_tools import check_front_end_tools  # noqa: E402
+from tests.frameworks.front_end_tools import check_front_end_tools, check_interleaved  # noqa: E402
 from tests.frameworks.front_end_tools import look as look_at  # noqa: E402
 from tests.frameworks.threads import (  # noqa: E402
     FORECAST,
@@ -601,3 +601,7 @@ def test_events_of_tools_pass_and_the_state_follows_them() -> None:
     result = kinds.index("TOOL_CALL_RESULT")
     assert kinds[result : result + 3] == ["TOOL_CALL_RESULT", "STATE_SNAPSHOT", "STATE_DELTA"]
     assert conversation.state == {"steps": ["looked"]}
+
+
+def test_thoughts_between_parallel_calls_keep_their_places() -> None:
+    check_interleaved(painting_at)
