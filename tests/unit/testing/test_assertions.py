@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agui_reasoning import ConfigurationError, LocalProtocolError, RemoteProtocolError, Run
+from agui_reasoning import ConfigurationError, LocalProtocolError, RemoteProtocolError, Run, check_events
 from agui_reasoning._scripted import _exchange as exchange
 from agui_reasoning._scripted import load_script, names
 from agui_reasoning.consumer import Conversation
@@ -522,6 +522,12 @@ def test_lints_count_unless_they_are_told_not_to() -> None:
     with pytest.raises(AssertionError, match="value_before_entity"):
         assert_valid(events)
     assert_valid(events, lints=False)
+
+
+def test_a_provider_may_sign_reasoning_without_text() -> None:
+    events = emitted([*thought("SIG-1"), TextDelta("Take a coat.")])
+    assert [finding.code for finding in check_events(events)] == ["reasoning_without_text"]
+    assert_valid(events)
 
 
 @pytest.mark.parametrize("defect", [without_end, truncated])

@@ -14,7 +14,7 @@ from hypothesis import find as find_smallest
 from hypothesis import strategies as st
 
 import agui_reasoning.testing as agui_testing
-from agui_reasoning import ConfigurationError, MissingExtraError, check_events, restore
+from agui_reasoning import ConfigurationError, MissingExtraError, restore
 from agui_reasoning.deltas import Delta, FinishDelta, ReasoningDelta, ResponseStart, fold
 from agui_reasoning.parts import NativePart, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn
 from agui_reasoning.providers import API_IDS
@@ -130,7 +130,7 @@ def test_a_run_passes_both_assertions(api: str, data: st.DataObject) -> None:
 
 @given(strategies.event_streams())
 def test_a_stream_is_valid(events: list[Event]) -> None:
-    assert check_events(events) == []
+    assert_valid(events)
 
 
 @given(strategies.run_inputs())
