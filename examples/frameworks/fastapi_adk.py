@@ -1,6 +1,5 @@
 """A FastAPI agent with a model and a tool of ADK. Without GOOGLE_API_KEY, it uses recorded responses."""
 
-import json
 from contextlib import asynccontextmanager, nullcontext
 from os import getenv
 
@@ -11,10 +10,9 @@ from google.adk.models.google_llm import Gemini
 from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.function_tool import FunctionTool
 
-from agui_reasoning.aio import ModelStream, run_agent
+from agui_reasoning.aio import ModelStream, run_agent, tool_loop
 from agui_reasoning.asgi import AGUIResponse
 from agui_reasoning.gateway import local_server, provider_app
-from agui_reasoning.parts import ToolResultPart
 
 ORIGIN = {"api": "gemini", "provider": "google", "model": "gemini-3-flash-preview"}
 THINK = {"thinking_config": {"include_thoughts": True}}
@@ -43,16 +41,13 @@ def payload(event):
     return {"candidates": [{"content": content, "finishReason": reason}]}
 
 
-async def agent(run):
-    while True:
-        asked = asking(run.request(tools=()).body["contents"])  # with the signatures it needs
-        responses = app.state.model.generate_content_async(asked, stream=True)
-        yield ModelStream(payload(response) async for response in responses if response.partial)
-        if not run.pending_calls:
-            return
-        for call in run.pending_calls:
-            result = await TOOL.run_async(args=call.args, tool_context=None)
-            yield ToolResultPart(call.id, json.dumps(result))
+async def turn(run):
+    asked = asking(run.request(tools=()).body["contents"])  # with the signatures it needs
+    responses = app.state.model.generate_content_async(asked, stream=True)
+    yield ModelStream(payload(response) async for response in responses if response.partial)
+
+
+agent = tool_loop(turn, {"get_forecast": get_forecast})
 
 
 @asynccontextmanager

@@ -9,10 +9,9 @@ from agent_framework import Agent, tool
 from agent_framework.openai import OpenAIChatClient
 from fastapi import FastAPI
 
-from agui_reasoning.aio import ModelStream, run_agent
+from agui_reasoning.aio import ModelStream, run_agent, tool_loop
 from agui_reasoning.asgi import AGUIResponse
 from agui_reasoning.gateway import local_server, provider_app
-from agui_reasoning.parts import ToolResultPart
 
 ORIGIN = {"api": "openai-responses", "provider": "openai", "model": "gpt-5.6-sol"}
 KEEP = {"store": False, "include": ["reasoning.encrypted_content"]}
@@ -26,16 +25,13 @@ def get_forecast(place: str, hours: int) -> str:
     return f"{place}: 9 °C, 4.2 mm of rain, gusts of 14 m/s."
 
 
-async def agent(run):
-    while True:
-        body = {"input": run.request(tools=()).body["input"]}  # with the reasoning it needs
-        async with app.state.agent.run("", stream=True, options={"extra_body": body}) as updates:
-            yield ModelStream(update.raw_representation.raw_representation async for update in updates)
-        if not run.pending_calls:
-            return
-        for call in run.pending_calls:
-            (result,) = await get_forecast.invoke(arguments=call.args)
-            yield ToolResultPart(call.id, result.text)
+async def turn(run):
+    body = {"input": run.request(tools=()).body["input"]}  # with the reasoning it needs
+    async with app.state.agent.run("", stream=True, options={"extra_body": body}) as updates:
+        yield ModelStream(update.raw_representation.raw_representation async for update in updates)
+
+
+agent = tool_loop(turn, {"get_forecast": get_forecast.func})
 
 
 @asynccontextmanager

@@ -9,10 +9,9 @@ from fastapi import FastAPI
 from llama_index.core.tools import FunctionTool
 from llama_index.llms.openai import OpenAIResponses
 
-from agui_reasoning.aio import ModelStream, run_agent
+from agui_reasoning.aio import ModelStream, run_agent, tool_loop
 from agui_reasoning.asgi import AGUIResponse
 from agui_reasoning.gateway import local_server, provider_app
-from agui_reasoning.parts import ToolResultPart
 
 ORIGIN = {"api": "openai-responses", "provider": "openai", "model": "gpt-5.6-sol"}
 KEEP = {"store": False, "include": ["reasoning.encrypted_content"], "context_window": 400_000}
@@ -27,16 +26,13 @@ def get_forecast(place: str, hours: int) -> str:
 TOOL = FunctionTool.from_defaults(get_forecast)
 
 
-async def agent(run):
-    while True:
-        body = {"input": run.request(tools=()).body["input"]}  # with the reasoning it needs
-        chunks = await app.state.llm.astream_chat_with_tools([TOOL], extra_body=body)
-        yield ModelStream(chunk.raw async for chunk in chunks)
-        if not run.pending_calls:
-            return
-        for call in run.pending_calls:
-            result = await TOOL.acall(**call.args)
-            yield ToolResultPart(call.id, result.content)
+async def turn(run):
+    body = {"input": run.request(tools=()).body["input"]}  # with the reasoning it needs
+    chunks = await app.state.llm.astream_chat_with_tools([TOOL], extra_body=body)
+    yield ModelStream(chunk.raw async for chunk in chunks)
+
+
+agent = tool_loop(turn, {"get_forecast": get_forecast})
 
 
 @asynccontextmanager

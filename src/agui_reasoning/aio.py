@@ -32,6 +32,7 @@ from agui_reasoning._shells.keys import hold_keys
 from agui_reasoning._shells.recovery import Asking, Recovery
 from agui_reasoning._shells.sinks import FRAMES
 from agui_reasoning._shells.sources import WholeResponse, discard, open_source
+from agui_reasoning._shells.tool_loop import tool_loop
 from agui_reasoning.deltas import CloseDelta
 from agui_reasoning.emitter._summaries import Settling
 from agui_reasoning.errors import AGUIReasoningError
@@ -43,7 +44,16 @@ from agui_reasoning.request._refused_turns import RefusedTurns
 from agui_reasoning.run import Run
 from agui_reasoning.wire._encode import frames_of
 
-__all__ = ["EventStream", "FrameStream", "ModelStream", "PayloadReader", "request", "run_agent", "stream_run"]
+__all__ = [
+    "EventStream",
+    "FrameStream",
+    "ModelStream",
+    "PayloadReader",
+    "request",
+    "run_agent",
+    "stream_run",
+    "tool_loop",
+]
 
 _T = TypeVar("_T")
 
