@@ -78,7 +78,7 @@ class RedactedRepr:
         members = (
             f"{field.name}={self._repr_of(field.name)}"
             for field in fields(self)  # type: ignore[arg-type]
-            if getattr(self, field.name) != field.default
+            if field.repr and getattr(self, field.name) != field.default
         )
         return f"{type(self).__name__}({', '.join(members)})"
 

@@ -95,9 +95,9 @@ class ProviderRequest(RedactedRepr):
     overrides: tuple[EchoFlag, ...] = ()
     reasoning: tuple[ReasoningPart, ...] = ()
     prefix: Prefix | None = None
-    _prepare: Callable[[], PreparedConversation] | None = field(default=None, compare=False)
+    _prepare: Callable[[], PreparedConversation] | None = field(default=None, compare=False, repr=False)
 
-    _private: ClassVar[frozenset[str]] = frozenset({"body", "reasoning", "_prepare"})
+    _private: ClassVar[frozenset[str]] = frozenset({"body", "reasoning"})
 
     @property
     def conversation(self) -> PreparedConversation:
