@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from agui_reasoning import wire as wire
     from agui_reasoning._emitter import Emitter
     from agui_reasoning._limits import Limits
+    from agui_reasoning._options import RequestOptions, RunOptions
     from agui_reasoning._shells.driver import ModelStream, PayloadReader
     from agui_reasoning._shells.sync import run_agent, stream_run
     from agui_reasoning.asgi import AGUIResponse as AGUIResponse
@@ -79,8 +80,10 @@ __all__ = [
     "ReasoningLostError",
     "ReasoningLostWarning",
     "RemoteProtocolError",
+    "RequestOptions",
     "Run",
     "RunFailedError",
+    "RunOptions",
     "ToolResultPart",
     "TransportError",
     "TruncatedRunError",
@@ -121,6 +124,7 @@ _HOMES: Final = {
         "TruncatedRunError",
     ),
     "agui_reasoning._limits": ("Limits",),
+    "agui_reasoning._options": ("RequestOptions", "RunOptions"),
     "agui_reasoning.request": ("History", "ProviderRequest", "build_request", "erase_reasoning", "restore"),
     "agui_reasoning.run": ("Run",),
     "agui_reasoning._shells.sync": ("run_agent", "stream_run"),

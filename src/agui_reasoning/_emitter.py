@@ -56,7 +56,8 @@ class Emitter(BaseEmitter):
 
         Raises:
             ConfigurationError: There are keys but no thread (``keys_without_thread``), a row of the policy is
-                invalid (``bad_policy``), or the visibility is unknown (``unknown_visibility``).
+                invalid (``bad_policy``), the visibility is unknown (``unknown_visibility``), or there is an
+                origin beside ``api``, ``provider`` or ``model`` (``wrong_option``).
         """
         super().__init__(
             rule_of=partial(echo_rule, own=policy_rows(policy)),

@@ -6,9 +6,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar, get_args
+
+from ag_ui.core import Tool
 
 from agui_reasoning._envelope import EnvelopeReader, EnvelopeWriter, OnUndecryptable
 from agui_reasoning._limits import Limits
@@ -18,20 +20,23 @@ from agui_reasoning.emitter._summaries import Summarize
 from agui_reasoning.emitter._values import Anchors
 from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.errors import ConfigurationError
+from agui_reasoning.parts import Origin, given_origin
 
-if TYPE_CHECKING:  # imported with the first key ring, policy or API
+if TYPE_CHECKING:  # imported with the first key ring, policy, API or request
     from agui_reasoning.crypto import KeyRing
-    from agui_reasoning.parts import Origin
     from agui_reasoning.policy import EchoRule
     from agui_reasoning.providers.api import ProviderAPI
     from agui_reasoning.providers.own_rules import OwnRules
+    from agui_reasoning.request import History
+    from agui_reasoning.request._foreign import ForeignReasoning
+    from agui_reasoning.request._refused_turns import RefusedTurns
 
 __all__ = [
     "ApplicationOptions",
     "ClientInstructions",
     "EmitterOptions",
+    "RequestOptions",
     "RunOptions",
-    "StreamRunOptions",
     "api_id",
     "check_options",
     "echo_rule",
@@ -57,9 +62,13 @@ class _Emission(TypedDict, total=False):
     on_audit: OnAudit | None
 
 
-class _Caller(TypedDict, total=False):
+class _Target(TypedDict, total=False):
     provider: str | None
     model: str | None
+    origin: Origin | None
+
+
+class _Caller(_Target, total=False):
     tenant: str
     now_ms: Callable[[], int] | None
     on_warning: Callable[[str], None] | None
@@ -78,29 +87,43 @@ class ApplicationOptions(_Emission, total=False):
     starts_in_reasoning: bool
 
 
-class _PerRun(ApplicationOptions, _Caller, total=False):
-    allow_file_ids: bool | None
-
-
 class EmitterOptions(_Emission, _Caller, total=False):
     """Options of an emitter without a run; see `agui_reasoning.Run`."""
 
 
-class RunOptions(_PerRun, total=False):
-    """Options of one run; see `agui_reasoning.Run`."""
+class RunOptions(ApplicationOptions, _Caller, total=False):
+    """The keyword arguments of `Run`, for functions that accept them as ``**options: Unpack[RunOptions]``.
+
+    Also those of `run_agent` and `stream_run`, except ``on_error`` and ``stream_id``.
+    """
 
     api: str | ProviderAPI | None
+    allow_file_ids: bool | None
 
 
-class StreamRunOptions(_PerRun, total=False):
-    """Options of a run of a single model stream, which requires an API."""
+class RequestOptions(_Target, total=False):
+    """The keyword arguments of `Run.request`, for functions that pass them on."""
 
-    api: Required[str | ProviderAPI]
+    api: str | ProviderAPI | None
+    system: str | None
+    tools: Sequence[Tool | Mapping[str, Any]] | None
+    store: bool | None
+    previous_response_id: str | None
+    conversation: str | None
+    apply_flags: bool
+    history: History | None
+    keep_turns: int | None
+    foreign_reasoning: ForeignReasoning
+    refused_turns: RefusedTurns
+    policy: Sequence[EchoRule]
 
 
 def check_options(
     *,
     api: str | None = None,
+    provider: str | None = None,
+    model: str | None = None,
+    origin: Origin | None = None,
     visibility: Visibility = "full",
     keys: KeyRing | None = None,
     ttl_s: int | None = None,
@@ -129,14 +152,15 @@ def check_options(
     """
     if unknown := sorted(set(others) - RunOptions.__optional_keys__):
         raise TypeError(f"Unknown option {unknown[0]!r}.")
-    if api is not None:
+    named = given_origin(origin, api=api, provider=provider, model=model)
+    if named.api is not None:
         from agui_reasoning.providers import provider_api
 
-        provider_api(api)
+        provider_api(named.api)
     if tags is not None or starts_in_reasoning:
         from agui_reasoning.providers import decoder
 
-        decoder(api or "openai-chat", tags=tags, starts_in_reasoning=starts_in_reasoning)
+        decoder(named.api or "openai-chat", tags=tags, starts_in_reasoning=starts_in_reasoning)
     policy_rows(policy)
     Disclosure(visibility, keys is not None)
     EnvelopeReader(on_undecryptable=on_undecryptable)
@@ -172,21 +196,12 @@ def shows_options(options: type, like: Callable[..., Any]) -> Callable[[_Functio
     def decorate(function: _Function) -> _Function:
         own = signature(function)
         named = [one for one in own.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
-        taken = [one for one in _parameters(options, like) if one.name not in own.parameters]
+        names = options.__annotations__.keys() - own.parameters.keys()
+        taken = [one for one in signature(like).parameters.values() if one.name in names]
         setattr(function, "__signature__", own.replace(parameters=[*named, *taken]))  # noqa: B010
         return function
 
     return decorate
-
-
-def _parameters(options: type, like: Callable[..., Any]) -> Iterator[Parameter]:
-    # As text: the annotations are not evaluated, so TypedDict takes every option for an optional one.
-    types = {name: getattr(one, "__forward_arg__", "") for name, one in options.__annotations__.items()}
-    for one in signature(like).parameters.values():
-        if types.get(one.name, "").startswith("Required["):
-            yield one.replace(default=Parameter.empty)
-        elif one.name in types:
-            yield one
 
 
 def policy_rows(policy: OwnRules) -> tuple[EchoRule, ...]:

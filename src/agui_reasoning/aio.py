@@ -14,9 +14,9 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar, Unpack
 
 import anyio.to_thread
-from ag_ui.core import Event, Interrupt, RunAgentInput, Tool
+from ag_ui.core import Event, Interrupt, RunAgentInput
 
-from agui_reasoning._options import RunOptions, StreamRunOptions, shows_options
+from agui_reasoning._options import RequestOptions, RunOptions, shows_options
 from agui_reasoning._shells.driver import (
     AgentItem,
     Driver,
@@ -36,11 +36,8 @@ from agui_reasoning._shells.tool_loop import tool_loop
 from agui_reasoning.deltas import CloseDelta
 from agui_reasoning.emitter._summaries import Settling
 from agui_reasoning.errors import AGUIReasoningError
-from agui_reasoning.policy import EchoRule
-from agui_reasoning.providers.api import ProviderAPI
-from agui_reasoning.request import History, ProviderRequest
-from agui_reasoning.request._foreign import ForeignReasoning
-from agui_reasoning.request._refused_turns import RefusedTurns
+from agui_reasoning.providers.registry import api_of
+from agui_reasoning.request import ProviderRequest
 from agui_reasoning.run import Run
 from agui_reasoning.wire._encode import frames_of
 
@@ -163,72 +160,26 @@ def agent_events(
     return EventStream(driver, driver.items(agent))
 
 
-async def request(
-    run: Run,
-    *,
-    system: str | None = None,
-    tools: Sequence[Tool | Mapping[str, Any]] | None = None,
-    store: bool | None = None,
-    previous_response_id: str | None = None,
-    conversation: str | None = None,
-    apply_flags: bool = False,
-    history: History | None = None,
-    keep_turns: int | None = None,
-    api: str | ProviderAPI | None = None,
-    provider: str | None = None,
-    model: str | None = None,
-    foreign_reasoning: ForeignReasoning = "drop",
-    refused_turns: RefusedTurns = "drop",
-    policy: Sequence[EchoRule] = (),
-) -> ProviderRequest:
+@shows_options(RequestOptions, Run.request)
+async def request(run: Run, **options: Unpack[RequestOptions]) -> ProviderRequest:
     """Build the provider's next request in a worker thread, so that long histories do not block other runs.
 
     Args:
         run: The run; arguments and errors are those of `Run.request`.
-        system: System instructions.
-        tools: AG-UI tools are converted, other mappings are sent verbatim; default is the input's tools.
-        store: Whether the provider stores the response, if it can.
-        previous_response_id: The turn that the provider has stored, with everything before it.
-        conversation: The ID of the provider's conversation that stores it: see `build_request`.
-        apply_flags: Add the fields that the policy recommends to the body.
-        history: The conversation to send; default is `history` of the run.
-        keep_turns: Send only the newest part of it: see `History.trim`.
-        api: The API of the request, if it is not that of the run.
-        provider: The provider that receives it, if it is not that of the run.
-        model: The model that receives it, if it is not that of the run.
-        foreign_reasoning: See `build_request`.
-        refused_turns: See `build_request`.
-        policy: Rows of the echo policy that are tried before those of the run.
+        **options: The options of `Run.request`.
     """
-    build = partial(
-        run.request,
-        system=system,
-        tools=tools,
-        store=store,
-        previous_response_id=previous_response_id,
-        conversation=conversation,
-        apply_flags=apply_flags,
-        history=history,
-        keep_turns=keep_turns,
-        api=api,
-        provider=provider,
-        model=model,
-        foreign_reasoning=foreign_reasoning,
-        refused_turns=refused_turns,
-        policy=policy,
-    )
     await hold_keys(run)
-    return await anyio.to_thread.run_sync(build)
+    return await anyio.to_thread.run_sync(partial(run.request, **options))
 
 
-@shows_options(StreamRunOptions, Run.__init__)
+@shows_options(RunOptions, Run.__init__)
 def stream_run(
     run_input: RunAgentInput | Mapping[str, Any],
     source: Any,
     *,
     stream_id: str | None = None,
     on_error: OnError | None = None,
-    **options: Unpack[StreamRunOptions],
+    **options: Unpack[RunOptions],
 ) -> EventStream:
     """Run a single model response and yield its events.
 
@@ -237,15 +188,16 @@ def stream_run(
         source: See `ModelStream`.
         stream_id: See `ModelStream`.
         on_error: See `run_agent`.
-        **options: The options of `Run`; ``api`` is required.
+        **options: The options of `Run`; ``api`` or ``origin`` is required.
 
     Raises:
-        ConfigurationError: The API ID is unknown (``unknown_api``).
+        ConfigurationError: The API ID is unknown (``unknown_api``) or missing (``no_api``).
         RemoteProtocolError: The input is malformed (``bad_input``) or exceeds the limits (``too_large``):
             respond with an HTTP error instead of a stream.
     """
     try:
         run = run_of(run_input, options)
+        api_of(run.origin)
     except (AGUIReasoningError, TypeError):
         discard(source)
         raise

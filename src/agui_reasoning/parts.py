@@ -136,6 +136,26 @@ class Origin:
     upstream: str | None = field(default=None, compare=False, repr=False)
 
 
+def given_origin(
+    origin: Origin | None, *, api: str | None = None, provider: str | None = None, model: str | None = None
+) -> Origin:
+    """Return the origin that a caller names with ``origin`` or with the other options.
+
+    Raises:
+        ConfigurationError: There are both (``wrong_option``).
+    """
+    named = {"api": api, "provider": provider, "model": model}
+    if origin is None:
+        return Origin(provider, api, model)
+    if given := [f"{name}=" for name, value in named.items() if value]:
+        raise ConfigurationError(
+            f"origin= was given, and also {', '.join(given)}.",
+            code="wrong_option",
+            hint="Pass either origin= or api=, provider= and model=.",
+        )
+    return origin
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Segment(RedactedRepr):
     """A stretch of visible reasoning text: a summary part, a raw part, or unlabeled text.

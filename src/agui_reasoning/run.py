@@ -17,7 +17,7 @@ from ag_ui.core import (
     TokenUsage,
     Tool,
 )
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from agui_reasoning._envelope import OnUndecryptable
 from agui_reasoning._ids import new_uuid
@@ -30,8 +30,8 @@ from agui_reasoning._options import (
     echo_rule,
     policy_rows,
 )
-from agui_reasoning._pointers import places_of
 from agui_reasoning._run_frame import Ending, Frame, RunFrame, SubagentFrame
+from agui_reasoning._run_input import call_ids, parse_input
 from agui_reasoning.audit import AuditRecord, OnAudit
 from agui_reasoning.deltas import Delta, UsageDelta
 from agui_reasoning.emitter import BaseEmitter
@@ -39,15 +39,17 @@ from agui_reasoning.emitter._disclosure import Visibility
 from agui_reasoning.emitter._summaries import Settling, Summarize
 from agui_reasoning.emitter._values import Anchors
 from agui_reasoning.emitter.stages import Stage
-from agui_reasoning.errors import ConfigurationError, LocalProtocolError, RemoteProtocolError
+from agui_reasoning.errors import LocalProtocolError
 from agui_reasoning.parts import (
     SHOWN_ON_REQUEST,
     Effort,
     EffortChange,
+    Origin,
     Part,
     ReasoningPart,
     ToolCallPart,
     Turn,
+    given_origin,
 )
 from agui_reasoning.wire._encode import frames_of
 
@@ -109,6 +111,7 @@ class Run:
         api: str | ProviderAPI | None = None,
         provider: str | None = None,
         model: str | None = None,
+        origin: Origin | None = None,
         visibility: Visibility = "full",
         keys: KeyRing | None = None,
         tenant: str = "",
@@ -139,6 +142,7 @@ class Run:
                 origin of deltas without one.
             provider: The provider ID.
             model: The model's name.
+            origin: API, provider and model, instead of the three arguments before.
             visibility: How much of the reasoning the client sees: ``"full"``, ``"summary"`` or ``"hidden"``.
             keys: Encrypts the values that the client stores, and decrypts those it sends back; bound to the
                 thread of the input and to the tenant.
@@ -174,7 +178,8 @@ class Run:
             RemoteProtocolError: The input is malformed (``bad_input``) or exceeds the limits
                 (``too_large``): respond with an HTTP error instead of a stream.
             ConfigurationError: The API (``unknown_api``) or the visibility (``unknown_visibility``) is
-                unknown, or a row of the policy is invalid (``bad_policy``).
+                unknown, a row of the policy is invalid (``bad_policy``), or there is an origin beside
+                ``api``, ``provider`` or ``model`` (``wrong_option``).
         """
         api = api_id(api)
         options = {name: value for name, value in locals().items() if name in RunOptions.__optional_keys__}
@@ -182,8 +187,8 @@ class Run:
         check_options(**options)
         options["keys"] = keys = None if keys is None else keys._for_run()
         options["summarize"] = options.pop("summarise") or summarize
-        self.input = _parse(run_input, limits)
-        self.api, self.provider, self.model = api, provider, model
+        self.input = parse_input(run_input, limits)
+        self.origin = given_origin(origin, api=api, provider=provider, model=model)
         self.keys, self.tenant = keys, tenant
         self.tags, self.starts_in_reasoning = tags, starts_in_reasoning
         self._frame: Frame = RunFrame(
@@ -206,12 +211,27 @@ class Run:
         self._emitter = BaseEmitter(
             rule_of=partial(echo_rule, own=self._policy),
             **{name: value for name, value in audited.items() if name not in _NOT_EMITTING},
-            used_call_ids=_call_ids(self.input),
+            used_call_ids=call_ids(self.input),
             known_messages=self.input.messages,
             takes_media=self.input.protocol_version is not None,
         )
         if dropped:
             self.warn_once([f"{dropped} message(s) of the client with instructions were dropped."])
+
+    @property
+    def api(self) -> str | None:
+        """The API ID of the model."""
+        return self.origin.api
+
+    @property
+    def provider(self) -> str | None:
+        """The provider ID."""
+        return self.origin.provider
+
+    @property
+    def model(self) -> str | None:
+        """The model's name."""
+        return self.origin.model
 
     def __repr__(self) -> str:
         named = {
@@ -306,6 +326,7 @@ class Run:
         api: str | ProviderAPI | None = None,
         provider: str | None = None,
         model: str | None = None,
+        origin: Origin | None = None,
         foreign_reasoning: ForeignReasoning = "drop",
         refused_turns: RefusedTurns = "drop",
         policy: Sequence[EchoRule] = (),
@@ -325,13 +346,15 @@ class Run:
             api: The API of the request, if it is not that of the run.
             provider: The provider that receives it, if it is not that of the run.
             model: The model that receives it, if it is not that of the run.
+            origin: API, provider and model, instead of the three arguments before.
             foreign_reasoning: See `build_request`.
             refused_turns: See `build_request`.
             policy: Rows of the echo policy that are tried before those of the run.
 
         Raises:
-            ConfigurationError: Neither the call nor the run names an API (``no_api``), or ``keep_turns`` is
-                negative (``bad_limit``).
+            ConfigurationError: Neither the call nor the run names an API (``no_api``), ``keep_turns`` is
+                negative (``bad_limit``), or there is an origin beside ``api``, ``provider`` or ``model``
+                (``wrong_option``).
             RemoteProtocolError: The request would name an object stored at the provider although
                 ``allow_file_ids`` is ``False`` (``file_not_allowed``).
 
@@ -341,21 +364,14 @@ class Run:
         from agui_reasoning.request import build_request
         from agui_reasoning.request._named_objects import check_named_objects
 
-        target = api or self.api
-        if target is None:
-            raise ConfigurationError(
-                "The run names no API to build a request for.",
-                code="no_api",
-                hint='Pass api= (and provider=, model=) to the run, for example api="anthropic-messages".',
-            )
+        named = given_origin(origin, api=api_id(api), provider=provider, model=model)
         if history is None and self._emitter.has_open_part:
             self.warn_once([_OPEN_PART])
         sent = self.history if history is None else history
         request = build_request(
-            target,
+            None,
             sent if keep_turns is None else sent.trim(keep_turns=keep_turns),
-            provider=provider or self.provider,
-            model=model or self.model or None,
+            origin=_or(named, self.origin),
             system=system,
             tools=(self.input.tools or ()) if tools is None else tools,
             store=store,
@@ -550,6 +566,13 @@ class Run:
         return [*self._emitter.usage, *(count for child in self._subagents for count in child._counts())]
 
 
+def _or(named: Origin, default: Origin) -> Origin:
+    """Return an origin, with what it does not name from another one."""
+    return Origin(
+        named.provider or default.provider, named.api or default.api, named.model or default.model or None
+    )
+
+
 def _told(emitter: BaseEmitter) -> dict[str, Any]:
     """Return what the client learns about the end of the last response."""
     return {"finish_reason": emitter.finish_reason, "finish_details": emitter.finish_details}
@@ -561,35 +584,6 @@ def _shows_nothing(produced: Iterable[object]) -> bool:
     thoughts = [part for turn in turns for part in turn.parts if isinstance(part, ReasoningPart)]
     signed = any(value.kind in SHOWN_ON_REQUEST for part in thoughts for value in part.opaque)
     return signed and not any(part.text for part in thoughts)
-
-
-def _parse(run_input: RunAgentInput | Mapping[str, Any], limits: Limits) -> RunAgentInput:
-    """Check the limits of the input, then validate it."""
-    messages = run_input.get("messages") if isinstance(run_input, Mapping) else None
-    size = 0
-    for message in messages if isinstance(messages, list) else ():
-        size = limits.check_json(message, counted=size)
-    parsed = _validated(run_input)
-    limits.check("messages", len(parsed.messages))
-    limits.check("calls", len(_call_ids(parsed)))
-    return parsed
-
-
-def _validated(run_input: RunAgentInput | Mapping[str, Any]) -> RunAgentInput:
-    try:
-        return RunAgentInput.model_validate(run_input)
-    except ValidationError as error:
-        # Pydantic's own text quotes the conversation, so only positions are named.
-        places = places_of(error, run_input)
-    raise RemoteProtocolError(
-        f"The run input is malformed at {places}.",
-        code="bad_input",
-        hint="Send a RunAgentInput as AG-UI 1.0 describes it.",
-    )
-
-
-def _call_ids(run_input: RunAgentInput) -> list[str]:
-    return [call.id for message in run_input.messages for call in getattr(message, "tool_calls", None) or ()]
 
 
 def _usage(counts: Sequence[UsageDelta]) -> list[TokenUsage] | None:

@@ -14,17 +14,18 @@ import pytest
 
 import agui_reasoning
 from agui_reasoning import aio
-from agui_reasoning._options import ApplicationOptions, EmitterOptions, RunOptions, StreamRunOptions
+from agui_reasoning._options import ApplicationOptions, EmitterOptions, RequestOptions, RunOptions
 from agui_reasoning.gateway import create_app
 from agui_reasoning.interop import openhands
 from scripts import api_pages
 
 OPTIONS = [
     (aio.run_agent, RunOptions),
-    (aio.stream_run, StreamRunOptions),
+    (aio.stream_run, RunOptions),
     (agui_reasoning.run_agent, RunOptions),
-    (agui_reasoning.stream_run, StreamRunOptions),
+    (agui_reasoning.stream_run, RunOptions),
     (agui_reasoning.Emitter, EmitterOptions),
+    (aio.request, RequestOptions),
     (create_app, ApplicationOptions),
     (openhands.read_events, RunOptions),
 ]
@@ -51,8 +52,7 @@ def test_help_names_the_options(function: Callable[..., Any], options: type) -> 
     assert [name for name in names if f"{name}: " not in text] == []
 
 
-def test_defaults_are_those_of_a_run_and_a_required_option_has_none() -> None:
+def test_defaults_are_those_of_a_run() -> None:
     run = inspect.signature(agui_reasoning.Run).parameters
     shown = inspect.signature(aio.stream_run).parameters
-    assert shown["api"].default is inspect.Parameter.empty
     assert shown["visibility"] == run["visibility"]

@@ -27,6 +27,7 @@ from agui_reasoning.errors import ConfigurationError, DecodeError, ProviderError
 from agui_reasoning.parts import Origin, Part
 from agui_reasoning.providers import decoder
 from agui_reasoning.providers.api import ProviderAPI
+from agui_reasoning.providers.registry import named_origin
 from agui_reasoning.request import History
 from agui_reasoning.run import Run
 from agui_reasoning.wire._encode import frames_of
@@ -87,13 +88,15 @@ class ModelStream:
         apply_flags: Add the fields that the policy recommends.
         history: The conversation to send; default is that of the run.
         keep_turns: Send only the newest part of it.
+        origin: API, provider and model, instead of ``api``, ``provider`` and ``model``.
         stream_id: The stream to read, if the payloads are those of a WebSocket connection that carries
             several (``openai-responses``); events of others are skipped.
         tags: Opening to closing tags of reasoning inside the answer; default is the run's.
         starts_in_reasoning: Whether the answer starts inside reasoning; default is what the run says.
 
     Raises:
-        ConfigurationError: A field of the request is set, but the source takes no request (``wrong_option``).
+        ConfigurationError: A field of the request is set, but the source takes no request, or there is an
+            origin beside ``api``, ``provider`` or ``model`` (``wrong_option``).
     """
 
     source: Any
@@ -110,12 +113,14 @@ class ModelStream:
     apply_flags: bool = False
     history: History | None = None
     keep_turns: int | None = None
+    origin: Origin | None = None
     stream_id: str | None = None
     tags: Mapping[str, str] | None = None
     starts_in_reasoning: bool | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "api", api_id(self.api))
+        self._named()
         given = [name for name in REQUEST_FIELDS if getattr(self, name) != REQUEST_FIELDS[name]]
         if given and not takes_request(self.source):
             raise ConfigurationError(
@@ -125,7 +130,10 @@ class ModelStream:
             )
 
     def __repr__(self) -> str:
-        return f"ModelStream({type(self.source).__name__}, api={self.api!r})"
+        return f"ModelStream({type(self.source).__name__}, api={self._named().api!r})"
+
+    def _named(self) -> Origin:
+        return named_origin(self.origin, api=self.api, provider=self.provider, model=self.model)
 
 
 REQUEST_FIELDS: Final[dict[str, Any]] = {
@@ -173,16 +181,17 @@ def target_of(run: Run, stream: ModelStream) -> Origin:
     Raises:
         ConfigurationError: Neither the stream nor the run names an API (``no_api``).
     """
-    api = api_id(stream.api) or run.api
+    named, default = stream._named(), run.origin
+    api = named.api or default.api
     if api is None:
         raise ConfigurationError(
             "Neither the model stream nor its run names an API.",
             code="no_api",
             hint='Pass api=, for example ModelStream(source, api="openai-responses").',
         )
-    same = api == run.api
-    provider = stream.provider or (run.provider if same else None)
-    return Origin(provider, api, stream.model or (run.model if same else None))
+    if api != default.api:
+        default = Origin()
+    return Origin(named.provider or default.provider, api, named.model or default.model)
 
 
 class Reading:
@@ -207,9 +216,7 @@ class Reading:
         if starts is None:
             starts = same and run.starts_in_reasoning
         self._decoder = decoder(
-            str(target.api),
-            provider=target.provider,
-            model=target.model,
+            origin=target,
             stream_id=stream.stream_id,
             tags=stream.tags or (run.tags if same else None),
             starts_in_reasoning=starts,
@@ -318,7 +325,7 @@ class Driver:
         explained = self._explained
         if explained is not None and explained[0] is error:
             return explained[1]
-        return explain_elsewhere(error, Origin(self.run.provider, self.run.api, self.run.model))
+        return explain_elsewhere(error, self.run.origin)
 
     def report(self, error: Exception) -> None:
         """Log an error."""

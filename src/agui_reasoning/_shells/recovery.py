@@ -147,9 +147,8 @@ class Asking:
         stream = self._stream
         fields = {name: getattr(stream, name) for name in REQUEST_FIELDS}
         fields = form.storing(fields | {"history": form.of(self._history())})
-        api, provider, model = self._target.api, self._target.provider, self._target.model
         policy = () if form.sending is None else (form.sending,)
-        request = self._run.request(api=api, provider=provider, model=model, policy=policy, **fields)
+        request = self._run.request(origin=self._target, policy=policy, **fields)
         flag = None if form.thinks else thinking_off(self._target)
         return request if flag is None else request.override(flag)
 

@@ -8,12 +8,13 @@ from typing import Any, TypeAlias, Unpack
 
 from ag_ui.core import Event, RunAgentInput
 
-from agui_reasoning._options import RunOptions, StreamRunOptions, shows_options
+from agui_reasoning._options import RunOptions, shows_options
 from agui_reasoning._shells.driver import AgentItem, Driver, ModelStream, OnError, bad_agent, reading, run_of
 from agui_reasoning._shells.keys import hold_primary_key
 from agui_reasoning._shells.recovery import Asking, Recovery
 from agui_reasoning._shells.sinks import FRAMES
 from agui_reasoning._shells.sources import WholeResponse, discard, open_source_sync
+from agui_reasoning.providers.registry import api_of
 from agui_reasoning.run import Run
 from agui_reasoning.wire._encode import frames_of
 
@@ -81,17 +82,18 @@ def run_agent(
     return EventStream(_SyncDriver(run_of(run_input, options), on_error), agent)
 
 
-@shows_options(StreamRunOptions, Run.__init__)
+@shows_options(RunOptions, Run.__init__)
 def stream_run(
     run_input: RunAgentInput | Mapping[str, Any],
     source: Any,
     *,
     stream_id: str | None = None,
     on_error: OnError | None = None,
-    **options: Unpack[StreamRunOptions],
+    **options: Unpack[RunOptions],
 ) -> EventStream:
     """Run a single model response; arguments and errors are those of `agui_reasoning.aio.stream_run`."""
     run = run_of(run_input, options)
+    api_of(run.origin)
 
     def agent(run: Run) -> Iterator[AgentItem]:
         yield ModelStream(source, stream_id=stream_id)

@@ -45,6 +45,7 @@ from agui_reasoning.parts import (
     ToolCallPart,
     ToolResultPart,
     Turn,
+    given_origin,
 )
 from agui_reasoning.wire._encode import frames_of
 
@@ -69,6 +70,7 @@ class BaseEmitter:
         api: str | None = None,
         provider: str | None = None,
         model: str | None = None,
+        origin: Origin | None = None,
         thread_id: str | None = None,
         visibility: Visibility = "full",
         keys: KeyRing | None = None,
@@ -92,11 +94,12 @@ class BaseEmitter:
         client accepts media in tool results; the other arguments are those of `agui_reasoning.Emitter`.
 
         Raises:
-            ConfigurationError: There are keys but no thread (``keys_without_thread``), or the visibility is
-                unknown (``unknown_visibility``).
+            ConfigurationError: There are keys but no thread (``keys_without_thread``), the visibility is
+                unknown (``unknown_visibility``), or there is an origin beside the fields of one
+                (``wrong_option``).
         """
-        named = any((api, provider, model))
-        self._default = Origin(provider, api, model) if named else None
+        named = given_origin(origin, api=api, provider=provider, model=model)
+        self._default = None if named == Origin() else named
         self._assembler = Assembler(self._default)
         self.warn = on_warning or _warn
         self._rule_of = rule_of

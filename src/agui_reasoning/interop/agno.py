@@ -30,7 +30,7 @@ from agui_reasoning.interop._front_end import front_end_tools, imported
 from agui_reasoning.interop._lanes import ResponseLane
 from agui_reasoning.interop._plain import plain_request
 from agui_reasoning.interop._stream import events_in, framework_stream, note_ignored
-from agui_reasoning.parts import Opaque, Origin, Part
+from agui_reasoning.parts import Opaque, Part
 from agui_reasoning.providers.payload import JSONObject, compact_json
 from agui_reasoning.run import Run
 
@@ -123,7 +123,7 @@ class _Reader:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._origin = Origin(run.provider, run.api, run.model)
+        self._origin = run.origin
         self._field = {"field": "reasoning_content"} if run.api == "openai-chat" else None
         self._seen: set[str] = set()
         self._begin()

@@ -8,21 +8,22 @@ from typing import Any
 
 from agui_reasoning.deltas import fold
 from agui_reasoning.errors import AGUIReasoningWarning, ConfigurationError
-from agui_reasoning.parts import Part
+from agui_reasoning.parts import Origin, Part
 from agui_reasoning.providers._tagging import Tagging
 from agui_reasoning.providers.api import ProviderAPI
 from agui_reasoning.providers.base import Decoder
-from agui_reasoning.providers.registry import provider_api
+from agui_reasoning.providers.registry import api_of, named_origin
 from agui_reasoning.providers.think_tags import DEFAULT_TAGS
 
 __all__ = ["decode_response", "decoder"]
 
 
 def decoder(
-    api: str | ProviderAPI,
+    api: str | ProviderAPI | None = None,
     *,
     provider: str | None = None,
     model: str | None = None,
+    origin: Origin | None = None,
     stream_id: str | None = None,
     tags: Mapping[str, str] | None = None,
     starts_in_reasoning: bool = False,
@@ -33,6 +34,7 @@ def decoder(
         api: One of `API_IDS`, or a format of your own.
         provider: The provider, such as ``"openrouter"``; default is the vendor of a single-vendor API.
         model: The model name, if the payloads do not contain it.
+        origin: API, provider and model, instead of the three arguments before.
         stream_id: The stream to decode of a WebSocket connection that carries several
             (``openai-responses``). Use one decoder for each; each skips the events of the others.
         tags: Opening to closing tags of reasoning inside the answer, instead of `think_tags.DEFAULT_TAGS`
@@ -41,15 +43,17 @@ def decoder(
             opening tag and the server does not split it off. The same APIs.
 
     Raises:
-        ConfigurationError: The API ID is unknown (``unknown_api``), the API has no such option
-            (``wrong_option``), or the tags are invalid (``bad_tags``).
+        ConfigurationError: The API ID is unknown (``unknown_api``) or missing (``no_api``), the API has no
+            such option (``wrong_option``), or the tags are invalid (``bad_tags``).
 
     Examples:
         >>> decode = decoder("anthropic-messages")
         >>> decode.receive({"type": "ping"})
         []
     """
-    reader = provider_api(api).load_decoder()(provider=provider, model=model)
+    named = named_origin(origin, api=api, provider=provider, model=model)
+    spec = api_of(named)
+    reader = spec.load_decoder()(provider=named.provider, model=named.model)
     if stream_id is not None and not reader.multiplexed:
         raise ConfigurationError(
             f"{reader.api} does not support `stream_id`.",

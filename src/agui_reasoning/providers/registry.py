@@ -10,14 +10,17 @@ from importlib import import_module
 from typing import Final
 
 from agui_reasoning.errors import ConfigurationError, did_you_mean
+from agui_reasoning.parts import Origin, given_origin
 from agui_reasoning.providers.api import ProviderAPI
 
 __all__ = [
     "API_IDS",
     "api_id",
+    "api_of",
     "find_api",
     "group_kinds",
     "hosts_models",
+    "named_origin",
     "native_kinds",
     "provider_api",
     "provider_apis",
@@ -98,6 +101,35 @@ def provider_api(api: str | ProviderAPI) -> ProviderAPI:
     if found is None:
         raise _unknown(name)
     return found
+
+
+def named_origin(
+    origin: Origin | None,
+    *,
+    api: str | ProviderAPI | None,
+    provider: str | None = None,
+    model: str | None = None,
+) -> Origin:
+    """Return the origin that a caller names, for an API that may be a format of the application.
+
+    Raises:
+        ConfigurationError: The format is invalid (``bad_api``), or there is an origin beside its fields
+            (``wrong_option``).
+    """
+    return given_origin(origin, api=None if api is None else api_id(api), provider=provider, model=model)
+
+
+def api_of(origin: Origin) -> ProviderAPI:
+    """Look up the wire format that an origin names.
+
+    Raises:
+        ConfigurationError: The API ID is unknown (``unknown_api``) or missing (``no_api``).
+    """
+    if origin.api is None:
+        raise ConfigurationError(
+            "No API was named.", code="no_api", hint='Pass api=, for example api="anthropic-messages".'
+        )
+    return provider_api(origin.api)
 
 
 def find_api(api: str | None) -> ProviderAPI | None:

@@ -39,7 +39,7 @@ from agui_reasoning.providers.encoding import (
     Verdict,
 )
 from agui_reasoning.providers.own_rules import OwnRules, own_rules
-from agui_reasoning.providers.registry import api_id
+from agui_reasoning.providers.registry import api_of, named_origin
 from agui_reasoning.providers.vendors import vendor_traits
 from agui_reasoning.request._conversations import check_conversation, last_stored
 from agui_reasoning.request._efforts import efforts_of
@@ -160,11 +160,12 @@ class ProviderRequest(RedactedRepr):
 
 
 def build_request(
-    api: str | ProviderAPI,
+    api: str | ProviderAPI | None,
     history_or_messages: History | RunAgentInput | Mapping[str, Any] | Iterable[Message | Mapping[str, Any]],
     *,
     provider: str | None = None,
     model: str | None = "",
+    origin: Origin | None = None,
     system: str | None = None,
     tools: Sequence[Tool | Mapping[str, Any]] = (),
     store: bool | None = None,
@@ -190,11 +191,12 @@ def build_request(
     result that says so.
 
     Args:
-        api: One of `REQUEST_API_IDS`, or a format of your own.
+        api: One of `REQUEST_API_IDS`, or a format of your own; ``None`` beside ``origin``.
         history_or_messages: A `History`, or anything that `restore` accepts.
         provider: The provider that receives the request; default is the vendor of a single-vendor API.
             Without a provider for other APIs, no reasoning is sent, with a warning.
         model: The model that receives the request; it is not added to the body. ``None`` if it is unknown.
+        origin: API, provider and model, instead of these three arguments.
         system: System instructions that precede the history.
         tools: AG-UI tools are converted, other mappings are sent verbatim and override AG-UI tools of the
             same name.
@@ -226,10 +228,11 @@ def build_request(
         on_warning: Called with each warning; default is Python's ``warnings``.
 
     Raises:
-        ConfigurationError: The API ID is unknown (``unknown_api``), there is no model (``no_model``), an
-            option belongs to another API or is unknown (``wrong_option``), a row of the policy is invalid
-            (``bad_policy``), no turn has ``previous_response_id`` (``unknown_response``), there are keys but
-            no thread (``keys_without_thread``), or encrypted values but no keys (``keys_missing``).
+        ConfigurationError: The API ID is unknown (``unknown_api``) or missing (``no_api``), there is no model
+            (``no_model``), an option belongs to another API, is unknown, or names what ``origin`` names
+            (``wrong_option``), a row of the policy is invalid (``bad_policy``), no turn has
+            ``previous_response_id`` (``unknown_response``), there are keys but no thread
+            (``keys_without_thread``), or encrypted values but no keys (``keys_missing``).
         RemoteProtocolError: The messages are malformed (``bad_input``) or exceed the limits (``too_large``).
         DecryptionError: A value is not authentic, and ``on_undecryptable`` is ``"raise"``.
 
@@ -238,10 +241,10 @@ def build_request(
         >>> build_request("anthropic-messages", messages, provider="anthropic", model="claude").body
         {'messages': [{'role': 'user', 'content': [{'type': 'text', 'text': 'Hello.'}]}]}
     """
-    api = api_id(api)
-    spec = _spec(api, store, previous_response_id)
+    named = named_origin(origin, api=api, provider=provider, model=model)
+    spec = _spec(named, store, previous_response_id)
     check_conversation(spec, conversation, previous_response_id)
-    if model == "":
+    if named.model == "":
         raise ConfigurationError(
             "No model was named: which reasoning it takes back depends on it.",
             code="no_model",
@@ -262,7 +265,7 @@ def build_request(
     items = history.items
     if previous_response_id is not None:
         _check_response(items, previous_response_id)
-    target = Origin(provider or spec.vendor, api, model)
+    target = replace(named, provider=named.provider or spec.vendor)
     _check_thread(spec, target, store, previous_response_id)
     unsent = left_out(items, refused_turns)
     if foreign_reasoning == "context":
@@ -286,7 +289,7 @@ def build_request(
     options = EncodingOptions(
         rule,
         target.provider,
-        model,
+        target.model,
         system,
         tools,
         store,
@@ -309,8 +312,8 @@ def build_request(
         body |= {} if previous_response_id is None else {spec.previous_id: previous_response_id}
         body |= {} if store is None else {"store": store}
     body |= {} if conversation is None else {"conversation": conversation}
-    named = [known_betas[use].flag for use in betas_of(body) if use in known_betas]
-    flags = joined_flags([*_flags(target, options, body), *named]) + _pin(rule, prepared)
+    used = [known_betas[use].flag for use in betas_of(body) if use in known_betas]
+    flags = joined_flags([*_flags(target, options, body), *used]) + _pin(rule, prepared)
     if apply_flags:
         write_flags(body, flags)
     if target.provider is None and rule is not RECEIVED:
@@ -361,18 +364,18 @@ def _own(body: dict[str, Any]) -> dict[str, Any]:
     return copied
 
 
-def _spec(api: str, store: bool | None, previous_response_id: str | None) -> ProviderAPI:
-    spec = provider_api(api)
+def _spec(named: Origin, store: bool | None, previous_response_id: str | None) -> ProviderAPI:
+    spec = api_of(named)
     if spec.encoder is None:
         raise ConfigurationError(
-            f"Requests cannot be built for {api}, which can only be decoded.",
+            f"Requests cannot be built for {spec.id}, which can only be decoded.",
             code="unknown_api",
             hint=f"Use one of: {', '.join(REQUEST_API_IDS)}.",
         )
     if not (spec.stores or spec.threads) and not (store is None and previous_response_id is None):
         storing = ", ".join(known.id for known in provider_apis() if known.stores or known.threads)
         raise ConfigurationError(
-            f"{api} does not support `store` and `previous_response_id`.",
+            f"{spec.id} does not support `store` and `previous_response_id`.",
             code="wrong_option",
             hint=f"Omit them; they belong to {storing}.",
         )

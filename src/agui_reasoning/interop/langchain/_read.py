@@ -190,7 +190,7 @@ class _Graph:
     """Reads the messages of one graph. Nodes, and models inside a node, may speak at the same time."""
 
     def __init__(self, run: Run) -> None:
-        self._origin = Origin(run.provider, run.api, run.model)
+        self._origin = run.origin
         self._queue = ResponseQueue()
         self._open: list[_Response] = []
 

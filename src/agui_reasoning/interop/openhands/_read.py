@@ -29,7 +29,6 @@ from agui_reasoning.interop.openhands._meaning import (
 from agui_reasoning.interop.openhands._record import SOURCE, record_event
 from agui_reasoning.parts import (
     Opaque,
-    Origin,
     Part,
     ReasoningPart,
     Segment,
@@ -137,7 +136,7 @@ class EventReader:
             records: Whether to put a RAW event before the events of each dict, so that it can be restored.
             new_id: Creates the IDs of input messages, and of calls whose event has no ID.
         """
-        self._origin = Origin(run.provider, run.api or "litellm", run.model)
+        self._origin = replace(run.origin, api=run.api or "litellm")
         self._shows_all = run.visibility == "full"
         self._records = records
         self._new_id = new_id

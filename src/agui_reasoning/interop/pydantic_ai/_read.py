@@ -31,7 +31,7 @@ from agui_reasoning.interop.pydantic_ai._spelling import (
     Spelling,
     result_blocks,
 )
-from agui_reasoning.parts import Opaque, Origin
+from agui_reasoning.parts import Opaque
 from agui_reasoning.providers.payload import compact_json
 from agui_reasoning.run import Run
 
@@ -54,7 +54,7 @@ class EventReader:
         """Start before the first event."""
         self._run = run
         self._subagents: Subagents[tuple[str | None, str], EventReader] = Subagents(EventReader)
-        self._origin = Origin(run.provider, run.api, run.model)
+        self._origin = run.origin
         self._spelling = SPELLINGS.get(run.api or "", Spelling())
         self._begin()
 
