@@ -39,6 +39,7 @@ from agui_reasoning.gateway._body import BODY_TIMEOUT_S, read_body
 from agui_reasoning.gateway._capabilities import capabilities
 from agui_reasoning.gateway._guard import middleware, refusal
 from agui_reasoning.gateway._inspector import findings_report, request_report, require_local
+from agui_reasoning.gateway._losses import Losses
 from agui_reasoning.gateway._page import HEADERS, ICON, Settings, page_routes, render_hint
 from agui_reasoning.gateway._replay import ReplayUpstream
 from agui_reasoning.gateway._upstream import Upstream
@@ -132,7 +133,7 @@ def create_app(
     )
     respond = partial(AGUIResponse, keep_alive_s=keep_alive_s, send_timeout_s=send_timeout_s)
     reading = _Reading(max_body_bytes, body_timeout_s, allow_file_ids)
-    endpoint = _Endpoint(chosen, respond, on_error, reading, tenant, dict(options), declared)
+    endpoint = _Endpoint(chosen, respond, on_error, reading, tenant, dict(options), declared, Losses(_warn))
 
     settings = Settings(chosen, path, options, allowed_origins, page_links or {})
 
@@ -201,6 +202,7 @@ class _Endpoint:
     tenant: TenantOf | None
     options: dict[str, Any]
     capabilities: AgentCapabilities
+    losses: Losses
 
     async def answer(self, request: Request) -> Response:
         try:
@@ -214,7 +216,8 @@ class _Endpoint:
             return refusal(_STATUS.get(error.code, 400), error.code, str(error))
         except ClientDisconnect:
             return Response(status_code=400)  # not received by anyone
-        events = agent_events(run, self.upstream.agent, self.on_error, BriefFailureLog)
+        agent = partial(self.losses.watched, self.upstream.agent)
+        events = agent_events(run, agent, self.on_error, BriefFailureLog)
         return self.respond(events)
 
     async def inspect(self, answer: _Inspect, request: Request) -> Response:
