@@ -29,6 +29,7 @@ from agui_reasoning.providers import decoder
 from agui_reasoning.providers.api import ProviderAPI
 from agui_reasoning.providers.registry import named_origin
 from agui_reasoning.request import History
+from agui_reasoning.request._refused_turns import RefusedTurns
 from agui_reasoning.run import Run
 from agui_reasoning.wire._encode import frames_of
 
@@ -78,7 +79,7 @@ class ModelStream:
         model: The model's name; default is the run's.
         reader: A function of the run that creates a payload reader; default is the decoder of the API. The
             modules of `agui_reasoning.interop` set it for the events of agent frameworks.
-        system: System instructions of the request. This and the next seven fields are arguments of
+        system: System instructions of the request. This and the next eight fields are arguments of
             `Run.request`, for sources that take the request.
         tools: The tools of the request; default is the input's.
         store: Whether the provider stores the response, if it can.
@@ -88,6 +89,7 @@ class ModelStream:
         apply_flags: Add the fields that the policy recommends.
         history: The conversation to send; default is that of the run.
         keep_turns: Send only the newest part of it.
+        refused_turns: Whether turns that the provider refused are left out.
         origin: API, provider and model, instead of ``api``, ``provider`` and ``model``.
         stream_id: The stream to read, if the payloads are those of a WebSocket connection that carries
             several (``openai-responses``); events of others are skipped.
@@ -113,6 +115,7 @@ class ModelStream:
     apply_flags: bool = False
     history: History | None = None
     keep_turns: int | None = None
+    refused_turns: RefusedTurns = "drop"
     origin: Origin | None = None
     stream_id: str | None = None
     tags: Mapping[str, str] | None = None
@@ -145,6 +148,7 @@ REQUEST_FIELDS: Final[dict[str, Any]] = {
     "apply_flags": False,
     "history": None,
     "keep_turns": None,
+    "refused_turns": "drop",
 }
 """The fields of a model stream that are arguments of `Run.request`, and their defaults."""
 

@@ -324,17 +324,21 @@ def test_after_a_refusal_the_conversation_goes_on(
     ]
 
 
-def test_a_turn_that_is_kept_is_refused_again() -> None:
+@pytest.mark.parametrize("by_stream", [False, True], ids=["Run.request", "ModelStream"])
+def test_a_turn_that_is_kept_is_refused_again(by_stream: bool) -> None:
     """What the documentation warns of, and proof that the fake refuses."""
     claude = StrictClaude()
     thread = Conversation("t")
     with official_sdk(claude) as client:
 
+        def ask(request: ProviderRequest) -> Any:
+            return client.messages.create(model="claude-opus-5", max_tokens=2048, stream=True, **request.body)
+
         def agent(run: Run) -> Iterator[ModelStream]:
-            body = run.request(refused_turns="keep").body
-            yield ModelStream(
-                client.messages.create(model="claude-opus-5", max_tokens=2048, stream=True, **body)
-            )
+            if by_stream:
+                yield ModelStream(ask, refused_turns="keep")
+            else:
+                yield ModelStream(ask(run.request(refused_turns="keep")))
 
         for question in (BAD, GOOD):
             for event in run_agent(thread.run_input(question), agent, **OF):
