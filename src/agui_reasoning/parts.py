@@ -9,6 +9,8 @@ the same values on the next turn.
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
@@ -65,6 +67,7 @@ SEGMENT_SEPARATOR = "\n\n"
 SHOWN_ON_REQUEST: Final = frozenset({"anthropic.signature"})
 """The kinds of values beside which a provider shows the reasoning only if the request asks for that."""
 
+_ACCOUNT: Final = re.compile("sha256:[0-9a-f]{12}")
 _REDACTED_NAMES: Final = frozenset({"encrypted", "redacted", "redacted_content", "redacted_thinking"})
 
 
@@ -128,12 +131,31 @@ class Origin:
         model: The model name as reported by the provider.
         upstream: The host to which a gateway sent the request, as requests name it; ``None`` if unknown. It
             is ignored in comparisons.
+        account: The account or organization at the provider, or the name of its key: values that only their
+            account reads are not sent to another one. Any text; it is kept as ``sha256:`` and the first 12
+            digits of its SHA-256, which may also be passed. ``None`` if unknown: then all are sent.
+
+    Examples:
+        >>> Origin("openai", "openai-responses", account="org-4711").account
+        'sha256:6e04ed01f4a3'
     """
 
     provider: str | None = None
     api: str | None = None
     model: str | None = None
     upstream: str | None = field(default=None, compare=False, repr=False)
+    account: str | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.account is not None and not _ACCOUNT.fullmatch(self.account):
+            digest = hashlib.sha256(self.account.encode("utf-8", "surrogatepass")).hexdigest()
+            object.__setattr__(self, "account", f"sha256:{digest[:12]}")
+
+    def completed(self, default: Origin) -> Origin:
+        """Return the origin, with what it does not name from another one; the account only if it fits."""
+        provider = self.provider or default.provider
+        account = self.account or (default.account if provider == default.provider else None)
+        return Origin(provider, self.api or default.api, self.model or default.model or None, account=account)
 
 
 def given_origin(

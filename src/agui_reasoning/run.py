@@ -142,7 +142,7 @@ class Run:
                 origin of deltas without one.
             provider: The provider ID.
             model: The model's name.
-            origin: API, provider and model, instead of the three arguments before.
+            origin: API, provider, model and account, instead of the three arguments before.
             visibility: How much of the reasoning the client sees: ``"full"``, ``"summary"`` or ``"hidden"``.
             keys: Encrypts the values that the client stores, and decrypts those it sends back; bound to the
                 thread of the input and to the tenant.
@@ -346,7 +346,7 @@ class Run:
             api: The API of the request, if it is not that of the run.
             provider: The provider that receives it, if it is not that of the run.
             model: The model that receives it, if it is not that of the run.
-            origin: API, provider and model, instead of the three arguments before.
+            origin: API, provider, model and account, instead of the three arguments before.
             foreign_reasoning: See `build_request`.
             refused_turns: See `build_request`.
             policy: Rows of the echo policy that are tried before those of the run.
@@ -371,7 +371,7 @@ class Run:
         request = build_request(
             None,
             sent if keep_turns is None else sent.trim(keep_turns=keep_turns),
-            origin=_or(named, self.origin),
+            origin=named.completed(self.origin),
             system=system,
             tools=(self.input.tools or ()) if tools is None else tools,
             store=store,
@@ -564,13 +564,6 @@ class Run:
     def _counts(self) -> list[UsageDelta]:
         """Return the token counts of the run and its subagents."""
         return [*self._emitter.usage, *(count for child in self._subagents for count in child._counts())]
-
-
-def _or(named: Origin, default: Origin) -> Origin:
-    """Return an origin, with what it does not name from another one."""
-    return Origin(
-        named.provider or default.provider, named.api or default.api, named.model or default.model or None
-    )
 
 
 def _told(emitter: BaseEmitter) -> dict[str, Any]:

@@ -9,7 +9,7 @@ whole envelope is encrypted and also contains the reasoning text.
 ::
 
     {"k": "agui-reasoning", "v": 2,
-     "origin":   {"provider": …, "api": …, "model": …, "upstream": …},
+     "origin":   {"provider": …, "api": …, "model": …, "upstream": …, "account": …},
      "response": {"id": …, "number": 0, "native_id": …, "messages": […], "calls": […]},
      "units":    [{"seq": 0, "lengths": […], "sha256": …, "part": {"kind": "reasoning", "opaque": […]}}, …]}
 """
@@ -81,15 +81,22 @@ class OriginRecord(WireRecord, frozen=True, kw_only=True):
     api: str | None = None
     model: str | None = None
     upstream: str | None = None
+    account: str | None = None
 
     @classmethod
     def of(cls, origin: Origin) -> OriginRecord:
         """Return the record of an origin."""
-        return cls(provider=origin.provider, api=origin.api, model=origin.model, upstream=origin.upstream)
+        return cls(
+            provider=origin.provider,
+            api=origin.api,
+            model=origin.model,
+            upstream=origin.upstream,
+            account=origin.account,
+        )
 
     def value(self) -> Origin:
         """Return the origin."""
-        return Origin(self.provider, self.api, self.model, self.upstream)
+        return Origin(self.provider, self.api, self.model, self.upstream, self.account)
 
 
 class OpaqueRecord(WireRecord, frozen=True, kw_only=True):

@@ -193,9 +193,7 @@ def target_of(run: Run, stream: ModelStream) -> Origin:
             code="no_api",
             hint='Pass api=, for example ModelStream(source, api="openai-responses").',
         )
-    if api != default.api:
-        default = Origin()
-    return Origin(named.provider or default.provider, api, named.model or default.model)
+    return named.completed(default if api == default.api else Origin(api=api))
 
 
 class Reading:

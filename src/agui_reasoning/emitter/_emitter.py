@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ag_ui.core import (
@@ -13,6 +14,7 @@ from ag_ui.core import (
     ToolCallResultEvent,
     UserMessage,
 )
+from msgspec import structs
 from pydantic import BaseModel
 
 from agui_reasoning._envelope import EnvelopeWriter
@@ -269,6 +271,7 @@ class BaseEmitter:
 
     def _apply(self, delta: Delta) -> list[Event | SummaryDue]:
         if isinstance(delta, ResponseStart):
+            delta = self._of_account(delta)
             self._disclosure.check(delta.origin or self._default, self._rule_of)
         elif self._assembler.response is None:
             self._disclosure.check(self._default, self._rule_of)
@@ -281,6 +284,14 @@ class BaseEmitter:
         written = self._writer.write(changes)
         self._lane = open_lane(delta, changes, written)
         return written
+
+    def _of_account(self, start: ResponseStart) -> ResponseStart:
+        """Name the account of a response whose decoder does not know it."""
+        named, known = start.origin, self._default
+        if named is None or named.account or known is None or known.account is None:
+            return start
+        same = known.provider in (None, named.provider)
+        return structs.replace(start, origin=replace(named, account=known.account)) if same else start
 
     def _pass_on(self, event: Event) -> list[Event | SummaryDue]:
         self._foreign.note(event)

@@ -34,7 +34,7 @@ def decoder(
         api: One of `API_IDS`, or a format of your own.
         provider: The provider, such as ``"openrouter"``; default is the vendor of a single-vendor API.
         model: The model name, if the payloads do not contain it.
-        origin: API, provider and model, instead of the three arguments before.
+        origin: API, provider, model and account, instead of the three arguments before.
         stream_id: The stream to decode of a WebSocket connection that carries several
             (``openai-responses``). Use one decoder for each; each skips the events of the others.
         tags: Opening to closing tags of reasoning inside the answer, instead of `think_tags.DEFAULT_TAGS`
@@ -54,6 +54,8 @@ def decoder(
     named = named_origin(origin, api=api, provider=provider, model=model)
     spec = api_of(named)
     reader = spec.load_decoder()(provider=named.provider, model=named.model)
+    if named.account is not None:
+        reader.use_account(named.account)
     if stream_id is not None and not reader.multiplexed:
         raise ConfigurationError(
             f"{reader.api} does not support `stream_id`.",

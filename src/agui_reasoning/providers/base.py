@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Final, TypeVar
 
 from agui_reasoning._strict_json import flaw
@@ -68,6 +69,10 @@ class Decoder(ABC):
         self._flaw: str | None = None
         self._repeats = Repeats(self.repeatable)
         self._lane: Lane | None = None
+
+    def use_account(self, account: str | None) -> None:
+        """Name the account in the origins of responses; see `Origin`."""
+        self._last_origin = replace(self._last_origin, account=account)
 
     def receive(self, payload: Any) -> list[Delta]:
         """Decode one payload of the stream.
@@ -248,7 +253,7 @@ class Decoder(ABC):
     def _origin_of(self, model: str | None) -> Origin:
         """Return the origin of a response of a model; most payloads name the same one."""
         if model != self._last_origin.model:
-            self._last_origin = Origin(self.provider, self.api, model)
+            self._last_origin = replace(self._last_origin, model=model)
         return self._last_origin
 
     def _refusal(self, data: JSONObject) -> ProviderError:

@@ -41,6 +41,7 @@ from agui_reasoning.providers.encoding import (
 from agui_reasoning.providers.own_rules import OwnRules, own_rules
 from agui_reasoning.providers.registry import api_of, named_origin
 from agui_reasoning.providers.vendors import vendor_traits
+from agui_reasoning.request._accounts import OTHER_ACCOUNT
 from agui_reasoning.request._conversations import check_conversation, last_stored
 from agui_reasoning.request._efforts import efforts_of
 from agui_reasoning.request._explain import explain
@@ -196,7 +197,7 @@ def build_request(
         provider: The provider that receives the request; default is the vendor of a single-vendor API.
             Without a provider for other APIs, no reasoning is sent, with a warning.
         model: The model that receives the request; it is not added to the body. ``None`` if it is unknown.
-        origin: API, provider and model, instead of these three arguments.
+        origin: API, provider, model and account, instead of these three arguments.
         system: System instructions that precede the history.
         tools: AG-UI tools are converted, other mappings are sent verbatim and override AG-UI tools of the
             same name.
@@ -455,6 +456,8 @@ def _left_out(unit: EchoUnit) -> str:
     """Return why an incomplete call, or a block that only its producer reads, is left out."""
     if unit.cut:
         return "incomplete"
+    if unit.refused == OTHER_ACCOUNT:
+        return OTHER_ACCOUNT
     return _BLOCK_REASONS.get(unit.kinship, "incomplete" if unit.damaged else "no_place")
 
 

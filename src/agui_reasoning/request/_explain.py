@@ -30,6 +30,7 @@ _POLICY: Final[dict[EchoStatus, str]] = {
 
 _REASONS: Final = {
     "foreign_origin": "{target} cannot read the values of {source}",
+    "other_account": "another account of {target} made it, and this one cannot read its values",
     "native_foreign": "it is a block of {source}, which {target} cannot read",
     "unknown_origin": "its provider is unknown, and {target} may not be able to read its values",
     "incomplete": "it was cut, or its text was changed in transit",

@@ -10,6 +10,7 @@ from ag_ui.core import TextInputContent, UserMessage
 from agui_reasoning.errors import ConfigurationError, did_you_mean
 from agui_reasoning.parts import Origin, ReasoningPart, Turn
 from agui_reasoning.providers.echo import kinship
+from agui_reasoning.request._accounts import is_of_other_account
 from agui_reasoning.request._history import HistoryItem
 
 __all__ = ["ForeignReasoning", "as_context", "check_foreign_reasoning"]
@@ -52,10 +53,11 @@ def as_context(
 
 
 def _foreign_texts(turn: Turn, target: Origin) -> Iterator[str]:
+    other_account = is_of_other_account(turn, target)
     for part in turn.parts:
         if isinstance(part, ReasoningPart) and part.status == "complete" and part.text.strip():
             kinds = [value.kind for value in part.opaque]
-            if kinship(part.origin or turn.origin, target, kinds) == "foreign":
+            if other_account or kinship(part.origin or turn.origin, target, kinds) == "foreign":
                 yield part.text
 
 

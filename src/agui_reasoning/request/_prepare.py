@@ -43,6 +43,7 @@ from agui_reasoning.providers.encoding import (
     is_readable,
 )
 from agui_reasoning.providers.registry import group_kinds
+from agui_reasoning.request._accounts import OTHER_ACCOUNT, is_of_other_account
 from agui_reasoning.request._history import HistoryItem
 from agui_reasoning.request._withheld import Withheld, withheld_from
 
@@ -304,6 +305,7 @@ def _step(
         in_scope(scope, calls=calls, current=current),
         in_scope(rule.needed or scope, calls=calls, current=current),
         withheld,
+        is_of_other_account(draft.turn, kinships.target),
     )
     units: list[EchoUnit] = []
     answers: list[CallAnswer] = []
@@ -370,6 +372,7 @@ class _Judge(Struct, frozen=True):
     in_scope: bool
     needed: bool
     withheld: Withheld
+    other_account: bool
 
     def unit(self, part: Part, turn_origin: Origin | None, key: tuple[int, int], name: str) -> EchoUnit:
         related = self._kinship(part, part.origin or turn_origin)
@@ -380,6 +383,8 @@ class _Judge(Struct, frozen=True):
         return EchoUnit(whole, key, name, related, refused, required, cut, whole is not part, unread)
 
     def _kinship(self, part: Part, origin: Origin | None) -> Kinship:
+        if self.other_account:
+            return "foreign"
         opaque: tuple[Opaque, ...] = getattr(part, "opaque", ())
         related = self.kinships.of(origin, tuple([value.kind for value in opaque]))
         if related == "foreign" and not isinstance(part, ReasoningPart):
@@ -391,7 +396,7 @@ class _Judge(Struct, frozen=True):
         if not self.rule.echoes:
             return "policy"
         if related in ("foreign", "unknown"):
-            return f"{related}_origin"
+            return OTHER_ACCOUNT if self.other_account else f"{related}_origin"
         if getattr(part, "status", "complete") == "incomplete":
             return "incomplete"
         if not self.in_scope:
