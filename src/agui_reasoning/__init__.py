@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from agui_reasoning._emitter import Emitter
     from agui_reasoning._limits import Limits
     from agui_reasoning._options import RequestOptions, RunOptions
+    from agui_reasoning._reasoning_request import ReasoningRequest
     from agui_reasoning._shells.driver import ModelStream, PayloadReader
     from agui_reasoning._shells.sync import run_agent, stream_run
     from agui_reasoning.asgi import AGUIResponse as AGUIResponse
@@ -79,6 +80,7 @@ __all__ = [
     "ProviderRequest",
     "ReasoningLostError",
     "ReasoningLostWarning",
+    "ReasoningRequest",
     "RemoteProtocolError",
     "RequestOptions",
     "Run",
@@ -125,6 +127,7 @@ _HOMES: Final = {
     ),
     "agui_reasoning._limits": ("Limits",),
     "agui_reasoning._options": ("RequestOptions", "RunOptions"),
+    "agui_reasoning._reasoning_request": ("ReasoningRequest",),
     "agui_reasoning.request": ("History", "ProviderRequest", "build_request", "erase_reasoning", "restore"),
     "agui_reasoning.run": ("Run",),
     "agui_reasoning._shells.sync": ("run_agent", "stream_run"),

@@ -14,6 +14,7 @@ from ag_ui.core import Tool
 
 from agui_reasoning._envelope import EnvelopeReader, EnvelopeWriter, OnUndecryptable
 from agui_reasoning._limits import Limits
+from agui_reasoning._reasoning_request import AllowReasoningRequest, check_allowed
 from agui_reasoning.audit import OnAudit
 from agui_reasoning.emitter._disclosure import Disclosure, Visibility
 from agui_reasoning.emitter._summaries import Summarize
@@ -83,6 +84,7 @@ class ApplicationOptions(_Emission, total=False):
     on_undecryptable: OnUndecryptable
     limits: Limits
     client_instructions: ClientInstructions
+    allow_reasoning_request: AllowReasoningRequest
     tags: Mapping[str, str] | None
     starts_in_reasoning: bool
 
@@ -134,6 +136,7 @@ def check_options(
     on_undecryptable: OnUndecryptable = "drop",
     limits: Limits | None = None,
     client_instructions: ClientInstructions = "keep",
+    allow_reasoning_request: AllowReasoningRequest = None,
     tags: Mapping[str, str] | None = None,
     starts_in_reasoning: bool = False,
     **others: Any,
@@ -168,6 +171,7 @@ def check_options(
         from agui_reasoning.crypto import Binding
 
         EnvelopeWriter(keys, Binding(""), ttl_s, pad_to)
+    check_allowed(allow_reasoning_request)
     if client_instructions not in get_args(ClientInstructions):
         raise _wrong(f"Unknown `client_instructions`: {client_instructions!r}.", 'Pass "keep" or "drop".')
     if summarize is not None and summarise is not None:

@@ -30,6 +30,7 @@ from agui_reasoning._options import (
     echo_rule,
     policy_rows,
 )
+from agui_reasoning._reasoning_request import AllowReasoningRequest, ReasoningRequest, read_request, shown
 from agui_reasoning._run_frame import Ending, Frame, RunFrame, SubagentFrame
 from agui_reasoning._run_input import call_ids, parse_input
 from agui_reasoning.audit import AuditRecord, OnAudit
@@ -76,7 +77,13 @@ _COUNTS = (
 _RESTORING = frozenset({"accept_plain", "on_undecryptable", "limits", "allow_file_ids"})
 """The options that apply only to restoring the client's input."""
 
-_NOT_EMITTING = _RESTORING | {"policy", "client_instructions", "tags", "starts_in_reasoning"}
+_NOT_EMITTING = _RESTORING | {
+    "policy",
+    "client_instructions",
+    "allow_reasoning_request",
+    "tags",
+    "starts_in_reasoning",
+}
 """The options that the emitter does not know; it gets a look-up of rows instead of the policy."""
 
 _READING = (*_RESTORING, "keys", "thread_id", "tenant", "on_audit")
@@ -123,6 +130,7 @@ class Run:
         on_undecryptable: OnUndecryptable = "drop",
         limits: Limits = DEFAULT_LIMITS,
         client_instructions: ClientInstructions = "keep",
+        allow_reasoning_request: AllowReasoningRequest = None,
         allow_file_ids: bool | None = None,
         anchors: Anchors = "auto",
         policy: OwnRules = (),
@@ -157,6 +165,9 @@ class Run:
             limits: Maximum sizes of the input.
             client_instructions: Whether to ``"keep"`` or ``"drop"`` messages of the roles ``system`` and
                 ``developer`` in the input, which the model obeys like your own instructions.
+            allow_reasoning_request: Whether ``forwardedProps.reasoning`` of the input chooses the effort and
+                the display: ``True``, or the lowest and the highest effort, as ``("low", "high")``; ignored
+                by default. See `reasoning_request`.
             allow_file_ids: Whether the client may name files and other objects stored at the provider, which
                 it reads with your API key: ``False`` for never, ``True`` for always. By default, messages
                 may name them, but values that are not encrypted may not.
@@ -175,8 +186,9 @@ class Run:
             on_audit: Called with a content-free record of each value that is sent, restored or dropped.
 
         Raises:
-            RemoteProtocolError: The input is malformed (``bad_input``) or exceeds the limits
-                (``too_large``): respond with an HTTP error instead of a stream.
+            RemoteProtocolError: The input is malformed, or asks for an unknown effort or display
+                (``bad_input``), or exceeds the limits (``too_large``): respond with an HTTP error instead of
+                a stream.
             ConfigurationError: The API (``unknown_api``) or the visibility (``unknown_visibility``) is
                 unknown, a row of the policy is invalid (``bad_policy``), or there is an origin beside
                 ``api``, ``provider`` or ``model`` (``wrong_option``).
@@ -188,6 +200,9 @@ class Run:
         options["keys"] = keys = None if keys is None else keys._for_run()
         options["summarize"] = options.pop("summarise") or summarize
         self.input = parse_input(run_input, limits)
+        asked = read_request(self.input.forwarded_props, allow_reasoning_request, visibility)
+        options["visibility"] = visibility = shown(visibility, asked)
+        self._reasoning_request = asked
         self.origin = given_origin(origin, api=api, provider=provider, model=model)
         self.keys, self.tenant = keys, tenant
         self.tags, self.starts_in_reasoning = tags, starts_in_reasoning
@@ -284,6 +299,16 @@ class Run:
         return self._policy
 
     @property
+    def reasoning_request(self) -> ReasoningRequest | None:
+        """What the front end asks for in ``forwardedProps.reasoning``, within what the server allows.
+
+        ``None`` if it asks for nothing, or may not. The run shows its reasoning accordingly, and `history`
+        contains the effort as a change, so that `request` sends it; an agent with requests of its own reads
+        it here.
+        """
+        return self._reasoning_request
+
+    @property
     def terminal(self) -> Event | None:
         """The terminal event of the run; ``None`` until it ends."""
         return self._terminal
@@ -303,9 +328,16 @@ class Run:
             except Exception as error:
                 self._opened = error
                 raise
+            self._choose_effort(self._opened)
         if isinstance(self._opened, Exception):
             raise self._opened
         return self._opened.with_items(self._emitter.produced)
+
+    def _choose_effort(self, restored: History) -> None:
+        """Note the effort that the front end asks for, before the agent's own choice, which wins."""
+        effort = self._reasoning_request and self._reasoning_request.effort
+        if effort and effort != restored.effort:
+            self._emitter.change_effort(effort)
 
     @property
     def resume(self) -> Mapping[str, ResumeEntry]:
