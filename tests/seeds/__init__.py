@@ -91,20 +91,28 @@ def thought(text: str = "Hm.", **fields: Any) -> ReasoningPart:
 CALL = ToolCallPart("call_1", "look", '{"at":"a"}')
 
 
-def asked(parts: Sequence[Part], *, follows: str | None = None, **options: Any) -> ProviderRequest:
+def asked(
+    parts: Sequence[Part],
+    *,
+    follows: str | None = None,
+    to: Mapping[str, Any] | None = None,
+    request: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> ProviderRequest:
     """The request after a response, over the client's history: with its calls answered, or after a message.
 
-    Options are those of `Run`; ``apply_flags`` and other options of `Run.request` are in ``request``.
+    Options are those of `Run`, those in ``to`` of the second one, those in ``request`` of `Run.request`.
     """
-    request = options.pop("request", {})
     question = {"id": "u1", "role": "user", "content": "Look."}
-    first = {**INPUT, "messages": [question]}
-    held = [question, *_plain(reduce_events(said(parts, first, **options)))]
-    calls = (part.id for part in parts if isinstance(part, ToolCallPart) and not part.server)
+    run = Run({**INPUT, "messages": [question]}, new_id=numbers(), **options)
+    events = [*run.start(), *(event for part in parts for event in run.receive(part))]
+    calls = [call.id for call in run.pending_calls]
+    held = [question, *_plain(reduce_events([*events, *run.finish()]))]
     held += [{"id": f"r-{call}", "role": "tool", "toolCallId": call, "content": "4"} for call in calls]
     if follows is not None:
         held.append({"id": "u2", "role": "user", "content": follows})
-    return Run({**INPUT, "messages": held}, new_id=numbers(), **options).request(**request)
+    second = Run({**INPUT, "messages": held}, new_id=numbers(), **{**options, **(to or {})})
+    return second.request(**(request or {}))
 
 
 def _plain(messages: Sequence[Any]) -> list[dict[str, Any]]:
