@@ -27,7 +27,7 @@ from tests.support.strict_providers import (
     openai_responses,
     xai_grpc,
 )
-from tests.support.strict_providers.chat_vendors import CHAT_VENDORS
+from tests.support.strict_providers.chat_vendors import CHAT_VENDORS, chosen
 from tests.support.strict_providers.shapes import Artefact, Body, misshapen
 from tests.support.validators import (
     THINKING,
@@ -39,13 +39,13 @@ from tests.support.validators import (
 )
 from tests.support.validators_outputs import check_litellm
 
-__all__ = ["STRICT", "STRICT_CHAT", "Issued", "StrictProvider", "family"]
+__all__ = ["STRICT", "STRICT_CHAT", "STRICT_LOOPS", "Issued", "StrictProvider", "family"]
 
 PLACEHOLDERS = frozenset({"skip_thought_signature_validator"})
 """Google documents that this stands for a signature."""
 
 CLAUDE = ("anthropic", "azure", "bedrock", "bedrock-mantle", "google-vertex")
-HOSTS = {"bedrock-converse:bedrock": ".", "openai-chat:openrouter": "/", "openai-chat:vercel": "/"}
+HOSTS = {"bedrock-converse:bedrock": ".", "openai-chat:openrouter": "/", "openai-chat:vercel-gateway": "/"}
 """Hosts of several vendors' models, and what ends the vendor in the name of one."""
 
 
@@ -200,6 +200,20 @@ def _gemini_upstream(body: Body) -> list[str]:
     return check_chat(body, fields=("provider_specific_fields",))
 
 
+def _complete_loop(check: Callable[[Body], list[str]], *wanted: str) -> Callable[[Body], list[str]]:
+    """Of a gateway whose upstream wants the reasoning of its calls back until the user writes again."""
+
+    def rules(body: Body) -> list[str]:
+        return check(body) + [
+            f"{name} is missing in assistant message at index {number}"
+            for number, message in chosen(body["messages"], "loop")
+            for name in wanted
+            if not message.get(name)
+        ]
+
+    return rules
+
+
 _RESPONSES = (openai_responses, "openai-responses")
 _CLAUDE = (anthropic_messages, "anthropic-messages")
 _CONVERSE = (bedrock_converse, "bedrock-converse", "bedrock")
@@ -248,6 +262,13 @@ STRICT: dict[str, StrictProvider] = {
         rules=check_gemini_chat,
         call=openai_chat.GoogleCall,
     ),
+    "google on vertex": _chat(
+        "google-vertex",
+        "gemini-3-pro",
+        "extra_content",
+        rules=check_gemini_chat,
+        call=openai_chat.VertexCall,
+    ),
     "openrouter": _chat(
         "openrouter", "anthropic/claude", "reasoning_details", "reasoning", rules=check_openrouter
     ),
@@ -289,3 +310,32 @@ STRICT_CHAT: dict[str, StrictProvider] = {
     for vendor in CHAT_VENDORS
 }
 """The vendors of Chat Completions that differ only in a rule: too many for tests that try each provider."""
+
+_VERCEL = ("reasoning_details", "reasoning")
+_ITEMS = "reasoning_items"
+
+STRICT_LOOPS: dict[str, StrictProvider] = {
+    "claude behind vercel": _chat(
+        "vercel-gateway",
+        "anthropic/claude-opus-5",
+        *_VERCEL,
+        rules=_complete_loop(check_openrouter, *_VERCEL),
+    ),
+    "gpt behind vercel": _chat(
+        "vercel-gateway",
+        "openai/gpt-5.6",
+        *_VERCEL,
+        rules=_complete_loop(check_openrouter, "reasoning_details"),
+    ),
+    "litellm to responses": _chat(
+        "openai",
+        "openai/responses/gpt-5.6",
+        _ITEMS,
+        rules=_complete_loop(_fields(_ITEMS), _ITEMS),
+        api="litellm",
+    ),
+}
+"""Providers that want the values of a loop of their own, for which nothing can stand in.
+
+They judge no conversation in which others called tools: the real ones would not want the values of those.
+"""

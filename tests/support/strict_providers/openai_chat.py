@@ -84,8 +84,20 @@ class ExtraContent(Strict):
     vertex: GoogleValue | None = None
 
 
+class GoogleContent(Strict):
+    google: GoogleValue
+
+
 class GoogleCall(Call):
-    extra_content: ExtraContent | None = None
+    extra_content: GoogleContent | None = None
+
+
+class VertexContent(Strict):
+    vertex: GoogleValue
+
+
+class VertexCall(Call):
+    extra_content: VertexContent | None = None
 
 
 class ProviderFields(Strict):

@@ -144,6 +144,7 @@ XAI: Json = {
     ]
 }
 SIGNED = {**CALL, "extra_content": {"google": {"thought_signature": "SIG"}}}
+ON_VERTEX = {**CALL, "extra_content": {"vertex": {"thought_signature": "SIG"}}}
 DETAIL = {
     "type": "reasoning.text",
     "text": "Hm.",
@@ -171,6 +172,7 @@ GOOD: dict[str, Json] = {
     "kimi": chat(reasoning_content="Hm."),
     **dict.fromkeys(("groq, reasoning", "cerebras", "litellm to gpt-oss"), chat(reasoning="Hm.")),
     "google": chat(tool_calls=[SIGNED]),
+    "google on vertex": chat(tool_calls=[ON_VERTEX]),
     "openrouter": chat(reasoning_details=[DETAIL]),
     "litellm": chat(thinking_blocks=[THINKING]),
     "litellm to gemini": chat(
@@ -282,6 +284,9 @@ RULES: list[tuple[str, Path, Any, str]] = [
     ("fireworks", (*MODEL, "thinking_blocks"), [], EXTRA),
     ("together", (*MODEL, "thinking_blocks"), [], EXTRA),
     ("google", (*MODEL, "tool_calls", 0, "extra_content"), DROP, "missing a thought_signature"),
+    ("google", (*MODEL, "tool_calls", 0), ON_VERTEX, EXTRA),
+    ("google on vertex", (*MODEL, "tool_calls", 0), SIGNED, EXTRA),
+    ("google on vertex", (*MODEL, "tool_calls", 0, "extra_content"), DROP, "missing a thought_signature"),
     ("openrouter", (*MODEL, "reasoning_details", 0, "signature"), DROP, "Invalid signature"),
     # LiteLLM
     ("litellm", (*MODEL, "thinking_blocks", 0, "signature"), DROP, "Field required"),

@@ -6,6 +6,7 @@ tests of their own are not repeated here; `scripts/two_turns.py` counts all of t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,10 +17,11 @@ from agui_reasoning._scripted import _exchange as exchange
 from agui_reasoning._scripted import load_script, names
 from agui_reasoning.deltas import Delta, FinishDelta, fold, unfold
 from agui_reasoning.parts import Origin, Turn
+from agui_reasoning.policy import EchoRule
 from agui_reasoning.providers import decode_response, decoder
 from agui_reasoning.providers.echo import rule_for
 from agui_reasoning.request import ProviderRequest
-from tests.support.strict_providers import STRICT, Issued, StrictProvider
+from tests.support.strict_providers import STRICT, STRICT_LOOPS, Issued, StrictProvider
 from tests.support.two_turns import Led
 from tests.unit.request.test_open_responses import LOOPS
 
@@ -30,10 +32,25 @@ FUNCTION = {"name": "get_weather", "arguments": '{"city":"Oslo"}'}
 CALL: Json = {"id": "call_1", "type": "function", "function": FUNCTION}
 SIGNED = {"thought_signature": "SIG"}
 DETAIL = {"type": "reasoning.text", "text": "Hm.", "signature": "SIG", "format": "anthropic-claude-v1"}
+OF_GPT: Json = {"id": "rs_1", "format": "openai-responses-v1", "index": 0}
+GPT_DETAILS: list[Json] = [
+    {"type": "reasoning.summary", "summary": "Hm.", **OF_GPT},
+    {"type": "reasoning.encrypted", "data": "SIG", **OF_GPT},
+]
+ITEM: Json = {
+    "type": "reasoning",
+    "id": "rs_1",
+    "summary": [{"type": "summary_text", "text": "Hm."}],
+    "encrypted_content": "SIG",
+}
 
 # The messages of those that spell reasoning unlike the script of their API: what they think, and their call.
 MESSAGES: dict[str, tuple[Json, Json]] = {
     "google": ({}, {**CALL, "extra_content": {"google": SIGNED}}),
+    "google on vertex": ({}, {**CALL, "extra_content": {"vertex": SIGNED}}),
+    "claude behind vercel": ({"reasoning": "Hm.", "reasoning_details": [DETAIL]}, CALL),
+    "gpt behind vercel": ({"reasoning": "Hm.", "reasoning_details": GPT_DETAILS}, CALL),
+    "litellm to responses": ({"reasoning_content": "Hm.", "reasoning_items": [ITEM]}, CALL),
     "openrouter": ({"reasoning": "Hm.", "reasoning_details": [DETAIL]}, CALL),
     "litellm to gemini": ({}, {**CALL, "provider_specific_fields": SIGNED}),
     **{
@@ -58,7 +75,9 @@ def response(name: str, target: Origin, number: int) -> list[Delta]:
     return streamed + reader.close()
 
 
-def lead(strict: StrictProvider, name: str) -> tuple[list[ProviderRequest], list[str]]:
+def lead(
+    strict: StrictProvider, name: str, policy: Sequence[EchoRule] = ()
+) -> tuple[list[ProviderRequest], list[str]]:
     """Lead a client through two turns; return the requests, and why they were refused."""
     target, issued, made, refused = strict.target, Issued(), list[ProviderRequest](), list[str]()
     client = Conversation("t", on_warning=lambda text: None)
@@ -66,7 +85,7 @@ def lead(strict: StrictProvider, name: str) -> tuple[list[ProviderRequest], list
     for number, question in ((1, "Weather in Oslo?"), (2, None), (3, "And tomorrow?"), (4, "Thanks.")):
         for call in client.pending_calls:
             client.add_tool_result(call.id, "4C")
-        run = Run(client.run_input(question), on_warning=lambda text: None, **who)
+        run = Run(client.run_input(question), on_warning=lambda text: None, policy=policy, **who)
         events = run.start()
         made.append(run.request())
         refused += strict.refusals(made[-1].body, issued)
@@ -97,6 +116,8 @@ ALIKE = [
     ("litellm", Origin("litellm", "openai-chat", "bedrock/us.anthropic.claude-opus-5")),
     ("litellm", Origin("litellm", "openai-chat", "bedrock/us.anthropic.claude-opus-5-5")),
     ("litellm to gemini", Origin("litellm", "openai-chat", "gemini/gemini-3-pro")),
+    ("litellm to responses", Origin("litellm", "openai-chat", "openai/responses/gpt-5.6")),
+    ("litellm to responses", Origin("litellm", "openai-chat", "responses/gpt-5.6")),
 ]
 HERE = [
     *(
@@ -104,6 +125,7 @@ HERE = [
         for name, strict in STRICT.items()
         if name not in LOOPS and strict.target.api != "anthropic-messages"
     ),
+    *((name, strict.target) for name, strict in STRICT_LOOPS.items()),
     *ALIKE,
 ]
 
@@ -112,7 +134,7 @@ HERE = [
     ("name", "target"), HERE, ids=lambda value: value if isinstance(value, str) else value.model
 )
 def test_two_turns_with_a_tool(name: str, target: Origin, led: Led) -> None:
-    strict = replace(STRICT[name], target=target)
+    strict = replace((STRICT | STRICT_LOOPS)[name], target=target)
     led(strict.target)
     made, refused = lead(strict, name)
     assert refused == []
@@ -121,3 +143,12 @@ def test_two_turns_with_a_tool(name: str, target: Origin, led: Led) -> None:
     if rule.status in ("required", "recommended"):
         assert "echoed" in in_the_loop, made[1].report
     assert rule.echoes or "echoed" not in in_the_loop, made[1].report
+
+
+@pytest.mark.parametrize("name", STRICT_LOOPS)
+def test_a_loop_without_its_reasoning_is_refused(name: str) -> None:
+    """So that the test above could fail: nothing is echoed under a row that says so."""
+    strict = STRICT_LOOPS[name]
+    _, refused = lead(strict, name, [EchoRule(api=strict.target.api or "", status="unknown")])
+    assert refused
+    assert all("is missing" in fault for fault in refused)
