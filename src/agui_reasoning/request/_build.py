@@ -212,8 +212,8 @@ def build_request(
         policy: Rows of the echo policy that are tried before those of this package: a list of `EchoRule`, or
             the path of a TOML file. Or ``"received"``: a provider of Chat Completions of which nothing is
             known gets the field that it sent back inside a tool loop.
-        foreign_reasoning: With ``"context"``, the text of reasoning that only another provider can read
-            precedes the next message of the user. Its report entry is still ``dropped``.
+        foreign_reasoning: With ``"context"``, the text of reasoning that only another provider or model can
+            read precedes the next message of the user. Its report entry is still ``dropped``.
         refused_turns: With ``"drop"``, a turn that the provider refused is left out: the user's message and
             what followed it, or only the refused response while the user has not written since. Anthropic
             refuses every request that still contains one. With ``"keep"``, what can be sent of it is sent.

@@ -1,4 +1,4 @@
-"""Carries the reasoning of other providers as plain text of the user."""
+"""Carries the reasoning of other providers and models as plain text of the user."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ag_ui.core import TextInputContent, UserMessage
 
 from agui_reasoning.errors import ConfigurationError, did_you_mean
 from agui_reasoning.parts import Origin, ReasoningPart, Turn
-from agui_reasoning.providers.echo import kinship
+from agui_reasoning.providers.echo import kinship, reads
 from agui_reasoning.request._accounts import is_of_other_account
 from agui_reasoning.request._history import HistoryItem
 
@@ -57,8 +57,13 @@ def _foreign_texts(turn: Turn, target: Origin) -> Iterator[str]:
     for part in turn.parts:
         if isinstance(part, ReasoningPart) and part.status == "complete" and part.text.strip():
             kinds = [value.kind for value in part.opaque]
-            if other_account or kinship(part.origin or turn.origin, target, kinds) == "foreign":
+            if other_account or _is_hidden(part.origin or turn.origin, target, kinds):
                 yield part.text
+
+
+def _is_hidden(origin: Origin | None, target: Origin, kinds: Sequence[str]) -> bool:
+    """Return whether a model sees nothing of a unit; one that it cannot read is sent, but not shown to it."""
+    return kinship(origin, target, kinds) == "foreign" or not reads(origin, target, kinds)
 
 
 def _with_context(message: UserMessage, context: str) -> UserMessage:

@@ -70,6 +70,29 @@ def test_what_is_empty_cut_unknown_or_its_own_is_no_context(
     assert HEAD not in body
 
 
+def test_what_the_model_cannot_read_is_sent_and_is_context_too() -> None:
+    opus, haiku = (
+        Origin("anthropic", "anthropic-messages", f"claude-{name}-5-5") for name in ("opus", "haiku")
+    )
+    part = ReasoningPart((Segment("text", 0, "Clock."),), (Opaque("anthropic.signature", "SIG"),))
+
+    def texts(target: Origin) -> tuple[Any, str]:
+        made = build_request(
+            "anthropic-messages",
+            asked(part, origin=opus),
+            provider="anthropic",
+            model=target.model,
+            foreign_reasoning="context",
+            on_warning=lambda text: None,
+        )
+        messages = made.body["messages"]
+        assert messages[1]["content"][0]["signature"] == "SIG"
+        return made.report[0].reason, messages[2]["content"][0]["text"]
+
+    assert texts(haiku) == ("model_binding", f"{HEAD}\n\nClock.\n\nAnd now?")
+    assert texts(opus) == ("", "And now?")
+
+
 def test_content_parts_are_kept() -> None:
     content = [{"type": "text", "text": "And now?"}]
     _, made = build("anthropic-messages", asked(thought("Hm."), content=content), foreign_reasoning="context")
