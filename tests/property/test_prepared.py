@@ -40,21 +40,22 @@ def answered(turn: Turn, number: int) -> list[Turn | Message]:
 
 
 def joined(value: Any) -> Any:
-    """A body whose adjacent texts are one, as in a whole response of the Interactions API."""
+    """A body whose adjacent texts are one, as in a whole response of some APIs."""
     if isinstance(value, dict):
         return {name: joined(inner) for name, inner in value.items()}
     if not isinstance(value, list):
         return value
     made: list[Any] = []
     for one in map(joined, value):
-        if isinstance(one, dict) and made and {**one, "text": ""} == {**made[-1], "text": ""} == EMPTY:
+        if made and _is_text(one) and _is_text(made[-1]):
             made[-1] = {**one, "text": made[-1]["text"] + one["text"]}
         else:
             made.append(one)
     return made
 
 
-EMPTY = {"type": "text", "text": ""}
+def _is_text(value: Any) -> bool:
+    return isinstance(value, dict) and {"type": "text", **value} == {"type": "text", "text": value.get("text")}
 
 
 @pytest.mark.parametrize("api", API_IDS)
