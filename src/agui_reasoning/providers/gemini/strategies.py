@@ -28,7 +28,20 @@ __all__ = ["gemini_turns"]
 def gemini_turns(draw: Draw, origin: Origin) -> Turn:
     """Generate responses of thoughts, text with and without signatures, calls, code and images."""
     choices = [_thought(origin), _text(origin), _calls(origin), _code(origin), _image(origin)]
-    return turn(draw, origin, st.lists(st.one_of(choices), min_size=1, max_size=5))
+    made = turn(draw, origin, st.lists(st.one_of(choices), min_size=1, max_size=5))
+    return replace(made, parts=_joined(made.parts))
+
+
+def _joined(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Let texts without a signature take in what continues them, as the decoder does."""
+    joined: list[Part] = []
+    for part in parts:
+        before = joined[-1] if joined else None
+        if isinstance(part, TextPart) and isinstance(before, TextPart) and not before.opaque:
+            joined[-1] = replace(before, text=before.text + part.text, opaque=part.opaque)
+        else:
+            joined.append(part)
+    return tuple(joined)
 
 
 def _signed(token: str, attach: str) -> tuple[Opaque, ...]:
