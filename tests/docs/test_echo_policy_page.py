@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 
-from agui_reasoning.policy import EchoRule, VendorTraits
+from agui_reasoning.parts import Effort
+from agui_reasoning.policy import EchoRule, Inside, VendorTraits
 from agui_reasoning.providers import provider_apis
 from agui_reasoning.providers._betas import beta_rows
 from agui_reasoning.providers.echo import generations, groups, inside_rows, rules
@@ -139,7 +141,8 @@ def inside() -> str:
         who, models = ", ".join(map(code, row.provider)), ", ".join(map(code, row.model))
         but = f" except {', '.join(map(code, row.except_model))}" if row.except_model else ""
         where = code(f"extra_body.{row.field}" if row.extra_body else row.field) if row.field else "inside"
-        levels = ", ".join(map(code, row.levels)) if row.accepts == "effort" else ""
+        levels = ", ".join(said_as(row, level) for level in row.levels) if row.accepts == "effort" else ""
+        levels += ", `none`: thinking off" if row.off else ""
         beta = code(row.beta) if row.beta else ""
         lines.append(
             line(
@@ -147,6 +150,11 @@ def inside() -> str:
             )
         )
     return "\n".join(lines)
+
+
+def said_as(row: Inside, level: Effort) -> str:
+    value = row.values.get(level, level)
+    return code(level) if value == level else f"{code(level)}: {code(json.dumps(value))}"
 
 
 def betas() -> str:

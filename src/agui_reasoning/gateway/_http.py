@@ -21,7 +21,7 @@ from agui_reasoning.gateway._retries import ATTEMPTS, MAX_WAIT_S, Retries
 from agui_reasoning.gateway._signing import find_signer
 from agui_reasoning.gateway._upstream import Upstream
 from agui_reasoning.parts import Origin
-from agui_reasoning.policy import EchoRule
+from agui_reasoning.policy import EchoFlag, EchoRule
 from agui_reasoning.providers import provider_api
 from agui_reasoning.providers.api import HTTPEndpoint, ProviderAPI
 from agui_reasoning.providers.registry import api_id, provider_apis, vendor_of
@@ -187,8 +187,8 @@ class HTTPUpstream(Upstream):
     def _content(self, request: ProviderRequest) -> bytes:
         """Return the JSON of the request, which includes the fields of ``extra_body``."""
         own = {**self._endpoint.defaults, **self._parameters}
-        fitting = suitable(request.flags, own)
-        made = without_flags(request.body, [flag for flag in request.flags if flag not in fitting])
+        made = without_flags(request.body, [*request.overrides, *request.flags])
+        write_flags(made, suitable(request.flags, own))
         built = {name: value for name, value in made.items() if name not in _OF_SDKS}
         body = {**self._endpoint.defaults, **self._http_body(built), **made.get("extra_body", {})}
         for name, value in self._parameters.items():
@@ -196,14 +196,25 @@ class HTTPUpstream(Upstream):
                 body.pop(name, None)
             elif name != "tools":  # they are in what was built
                 body[name] = joined(body.get(name), value)
-        forced = (flag for flag in request.overrides if flag.name not in _OF_SDKS)
-        write_flags(body, (flag.model_copy(update={"extra_body": False}) for flag in forced))
+        forced = (flag for flag in suitable(request.overrides, own) if flag.name not in _OF_SDKS)
+        write_flags(body, map(self._of_http, forced))
         betas = self._headers.of(request).get(_BETA)
         if betas and self._endpoint.betas:
             body.setdefault(self._endpoint.betas, betas.split(","))
         if not self._endpoint.model_in_path:
             body = {"model": self.model, **body, "stream": True}
         return dump(_without_bytes(body)).encode()
+
+    def _of_http(self, flag: EchoFlag) -> EchoFlag:
+        """Return a field of the SDK's arguments as a field of the body."""
+        named = flag.model_copy(update={"extra_body": False})
+        alone: dict[str, Any] = {}
+        write_flags(alone, [named])
+        path, place = [], self._http_body(alone)
+        for _ in range(flag.name.count(".") + 1):
+            ((name, place),) = place.items()
+            path.append(name)
+        return named.model_copy(update={"name": ".".join(path)})
 
 
 class _Sealed:

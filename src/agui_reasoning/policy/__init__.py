@@ -352,6 +352,10 @@ class Inside(_Row):
         field: The request field that takes it instead, as a dotted path; empty if it is accepted inside.
         extra_body: Whether the vendor's SDK has no such argument.
         levels: The levels of effort that are accepted, from least to most.
+        values: What the field says for each level, if not its name; then these are the levels.
+        off: Whether the level ``none`` is the field that turns thinking off.
+        budget_below: A field of the caller's own that must be larger than ``budget_tokens`` in a value.
+        unless: Fields of the caller's own beside which the effort is not sent, as in `EchoFlag`.
         provider: The providers.
         model: The models, as in `EchoRule`.
         except_model: Those of the models that do not.
@@ -365,12 +369,22 @@ class Inside(_Row):
     field: str = ""
     extra_body: bool = False
     levels: tuple[Effort, ...] = EFFORTS
+    values: Mapping[Effort, Any] = {}
+    off: bool = False
+    budget_below: str = ""
+    unless: tuple[str, ...] = ()
     provider: tuple[str, ...]
     model: tuple[str, ...]
     except_model: tuple[str, ...] = ()
     beta: str = ""
     evidence: str
     checked: str
+
+    @model_validator(mode="after")
+    def _take_levels(self) -> Self:
+        if self.values:
+            object.__setattr__(self, "levels", tuple(level for level in EFFORTS if level in self.values))
+        return self
 
     def matches(self, origin: Origin) -> bool:
         """Return whether the row applies to an origin."""
@@ -380,6 +394,19 @@ class Inside(_Row):
             and matches_any(self.provider, [(origin.provider or "").lower()])
             and matches_any(self.model, names)
             and not matches_any(self.except_model, names)
+        )
+
+    def flag(self, effort: Effort) -> EchoFlag:
+        """Return the request field that sets the effort."""
+        value = self.values.get(effort, effort)
+        budget = value.get("budget_tokens") if self.budget_below and isinstance(value, Mapping) else None
+        return EchoFlag(
+            name=self.field,
+            value=value,
+            reason="the effort changed in the conversation",
+            extra_body=self.extra_body,
+            unless=self.unless,
+            at_least={} if budget is None else {self.budget_below: budget + 1},
         )
 
 

@@ -274,7 +274,7 @@ def build_request(
     rule, report = rule_for(target, own_rules(policy)), EchoReport()
     scope = rule.scope_with_flags if apply_flags and rule.scope_with_flags else rule.scope
     accepted = inside(target)
-    efforts = efforts_of(items, accepted.get("effort"), unsent)
+    efforts = efforts_of(items, target, accepted.get("effort"), unsent)
     prepared = prepare(
         items,
         target=target,

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
-from typing import Any
+from typing import Final, cast
 
 from msgspec import Struct, field
 
-from agui_reasoning.parts import EFFORTS, EffortChange, Origin, Turn
+from agui_reasoning.parts import EFFORTS, Effort, EffortChange, Origin, Turn
 from agui_reasoning.policy import EchoFlag, Inside
+from agui_reasoning.providers._refusals import thinking_off
 from agui_reasoning.providers.encoding import EchoReport
 from agui_reasoning.request._history import HistoryItem
 
 __all__ = ["Efforts", "efforts_of"]
+
+
+_OFF: Final = "the effort of the conversation is none"
 
 
 class Efforts(Struct):
@@ -26,6 +30,7 @@ class Efforts(Struct):
         pending: The effort that changes with the next response; empty if it does not.
         current: The effort after the last change; empty if there is none.
         wanted: The same, as the history has it.
+        off: The field that turns thinking off, if that is how the target takes ``none``.
     """
 
     row: Inside | None
@@ -33,6 +38,14 @@ class Efforts(Struct):
     pending: str = ""
     current: str = ""
     wanted: str = ""
+    off: EchoFlag | None = None
+
+    @property
+    def levels(self) -> tuple[Effort, ...]:
+        """The levels that the target accepts; all, if nothing is known."""
+        if self.row is None:
+            return EFFORTS
+        return self.row.levels if self.off is None else ("none", *self.row.levels)
 
     @property
     def inside(self) -> bool:
@@ -44,9 +57,10 @@ class Efforts(Struct):
         row = self.row
         if not self.current or row is None:
             return ()
+        if self.off is not None and self.current == "none":
+            return (self.off,)
         if row.field:
-            reason = "the effort changed in the conversation"
-            return (EchoFlag(name=row.field, value=self.current, reason=reason, extra_body=row.extra_body),)
+            return (row.flag(cast(Effort, self.current)),)
         headers = {"anthropic-beta": row.beta}
         reason = "changes of the effort are in beta"
         return (EchoFlag(name="extra_headers", value=headers, reason=reason),) if row.beta else ()
@@ -65,25 +79,29 @@ class Efforts(Struct):
             )
 
 
-def efforts_of(items: Iterable[HistoryItem], row: Inside | None, left_out: Set[int] = frozenset()) -> Efforts:
+def efforts_of(
+    items: Iterable[HistoryItem], target: Origin, row: Inside | None, left_out: Set[int] = frozenset()
+) -> Efforts:
     """Return the changes of the effort in a history, in levels that the target accepts.
 
     Args:
         items: The history.
-        row: What the target accepts.
+        target: The target.
+        row: What it accepts.
         left_out: The indexes of turns that are not sent.
     """
-    found = Efforts(row)
+    off = thinking_off(target) if row is not None and row.off else None
+    found = Efforts(row, off=off and off.model_copy(update={"reason": _OFF}))
     for index, item in enumerate(items):
         if isinstance(item, EffortChange):
             found.wanted = item.effort
-            found.pending = found.current = _accepted(item.effort, EFFORTS if row is None else row.levels)
+            found.pending = found.current = _accepted(item.effort, found.levels)
         elif isinstance(item, Turn) and found.pending and index not in left_out:
             found.before[index], found.pending = found.pending, ""
     return found
 
 
-def _accepted(effort: str, levels: tuple[Any, ...]) -> str:
+def _accepted(effort: str, levels: tuple[Effort, ...]) -> str:
     """Return the nearest level that is accepted; of two, the lower one."""
     wanted = EFFORTS.index(effort)
-    return str(min(levels, key=lambda level: (abs(EFFORTS.index(level) - wanted), EFFORTS.index(level))))
+    return min(levels, key=lambda level: (abs(EFFORTS.index(level) - wanted), EFFORTS.index(level)))

@@ -28,10 +28,10 @@ def merge(
         flags: The recommended fields.
         fields: The caller's own.
         conversation: The fields that hold the conversation: lists there are replaced, not joined.
-        overrides: Fields that win over the caller's own.
+        overrides: Fields that win over the caller's own, except those that exclude them.
     """
-    flags = list(flags)
-    merged = without_flags(body, flags)
+    flags, overrides = list(flags), list(overrides)
+    merged = without_flags(body, [*overrides, *flags])
     write_flags(merged, suitable(flags, fields))
     for name, value in fields.items():
         if value is None:
@@ -42,7 +42,7 @@ def merge(
             merged[name] = value
         else:
             merged[name] = joined(merged.get(name), value)
-    write_flags(merged, overrides)
+    write_flags(merged, suitable(overrides, fields))
     return _with_betas(merged)
 
 
@@ -109,8 +109,21 @@ def write_flags(body: dict[str, Any], flags: Iterable[EchoFlag]) -> None:
         *path, name = _path(flag)
         place = body
         for step in path:
+            step = _spelled(place, step)
             place[step] = place = dict(place.get(step) or {})
+        name = _spelled(place, name)
         place[name] = _joined_headers(place.get(name, {}), flag.value) if name == _HEADERS else flag.value
+
+
+def _spelled(place: Mapping[str, Any], name: str) -> str:
+    """Return a name as it is written there: Google's SDK takes ``thinkingConfig`` and ``thinking_config``."""
+    if name in place:
+        return name
+    return next((other for other in place if _bare(other) == _bare(name)), name)
+
+
+def _bare(name: str) -> str:
+    return name.replace("_", "").lower()
 
 
 def without_flags(body: Mapping[str, Any], flags: Iterable[EchoFlag]) -> dict[str, Any]:

@@ -217,7 +217,7 @@ def test_a_level_that_is_not_accepted_becomes_the_nearest_with_a_warning(
 
 
 def test_a_change_that_cannot_be_sent_is_said() -> None:
-    target = Origin("cohere", "cohere-chat", "command-a-reasoning-08-2025")
+    target = Origin("cohere", "cohere-chat", "command-r-08-2024")
     made, warnings = build(target, ASKED, HIGH)
     assert "high" not in str(made.body)
     assert len(warnings) == 1
