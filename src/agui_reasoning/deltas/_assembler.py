@@ -7,6 +7,7 @@ values are handled only here.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
@@ -281,8 +282,10 @@ class Assembler:
         return delta.native is not None and delta.tool_call_id not in self._client_calls
 
     def _keep_native(self, delta: NativeDelta, changes: list[Change]) -> None:
-        unit = NativeUnit(None, kind=delta.kind, payload=delta.payload)
-        self._end_implicitly(self._current(changes), unit, changes)
+        unit, response = NativeUnit(None, kind=delta.kind, payload=delta.payload), self._current(changes)
+        if delta.model is not None and response.origin is not None:
+            response.origin = dataclasses.replace(response.origin, model=delta.model)
+        self._end_implicitly(response, unit, changes)
         self._appear(unit, changes)
 
     # -- values

@@ -168,10 +168,18 @@ class CloseDelta(Struct, frozen=True, kw_only=True):
 
 
 class NativeDelta(_Redacted, frozen=True):
-    """A block without a call ID that must be returned verbatim."""
+    """A block without a call ID that must be returned verbatim.
+
+    Attributes:
+        kind: Its type, with that of the API.
+        payload: The block.
+        model: The model that goes on after the block in place of the one that began the response; ``None``
+            if it is the same. The response is then that model's.
+    """
 
     kind: str
     payload: Any
+    model: str | None = None
 
     _private: ClassVar[frozenset[str]] = frozenset({"payload"})
 

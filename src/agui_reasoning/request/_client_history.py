@@ -70,6 +70,8 @@ class RecordedResponse(Struct):
         places: The positions of all values with a unit, likewise.
         slices: The slices of units that are too large for one value, likewise.
         torn: The units with missing slices, and the position of the others.
+        origin_number: The number of the value that names the origin: the latest counts, because another model
+            may go on with a response.
         authentic: Whether all of its values were encrypted. Of others, not everything is taken.
         refused: The message that tells the user that the provider declined to finish the response.
         withheld: The reasoning of its request that the model was not shown.
@@ -89,6 +91,7 @@ class RecordedResponse(Struct):
     places: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     slices: dict[tuple[int, int], Slices] = field(default_factory=dict)
     torn: dict[tuple[int, int], int] = field(default_factory=dict)
+    origin_number: int = -1
     authentic: bool = True
     refused: str | None = None
     withheld: tuple[WithheldRecord, ...] = ()
@@ -108,7 +111,8 @@ class RecordedResponse(Struct):
         self.withheld = self.withheld or place.withheld
         self.effort = self.effort or place.effort
         self.prefix = self.prefix or (place.prefix.value() if place.prefix else None)
-        self.origin = self.origin or (envelope.origin.value() if envelope.origin else None)
+        if envelope.origin is not None and place.number > self.origin_number:
+            self.origin, self.origin_number = envelope.origin.value(), place.number
         self.messages = _named(self.messages, place.messages)
         self.calls = _named(self.calls, place.calls)
         for unit in envelope.units:

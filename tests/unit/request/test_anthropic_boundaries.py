@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from ag_ui.core import Message, SystemMessage, ToolMessage, UserMessage
 
 from agui_reasoning import Conversation, ModelStream, ProviderError, Run, build_request, run_agent
+from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import CloseDelta, NativeDelta, fold
 from agui_reasoning.parts import (
     EffortChange,
@@ -177,6 +179,41 @@ def test_what_the_model_wrote_that_declined_is_reported() -> None:
     assert "a model wrote it that declined" in made.explain()
 
 
+@pytest.mark.parametrize("named", ["claude-opus-5", "claude-opus-4-8"], ids=["asked", "serving"])
+def test_a_response_is_of_the_model_that_went_on(named: str) -> None:
+    """A stream begins with the model that was asked for; a whole response names the one that answered."""
+    whole = decode_response("anthropic-messages", {**MIXED, "model": named}, provider="anthropic")
+    machine = decoder("anthropic-messages", provider="anthropic")
+    deltas = [delta for payload in streamed(MIXED) for delta in machine.receive(payload)] + machine.close()
+    assert fold(deltas) == whole
+    assert {part.origin for part in whole} == {replace(CLAUDE, model="claude-opus-4-8")}
+
+
+@pytest.mark.parametrize("keys", [None, KeyRing({"k": bytes(32)})], ids=["plain", "encrypted"])
+def test_the_report_is_about_the_model_that_went_on(keys: KeyRing | None) -> None:
+    """Sonnet 5.5 reads what Opus 4.8 thought, but not what Opus 5 did, also after a round trip."""
+    thread = Conversation("t", on_warning=lambda text: None)
+    asked = Run(thread.run_input("Weather in Oslo?"), **ARGUMENTS, keys=keys)
+    machine = decoder("anthropic-messages", provider="anthropic")
+    events = asked.start()
+    deltas = [delta for payload in streamed(MIXED) for delta in machine.receive(payload)] + machine.close()
+    events += [event for delta in deltas for event in asked.receive(delta)]
+    here = asked.history.turns[-1]
+    for event in [*events, *asked.finish()]:
+        thread.receive(event)
+    thread.add_tool_result("toolu_served", "4C, rain")
+    run = Run(thread.run_input(), **{**ARGUMENTS, "model": "claude-sonnet-5-5"}, keys=keys)
+    made = run.request(apply_flags=True)
+    assert here.origin == run.history.turns[-1].origin == replace(CLAUDE, model="claude-opus-4-8")
+    assert [(entry.outcome, entry.reason) for entry in made.report] == [
+        ("dropped", "declined"),
+        ("dropped", "declined"),
+        ("echoed", ""),  # the marker
+        ("echoed", ""),
+    ]
+    assert made.lost == ()
+
+
 def test_a_call_that_nobody_marked_is_left_out_with_its_result() -> None:
     made = request(
         user(),
@@ -195,7 +232,7 @@ def test_stream_and_whole_cut_the_calls_of_the_model_that_declined() -> None:
     assert fold(deltas) == parts
     assert [part.status for part in parts if isinstance(part, ToolCallPart)] == ["incomplete", "complete"]
     assert deltas.index(CloseDelta(key="toolu_declined", status="incomplete")) < deltas.index(
-        NativeDelta("anthropic.fallback", FALLBACK)
+        NativeDelta("anthropic.fallback", FALLBACK, model="claude-opus-4-8")
     )
 
 

@@ -219,9 +219,7 @@ class AnthropicMessagesDecoder(Decoder):
 
     def _note_model(self, block: Any) -> None:
         """Note the model that goes on after another one declined."""
-        heir = block.get("to") if isinstance(block, dict) and block.get("type") == FALLBACK else None
-        if isinstance(heir, dict) and isinstance(heir.get("model"), str):
-            self._server_model = heir["model"]
+        self._server_model = _heir(block) or self._server_model
 
     def _report(self) -> list[Delta]:
         """Return the report on the request, once it is known which model it is about."""
@@ -386,6 +384,18 @@ def _stop(block: _Block) -> list[Delta]:
     return [CloseDelta(key=block.key)]
 
 
+def _stop_fallback(block: _Block) -> list[Delta]:
+    """Name the model that goes on: a stream began with that of the model that was asked for."""
+    return [NativeDelta(f"anthropic.{FALLBACK}", block.start, model=_heir(block.start))]
+
+
+def _heir(block: Any) -> str | None:
+    """Return the model that goes on after a block; ``None`` if it is no fallback, or names none."""
+    heir = block.get("to") if isinstance(block, dict) and block.get("type") == FALLBACK else None
+    model = heir.get("model") if isinstance(heir, dict) else None
+    return model if isinstance(model, str) and model else None
+
+
 def _stop_thinking(block: _Block) -> list[Delta]:
     close = CloseDelta(key=block.key)
     if block.filled:
@@ -439,6 +449,7 @@ _FIRM: dict[str, Callable[[_Block, JSONObject], list[Delta]]] = {
 
 _CLOSERS: dict[str, Callable[[_Block], list[Delta]]] = {
     "thinking": _stop_thinking,
+    FALLBACK: _stop_fallback,
     CLIENT_CALL: _stop_call,
     **dict.fromkeys(SERVER_CALLS, _stop_call),
 }
