@@ -30,7 +30,9 @@ def origin_of(holder: Part | Turn) -> dict[str, Any] | None:
     """Return the fields that origins had then."""
     if holder.origin is None:
         return None
-    return {name: value for name, value in asdict(holder.origin).items() if name != "upstream"}
+    return {
+        name: value for name, value in asdict(holder.origin).items() if name not in ("upstream", "account")
+    }
 
 
 def told_then(entry: ReportEntry) -> dict[str, str]:
