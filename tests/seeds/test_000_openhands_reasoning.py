@@ -10,7 +10,7 @@ import pytest
 from ag_ui.core import CustomEvent
 from pydantic import BaseModel
 
-from agui_reasoning import DecodeError
+from agui_reasoning import DecodeError, reduce_events, restore
 from agui_reasoning.interop import openhands
 from agui_reasoning.parts import Opaque, TextPart
 from agui_reasoning.policy import EchoRule
@@ -100,9 +100,13 @@ def test_fragments_are_joined_by_line_breaks() -> None:
 
 
 @row("000-08")
-@pytest.mark.xfail(reason="Step 16: a unit without text opens a message of its own", strict=True)
-def test_an_empty_string_shows_no_message() -> None:
-    assert told(answered(completion(content="A", reasoning_content=""), api="litellm")) == ONLY_TEXT
+@pytest.mark.parametrize("calls", [[], CALLS[:1]])
+def test_an_empty_string_shows_no_message(calls: list[JSON]) -> None:
+    message = completion(content="A", reasoning_content="", tool_calls=calls)
+    events = answered(message, api="litellm")
+    assert [event.type for event in events if "REASONING_MESSAGE" in event.type.value] == []
+    (turn,) = restore(reduce_events(events)).turns
+    assert list(turn.parts) == decode_response("litellm", message)
 
 
 class Model(BaseModel, extra="allow"):

@@ -231,6 +231,11 @@ class ReasoningRecord(_PartRecord, frozen=True, kw_only=True, tag_field="kind", 
     item_id: str | None = None
     segments: tuple[SegmentRecord, ...] = ()
 
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it says no more than that the model did not think: no text, no value and no ID."""
+        return not (self.segments or self.opaque or self.item_id)
+
 
 class TextRecord(_PartRecord, frozen=True, kw_only=True, tag_field="kind", tag="text"):
     """A text part, with its text unless all of it is shown."""

@@ -127,6 +127,11 @@ class ReasoningUnit(UnitBuffer):
     stretch: int = 0
     """The index in ``segments`` of the current stretch; a unit that resumes starts a new one."""
 
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it says no more than that the model did not think: no text, no value and no ID so far."""
+        return not (self.segments or self.values or self.item_id)
+
     def part(self, origin: Origin | None) -> ReasoningPart:
         """Return the unit as a part."""
         segments = tuple(segment.settled() for segment in self.segments)

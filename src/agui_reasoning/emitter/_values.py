@@ -25,6 +25,7 @@ from agui_reasoning._envelope import (
     NativeRecord,
     OriginRecord,
     PrefixRecord,
+    ReasoningRecord,
     ResponsePlace,
     ResultRecord,
     TextRecord,
@@ -168,10 +169,10 @@ class Values:
         return events + [e for call in state.calls.values() for e in self.of_call(state, call)]
 
     def _last(self, state: ResponseState, open_anchor: OpenAnchor) -> list[Event]:
-        others = _other_records(state)
-        carriers = self._carriers(state, others, open_anchor)
+        thoughts, others = self._final_reasoning(state), _other_records(state)
+        units = (*thoughts, *others)
+        carriers = self._carriers(state, others if state.reasoning else units, open_anchor)
         first = next(carriers, None)
-        units = (*self._final_reasoning(state), *others)
         if first is None or (not _is_marked(state) and _is_needless(state, units)):
             return []
         envelope = self._envelope(state, units, _names(state, (0, 0)), again=True)
@@ -257,7 +258,7 @@ class Values:
             return bool(state.response.units)
         if self._anchors == "never":
             return False
-        if _is_marked(state):
+        if _is_marked(state) or any(map(_is_thought, others)):
             return True
         if not any(map(_is_vital, others)):
             return False
@@ -369,7 +370,7 @@ def _entities(state: ResponseState) -> Iterator[_Carrier]:
 
 
 # Units without an entity of their own that could carry a value, unlike texts and calls.
-_BLOCKS = (ResultRecord, NativeRecord)
+_BLOCKS = (ReasoningRecord, ResultRecord, NativeRecord)
 
 
 def _is_carried(state: ResponseState, others: Sequence[UnitRecord]) -> bool:
@@ -385,6 +386,11 @@ def _is_vital(record: UnitRecord) -> bool:
     """
     part = record.part
     return bool(part.opaque) or isinstance(part, _BLOCKS) or (isinstance(part, CallRecord) and part.server)
+
+
+def _is_thought(record: UnitRecord) -> bool:
+    """Return whether the unit is reasoning that more is known of than that there was none."""
+    return isinstance(record.part, ReasoningRecord) and not record.part.says_nothing
 
 
 def _is_hidden(record: UnitRecord) -> bool:

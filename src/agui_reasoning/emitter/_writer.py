@@ -228,6 +228,8 @@ class Writer:
             stretch.withheld = True
             return
         if not self._state.reasoning:
+            if unit.says_nothing:
+                return  # it rides in the last value
             self._empty, self._is_past = self._open_message(unit), False
         carrier = self._state.carried_by[stretch] = self._state.reasoning[-1]
         carrier.riders[stretch] = None

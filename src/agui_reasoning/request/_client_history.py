@@ -298,8 +298,13 @@ def _learn_beside(history: ClientHistory, index: int, entity: Mapping[str, Any])
     """Add the value of an answer or a call, unless it is one of reasoning that was moved there."""
     opened = _open(history, entity)
     envelope = opened.envelope
-    if envelope is not None and not any(isinstance(u.part, ReasoningRecord) for u in envelope.units):
+    if envelope is not None and not any(map(_has_message, envelope.units)):
         _learn(history, index, opened, envelope)
+
+
+def _has_message(unit: UnitRecord) -> bool:
+    """Return whether a unit is reasoning that has a message of its own."""
+    return isinstance(unit.part, ReasoningRecord) and not unit.part.says_nothing
 
 
 def _learn(history: ClientHistory, index: int, opened: Opened, envelope: Envelope) -> None:
