@@ -13,7 +13,15 @@ from agui_reasoning.emitter._disclosure import Visibility
 from agui_reasoning.errors import ConfigurationError, RemoteProtocolError
 from agui_reasoning.parts import EFFORTS, Effort
 
-__all__ = ["AllowReasoningRequest", "Display", "ReasoningRequest", "check_allowed", "read_request", "shown"]
+__all__ = [
+    "AllowReasoningRequest",
+    "Display",
+    "ReasoningRequest",
+    "allowed_values",
+    "check_allowed",
+    "read_request",
+    "shown",
+]
 
 Display: TypeAlias = Literal["full", "summary", "none"]
 """How much of the reasoning the front end wants to show, from most to least."""
@@ -91,6 +99,20 @@ def read_request(
     if display is not None:
         display = max(display, _WIDEST[visibility], key=_DISPLAYS.index)
     return ReasoningRequest(effort, display)
+
+
+def allowed_values(allow: AllowReasoningRequest, visibility: Visibility) -> dict[str, list[str]] | None:
+    """Return the efforts and displays that a front end can choose from; ``None`` if it may not choose.
+
+    Examples:
+        >>> allowed_values(("low", "high"), "summary")
+        {'effort': ['low', 'medium', 'high'], 'display': ['summary', 'none']}
+    """
+    if not allow:
+        return None
+    lowest, highest = (EFFORTS[0], EFFORTS[-1]) if isinstance(allow, bool) else allow
+    efforts = EFFORTS[EFFORTS.index(lowest) : EFFORTS.index(highest) + 1]
+    return {"effort": list(efforts), "display": list(_DISPLAYS[_DISPLAYS.index(_WIDEST[visibility]) :])}
 
 
 def shown(visibility: Visibility, request: ReasoningRequest | None) -> Visibility:

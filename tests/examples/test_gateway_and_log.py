@@ -15,14 +15,14 @@ import pytest
 from agui_reasoning import Conversation
 from agui_reasoning.gateway import local_server, provider_app
 from tests.docs.markdown import ROOT
-from tests.unit.gateway.http_client import call
+from tests.unit.gateway.http_client import INPUT, call
 
 EXAMPLES = ROOT / "examples"
 
 
-def gateway() -> Any:
-    names: dict[str, Any] = {"__name__": "zdr_gateway"}
-    exec(compile((EXAMPLES / "zdr_gateway.py").read_text(encoding="utf-8"), "zdr_gateway.py", "exec"), names)
+def gateway(name: str = "zdr_gateway") -> Any:
+    names: dict[str, Any] = {"__name__": name}
+    exec(compile((EXAMPLES / f"{name}.py").read_text(encoding="utf-8"), f"{name}.py", "exec"), names)
     return names["app"]
 
 
@@ -62,6 +62,14 @@ def test_reasoning_comes_back_to_its_tenant_and_no_client_reads_it(url: str, req
     assert "raincoat" in ask(url, alice, "alice-token")
     assert alice.status == "finished"
     assert "gusts decide it" in json.dumps(requests[1])
+
+
+def test_users_choose_the_effort_and_what_they_see(url: str, requests: list[Any]) -> None:
+    asked = INPUT | {"forwardedProps": {"reasoning": {"effort": "max", "display": "none"}}}
+    with local_server(gateway("choose_effort")) as choosing:
+        answer = call(f"{choosing}/agent", asked)
+    assert b"gusts" not in answer.body
+    assert requests[0]["output_config"] == {"effort": "high"}
 
 
 def test_another_tenant_and_strangers_get_nothing(url: str, requests: list[Any]) -> None:

@@ -23,6 +23,7 @@ from agui_reasoning.crypto import KeyRing
 from agui_reasoning.crypto._keys import DEFAULT_VARIABLE
 from agui_reasoning.emitter.stages import Steps
 from agui_reasoning.errors import ConfigurationError
+from agui_reasoning.parts import EFFORTS
 from agui_reasoning.providers import provider_api, provider_apis
 from agui_reasoning.providers.registry import API_IDS, vendor_of
 
@@ -173,6 +174,14 @@ def serve(
             rich_help_panel=_CALLERS,
         ),
     ] = InstructionsChoice.keep,
+    allow_reasoning_request: Annotated[
+        str | None,
+        typer.Option(
+            metavar="all|LOWEST..HIGHEST",
+            help="Let callers choose effort and display, with efforts such as low..high.",
+            rich_help_panel=_CALLERS,
+        ),
+    ] = None,
     page: Annotated[bool, typer.Option("--page/--no-page", help="Serve the page at GET /.")] = True,
 ) -> None:
     """Serve an AG-UI endpoint at POST /agent, and a page with a chat and an inspector at GET /.
@@ -204,9 +213,12 @@ def serve(
         stages=(Steps(),) if steps else (),
         allow_file_ids=allow_file_ids,
         client_instructions=client_instructions.value,
+        allow_reasoning_request=_allowed(allow_reasoning_request),
         starts_in_reasoning=starts_in_reasoning,
         visibility=visibility.value,
-        keys=_keys(keys_env, keys_file, visibility),
+        keys=_keys(
+            keys_env, keys_file, shows_all=visibility is VisibilityChoice.full and not allow_reasoning_request
+        ),
         policy=policy or (),
         allowed_hosts=[host, *(allow_host or ())],
         allowed_origins=allow_origin or (),
@@ -217,13 +229,27 @@ def serve(
     serve_app(app, listening, on_ready=lambda: put(ready))
 
 
-def _keys(name: str, path: str | None, visibility: VisibilityChoice) -> KeyRing | None:
+def _keys(name: str, path: str | None, *, shows_all: bool) -> KeyRing | None:
     """Load the keys; without any, hidden reasoning is encrypted with a temporary key."""
     ring = key_ring_if_any(name, path)
-    if ring is not None or visibility is VisibilityChoice.full:
+    if ring is not None or shows_all:
         return ring
     warn(f"{name} is not set: hidden reasoning is lost when this gateway stops. Generate a key with keygen.")
     return KeyRing.generate()
+
+
+def _allowed(text: str | None) -> Any:
+    """Return the bounds of the effort that callers can choose, which `create_app` checks."""
+    if text is None or text == "all":
+        return text is not None
+    lowest, separator, highest = text.partition("..")
+    if not (separator and {lowest, highest} <= set(EFFORTS)):
+        raise ConfigurationError(
+            f"The value {text!r} of --allow-reasoning-request is not known.",
+            code="wrong_option",
+            hint=f"Use all, or two of {', '.join(EFFORTS)}, as in low..high.",
+        )
+    return lowest, highest
 
 
 def _is_provider(given: Mapping[str, str], upstream: str | None) -> bool:

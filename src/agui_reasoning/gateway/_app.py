@@ -120,9 +120,9 @@ def create_app(
 
     Raises:
         ConfigurationError: An origin is invalid (``bad_origin``), the visibility is unknown
-            (``unknown_visibility``) or would lose reasoning that the provider requires
-            (``visibility_without_keys``), or another option is invalid (``bad_keys``, ``bad_ttl``,
-            ``bad_padding``, ``bad_policy``, ``wrong_option``).
+            (``unknown_visibility``), reasoning that the provider requires would be lost because it is not
+            shown, or need not be with ``allow_reasoning_request`` (``visibility_without_keys``), or another
+            option is invalid (``bad_keys``, ``bad_ttl``, ``bad_padding``, ``bad_policy``, ``wrong_option``).
     """
     chosen = upstream or ReplayUpstream()
     options["policy"] = own_rules(options.get("policy", ()))  # a file is read once
@@ -307,7 +307,8 @@ def _check_options(upstream: Upstream, tenant: TenantOf | None, options: Applica
     if upstream.live:
         _check_provider(upstream, own)
     if upstream.api is not None:
-        disclosure = Disclosure(options.get("visibility", "full"), options.get("keys") is not None)
+        narrowest = "hidden" if options.get("allow_reasoning_request") else options.get("visibility", "full")
+        disclosure = Disclosure(narrowest, options.get("keys") is not None)
         disclosure.check(Origin(upstream.provider, upstream.api, upstream.model), partial(rule_for, own=own))
     if tenant is not None and not callable(tenant):
         raise ConfigurationError(

@@ -16,7 +16,7 @@ from agui_reasoning.providers import API_IDS
 from tests.support.replay_server import replaying
 from tests.support.verifier import Client
 from tests.unit.cli.command import environment
-from tests.unit.gateway.http_client import call, opened
+from tests.unit.gateway.http_client import INPUT, call, opened
 from tests.unit.gateway.provider import APIS, KEY, MODELS, Provider, Reply, frames
 from tests.unit.gateway.test_guard import send
 from tests.unit.gateway.test_http import answer
@@ -431,3 +431,29 @@ def test_xai_is_served_through_its_sdk(monkeypatch):
         with serving(*args) as url:
             assert types(call(f"{url}/agent"))[-1] == "RUN_FINISHED"
     assert server.headers[0]["authorization"] == "Bearer xai-secret"
+
+
+def test_callers_choose_effort_and_display_where_that_is_allowed():
+    command = [*SERVE, "--port", "0", "--allow-reasoning-request", "low..high"]
+    asked = INPUT | {"forwardedProps": {"reasoning": {"display": "none", "effort": "max"}}}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            url = server.stdout.readline().split()[-1]
+            body = call(f"{url}/agent", asked).body
+            offered = json.loads(call(f"{url}/_page/config.json", None, "GET").body)["reasoningRequest"]
+            server.send_signal(signal.SIGINT)
+            _, complaints = server.communicate(timeout=SECONDS)
+        finally:
+            server.kill()
+    assert b"gusts" not in body
+    assert offered["effort"] == ["low", "medium", "high"]
+    assert complaints.startswith("warning: AGUI_REASONING_KEYS is not set")
+
+
+@pytest.mark.parametrize("levels", ["high", "low..huge", "..", ""])
+def test_bounds_of_the_effort_that_are_none_are_refused(levels, cli):
+    result = cli("serve", "--allow-reasoning-request", levels)
+    assert result.status == 2
+    assert (
+        f"The value {levels!r} of --allow-reasoning-request is not known. Use all, or two of" in result.stderr
+    )

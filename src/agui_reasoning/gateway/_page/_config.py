@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from agui_reasoning import __version__
 from agui_reasoning._options import ApplicationOptions
+from agui_reasoning._reasoning_request import allowed_values
 from agui_reasoning._scripted._tool import TOOL, TOOL_RESULT
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.crypto import KeyRing
@@ -40,6 +41,7 @@ def page_config(settings: Settings) -> JSONObject:
     upstream = settings.upstream
     replay = upstream if isinstance(upstream, ReplayUpstream) else None
     endpoint = settings.path.lstrip("/")
+    visibility = settings.options.get("visibility", "full")
     return {
         "version": __version__,
         "endpoint": endpoint,
@@ -51,7 +53,8 @@ def page_config(settings: Settings) -> JSONObject:
             "model": upstream.model,
             "live": upstream.live,
         },
-        "visibility": settings.options.get("visibility", "full"),
+        "visibility": visibility,
+        "reasoningRequest": allowed_values(settings.options.get("allow_reasoning_request"), visibility),
         "keyIds": _key_ids(settings.options.get("keys")),
         "allowedOrigins": list(settings.allowed_origins),
         "tools": [{"declaration": TOOL, "answer": TOOL_RESULT}] if replay else [],

@@ -3,6 +3,7 @@
 import { Announcer } from "./announcer.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
+import { reasoningChoice } from "./reasoning-choice.js";
 import { ThreadView, isSubmit } from "./thread-view.js";
 
 /** How far from the end the thread may be scrolled and still follow, in pixels. */
@@ -38,7 +39,7 @@ class Chat {
       h("div", { class: "column thread" }, h("h2", { class: "visually-hidden" }, "Conversation"), this.welcome, this.view.element, this.outcome),
     );
     this.jump = h("button", { type: "button", class: "jump", hidden: true, onclick: () => this.#toEnd() }, icon("down"), "Latest");
-    this.composer = new Composer(session);
+    this.composer = new Composer(session, config);
     this.elements = [this.scroller, h("div", { class: "jump-row" }, this.jump), h("div", { class: "dock" }, h("div", { class: "column" }, this.composer.element)), this.announcer.element];
     session.addEventListener("change", (event) => this.changed(event.detail));
     session.addEventListener("status", () => this.changed(new Set()));
@@ -130,12 +131,12 @@ function retryButton(session, label) {
 
 /** The field for messages. */
 class Composer {
-  constructor(session) {
+  constructor(session, config) {
     this.session = session;
     this.input = h("textarea", { id: "composer-input", rows: "1", placeholder: "Ask something", "aria-label": "Message", "aria-describedby": "composer-hint", oninput: () => this.#resize() });
     this.send = h("button", { class: "round", "aria-label": "Send" }, icon("send"));
     this.stop = h("button", { type: "button", class: "round", "aria-label": "Stop", hidden: true, onclick: () => this.#stop() }, icon("stop"));
-    this.element = h("form", { class: "composer" }, this.input, this.send, this.stop, h("p", { class: "composer-hint", id: "composer-hint" }, "Enter sends, Shift+Enter starts a new line, Esc stops"));
+    this.element = h("form", { class: "composer" }, this.input, this.send, this.stop, reasoningChoice(session, config), h("p", { class: "composer-hint", id: "composer-hint" }, "Enter sends, Shift+Enter starts a new line, Esc stops"));
     this.element.addEventListener("submit", (submitted) => {
       submitted.preventDefault();
       this.#submit();

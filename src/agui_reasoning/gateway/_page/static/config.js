@@ -7,6 +7,7 @@
  * @property {string} capabilities The address of its capabilities.
  * @property {{name: string, api: string | null, provider: string | null, model: string | null, live: boolean}} upstream
  * @property {"full" | "summary" | "hidden"} visibility
+ * @property {{effort: string[], display: string[]} | null} reasoningRequest What the user can choose; `null` for nothing.
  * @property {string[]} keyIds The IDs of the keys, the one that encrypts first; never a key.
  * @property {string[]} allowedOrigins
  * @property {{declaration: object, answer: string}[]} tools The tools that the page offers, with a sensible answer.

@@ -22,6 +22,9 @@ export class Session extends EventTarget {
   /** Whether the messages come from a log that was opened; such a thread is not stored. */
   isReplay = false;
 
+  /** @type {{effort?: string, display?: string}} What the user chose for the next runs. */
+  reasoning = {};
+
   /** @type {AbortController | null} Of the run that is going on. */
   #abort = null;
   /** Whether all calls were answered while their run was still going on. */
@@ -197,10 +200,11 @@ export class Session extends EventTarget {
    */
   async #read(conversation, signal) {
     const tools = this.config.tools.map((tool) => tool.declaration);
+    const forwardedProps = Object.keys(this.reasoning).length ? { reasoning: this.reasoning } : {};
     const response = await this.fetch(this.config.endpoint, {
       method: "POST",
       headers: { "content-type": "application/json", accept: "text/event-stream" },
-      body: JSON.stringify(conversation.runInput({ runId: newId(), tools })),
+      body: JSON.stringify(conversation.runInput({ runId: newId(), tools, forwardedProps })),
       cache: "no-store",
       signal,
     });
