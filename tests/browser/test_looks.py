@@ -54,6 +54,13 @@ def test_an_empty_thread(open_chat: OpenChat, scheme: str) -> None:
 
 
 @schemes
+def test_the_choice_of_effort_and_display(open_chat: OpenChat, scheme: str) -> None:
+    chat = open_chat(tab=colors(scheme), allow_reasoning_request=True)
+    expect(chat.page.get_by_role("combobox")).to_have_count(2)
+    assert violations(chat.page) == []
+
+
+@schemes
 def test_a_run_that_is_going_on(open_chat: OpenChat, faults: Faults, scheme: str) -> None:
     faults.expect("ERR_ABORTED")  # the page is closed meanwhile
     chat = open_chat(Told([ReasoningDelta("Hm. " * 50, key="0"), ...]), tab=colors(scheme))

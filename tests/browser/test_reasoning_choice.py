@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -11,7 +12,6 @@ from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import ReasoningDelta, TextDelta
 from agui_reasoning.gateway import Upstream
 from agui_reasoning.run import Run
-from tests.browser.axe import violations
 from tests.browser.conftest import OpenChat
 
 
@@ -43,13 +43,12 @@ def test_a_choice_holds_until_it_is_taken_back(open_chat: OpenChat) -> None:
     chat.ask("Wind?")
     chat.expect_rest()
     expect(chat.answers).to_have_count(2)
-    expect(chat.page.get_by_text("It may rain.")).to_have_count(1)
+    assert json.dumps(chat.log()).count("It may rain.") == 1
     display.select_option("")
     chat.ask("Snow?")
     chat.expect_rest()
     high = {"effort": "high"}
     assert upstream.requests == [{}, {"reasoning": high | {"display": "none"}}, {"reasoning": high}]
-    assert violations(chat.page) == []
 
 
 def test_nothing_is_offered_without_permission(open_chat: OpenChat) -> None:
