@@ -24,9 +24,22 @@ from ag_ui.core import (
 
 from agui_reasoning._hint import hint
 from agui_reasoning._strict_json import well_formed
+from agui_reasoning.deltas import UsageDelta
 from agui_reasoning.protocol import PROTOCOL_VERSION
 
-__all__ = ["Ending", "Frame", "RunFrame", "SubagentFrame"]
+__all__ = ["Ending", "Frame", "RunFrame", "SubagentFrame", "usage_of"]
+
+_COUNTS = (
+    "input_tokens",
+    "output_tokens",
+    "total_tokens",
+    "reasoning_tokens",
+    "cached_input_tokens",
+    "cache_write_input_tokens",
+)
+
+_MAX_COUNT = 2**53 - 1
+"""The largest count that AG-UI accepts. Negative counts are ignored."""
 
 CANCELLED_SENTENCE = "The run was cancelled."
 CANCELLED_CODE = "cancelled"
@@ -169,3 +182,16 @@ class SubagentFrame:
             else event.model_copy(update={"subagent_run_id": self.id})
             for event in events
         ]
+
+
+def usage_of(counts: Sequence[UsageDelta]) -> list[TokenUsage] | None:
+    """Return one entry per provider and model; ``None`` if nothing was reported."""
+    entries: dict[tuple[str | None, str | None], dict[str, int]] = {}
+    for count in counts:
+        entry = entries.setdefault((count.provider, count.model), {})
+        for name in _COUNTS:
+            value = getattr(count, name)
+            if value is not None and value >= 0:
+                entry[name] = min(entry.get(name, 0) + value, _MAX_COUNT)
+    usage = [TokenUsage(provider=who, model=model, **sums) for (who, model), sums in entries.items() if sums]
+    return usage or None

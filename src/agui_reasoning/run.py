@@ -14,7 +14,6 @@ from ag_ui.core import (
     ResumeEntry,
     RunAgentInput,
     SystemMessage,
-    TokenUsage,
     Tool,
 )
 from pydantic import BaseModel
@@ -31,7 +30,7 @@ from agui_reasoning._options import (
     policy_rows,
 )
 from agui_reasoning._reasoning_request import AllowReasoningRequest, ReasoningRequest, read_request, shown
-from agui_reasoning._run_frame import Ending, Frame, RunFrame, SubagentFrame
+from agui_reasoning._run_frame import Ending, Frame, RunFrame, SubagentFrame, usage_of
 from agui_reasoning._run_input import call_ids, parse_input
 from agui_reasoning.audit import AuditRecord, OnAudit
 from agui_reasoning.deltas import Delta, UsageDelta
@@ -65,15 +64,6 @@ if TYPE_CHECKING:  # imported with the first key ring, policy or request
 
 __all__ = ["Run"]
 
-_COUNTS = (
-    "input_tokens",
-    "output_tokens",
-    "total_tokens",
-    "reasoning_tokens",
-    "cached_input_tokens",
-    "cache_write_input_tokens",
-)
-
 _RESTORING = frozenset({"accept_plain", "on_undecryptable", "limits", "allow_file_ids"})
 """The options that apply only to restoring the client's input."""
 
@@ -87,10 +77,6 @@ _NOT_EMITTING = _RESTORING | {
 """The options that the emitter does not know; it gets a look-up of rows instead of the policy."""
 
 _READING = (*_RESTORING, "keys", "thread_id", "tenant", "on_audit")
-
-_MAX_COUNT = 2**53 - 1
-"""The largest count that AG-UI accepts. Negative counts are ignored."""
-
 
 _OPEN_PART = (
     "A request leaves out the part of the response that has not ended: pass `CloseDelta` or `FinishDelta` "
@@ -591,7 +577,7 @@ class Run:
 
     def _ending(self, **more: Any) -> Ending:
         told = {} if self.visibility == "hidden" else _told(self._emitter)
-        return Ending(self._now(), _usage(self._counts()), **told, **more)
+        return Ending(self._now(), usage_of(self._counts()), **told, **more)
 
     def _counts(self) -> list[UsageDelta]:
         """Return the token counts of the run and its subagents."""
@@ -609,16 +595,3 @@ def _shows_nothing(produced: Iterable[object]) -> bool:
     thoughts = [part for turn in turns for part in turn.parts if isinstance(part, ReasoningPart)]
     signed = any(value.kind in SHOWN_ON_REQUEST for part in thoughts for value in part.opaque)
     return signed and not any(part.text for part in thoughts)
-
-
-def _usage(counts: Sequence[UsageDelta]) -> list[TokenUsage] | None:
-    """Return one entry per provider and model; ``None`` if nothing was reported."""
-    entries: dict[tuple[str | None, str | None], dict[str, int]] = {}
-    for count in counts:
-        entry = entries.setdefault((count.provider, count.model), {})
-        for name in _COUNTS:
-            value = getattr(count, name)
-            if value is not None and value >= 0:
-                entry[name] = min(entry.get(name, 0) + value, _MAX_COUNT)
-    usage = [TokenUsage(provider=who, model=model, **sums) for (who, model), sums in entries.items() if sums]
-    return usage or None
