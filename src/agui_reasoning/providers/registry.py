@@ -190,9 +190,8 @@ def _bad(what: str) -> ConfigurationError:
 
 
 def _unknown(api: str) -> ConfigurationError:
-    known = sorted([*_PACKAGES, *_OWN])
     return ConfigurationError(
         f"Unknown API {api!r}.",
         code="unknown_api",
-        hint=f"{did_you_mean(str(api), known)}Use one of: {', '.join(known)}.",
+        hint=f"{did_you_mean(str(api), [*API_IDS, *_OWN])}Use one of: {', '.join(API_IDS)}.",
     )
