@@ -101,18 +101,22 @@ def test_every_part_is_in_what_the_client_holds(parts: list[Part]) -> None:
 @given(turns())
 def test_every_reasoning_message_has_an_envelope_that_reads_back(parts: list[Part]) -> None:
     client = replay(emit(unfold(with_results(parts))))
-    seqs = []
-    for message in client.messages:
-        if message["role"] != "reasoning":
-            continue
-        envelope = read_envelope(message["encryptedValue"])
+    answers = [message for message in client.messages if message["role"] == "assistant"]
+    calls = [call for message in answers for call in message.get("toolCalls", ())]
+    values = [message["encryptedValue"] for message in client.messages if message["role"] == "reasoning"]
+    # Reasoning that says nothing has no message; it is in the value of the answer or a call.
+    values += [held["encryptedValue"] for held in (*answers, *calls) if "encryptedValue" in held]
+    seqs = set()
+    for value in values:
+        envelope = read_envelope(value)
         assert envelope is not None
         for unit in envelope.units:
             part = with_results(parts)[unit.seq]
             if isinstance(part, ReasoningPart):
-                seqs.append(unit.seq)
+                seqs.add(unit.seq)
                 assert tuple(record.opaque() for record in unit.part.opaque) == part.opaque
-    assert len(set(seqs)) == sum(isinstance(part, ReasoningPart) for part in with_results(parts))
+    thoughts = {seq for seq, part in enumerate(with_results(parts)) if isinstance(part, ReasoningPart)}
+    assert seqs == thoughts
 
 
 @given(delta_lists, st.integers(1, 30))
