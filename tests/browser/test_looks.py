@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
+from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import ReasoningDelta
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.gateway import ReplayUpstream
@@ -55,7 +56,7 @@ def test_an_empty_thread(open_chat: OpenChat, scheme: str) -> None:
 
 @schemes
 def test_the_choice_of_effort_and_display(open_chat: OpenChat, scheme: str) -> None:
-    chat = open_chat(tab=colors(scheme), allow_reasoning_request=True)
+    chat = open_chat(tab=colors(scheme), allow_reasoning_request=True, keys=KeyRing.generate("k1"))
     expect(chat.page.get_by_role("combobox")).to_have_count(2)
     assert violations(chat.page) == []
 

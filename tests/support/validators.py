@@ -337,8 +337,8 @@ def check_end(api: str, body: Body) -> list[str]:
 
 
 def _anthropic_end(body: Body) -> list[str]:
-    messages = body["messages"]
-    if not messages or messages[-1]["role"] == "user":
+    said = [message["role"] for message in body["messages"] if message["role"] != "system"]
+    if not said or said[-1] == "user":
         return []
     return ["This model does not support assistant message prefill. It must end with a user message."]
 
