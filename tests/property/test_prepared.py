@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 from ag_ui.core import Message, ToolMessage, UserMessage
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from agui_reasoning.parts import ToolCallPart, Turn
 from agui_reasoning.providers import provider_api
+from agui_reasoning.providers.strategies import part_ids
 from agui_reasoning.request import History, PreparedConversation, PreparedResponse, build_request
 from agui_reasoning.testing.strategies import API_IDS
 from agui_reasoning.testing.strategies import turns as turns_of
@@ -58,12 +59,17 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, dict) and "text" in value and value.keys() <= {"type", "text"}
 
 
+def _names(turn: Turn) -> set[str]:
+    return {name for part in turn.parts for name in part_ids(part)}
+
+
 @pytest.mark.parametrize("api", API_IDS)
 @settings(max_examples=examples(15))
 @given(data=st.data())
 def test_the_parts_of_a_request_give_its_body(api: str, data: st.DataObject) -> None:
     provider, model = provider_api(api).example
     turns = [replace(data.draw(turns_of(api)), id=f"own{number}") for number in (1, 2)]
+    assume(_names(turns[0]).isdisjoint(_names(turns[1])))  # providers use each ID once
     first = UserMessage(id="u0", content="Well?")
     items = (first, *answered(turns[0], 1), *answered(turns[1], 2))
 

@@ -190,10 +190,18 @@ def test_reasoning_stands_directly_before_something_of_the_models_own(items: Ite
             assert not str(follower.get("type")).endswith("_output")
 
 
+def _is_compacted(item: Any) -> bool:
+    """Whether a block of a response takes the place of everything before it."""
+    parts = item.parts if isinstance(item, Turn) else ()
+    return any(isinstance(part, NativePart) and part.kind == "anthropic.compaction" for part in parts)
+
+
 def _settled(part: Items, whole: Items) -> bool:
-    """No result came later for a call of the past, and no scope moved on with the user's words."""
+    """No result came later for a call of the past, no scope moved on with the user's words, nor a summary."""
     known = _call_ids(part)
     rest = whole[len(part) :]
+    if any(_is_compacted(item) for item in rest):
+        return False
     late = any(isinstance(item, ToolMessage) and item.tool_call_id in known for item in rest)
     return not late and len(_call_ids(whole)) == len(set(_call_ids(whole)))
 
