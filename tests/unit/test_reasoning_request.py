@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 KEYS = KeyRing({"k1": bytes(32)}, primary="k1")
 GPT = Origin("openai", "openai-responses", "gpt-5.6")
-SHOWS: dict[str, set[str]] = {"full": {"RAW", "SUMMARY"}, "summary": {"SUMMARY"}, "hidden": set()}
+SHOWS: dict[str, set[str]] = {"full": {"RAW THOUGHT", "SUMMARY"}, "summary": {"SUMMARY"}, "hidden": set()}
 VISIBILITY_OF = {"full": "full", "summary": "summary", "none": "hidden"}
 
 
@@ -36,7 +36,7 @@ def asking(reasoning: Any, **options: Any) -> Run:
 def events_of(run: Run) -> list[Any]:
     """Answer with a raw chain of thought, a summary of it and a signed value."""
     value = Opaque("openai.encrypted_content", "SIGNED")
-    thought = (Segment("raw", 0, "RAW"), Segment("summary", 0, "SUMMARY"))
+    thought = (Segment("raw", 0, "RAW THOUGHT"), Segment("summary", 0, "SUMMARY"))
     events = run.start() + run.receive(ResponseStart(origin=GPT, id="resp_1"))
     for item in (ReasoningPart(thought, (value,), "rs_1"), TextPart("4 degrees."), FinishDelta("stop")):
         events += run.receive(item)
@@ -54,7 +54,7 @@ def test_the_display_narrows_the_visibility_and_never_widens_it(
     run = asking({"display": display}, visibility=visibility)
     wire = "".join(event.model_dump_json(by_alias=True) for event in events_of(run))
     wanted = SHOWS[visibility] & SHOWS[VISIBILITY_OF[display] if display else visibility]
-    assert {word for word in ("RAW", "SUMMARY") if word in wire} == wanted
+    assert {word for word in ("RAW THOUGHT", "SUMMARY") if word in wire} == wanted
     assert "SIGNED" not in wire
     assert SHOWS[run.visibility] == wanted
     assert run.reasoning_request is not None
@@ -74,7 +74,7 @@ def test_what_is_not_displayed_comes_back_encrypted() -> None:
     messages = reduce_events(events_of(run))
     again = Run(run_input() | {"messages": messages}, api=GPT.api, keys=KEYS)
     (turn,) = (item for item in again.history.items if isinstance(item, Turn))
-    assert [segment.text for segment in turn.parts[0].segments] == ["RAW", "SUMMARY"]  # type: ignore[union-attr]
+    assert [segment.text for segment in turn.parts[0].segments] == ["RAW THOUGHT", "SUMMARY"]  # type: ignore[union-attr]
 
 
 def test_a_display_without_keys_is_refused_where_reasoning_must_come_back() -> None:
