@@ -26,7 +26,6 @@ from agui_reasoning.deltas._assembler import Assembler
 from agui_reasoning.deltas._fold import deltas_of
 from agui_reasoning.deltas._operations import DELTA_TYPES
 from agui_reasoning.emitter import _events as make
-from agui_reasoning.emitter._application_events import ApplicationEvents
 from agui_reasoning.emitter._disclosure import Disclosure, Visibility
 from agui_reasoning.emitter._inputs import InputReports
 from agui_reasoning.emitter._lane import Lane, open_lane
@@ -51,8 +50,9 @@ from agui_reasoning.parts import (
 )
 from agui_reasoning.wire._encode import frames_of
 
-if TYPE_CHECKING:  # imported with the first key ring or policy
+if TYPE_CHECKING:  # imported with the first key ring, event of the application or policy
     from agui_reasoning.crypto import KeyRing
+    from agui_reasoning.emitter._application_events import ApplicationEvents
     from agui_reasoning.policy import EchoRule
 
 __all__ = ["BaseEmitter"]
@@ -130,7 +130,7 @@ class BaseEmitter:
             if isinstance(stage, Coalesce):
                 stage.use_clock(now_ms)
         self._foreign = Passthrough(new_id or new_uuid)
-        self._application = ApplicationEvents(self.warn, new_id or new_uuid)
+        self._application: ApplicationEvents | None = None
         self._known = {message.id: message for message in known_messages}
         self._has_warned_of_raw = False
         self._parts = 0
@@ -259,7 +259,15 @@ class BaseEmitter:
             return [event for delta in self._deltas(item) for event in self._apply(delta)]
         if isinstance(item, UserMessage):
             return self._user_said(item)
-        return [shown for event in self._application.read(item) for shown in self._pass_on(event)]
+        return [shown for event in self._read(item) for shown in self._pass_on(event)]
+
+    def _read(self, item: Any) -> list[Event]:
+        """Return the models of an application's event."""
+        if self._application is None:
+            from agui_reasoning.emitter._application_events import ApplicationEvents
+
+            self._application = ApplicationEvents(self.warn, self._new_id)
+        return self._application.read(item)
 
     def _staged(self, events: list[Event]) -> list[Event]:
         return run_stages(self._stages, events) if self._stages else events
