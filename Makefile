@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Tests start processes: what one compiles, the next reads.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo web smoke judges test test-all coverage chromium test-browser test-frontends test-frameworks lint pages docs package bench clean
+.PHONY: demo web smoke judges test test-all coverage chromium test-browser test-frontends test-frameworks test-matrix fuzz lint pages docs package audit bench clean
 
 $(VENV)/pip.stamp:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.12")'
@@ -19,11 +19,11 @@ $(VENV)/demo.stamp: pyproject.toml $(VENV)/pip.stamp
 	@touch $@
 
 $(VENV)/test.stamp: pyproject.toml $(VENV)/demo.stamp
-	$(BIN)/python -m pip install --quiet --editable ".[cli,server,client,migrate,testing]" --group test
+	$(BIN)/python -m pip install --quiet --editable ".[cli,server,client,migrate,testing,bulk,redis,otel]" --group test
 	@touch $@
 
 $(VENV)/lint.stamp: pyproject.toml $(VENV)/demo.stamp
-	$(BIN)/python -m pip install --quiet --editable ".[cli,server,client,migrate,testing]" --group lint
+	$(BIN)/python -m pip install --quiet --editable ".[cli,server,client,migrate,testing,bulk,redis,otel]" --group lint
 	@touch $@
 
 $(VENV)/docs.stamp: pyproject.toml $(VENV)/demo.stamp
@@ -38,18 +38,21 @@ demo: $(VENV)/demo.stamp
 smoke: $(VENV)/demo.stamp
 	@$(BIN)/python scripts/smoke.py
 
+# PORT=8000 sets the port; OPEN=1 opens the page in the default browser. Ctrl-C stops it.
 web: $(VENV)/demo.stamp
-	@$(BIN)/agui-reasoning demo --web
+	@$(BIN)/agui-reasoning demo --web $(if $(PORT),--port $(PORT)) $(if $(OPEN),--open)
 
 judges: $(VENV)/test.stamp
 	$(BIN)/python scripts/install_node.py
 	$(BIN)/python scripts/install_peers.py
+	$(BIN)/python scripts/install_redis.py
+	$(BIN)/python scripts/install_proxies.py
 
-# Every law, asked of a sample: the same recordings each time, and a quarter of the examples.
+# Quick run: fixed recordings, a quarter of the examples.
 test: judges
 	$(BIN)/python -m pytest -n 3 --dist worksteal
 
-# Every law, asked of everything.
+# Full run: all recordings, all examples, the slow tests.
 test-all: judges
 	$(BIN)/python scripts/install_peers.py --all
 	$(BIN)/python -m pytest -n 3 --dist worksteal --all $(COVERAGE)
@@ -62,6 +65,18 @@ coverage:
 # tests only those.
 test-frameworks: $(VENV)/test.stamp
 	$(BIN)/python scripts/test_frameworks.py $(FRAMEWORKS)
+
+$(VENV)/matrix.stamp: pyproject.toml $(VENV)/test.stamp
+	$(BIN)/python -m pip install --quiet --group matrix
+	@touch $@
+
+# Other Pythons that this machine has, and the lowest versions of the dependencies; ROWS="3.13 lowest" tests only those.
+test-matrix: $(VENV)/matrix.stamp
+	$(BIN)/python scripts/test_matrix.py $(ROWS)
+
+# Mutates inputs of every decoder and reader by chance, and lists what raised other errors than the library's own.
+fuzz: $(VENV)/test.stamp
+	$(BIN)/python scripts/fuzz.py --count $(or $(CASES),1000000)
 
 $(VENV)/browser.stamp: pyproject.toml $(VENV)/test.stamp
 	$(BIN)/python -m pip install --quiet --group browser
@@ -78,6 +93,7 @@ test-browser: chromium
 
 # Other projects' front ends in Chromium, in front of the gateway.
 test-frontends: chromium
+	$(BIN)/python scripts/install_node.py tests/browser/js
 	$(BIN)/python scripts/install_frontends.py
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests/frontends
 
@@ -98,19 +114,39 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python -m benchmarks --write
 	$(BIN)/python -m pytest --all --cpu-time -m growth tests/unit
 
-# Builds dist/, and runs what it holds in new environments.
-package: $(VENV)/test.stamp
+$(VENV)/release.stamp: pyproject.toml $(VENV)/test.stamp
+	$(BIN)/python -m pip install --quiet --group release
+	@touch $@
+
+# The package and what it brings, alone in an environment.
+build/release.stamp: pyproject.toml $(VENV)/pip.stamp
+	$(PYTHON) -m venv --clear --without-pip build/release
+	$(BIN)/python -m pip --python build/release install --quiet ".[cli,server,client]"
+	@touch $@
+
+# Builds dist/ with a bill of materials (CycloneDX), and runs what it holds in new environments.
+package: $(VENV)/release.stamp build/release.stamp
 	rm -rf dist
 	$(BIN)/python -m hatchling build
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible \
+	  --output-file dist/sbom.cdx.json build/release
 	$(BIN)/python -m pytest --all tests/package
+
+# Asks for known vulnerabilities of the dependencies, over the network.
+audit: $(VENV)/release.stamp build/release.stamp
+	$(BIN)/pip-audit --path "$$(echo build/release/lib/python3*/site-packages)"
 
 # Writes the pages and tables that are made of rows, codes and commands; tests compare them.
 pages: $(VENV)/test.stamp
-	for page in cli echo_policy errors providers refusals what_changed; do \
+	for page in cli errors refusals what_changed; do \
 	  $(BIN)/python -m tests.docs.test_$${page}_page || exit 1; done
+	$(BIN)/python scripts/explained.py
 
 docs: $(VENV)/docs.stamp
+	$(BIN)/python scripts/api_pages.py
+	$(BIN)/python scripts/tables.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	$(BIN)/python scripts/check_site.py
 
 clean:
 	rm -rf $(VENV) build site tests/differential/js/node_modules tests/browser/js/node_modules

@@ -1,12 +1,13 @@
 """The application that `server` measures: one run, served by this library and in the official way.
 
-``GET /cpu`` returns the CPU time that the server has used, in seconds.
+``GET /cpu`` returns the CPU time that the server has used, in seconds, without that of parsing payloads.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import cache
 from typing import Any
 
 from ag_ui.core import (
@@ -30,36 +31,38 @@ from starlette.routing import Route
 
 from agui_reasoning.aio import stream_run
 from agui_reasoning.asgi import AGUIResponse
-from benchmarks.streams import STREAMS, Payload
+from benchmarks.harness import cpu_time
+from benchmarks.streams import STREAMS, Payload, parsed
 from benchmarks.texts import pieces
 
 __all__ = ["app"]
 
 _API = "anthropic-messages"
 _STREAM = STREAMS[_API]
-_PAYLOADS: dict[int, list[Payload]] = {}
 
 
-def _payloads(request: Request) -> list[Payload]:
-    count = int(request.query_params["deltas"])
-    if count not in _PAYLOADS:
-        _PAYLOADS[count] = _STREAM.payloads(pieces(count))
-    return _PAYLOADS[count]
+@cache
+def _payloads(deltas: int) -> Callable[[], Iterator[Payload]]:
+    return parsed(_STREAM.payloads(pieces(deltas)))
 
 
-async def _source(payloads: list[Payload]) -> AsyncIterator[Payload]:
-    for payload in payloads:
+async def _source(request: Request) -> AsyncIterator[Payload]:
+    """Yield payloads that have just been parsed, as many per turn of the event loop as one read brings."""
+    deltas, per_read = (int(request.query_params[name]) for name in ("deltas", "per_read"))
+    for number, payload in enumerate(_payloads(deltas)()):
+        if number % per_read == 0:
+            await asyncio.sleep(0)
         yield payload
 
 
 async def _ours(request: Request) -> AGUIResponse:
-    source = _source(_payloads(request))
-    return AGUIResponse(stream_run(await request.json(), source, api=_API, model=_STREAM.model))
+    run_input = await request.json()
+    return AGUIResponse(stream_run(run_input, _source(request), api=_API, model=_STREAM.model))
 
 
 async def _official(request: Request) -> StreamingResponse:
     run_input = RunAgentInput.model_validate(await request.json())
-    events = _official_events(run_input, _source(_payloads(request)))
+    events = _official_events(run_input, _source(request))
     return StreamingResponse(events, media_type="text/event-stream")
 
 
@@ -87,7 +90,7 @@ async def _official_events(run_input: RunAgentInput, source: AsyncIterator[Any])
 
 
 async def _cpu(request: Request) -> PlainTextResponse:
-    return PlainTextResponse(repr(time.process_time()))
+    return PlainTextResponse(repr(cpu_time()))
 
 
 app = Starlette(

@@ -37,7 +37,7 @@ def _measure(effort: Effort) -> Iterator[Figure]:
         blocks = reads(chunks_of_run(count))
         lines = [line.removeprefix(b"data: ") for line in b"".join(blocks).split(b"\n\n") if line]
         samples = ratios(lambda: consume(blocks), lambda: _parse(lines), effort)  # noqa: B023
-        yield Figure(f"{count:,} deltas", "×", samples, at_most(1.5))
+        yield Figure(f"{count:,} deltas", "×", samples, at_most(0.8))
 
 
 PATH = Path(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import cycle
 
 from agui_reasoning import Emitter
 from agui_reasoning.deltas import Delta, ReasoningDelta, TextDelta, ToolCallDelta
 from agui_reasoning.wire import SSEEncoder
-from benchmarks.harness import Effort, Figure, Path, at_least, faster
+from benchmarks.harness import Effort, Figure, Path, at_least, faster, fresh
 from benchmarks.produce import official
 from benchmarks.texts import ASCII, MIXED, long_pieces, pieces
 
@@ -21,19 +22,20 @@ DELTAS: dict[str, Callable[[str], Delta]] = {
 """Construct the delta of a piece of content."""
 
 
-def _typed(deltas: Sequence[Delta]) -> Callable[[], None]:
+def _typed(texts: Sequence[str], make: Callable[[str], Delta]) -> Callable[[], None]:
     def write() -> None:
         receive = Emitter().receive
         encode = SSEEncoder().encode
-        for delta in deltas:
+        for delta in fresh(texts, make):
             for event in receive(delta):
                 encode(event)
 
     return write
 
 
-def _alternating(texts: Sequence[str]) -> list[Delta]:
-    return [ReasoningDelta(text, key="ab"[number % 2]) for number, text in enumerate(texts)]
+def _of_two_units() -> Callable[[str], Delta]:
+    keys = cycle("ab")
+    return lambda text: ReasoningDelta(text, key=next(keys))
 
 
 def _measure(effort: Effort) -> Iterator[Figure]:
@@ -41,13 +43,13 @@ def _measure(effort: Effort) -> Iterator[Figure]:
     mixed_texts = pieces(effort.size(20_000), MIXED)
     for kind, delta in DELTAS.items():
         for name, texts, least in (("ASCII", ascii_texts, 3.0), ("non-ASCII", mixed_texts, 2.5)):
-            typed = _typed([delta(text) for text in texts])
+            typed = _typed(texts, delta)
             yield faster(f"{kind}, {name}", typed, official(kind, texts), effort, at_least(least))
     for name, text, least in (("ASCII", ASCII, 3.0), ("non-ASCII", MIXED, 2.5)):
         texts = long_pieces(effort.size(10_000), text)
-        typed = _typed([TextDelta(text) for text in texts])
+        typed = _typed(texts, TextDelta)
         yield faster(f"text, {name}, long", typed, official("text", texts), effort, at_least(least))
-    two = _typed(_alternating(ascii_texts))
+    two = _typed(ascii_texts, _of_two_units())
     yield faster("reasoning, two keys", two, official("reasoning", ascii_texts), effort, at_least(0.9))
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
-from agui_reasoning import Emitter, build_request, reduce_events, restore
+from ag_ui.core import RunAgentInput
+
+from agui_reasoning import Emitter, Run, build_request, reduce_events, restore
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.parts import Opaque, Origin, Part, ReasoningPart, Segment, TextPart, ToolCallPart
-from benchmarks.harness import Effort, Figure, Path, at_most, ratios
+from benchmarks.harness import Effort, Figure, Path, at_most, fresh, ratios
+from benchmarks.produce import run_input
 from benchmarks.texts import ASCII
 
 __all__ = ["PATH", "next_request", "thread"]
@@ -19,6 +23,7 @@ _PROVIDER: Final = "anthropic"
 _MODEL: Final = "claude-sonnet-4-6"
 _ORIGIN: Final = Origin(_PROVIDER, _API, _MODEL)
 _THREAD: Final = "thread-1"
+_TURNS: Final = 150
 _SIGNATURE: Final = "c2lnbmF0dXJl" * 28
 
 
@@ -33,25 +38,25 @@ def _turn(number: int) -> list[Part]:
     return [reasoning, answer, call] if number % 2 else [reasoning, answer]
 
 
-def thread(turns: int, keys: KeyRing | None) -> str:
+def thread(turns: int, keys: KeyRing | None, thread_id: str = _THREAD) -> str:
     """Return the messages of a thread as a client stores them: JSON."""
     messages: list[dict[str, Any]] = []
     for number in range(turns):
         messages.append({"id": f"u{number}", "role": "user", "content": f"Question {number}: {ASCII[:80]}"})
-        messages += _produced(number, keys)
+        messages += _produced(number, keys, thread_id)
         if number % 2:
             result = {"role": "tool", "toolCallId": f"toolu_{number}", "content": '{"rain_mm": 4.2}'}
             messages.append({"id": f"t{number}", **result})
     return json.dumps(messages)
 
 
-def _produced(number: int, keys: KeyRing | None) -> list[dict[str, Any]]:
-    emitter = Emitter(keys=keys, thread_id=_THREAD)
-    events: list[Any] = [{"type": "RUN_STARTED", "threadId": _THREAD, "runId": f"r{number}"}]
+def _produced(number: int, keys: KeyRing | None, thread_id: str) -> list[dict[str, Any]]:
+    emitter = Emitter(keys=keys, thread_id=thread_id)
+    events: list[Any] = [{"type": "RUN_STARTED", "threadId": thread_id, "runId": f"r{number}"}]
     for part in _turn(number):
         events += emitter.receive(part)
     events += emitter.close()
-    events.append({"type": "RUN_FINISHED", "threadId": _THREAD, "runId": f"r{number}"})
+    events.append({"type": "RUN_FINISHED", "threadId": thread_id, "runId": f"r{number}"})
     return [message.model_dump(by_alias=True, exclude_none=True) for message in reduce_events(events)]
 
 
@@ -66,7 +71,34 @@ def _work(text: str, keys: KeyRing | None) -> Callable[[], object]:
     return lambda: next_request(messages, keys)
 
 
+_READ_INPUT: Final[dict[str, Callable[[str], Any]]] = {
+    "dict": json.loads,
+    "RunAgentInput": RunAgentInput.model_validate_json,
+}
+"""How servers get the input of a run."""
+
+
+def _request(texts: Sequence[str], read: Callable[[str], Any]) -> None:
+    """Make the first request of runs whose inputs have just been read."""
+    for given in fresh(texts, read):
+        Run(given, api=_API, model=_MODEL).request()
+
+
+def _parse(texts: Sequence[str]) -> None:
+    for text in texts:
+        json.loads(text)
+
+
+def _first_requests(effort: Effort) -> Iterator[Figure]:
+    text = json.dumps({**run_input(), "messages": json.loads(thread(_TURNS, None))})
+    texts = [text] * effort.size(20, least=1)
+    for name, read in _READ_INPUT.items():
+        samples = ratios(partial(_request, texts, read), partial(_parse, texts), effort)
+        yield Figure(f"{_TURNS} turns, `Run({name}).request()`", "×", samples, at_most(8))
+
+
 def _measure(effort: Effort) -> Iterator[Figure]:
+    yield from _first_requests(effort)
     turns = effort.size(1_000)
     for name, keys, most in (("without keys", None, 8.0), ("with keys", KeyRing.generate(), 12.0)):
         text = thread(turns, keys)
@@ -83,4 +115,8 @@ def _parsed(text: str) -> Callable[[], object]:
     return lambda: json.loads(text)
 
 
-PATH = Path("`restore` + `build_request` of a thread: in the time of `json.loads` of its messages", _measure)
+PATH = Path(
+    "The next request of a thread, by `restore` + `build_request` unless a row says otherwise: "
+    "in the time of `json.loads` of what the client sends",
+    _measure,
+)

@@ -11,7 +11,7 @@ from typing import Any
 from agui_reasoning import Run
 from agui_reasoning.providers import decoder
 from benchmarks.harness import Effort, Figure, Path, at_most
-from benchmarks.produce import frames_of, run_input
+from benchmarks.produce import run_input
 from benchmarks.streams import STREAMS, Payload
 from benchmarks.texts import pieces
 
@@ -37,7 +37,7 @@ def _open() -> tuple[Any, Any]:
 
 
 def _feed(run: Any, decode: Any, payloads: Iterable[Payload]) -> None:
-    frames = frames_of(run)
+    frames = run.frames
     for payload in payloads:
         for delta in decode.receive(payload):
             frames(delta)

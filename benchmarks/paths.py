@@ -12,6 +12,7 @@ __all__ = ["PATHS", "load", "measured"]
 PATHS: Final = (
     "emit",
     "frames",
+    "runs",
     "payloads",
     "provider_sse",
     "consume",
@@ -22,7 +23,9 @@ PATHS: Final = (
     "keys",
     "memory",
     "open_runs",
+    "durable",
     "imports",
+    "command",
     "history",
 )
 """The names of all paths, in the order of the table."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -14,22 +14,17 @@ from ag_ui.core import (
 )
 from ag_ui.encoder import EventEncoder
 
-from agui_reasoning import Run
-from agui_reasoning.deltas import Delta
-from agui_reasoning.providers import decoder
-from agui_reasoning.wire import SSEEncoder
-from benchmarks.harness import UnavailableError
+from agui_reasoning import stream_run
+from benchmarks.harness import UnavailableError, fresh
 from benchmarks.streams import Payload, ProviderStream
 
 __all__ = [
     "OFFICIAL",
     "adapt",
     "drive",
-    "frames_of",
     "native_events",
     "official",
     "run_input",
-    "serve_deltas",
     "serve_payloads",
 ]
 
@@ -83,8 +78,8 @@ def _pydantic_ai() -> Any:
     return messages, AGUIEventStream
 
 
-def native_events(texts: Sequence[str]) -> list[Any]:
-    """Return the events that pydantic-ai's adapter turns into AG-UI: half reasoning, half text.
+def native_events(texts: Sequence[str]) -> Iterator[Any]:
+    """Yield the events that pydantic-ai's adapter turns into AG-UI, just made: half reasoning, half text.
 
     Raises:
         UnavailableError: pydantic-ai is not installed.
@@ -93,20 +88,19 @@ def native_events(texts: Sequence[str]) -> list[Any]:
     half = len(texts) // 2
     thinking = messages.ThinkingPart("")
     answer = messages.TextPart("")
-    return [
-        messages.PartStartEvent(index=0, part=thinking),
-        *(
-            messages.PartDeltaEvent(index=0, delta=messages.ThinkingPartDelta(content_delta=text))
-            for text in texts[:half]
-        ),
-        messages.PartEndEvent(index=0, part=thinking, next_part_kind="text"),
-        messages.PartStartEvent(index=1, part=answer, previous_part_kind="thinking"),
-        *(
-            messages.PartDeltaEvent(index=1, delta=messages.TextPartDelta(content_delta=text))
-            for text in texts[half:]
-        ),
-        messages.PartEndEvent(index=1, part=answer),
-    ]
+
+    def thought(text: str) -> Any:
+        return messages.PartDeltaEvent(index=0, delta=messages.ThinkingPartDelta(content_delta=text))
+
+    def said(text: str) -> Any:
+        return messages.PartDeltaEvent(index=1, delta=messages.TextPartDelta(content_delta=text))
+
+    yield messages.PartStartEvent(index=0, part=thinking)
+    yield from fresh(texts[:half], thought)
+    yield messages.PartEndEvent(index=0, part=thinking, next_part_kind="text")
+    yield messages.PartStartEvent(index=1, part=answer, previous_part_kind="thinking")
+    yield from fresh(texts[half:], said)
+    yield messages.PartEndEvent(index=1, part=answer)
 
 
 def adapt(texts: Sequence[str]) -> Callable[[], int]:
@@ -116,10 +110,9 @@ def adapt(texts: Sequence[str]) -> Callable[[], int]:
         UnavailableError: pydantic-ai is not installed.
     """
     _, stream_type = _pydantic_ai()
-    events = native_events(texts)
 
     async def source() -> AsyncIterator[Any]:
-        for event in events:
+        for event in native_events(texts):
             yield event
 
     async def encode() -> int:
@@ -144,35 +137,12 @@ def drive(coroutine: Coroutine[Any, Any, Any]) -> Any:
 # -- This library
 
 
-def frames_of(machine: Any) -> Callable[[Delta], bytes]:
-    """Return how a run or an emitter turns a delta into bytes: `frames` where it exists."""
-    frames = getattr(machine, "frames", None)
-    if frames is not None:
-        return frames  # type: ignore[no-any-return]
-    encode = SSEEncoder().encode
-    return lambda delta: b"".join(map(encode, machine.receive(delta)))
-
-
-def serve_deltas(machine: Any, deltas: Iterable[Delta]) -> int:
-    """Turn deltas into bytes, and return how many."""
-    frames = frames_of(machine)
-    return sum(len(frames(delta)) for delta in deltas)
-
-
 def serve_payloads(api: str, stream: ProviderStream, payloads: Iterable[Payload]) -> int:
-    """Serve one run of an API: payloads → deltas → bytes, from RUN_STARTED to RUN_FINISHED."""
-    encode = SSEEncoder().encode
-    run = Run(run_input(), api=api, provider=stream.provider, model=stream.model, on_warning=_ignore)
-    decode = decoder(api, provider=stream.provider, model=stream.model)
-    frames = frames_of(run)
-    receive = decode.receive
-    size = sum(len(encode(event)) for event in run.start())
-    for payload in payloads:
-        for delta in receive(payload):
-            size += len(frames(delta))
-    for delta in decode.close():
-        size += len(frames(delta))
-    return size + sum(len(encode(event)) for event in run.finish())
+    """Serve one run of an API as an application does: payloads → bytes, from RUN_STARTED to RUN_FINISHED."""
+    events = stream_run(
+        run_input(), payloads, api=api, provider=stream.provider, model=stream.model, on_warning=_ignore
+    )
+    return sum(map(len, events.frames()))
 
 
 def _ignore(message: str) -> None:

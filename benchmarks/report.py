@@ -19,6 +19,7 @@ Results: TypeAlias = Mapping[str, tuple[Path, Sequence[Figure]]]
 """The measured paths and their rows, by name."""
 
 _ROOT: Final = FilePath(__file__).parents[1]
+_HEADLINES: Final = re.compile(r"(<!-- headlines -->\n).*?(<!-- /headlines -->)", re.DOTALL)
 _MARKED: Final = re.compile(r"(<!-- measured -->\n).*?(<!-- /measured -->)", re.DOTALL)
 _PACKAGES: Final = (
     "ag-ui-protocol",
@@ -44,7 +45,7 @@ def row(figure: Figure) -> tuple[str, str, str, str, str]:
 
 
 def headlines(results: Results) -> str:
-    """Return the figures for the README, as a list."""
+    """Return the figures for the top of the page, as a list."""
     lines = []
     for path, figures in results.values():
         medians = [f.median for f in figures if f.samples and f.name.startswith(path.rows)]
@@ -66,15 +67,16 @@ def markdown(results: Results, command: str) -> str:
 
 
 def write_pages(results: Results, command: str) -> list[FilePath]:
-    """Replace the measured parts of the performance page and of the README, and return their paths."""
-    parts = {
-        _ROOT / "docs" / "performance.md": f"\n{markdown(results, command)}\n",
-        _ROOT / "README.md": headlines(results),
-    }
-    for page, measured in parts.items():
-        text = page.read_text(encoding="utf-8")
-        page.write_text(_MARKED.sub(rf"\g<1>{_literal(measured)}\g<2>", text), encoding="utf-8")
-    return list(parts)
+    """Replace the measured parts of the performance page, and return its path."""
+    page = _ROOT / "docs" / "performance.md"
+    text = page.read_text(encoding="utf-8")
+    for part, measured in (
+        (_HEADLINES, headlines(results)),
+        (_MARKED, f"\n{markdown(results, command)}\n"),
+    ):
+        text = part.sub(rf"\g<1>{_literal(measured)}\g<2>", text)
+    page.write_text(text, encoding="utf-8")
+    return [page]
 
 
 def _literal(text: str) -> str:

@@ -8,9 +8,8 @@ from typing import Any
 
 from starlette.responses import Response, StreamingResponse
 
-from agui_reasoning.aio import EventStream
 from agui_reasoning.asgi import AGUIResponse
-from benchmarks.harness import Effort, Figure, Path, UnavailableError, at_most, ratios
+from benchmarks.harness import Effort, Figure, Path, at_most, ratios
 
 __all__ = ["PATH"]
 
@@ -46,8 +45,6 @@ def _responses(make: Callable[[], Response]) -> Callable[[], None]:
 
 
 def _measure(effort: Effort) -> Iterator[Figure]:
-    if not hasattr(EventStream, "frames"):
-        raise UnavailableError("`EventStream.frames` does not exist")
     ready: Any = _Ready(effort.size(20_000))
     ours = _responses(lambda: AGUIResponse(ready))
     theirs = _responses(lambda: StreamingResponse(ready.frames(), media_type="text/event-stream"))

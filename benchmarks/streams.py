@@ -7,12 +7,14 @@ every payload, as in recorded streams.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final, TypeAlias
 
-__all__ = ["STREAMS", "ProviderStream", "sse_frames"]
+from benchmarks.harness import fresh
+
+__all__ = ["STREAMS", "Payload", "ProviderStream", "parsed", "sse_frames"]
 
 JSON: TypeAlias = dict[str, Any]
 Payload: TypeAlias = JSON | str
@@ -52,6 +54,12 @@ class ProviderStream:
         reasoning = [self.reasoning(text, next(numbers)) for text in texts[:half]]
         answer = [self.answer(text, next(numbers)) for text in texts[half:]]
         return [*self.opening, *reasoning, *self.between, *answer, *self.closing]
+
+
+def parsed(payloads: Sequence[Payload]) -> Callable[[], Iterator[Payload]]:
+    """Return a source of payloads that have just been parsed, as often as it is called."""
+    texts = [json.dumps(payload, ensure_ascii=False) for payload in payloads]
+    return lambda: fresh(texts, json.loads)
 
 
 def sse_frames(stream: ProviderStream, payloads: Sequence[Payload]) -> list[bytes]:

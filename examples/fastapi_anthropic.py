@@ -26,10 +26,10 @@ PAGES = r"http://(localhost|127\.0\.0\.1):\d+"  # on this machine; use your own 
 
 
 async def agent(run):
+    create = app.state.client.messages.create
     while True:
-        request = run.request(tools=TOOLS)  # the conversation, with the reasoning it needs
-        # What makes this model think, and show it, is among the fields that are recommended for it.
-        yield ModelStream(app.state.client.messages.create(**request.merged(ASK)))
+        # The request is the conversation, with the reasoning it needs, and what makes this model think.
+        yield ModelStream(lambda request: create(**request.merged(ASK)), tools=TOOLS)
         if not run.pending_calls:
             return
         for call in run.pending_calls:  # run your tools here

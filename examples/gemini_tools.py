@@ -1,5 +1,7 @@
 """A FastAPI agent with Google's SDK and a tool. Without GEMINI_API_KEY, it uses recorded responses.
 
+The request of each `ModelStream` is the conversation, with the thought signatures.
+
 Install: `pip install -e ".[server]" fastapi google-genai`
 Run: `python examples/gemini_tools.py`
 """
@@ -18,17 +20,16 @@ from agui_reasoning.asgi import AGUIResponse
 from agui_reasoning.gateway import local_server, provider_app
 from agui_reasoning.parts import ToolResultPart
 
-MODEL = "gemini-3-flash-preview"
+ASK = {"model": "gemini-3-flash-preview", "config": {"thinking_config": {"include_thoughts": True}}}
 SCHEMA = {"type": "OBJECT", "properties": {"place": {"type": "STRING"}, "hours": {"type": "INTEGER"}}}
 TOOLS = [{"function_declarations": [{"name": "get_forecast", "parameters": SCHEMA}]}]
 PAGES = r"http://(localhost|127\.0\.0\.1):\d+"  # on this machine; use your own in production
 
 
 async def agent(run):
+    stream = app.state.client.aio.models.generate_content_stream
     while True:
-        body = run.request(tools=TOOLS).body  # with the thought signatures
-        body["config"] = {**body.get("config", {}), "thinking_config": {"include_thoughts": True}}
-        yield ModelStream(app.state.client.aio.models.generate_content_stream(model=MODEL, **body))
+        yield ModelStream(lambda request: stream(**request.merged(ASK)), tools=TOOLS)
         if not run.pending_calls:
             return
         for call in run.pending_calls:  # run your tools here
@@ -50,7 +51,7 @@ app.add_middleware(CORSMiddleware, allow_origin_regex=PAGES, allow_methods=["POS
 
 @app.post("/agent")
 async def answer(run_input: RunAgentInput) -> AGUIResponse:
-    return AGUIResponse(run_agent(run_input, agent, api="gemini", provider="google", model=MODEL))
+    return AGUIResponse(run_agent(run_input, agent, api="gemini", provider="google", model=ASK["model"]))
 
 
 if __name__ == "__main__":

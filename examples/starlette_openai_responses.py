@@ -1,5 +1,7 @@
 """A Starlette agent with OpenAI's SDK and a tool. Without OPENAI_API_KEY, it uses recorded responses.
 
+OpenAI stores nothing: the request of each `ModelStream` is the conversation, with the encrypted reasoning.
+
 Install: `pip install -e ".[server]" openai`
 Run: `python examples/starlette_openai_responses.py`
 """
@@ -28,9 +30,9 @@ TOOLS = [{"type": "function", "name": "get_forecast", "parameters": SCHEMA, "str
 
 
 async def agent(run):
+    create = app.state.client.responses.create
     while True:
-        body = run.request(tools=TOOLS, store=False, apply_flags=True).body  # OpenAI stores nothing
-        yield ModelStream(app.state.client.responses.create(**ASK, **body))
+        yield ModelStream(lambda request: create(**request.merged(ASK)), tools=TOOLS, store=False)
         if not run.pending_calls:
             return
         for call in run.pending_calls:  # run your tools here

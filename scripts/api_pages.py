@@ -1,6 +1,6 @@
-"""Write the pages of the API reference and their entries in ``mkdocs.yml``, from the list of public names.
+"""Write the pages of the API reference, from the list of public names.
 
-``python scripts/api_pages.py`` writes them. mkdocstrings fills them from the docstrings.
+``make docs`` runs it before the site is built; mkdocstrings fills the pages from the docstrings.
 """
 
 from __future__ import annotations
@@ -11,11 +11,17 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PUBLIC_NAMES = ROOT / "docs" / "reference" / "public-api.md"
 PAGES = ROOT / "docs" / "reference" / "api"
-NAVIGATION = ROOT / "mkdocs.yml"
 
+_OVERVIEW = """# Signatures
+
+Each module has a page with its signatures, options and errors. [Public API](../public-api.md) says in a line
+what each name is for.
+
+| module | names |
+|---|---|
+"""
 _SECTION = re.compile(r"^### `([\w.]+)`\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 _NAMES = re.compile(r"^(?P<also>Also |- )(?P<names>(?:`\w+`,?\s+)*`\w+`)", re.MULTILINE)
-_ENTRIES = re.compile(r"^( +)- API:\n(?:\1  .*\n)+", re.MULTILINE)
 
 
 def public_names() -> dict[str, list[str]]:
@@ -39,19 +45,17 @@ def page_of(module: str) -> str:
     also = [f"[`{name}`][{home(name)}.{name}]" for name in aliases()[module]]
     members = f"      members:\n{shown}" if shown else "      members: false\n"
     rest = f"\nAlso importable from here: {', '.join(also)}.\n" if also else ""
-    return f"::: {module}\n    options:\n{members}{rest}"
+    back = "\n[All modules](modules.md)\n"
+    return f"::: {module}\n    options:\n{members}{rest}{back}"
 
 
-def entries() -> str:
-    """Return the entries of the pages in the navigation."""
-    titles = ((module.removeprefix("agui_reasoning."), module) for module in public_names())
-    lines = [f"          - {title}: reference/api/{module}.md\n" for title, module in titles]
-    return "      - API:\n          - reference/public-api.md\n" + "".join(lines)
-
-
-def navigation(source: str) -> str:
-    """Return ``mkdocs.yml`` with an entry for each page."""
-    return _ENTRIES.sub(lambda found: entries(), source)
+def overview() -> str:
+    """Return the page that leads to those of the modules; the navigation has only this one."""
+    rows = (
+        f"| [`{module}`]({module}.md) | {', '.join(f'[`{name}`][{module}.{name}]' for name in names)} |\n"
+        for module, names in public_names().items()
+    )
+    return f"{_OVERVIEW}{''.join(rows)}"
 
 
 def _sections() -> list[tuple[str, str]]:
@@ -65,11 +69,12 @@ def _names(body: str, kind: str) -> list[str]:
 
 def main() -> None:
     """Write every page."""
+    PAGES.mkdir(exist_ok=True)
     for old in PAGES.glob("*.md"):
         old.unlink()
     for module in public_names():
         (PAGES / f"{module}.md").write_text(page_of(module), encoding="utf-8")
-    NAVIGATION.write_text(navigation(NAVIGATION.read_text(encoding="utf-8")), encoding="utf-8")
+    (PAGES / "modules.md").write_text(overview(), encoding="utf-8")
 
 
 if __name__ == "__main__":

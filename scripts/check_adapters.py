@@ -192,7 +192,7 @@ def _row(thread: Thread) -> str:
 
 
 def _count(thread: Thread, number: int) -> str:
-    checks = thread.artifacts(number)
+    checks = thread.values(number)
     kept = sum(check.unchanged for check in checks)
     other = sum(check.path is not None and not check.unchanged for check in checks)
     more = f" and {other} others" if other else ""

@@ -5,22 +5,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, cast
+
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 sys.path.insert(0, str(Path(__file__).parent))  # also when the tests import this file
 
 import svg
 
-from agui_reasoning import Emitter, reduce_events, restore
+from agui_reasoning import Emitter, ModelStream, Run, reduce_events, restore, telemetry
+from agui_reasoning.aio import run_agent, tool_loop
 from agui_reasoning.consumer._verify import _NEXT, Phase
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import CloseDelta, Delta, OpaqueDelta, ReasoningDelta, TextDelta, ToolCallDelta
-from agui_reasoning.parts import Opaque
+from agui_reasoning.emitter._span import NEXT, SpanState, sent_between
+from agui_reasoning.parts import Opaque, Origin
+from agui_reasoning.replay import load_script
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "assets" / "diagrams"
@@ -62,19 +70,17 @@ def loop() -> str:
 
 # -- the life of a span
 
+BESIDE: Final = "text, while a unit with a key is open"
 INPUTS: Final[dict[str, Callable[[], Delta]]] = {
     "reasoning": lambda: ReasoningDelta("Hm."),
     "signature": lambda: OpaqueDelta(Opaque("anthropic.signature", "c2ln")),
     "end of unit": CloseDelta,
     "text": lambda: TextDelta("Yes."),
     "tool call": lambda: ToolCallDelta("call_1", "search", "{}"),
-}
-SPAN = {"REASONING_START": {"span"}, "REASONING_MESSAGE_START": {"message"}}
-SPAN_ENDS = {"REASONING_END": {"span"}, "REASONING_MESSAGE_END": {"message"}}
-STATES: Final = {
-    frozenset[str](): "no span",
-    frozenset({"span", "message"}): "thinking",
-    frozenset({"span"}): "between units",
+    "reasoning with a key": lambda: ReasoningDelta("Hm.", key="a"),
+    BESIDE: lambda: TextDelta("Yes."),
+    "reasoning with another key": lambda: ReasoningDelta("Hm.", key="b"),
+    "end of the unit with a key": lambda: CloseDelta(key="a"),
 }
 WAYS: Final = (
     ("reasoning",),
@@ -86,73 +92,67 @@ WAYS: Final = (
     ("reasoning", "end of unit", "reasoning"),
     ("reasoning", "end of unit", "text"),
     ("reasoning", "end of unit", "tool call"),
+    ("reasoning with a key", BESIDE),
+    ("reasoning with a key", BESIDE, "reasoning with a key"),
+    ("reasoning with a key", BESIDE, "reasoning with another key"),
+    ("reasoning with a key", BESIDE, "end of the unit with a key"),
 )
 """Ways to each state; the last step of each is a row of the table."""
 
 
-def steps() -> Iterator[tuple[str, str, list[str], str]]:
+def steps() -> Iterator[tuple[SpanState, str, list[str], SpanState]]:
     """Yield, for each way, the state, what arrives, the events it causes and the next state."""
     for way in WAYS:
         emitter = Emitter(new_id=map(str, count()).__next__)
-        is_open, before, events = frozenset[str](), "", list[str]()
+        span = emitter._writer._span
+        before, events = span.state, list[str]()
         for name in way:
-            before = STATES[is_open]
+            before = span.state
             events = [event.type.value for event in emitter.receive(INPUTS[name]())]
-            for kind in events:
-                is_open = (is_open | SPAN.get(kind, set())) - SPAN_ENDS.get(kind, set())
-        yield before, way[-1], events, STATES[is_open]
+        yield before, way[-1], events, span.state
 
 
 def life_table() -> str:
     """Return the table of the page."""
     rows = [
-        f"| {before} | {name} | {', '.join(f'`{kind}`' for kind in events) or 'none'} | {after} |\n"
+        f"| {before.value} | {name} | {caused} | {after.value} |\n"
         for before, name, events, after in steps()
+        for caused in [", ".join(f"`{kind}`" for kind in events) or "none"]
     ]
     return "| state | arrives | events | next state |\n|---|---|---|---|\n" + "".join(rows)
 
 
-def reasoning_events() -> dict[tuple[str, str], list[str]]:
-    """Return the reasoning events of each step."""
-    return {
-        (before, name): [kind for kind in events if kind.startswith("REASONING")]
-        for before, name, events, _ in steps()
-    }
+PLACES: Final[dict[SpanState, tuple[int, int, svg.Tone]]] = {
+    SpanState.NONE: (8, 96, "plain"),
+    SpanState.THINKING: (300, 96, "main"),
+    SpanState.BETWEEN: (592, 96, "plain"),
+    SpanState.ENDING: (300, 236, "plain"),
+}
+SPAN_PATHS: Final[dict[tuple[SpanState, SpanState], tuple[str, int, int, svg.Anchor]]] = {
+    (SpanState.NONE, SpanState.THINKING): ("M128 124H298", 213, 100, "middle"),
+    (SpanState.THINKING, SpanState.BETWEEN): ("M420 112H590", 505, 102, "middle"),
+    (SpanState.BETWEEN, SpanState.THINKING): ("M592 138H422", 505, 156, "middle"),
+    (SpanState.BETWEEN, SpanState.NONE): ("M652 96V48H68V94", 360, 24, "middle"),
+    (SpanState.THINKING, SpanState.ENDING): ("M340 152V234", 332, 198, "end"),
+    (SpanState.ENDING, SpanState.THINKING): ("M380 236V154", 388, 198, "start"),
+    (SpanState.ENDING, SpanState.NONE): ("M300 264H68V154", 184, 240, "middle"),
+}
 
 
 def life() -> str:
-    """Draw the states of a span, with the reasoning events of each step."""
-    caused = reasoning_events()
-    places = {"no span": (8, 96), "thinking": (300, 96), "between units": (592, 96)}
-    boxes = [svg.Box(*places[state], 120, 56, state, (), tone) for state, tone in TONES.items()]
+    """Draw the states of a span, with what leads from one to the next and the event that the step sends."""
+    elements: list[str] = []
+    for (before, what), after in NEXT.items():
+        if before is after:
+            continue
+        path, x, y, anchor = SPAN_PATHS[before, after]
+        elements += [svg.arrow(path), svg.label(x, y, what.value, "title", anchor)]
+        if (kind := sent_between(before, after)) is not None:
+            elements.append(svg.label(x, y + 14, kind, "code", anchor))
+    boxes = [svg.Box(x, y, 120, 56, state.value, (), tone) for state, (x, y, tone) in PLACES.items()]
+    title = "The states of a span: no span, thinking, between units and ending, with the steps between them."
+    return svg.document(720, 304, title, [*elements, *(box.draw() for box in boxes)])
 
-    def event_lines(x: float, y: float, before: str, name: str, anchor: svg.Anchor = "middle") -> list[str]:
-        kinds = caused[before, name]
-        both = name == "text" and caused[before, "tool call"] == kinds
-        return [
-            svg.label(x, y, "text or tool call" if both else name, "title", anchor),
-            *(svg.label(x, y + 14 * n, kind, "code", anchor) for n, kind in enumerate(kinds, 1)),
-        ]
-
-    elements = [
-        svg.arrow("M128 112H298"),
-        *event_lines(213, 48, "no span", "reasoning"),
-        svg.arrow("M300 138H130"),
-        *event_lines(213, 160, "thinking", "text"),
-        svg.arrow("M420 112H590"),
-        *event_lines(505, 62, "thinking", "end of unit"),
-        svg.arrow("M592 138H422"),
-        *event_lines(505, 160, "between units", "reasoning"),
-        svg.arrow("M652 152V250H68V154"),
-        *event_lines(360, 272, "between units", "text"),
-        svg.arrow("M336 96C336 52 384 52 384 94"),
-        *event_lines(360, 20, "thinking", "reasoning"),
-    ]
-    title = "The states of a span: no span, thinking, and between units, with the events of each step."
-    return svg.document(720, 300, title, [*elements, *(box.draw() for box in boxes)])
-
-
-TONES: Final[Mapping[str, svg.Tone]] = {"no span": "plain", "thinking": "main", "between units": "plain"}
 
 # -- the life of a run
 
@@ -256,7 +256,84 @@ def _framed(events: list[object]) -> list[object]:
     return [{"type": "RUN_STARTED", **ids}, *events, {"type": "RUN_FINISHED", **ids}]
 
 
-DIAGRAMS: Final = {"loop": loop, "life-of-a-span": life, "life-of-a-run": run, "values": values}
+# -- a trace
+
+ASKED: Final = {
+    "threadId": "t",
+    "runId": "r",
+    "messages": [{"id": "u1", "role": "user", "content": "Umbrella?"}],
+}
+TONES: Final[dict[str, svg.Tone]] = {"invoke_agent": "main", "chat": "warm", "execute_tool": "good"}
+COUNTS: Final = ("input_tokens", "output_tokens", "reasoning.output_tokens")
+
+
+async def recorded_run(tracers: TracerProvider) -> None:
+    """Run an agent with a tool between the spans of a server and of HTTP clients, as their own would be."""
+    others = tracers.get_tracer("others")
+    scripts = iter(("anthropic-weather", "anthropic-weather-2"))
+
+    async def turn(run: Run) -> AsyncGenerator[Any, None]:
+        def ask() -> list[Any]:
+            with others.start_as_current_span("POST /v1/messages"):
+                return [event["data"] for event in load_script(next(scripts))["events"]]
+
+        yield ModelStream(ask)
+
+    async def get_forecast(**arguments: Any) -> str:
+        with others.start_as_current_span("GET /forecast"):
+            return "4 degrees, rain"
+
+    origin = Origin("anthropic", "anthropic-messages", "claude-sonnet-4-6")
+    with others.start_as_current_span("POST /agent"):
+        async for _ in run_agent(ASKED, tool_loop(turn, {"get_forecast": get_forecast}), origin=origin):
+            pass
+
+
+def trace() -> str:
+    """Draw the spans of a run, in the order in which they begin and end."""
+    exporter, tracers = InMemorySpanExporter(), TracerProvider()
+    tracers.add_span_processor(SimpleSpanProcessor(exporter))
+    telemetry.instrument(tracer_provider=tracers)
+    try:
+        asyncio.run(recorded_run(tracers))
+    finally:
+        telemetry.uninstrument()
+    spans = sorted(exporter.get_finished_spans(), key=lambda span: span.start_time or 0)
+    moments = sorted(time or 0 for span in spans for time in (span.start_time, span.end_time))
+    places = {time: 16 + 688 * number / (len(moments) - 1) for number, time in enumerate(moments)}
+    bars = [_bar(span, number, places) for number, span in enumerate(spans)]
+    title = (
+        "The spans of a run: the server's contains invoke_agent, which contains chat, execute_tool and chat "
+        "again; requests of HTTP clients are below chat and execute_tool."
+    )
+    note = svg.label(704, 26 + 34 * len(spans), "time runs to the right, not to scale", anchor="end")
+    return svg.document(720, 36 + 34 * len(spans), title, [*bars, note])
+
+
+def _bar(span: ReadableSpan, number: int, places: dict[int, float]) -> str:
+    left, right = (places[time or 0] for time in (span.start_time, span.end_time))
+    top = 8 + 34 * number
+    tone = TONES.get(span.name.partition(" ")[0], "plain")
+    given = span.attributes or {}
+    counts = [given.get(f"gen_ai.usage.{name}") for name in COUNTS]
+    bar = (
+        f'<rect class="box" x="{left:g}" y="{top}" width="{right - left:g}" height="28" rx="5" '
+        f'fill="var(--{tone})"/>'
+    )
+    says = span.name if None in counts else "{} · {} in, {} out ({} reasoning)".format(span.name, *counts)
+    fits = right - left > 6.8 * len(says)
+    beside = right + 8 + 6.8 * len(says) < 712
+    at, anchor = (left + 8, "start") if fits else (right + 6, "start") if beside else (left - 6, "end")
+    return bar + svg.label(at, top + 18.5, says, "code", cast("svg.Anchor", anchor))
+
+
+DIAGRAMS: Final = {
+    "loop": loop,
+    "life-of-a-span": life,
+    "life-of-a-run": run,
+    "trace": trace,
+    "values": values,
+}
 TABLE = re.compile(r"(<!-- table -->\n).*?(<!-- end -->)", re.DOTALL)
 
 

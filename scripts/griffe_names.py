@@ -1,4 +1,4 @@
-"""Prepare docstrings for mkdocstrings: name the options, and link the names in single backticks.
+"""Prepare docstrings for mkdocstrings: name options, link names in single backticks, hide private names.
 
 mkdocs.yml loads it as an extension of Griffe.
 """
@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import TypeGuard
 
 import griffe
 
@@ -23,6 +24,16 @@ NAME = re.compile(r"(?<![`\[])`([A-Za-z_][\w.]*)`(?!`)")
 KINDS = {kind.name.lower(): griffe.ParameterKind[kind.name.lower()] for kind in inspect._ParameterKind}
 
 
+SETTINGS = {
+    "RunOptions": ("run._options.RunSettings", "run._run.Run.__init__"),
+    "RequestOptions": ("run._options.RequestSettings", "run._run.Run.request"),
+}
+"""The class that has the types and defaults of options, and the function that describes them.
+
+Other options are among those of a run.
+"""
+
+
 class Names(griffe.Extension):
     """Show what readers of the docstrings in the source can look up."""
 
@@ -30,14 +41,17 @@ class Names(griffe.Extension):
         """Change the docstrings of the whole package."""
         if pkg.name != PACKAGE:
             return
-        run = pkg["run.Run.__init__"]
+        hide_internal(pkg)
         objects = list(walk(pkg))
+        link = Linker(pkg)
         for one in objects:
             if isinstance(one, griffe.Function):
-                expand_options(one, run)
-            elif isinstance(one, griffe.Class) and "Struct" in {str(base) for base in bases(one)}:
+                expand_options(one, pkg)
+                hide_private(one)
+            elif one.is_attribute:
+                hide_private_value(one)
+            elif link.shows(one) and "Struct" in {str(base) for base in bases(one)}:
                 add_constructor(one)
-        link = Linker(pkg)
         for one in objects:
             if one.docstring:
                 one.docstring.value = link.linked(one)
@@ -78,42 +92,44 @@ def add_constructor(cls: griffe.Class) -> None:
     cls.set_member("__init__", griffe.Function("__init__", parameters=griffe.Parameters(own, *parameters)))
 
 
-def expand_options(function: griffe.Function, run: griffe.Function) -> None:
-    """Replace ``**options: Unpack[…]`` by the parameters of `Run` that it stands for."""
+def expand_options(function: griffe.Function, package: griffe.Module) -> None:
+    """Replace ``**options: Unpack[…]`` by the options that it stands for."""
     rest = next((one for one in function.parameters if "Unpack[" in str(one.annotation)), None)
     if rest is None:
         return
-    known = fields(function.modules_collection[rest.annotation.slice.canonical_path])
-    options = [option(one, known) for one in run.parameters if one.name in known]
-    options = [one for one in options if one.name not in function.parameters]
+    named = function.modules_collection[rest.annotation.slice.canonical_path]
+    settings, documented = SETTINGS.get(named.name, SETTINGS["RunOptions"])
+    about = described(package[documented])
+    members = package[settings].all_members
+    known = [name for name in members if name in keys(named) and name not in function.parameters]
+    names = sorted(known, key=list(about).index)
     del function.parameters[rest.name]
-    for one in options:
-        function.parameters.add(one)
-    if function.docstring:
-        lines = described(run, [one.name for one in options])
+    for name in names:
+        member = members[name]
+        function.parameters.add(
+            griffe.Parameter(
+                name,
+                annotation=member.annotation,
+                kind=griffe.ParameterKind.keyword_only,
+                default=str(member.value),
+            )
+        )
+    if function.docstring and function.path != package[documented].path:
+        lines = [f"    {name}: {about[name]}" for name in names]
         function.docstring.value = replaced(function.docstring.value, lines)
 
 
-def option(parameter: griffe.Parameter, known: dict[str, str]) -> griffe.Parameter:
-    """Return a parameter of `Run` as an option, which may be required."""
-    default = None if known[parameter.name].startswith("Required[") else parameter.default
-    return griffe.Parameter(
-        parameter.name, annotation=parameter.annotation, kind=parameter.kind, default=default
-    )
+def keys(typed_dict: griffe.Class) -> set[str]:
+    """Return the keys of a typed dict, with those of its bases."""
+    bases = [keys(base) for base in typed_dict.resolved_bases if isinstance(base, griffe.Class)]
+    return {name for name, one in typed_dict.members.items() if one.is_attribute}.union(*bases)
 
 
-def fields(typed_dict: griffe.Class) -> dict[str, str]:
-    """Return the keys of a typed dict and their types, with those of its bases."""
-    inherited = [fields(base) for base in typed_dict.resolved_bases if isinstance(base, griffe.Class)]
-    own = {name: str(one.annotation) for name, one in typed_dict.members.items() if one.is_attribute}
-    return {name: known for one in [*inherited, own] for name, known in one.items()}
-
-
-def described(run: griffe.Function, names: list[str]) -> list[str]:
-    """Return the lines about some arguments of a docstring."""
-    [section] = (one for one in run.docstring.parse("google") if one.kind.value == "parameters")
-    about = {parameter.name: " ".join(parameter.description.split()) for parameter in section.value}
-    return [f"    {name}: {about[name]}" for name in names]
+def described(function: griffe.Function) -> dict[str, str]:
+    """Return what a docstring says about each argument."""
+    text = "\n".join(inspect.cleandoc(function.docstring.value).splitlines())
+    found = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", text, flags=re.MULTILINE)
+    return {name: " ".join(about.split()) for name, about in found}
 
 
 def replaced(docstring: str, lines: list[str]) -> str:
@@ -123,6 +139,70 @@ def replaced(docstring: str, lines: list[str]) -> str:
     return re.sub(
         r"^ +\*\*options:.*(?:\n {8}.*)*", lambda found: "\n".join(lines), docstring, flags=re.MULTILINE
     )
+
+
+# -- private names
+
+INTERNAL = {
+    "run._run.Run": ("audit", "receiving", "summarizes", "terminal", "warn_once"),
+    "emitter._emitter.BaseEmitter": ("receiving", "summarizes"),
+}
+"""Methods that are for the other packages of the library, not for its users."""
+
+
+def hide_internal(package: griffe.Module) -> None:
+    """Leave out what only the library calls."""
+    for name, members in INTERNAL.items():
+        for member in members:
+            del package[name].members[member]
+
+
+PRIVATE = re.compile(r"(?<![\w.*])_[A-Za-z]\w*")
+
+
+def hide_private(function: griffe.Function) -> None:
+    """Hide what users cannot name: private parameters, and a constructor that takes private types.
+
+    A private constant that is a default is shown as its value, and a private alias as what it stands for.
+    """
+    for parameter in list(function.parameters):
+        if parameter.name.startswith("_") and parameter.kind is not griffe.ParameterKind.var_keyword:
+            del function.parameters[parameter.name]
+            continue
+        parameter.default = without_private(parameter.default, function)
+        parameter.annotation = without_private(parameter.annotation, function)
+    function.returns = without_private(function.returns, function)
+    shown = " ".join(str(parameter.annotation) for parameter in function.parameters)
+    if function.name == "__init__" and PRIVATE.search(shown):
+        del function.parent.members["__init__"]
+
+
+def hide_private_value(attribute: griffe.Attribute) -> None:
+    """Hide a private field, of which a dataclass would have a parameter, and values made of private names."""
+    if attribute.parent.is_class and PRIVATE.match(attribute.name):
+        del attribute.parent.members[attribute.name]
+    elif PRIVATE.search(str(attribute.value)):
+        attribute.value = None
+
+
+def without_private(
+    expression: griffe.Expr | str | None, function: griffe.Function
+) -> griffe.Expr | str | None:
+    """Return an expression with the values of its private names, as far as they have any."""
+    if expression is None or not PRIVATE.search(str(expression)):
+        return expression
+    members = function.module.members
+    return PRIVATE.sub(
+        lambda found: value if (value := constant(members.get(found[0]))) else found[0], str(expression)
+    )
+
+
+def constant(member: griffe.Object | griffe.Alias | None) -> str | None:
+    """Return the value of a constant or alias as source; `...` if it is computed."""
+    if member is None or not member.is_attribute or member.value is None:
+        return None
+    value = str(member.value)
+    return "..." if PRIVATE.search(value) or value.startswith("re.") else value
 
 
 # -- links
@@ -142,6 +222,10 @@ class Linker:
             for name in names:
                 self._shown[self._find(f"{module}.{name}").canonical_path] = f"{module}.{name}"
                 self._short.setdefault(name, f"{module}.{name}")
+
+    def shows(self, one: griffe.Object) -> TypeGuard[griffe.Class]:
+        """Return whether a class is on a page of the reference."""
+        return isinstance(one, griffe.Class) and one.canonical_path in self._shown
 
     def linked(self, one: griffe.Object) -> str:
         """Return a docstring with links."""

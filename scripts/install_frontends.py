@@ -6,8 +6,10 @@ What has not changed is neither installed nor built again.
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -18,6 +20,8 @@ from tests.differential.node import find_node, npm_command
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples/web"
+COPIED = [EXAMPLE / "agui-reasoning.ts", EXAMPLE / "agui-reasoning.css"]
+"""The files that users copy beside their pages."""
 FOLDERS = [EXAMPLE, *sorted(path.parent for path in (ROOT / "tests/frontends").glob("*/package.json"))]
 
 _STAMP = Path("node_modules", ".built-sources-hash")
@@ -28,6 +32,8 @@ _SECONDS = 600.0
 
 def main() -> int:
     """Returns the exit code."""
+    for folder, file in product(FOLDERS[1:], COPIED):
+        shutil.copyfile(file, folder / file.name)
     failed = install_node.main(FOLDERS)
     return failed or max(map(_build, FOLDERS))
 

@@ -27,16 +27,12 @@ import httpx2
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 from agui_reasoning import Conversation, check_events
-from agui_reasoning._scripted._artifacts import Check, compare
-from agui_reasoning._scripted._tool import TOOL, TOOL_RESULT
-from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning.aio import run_agent
 from agui_reasoning.errors import AGUIReasoningError
-from agui_reasoning.gateway import HTTPUpstream
-from agui_reasoning.gateway._framing import FRAMINGS
-from agui_reasoning.gateway._http import endpoint_of
+from agui_reasoning.gateway import FRAMINGS, HTTPUpstream, endpoint_of
 from agui_reasoning.parts import ReasoningPart
 from agui_reasoning.providers import decode_response, provider_api
+from agui_reasoning.replay import TOOL, TOOL_RESULT, Check, compare, read_answer, read_request
 
 Exchange: TypeAlias = dict[str, Any]
 

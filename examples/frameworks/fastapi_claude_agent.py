@@ -29,8 +29,8 @@ WEATHER = {"weather": create_sdk_mcp_server("weather", tools=[get_forecast])}
 
 
 async def agent(run):
-    session = claude_agent.session_id(run)  # None in the first run of a thread
-    options = ClaudeAgentOptions(resume=session, include_partial_messages=True, env=ENV, **SETUP)
+    session = claude_agent.session_options(run)  # empty in the first run of a thread
+    options = ClaudeAgentOptions(**session, include_partial_messages=True, env=ENV, **SETUP)
     async with ClaudeSDKClient(options) as client:
         await client.query(claude_agent.prompt(run))
         yield claude_agent.stream(client.receive_response())

@@ -27,14 +27,12 @@ if TYPE_CHECKING:
     from agui_reasoning import providers as providers
     from agui_reasoning import request as request
     from agui_reasoning import run as run
+    from agui_reasoning import telemetry as telemetry
     from agui_reasoning import testing as testing
     from agui_reasoning import wire as wire
-    from agui_reasoning._emitter import Emitter
+    from agui_reasoning._driver import ModelStream, PayloadReader
     from agui_reasoning._limits import Limits
-    from agui_reasoning._options import RequestOptions, RunOptions
-    from agui_reasoning._reasoning_request import ReasoningRequest
-    from agui_reasoning._shells.driver import ModelStream, PayloadReader
-    from agui_reasoning._shells.sync import run_agent, stream_run
+    from agui_reasoning._sync import run_agent, stream_run
     from agui_reasoning.asgi import AGUIResponse as AGUIResponse
     from agui_reasoning.consumer import Conversation, Finding, check_events, compact, reduce_events
     from agui_reasoning.crypto import KeyRing
@@ -55,9 +53,16 @@ if TYPE_CHECKING:
         TransportError,
         TruncatedRunError,
     )
-    from agui_reasoning.parts import ToolResultPart
-    from agui_reasoning.request import History, ProviderRequest, build_request, erase_reasoning, restore
-    from agui_reasoning.run import Run
+    from agui_reasoning.parts import Origin, ToolResultPart
+    from agui_reasoning.request import (
+        History,
+        OpenCall,
+        ProviderRequest,
+        build_request,
+        erase_reasoning,
+        restore,
+    )
+    from agui_reasoning.run import Emitter, ReasoningRequest, RequestOptions, Run, RunOptions
 
 __all__ = [
     "AGUIReasoningError",
@@ -74,6 +79,8 @@ __all__ = [
     "LocalProtocolError",
     "MissingExtraError",
     "ModelStream",
+    "OpenCall",
+    "Origin",
     "PayloadReader",
     "ProtocolError",
     "ProviderError",
@@ -105,32 +112,20 @@ __version__ = "0.1.0"
 _HOMES: Final = {
     "agui_reasoning.consumer": ("Conversation", "Finding", "check_events", "compact", "reduce_events"),
     "agui_reasoning.crypto": ("KeyRing",),
-    "agui_reasoning.parts": ("ToolResultPart",),
-    "agui_reasoning._shells.driver": ("ModelStream", "PayloadReader"),
-    "agui_reasoning._emitter": ("Emitter",),
-    "agui_reasoning.errors": (
-        "AGUIReasoningError",
-        "AGUIReasoningWarning",
-        "ConfigurationError",
-        "DecodeError",
-        "DecryptionError",
-        "LocalProtocolError",
-        "MissingExtraError",
-        "ProtocolError",
-        "ProviderError",
-        "ReasoningLostError",
-        "ReasoningLostWarning",
-        "RemoteProtocolError",
-        "RunFailedError",
-        "TransportError",
-        "TruncatedRunError",
-    ),
+    "agui_reasoning.parts": ("Origin", "ToolResultPart"),
+    "agui_reasoning._driver": ("ModelStream", "PayloadReader"),
+    "agui_reasoning.errors": [name for name in __all__ if name.endswith(("Error", "Warning"))],
     "agui_reasoning._limits": ("Limits",),
-    "agui_reasoning._options": ("RequestOptions", "RunOptions"),
-    "agui_reasoning._reasoning_request": ("ReasoningRequest",),
-    "agui_reasoning.request": ("History", "ProviderRequest", "build_request", "erase_reasoning", "restore"),
-    "agui_reasoning.run": ("Run",),
-    "agui_reasoning._shells.sync": ("run_agent", "stream_run"),
+    "agui_reasoning.request": (
+        "History",
+        "OpenCall",
+        "ProviderRequest",
+        "build_request",
+        "erase_reasoning",
+        "restore",
+    ),
+    "agui_reasoning.run": ("Emitter", "ReasoningRequest", "RequestOptions", "Run", "RunOptions"),
+    "agui_reasoning._sync": ("run_agent", "stream_run"),
 }
 
 _NEEDS_AN_EXTRA: Final = {"agui_reasoning.asgi": ("AGUIResponse",)}
@@ -141,11 +136,14 @@ _SUBMODULES: Final = (
     "asgi",
     "attribution",
     "audit",
+    "bulk",
     "client",
     "compat",
     "consumer",
+    "copilotkit",
     "crypto",
     "deltas",
+    "durable",
     "emitter",
     "errors",
     "gateway",
@@ -156,6 +154,7 @@ _SUBMODULES: Final = (
     "providers",
     "request",
     "run",
+    "telemetry",
     "testing",
     "wire",
 )

@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["Escaper", "escaped", "one_line"]
-
 # The categories Cc, Cf, Cs, Zl and Zp, and unassigned neighbours. Python calls none of them printable.
 _INVISIBLE: Final = (
     "\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"

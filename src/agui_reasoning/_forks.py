@@ -7,8 +7,6 @@ from threading import Lock
 from typing import Any, Final
 from weakref import WeakSet
 
-__all__ = ["renew_lock_after_fork"]
-
 _OWNERS: Final[WeakSet[Any]] = WeakSet()
 
 

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any, TypeAlias
 
-__all__ = ["Homes", "lazy_attributes"]
-
 Homes: TypeAlias = Mapping[str, Iterable[str]]
 """Maps the dotted name of a module to the names that a package takes from it."""
 

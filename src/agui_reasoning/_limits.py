@@ -1,14 +1,13 @@
-"""Size limits for inputs."""
+"""Size limits for inputs, and checks of options."""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, TypeAlias
 
-from agui_reasoning.errors import ConfigurationError, RemoteProtocolError
-
-__all__ = ["DEFAULT_LIMITS", "LimitName", "Limits"]
+from agui_reasoning.errors import ConfigurationError, RemoteProtocolError, did_you_mean
 
 LimitName: TypeAlias = Literal["messages", "calls", "bytes", "envelopes", "spans", "nesting"]
 
@@ -64,36 +63,38 @@ class Limits:
                 hint=f"Send less, or raise the limit with limits=Limits({name}=…).",
             )
 
-    def check_json(self, document: Any, *, counted: int = 0) -> int:
+    def check_json(self, *documents: Any) -> int:
         """Raise an error if JSON data is too large or nested too deeply. Does not recurse.
 
         Args:
-            document: Mappings, lists, strings and numbers.
-            counted: The bytes of other documents counted so far.
+            documents: Mappings, lists, strings and numbers.
 
         Returns:
-            ``counted`` plus the bytes of this document.
+            The bytes of the documents together.
 
         Raises:
             RemoteProtocolError: A limit is exceeded (``too_large``).
         """
-        level: list[Any] = [document]
-        depth = 0
+        level: list[Any] = [*documents]
+        counted = depth = 0
         while level:
             if depth > self.nesting:
                 self.check("nesting", depth)
-            counted += len(level)
-            below: list[Any] = []
+            of_type: defaultdict[type, list[Any]] = defaultdict(list)
             for value in level:
-                kind = type(value)
-                if kind is str:
-                    counted += len(value) if value.isascii() else _utf8_bytes(value)
-                elif kind is dict:
-                    below += value
-                    below += value.values()
-                elif kind not in _SCALARS:
-                    counted += _utf8_bytes(value) if isinstance(value, str) else 0
-                    below += _inside(value)
+                of_type[type(value)].append(value)
+            counted += len(level) + _bytes_of(of_type.pop(str, []))
+            names: list[Any] = []
+            below: list[Any] = []
+            for value in of_type.pop(dict, ()):
+                names += value
+                below += value.values()
+            for value in of_type.pop(list, ()):
+                below += value
+            for value in [value for kind in of_type.keys() - _SCALARS for value in of_type[kind]]:
+                counted += _utf8_bytes(value) if isinstance(value, str) else 0
+                below += _inside(value)
+            counted += _bytes_of_names(names)
             if counted > self.bytes:
                 self.check("bytes", counted)
             level = below
@@ -116,6 +117,18 @@ def _inside(value: Any) -> Iterable[Any]:
     return ()
 
 
+def _bytes_of_names(names: list[Any]) -> int:
+    """Return the bytes of names, and one for each. Most objects have the same names."""
+    return sum(
+        times * (1 + (_utf8_bytes(name) if isinstance(name, str) else 0))
+        for name, times in Counter(names).items()
+    )
+
+
+def _bytes_of(texts: list[str]) -> int:
+    return sum(map(len if all(map(str.isascii, texts)) else _utf8_bytes, texts))
+
+
 def _utf8_bytes(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
@@ -128,3 +141,32 @@ _WORDS: dict[LimitName, str] = {
     "spans": "{count} spans of text",
     "nesting": "at least {count} levels of nesting",
 }
+
+
+def check_choice(option: str, chosen: str, known: Sequence[str]) -> None:
+    """Raise an error unless an option has a known value.
+
+    Raises:
+        ConfigurationError: It has not (``wrong_option``).
+    """
+    if chosen not in known:
+        raise ConfigurationError(
+            f"{option}={chosen!r} is unknown.",
+            code="wrong_option",
+            hint=f"{did_you_mean(str(chosen), known)}Use one of: {', '.join(known)}.",
+        )
+
+
+def check_seconds(**limits: float | None) -> None:
+    """Raise an error unless all time limits, by the names of their options, are positive or ``None``.
+
+    Raises:
+        ConfigurationError: One is not (``bad_limit``).
+    """
+    for name, seconds in limits.items():
+        if seconds is not None and not seconds > 0:
+            raise ConfigurationError(
+                f"{name} is {seconds}, which is not positive.",
+                code="bad_limit",
+                hint="Pass a number of seconds above 0.",
+            )

@@ -4,27 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import isfinite
 from typing import Any, Final, Never, TypeAlias
 
 from msgspec import DecodeError, to_builtins
 from msgspec.json import Decoder
-
-__all__ = [
-    "MAX_NESTING",
-    "JSONObject",
-    "Malformed",
-    "dump",
-    "flaw",
-    "has_half_character",
-    "load",
-    "scan",
-    "skip_blank",
-    "well_formed",
-]
+from pydantic import BaseModel, ValidationError
 
 JSONObject: TypeAlias = dict[str, Any]
 """A JSON object with wire names as keys."""
@@ -49,11 +36,10 @@ class Malformed:
 
 def dump(value: Any, *, sort_keys: bool = False) -> str:
     """Write compact JSON. Lone surrogates are escaped; NaN and Infinity raise ``ValueError``."""
-    write = partial(json.dumps, value, allow_nan=False, separators=(",", ":"), sort_keys=sort_keys)
-    text = write(ensure_ascii=False)
+    text = _WRITERS[False, sort_keys].encode(value)
     if text.isascii() or _SURROGATE.search(text) is None:
         return text
-    return write()
+    return _WRITERS[True, sort_keys].encode(value)
 
 
 def load(text: str, *, max_nesting: int | None = None) -> Any:
@@ -74,7 +60,7 @@ def load(text: str, *, max_nesting: int | None = None) -> Any:
         value, end = scan(text, skip_blank(text, 0))
         if not isinstance(value, Malformed) and (end := skip_blank(text, end)) < len(text):
             return Malformed(end)
-    if max_nesting is not None and _may_exceed(text, max_nesting) and _nesting_exceeds(value, max_nesting):
+    if max_nesting is not None and may_exceed(text, max_nesting) and _nesting_exceeds(value, max_nesting):
         return Malformed(None)
     return value
 
@@ -105,7 +91,7 @@ def flaw(value: Any) -> str | None:
         for inner in level:
             kind = type(inner)
             if kind is dict:
-                if not all(type(name) is str for name in inner):
+                if not _NAME.issuperset(map(type, inner)):
                     return "a name that is not a string"
                 below += inner.values()
             elif kind is list:
@@ -129,7 +115,7 @@ def _can_be_written(value: Any) -> bool:
     return True
 
 
-def has_half_character(value: Any) -> bool:
+def has_lone_surrogate(value: Any) -> bool:
     """Return whether a string or a name in the JSON value has a lone surrogate."""
     rest = [value]
     while rest:
@@ -145,9 +131,11 @@ def has_half_character(value: Any) -> bool:
 
 
 def _joined(text: str) -> str:
-    if _SURROGATE.search(text) is None:
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
 
 
 def scan(text: str, start: int) -> tuple[Any, int]:
@@ -170,7 +158,7 @@ def skip_blank(text: str, start: int) -> int:
     return start if blank is None else blank.end()
 
 
-def _may_exceed(text: str, depth: int) -> bool:
+def may_exceed(text: str, depth: int) -> bool:
     """Return whether a text has enough brackets to be nested more deeply."""
     return text.count("[") + text.count("{") > depth
 
@@ -201,11 +189,80 @@ def _finite(number: str) -> float:
 
 
 _HUGE = 10**400
+_NAME = frozenset({str})
 _NUMBERS = frozenset({int, float})
 _OF_JSON = frozenset({str, int, float, bool, type(None)})
 _WIDE = 10_000
 _FAST = Decoder()
+_WRITERS = {
+    (ascii_only, sort_keys): json.JSONEncoder(
+        ensure_ascii=ascii_only, allow_nan=False, separators=(",", ":"), sort_keys=sort_keys
+    )
+    for ascii_only in (False, True)
+    for sort_keys in (False, True)
+}
+"""The writers of JSON, by whether they escape, and whether they sort."""
 _STRICT = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LONE_SURROGATE = re.compile("[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]")
 _BLANK = re.compile(r"[ \t\n\r]*")
+
+
+# -- where a value is malformed: JSON pointers (RFC 6901) from the errors of pydantic, without the value
+
+_INPUT: Final = "Input should be "
+_ABSENT: Final = object()
+_SHOWN: Final = 5
+
+
+def faults_of(error: ValidationError, value: Any) -> dict[str, str]:
+    """Return what was expected at each place that is malformed.
+
+    Args:
+        error: The error of the validation.
+        value: What was validated. Pydantic puts the members of unions into its locations; the value tells
+            them from names.
+    """
+    faults: dict[str, list[str]] = {}
+    for fault in error.errors(include_url=False):
+        expected = faults.setdefault(_pointer(fault["loc"], value, missing=fault["type"] == "missing"), [])
+        expected.append(_expected(fault))
+    return {pointer: " or ".join(dict.fromkeys(expected)) for pointer, expected in faults.items()}
+
+
+def places_of(error: ValidationError, value: Any) -> str:
+    """Return the first places that are malformed, in one line."""
+    return ", ".join(sorted(faults_of(error, value))[:_SHOWN])
+
+
+def _pointer(location: Sequence[int | str], value: Any, *, missing: bool) -> str:
+    """Return the pointer of a location, without the names of the members of unions."""
+    names: list[int | str] = []
+    for step in location:
+        inner = _member(value, step)
+        if inner is not _ABSENT:
+            names.append(step)
+            value = inner
+    if missing:
+        names.append(location[-1])
+    return "".join("/" + str(name).replace("~", "~0").replace("/", "~1") for name in names) or "/"
+
+
+def _member(value: Any, step: int | str) -> Any:
+    if isinstance(value, BaseModel):
+        value = value.model_dump(by_alias=True, warnings=False)
+    if isinstance(value, Mapping):
+        return value.get(step, _ABSENT)
+    if isinstance(value, list | tuple) and isinstance(step, int) and step < len(value):
+        return value[step]
+    return _ABSENT
+
+
+def _expected(fault: Any) -> str:
+    """Return the expectation in pydantic's words, of which only these never quote the value."""
+    if fault["type"] == "missing":
+        return "a value"
+    if fault["type"] == "union_tag_invalid":
+        return f"{fault['ctx']['discriminator']} to be one of {fault['ctx']['expected_tags']}"
+    message: str = fault["msg"]
+    return message.removeprefix(_INPUT) if message.startswith(_INPUT) else "a valid value"

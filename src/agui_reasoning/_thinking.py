@@ -1,4 +1,4 @@
-"""The translation of the five THINKING_* events of AG-UI 0.x to REASONING_*.
+"""The five THINKING_* events of AG-UI 0.x: their models, and their translation to REASONING_*.
 
 They have no IDs: the span and message of an event follow from the events before it.
 """
@@ -7,20 +7,72 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic.alias_generators import to_camel
 
-from agui_reasoning._hint import hint
-from agui_reasoning._ids import new_uuid
 from agui_reasoning._strict_json import JSONObject
+from agui_reasoning._wire_events import hint, new_uuid
 from agui_reasoning.errors import AGUIReasoningWarning, LocalProtocolError
 
-__all__ = [
-    "ThinkingUpgrader",
-    "members_of",
-    "python_warning",
+_OPTIONAL = frozenset({"timestamp", "rawEvent", "raw_event", "title"})
+
+
+class _ThinkingBase(BaseModel):
+    model_config = ConfigDict(extra="allow", alias_generator=to_camel, populate_by_name=True)
+
+    timestamp: int | None = None
+    raw_event: Any | None = None
+
+    @model_serializer(mode="wrap")
+    def _omit_absent_members(self, handler: SerializerFunctionWrapHandler) -> JSONObject:
+        members: JSONObject = handler(self)
+        return {name: value for name, value in members.items() if value is not None or name not in _OPTIONAL}
+
+
+class ThinkingStartEvent(_ThinkingBase):
+    """Start of a thinking phase; replaced by REASONING_START."""
+
+    type: Literal["THINKING_START"] = "THINKING_START"
+    title: str | None = None
+
+
+class ThinkingTextMessageStartEvent(_ThinkingBase):
+    """Start of a text; replaced by REASONING_MESSAGE_START."""
+
+    type: Literal["THINKING_TEXT_MESSAGE_START"] = "THINKING_TEXT_MESSAGE_START"
+
+
+class ThinkingTextMessageContentEvent(_ThinkingBase):
+    """A piece of a text; replaced by REASONING_MESSAGE_CONTENT."""
+
+    type: Literal["THINKING_TEXT_MESSAGE_CONTENT"] = "THINKING_TEXT_MESSAGE_CONTENT"
+    delta: str = Field(repr=False)
+
+
+class ThinkingTextMessageEndEvent(_ThinkingBase):
+    """End of a text; replaced by REASONING_MESSAGE_END."""
+
+    type: Literal["THINKING_TEXT_MESSAGE_END"] = "THINKING_TEXT_MESSAGE_END"
+
+
+class ThinkingEndEvent(_ThinkingBase):
+    """End of a thinking phase; replaced by REASONING_END."""
+
+    type: Literal["THINKING_END"] = "THINKING_END"
+
+
+ThinkingEvent: TypeAlias = Annotated[
+    ThinkingStartEvent
+    | ThinkingTextMessageStartEvent
+    | ThinkingTextMessageContentEvent
+    | ThinkingTextMessageEndEvent
+    | ThinkingEndEvent,
+    Field(discriminator="type"),
 ]
+"""Any THINKING_* event."""
+
 
 _TITLE_CHARS = 80
 

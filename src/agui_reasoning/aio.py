@@ -11,35 +11,45 @@ import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
-from typing import Any, TypeAlias, TypeVar, Unpack
+from inspect import isawaitable, iscoroutinefunction
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Unpack
 
 import anyio.to_thread
 from ag_ui.core import Event, Interrupt, RunAgentInput
 
-from agui_reasoning._options import RequestOptions, RunOptions, shows_options
-from agui_reasoning._shells.driver import (
+from agui_reasoning._driver import (
+    FRAMES,
     AgentItem,
+    Asking,
     Driver,
+    FailureLog,
+    Growth,
     ModelStream,
     OnError,
     PayloadReader,
+    RefusedRequests,
+    WholeResponse,
     bad_agent,
+    discard,
+    hold_keys,
+    nothing_grows,
+    open_source,
     reading,
     run_of,
+    watching_tool,
 )
-from agui_reasoning._shells.failures import FailureLog
-from agui_reasoning._shells.keys import hold_keys
-from agui_reasoning._shells.recovery import Asking, Recovery
-from agui_reasoning._shells.sinks import FRAMES
-from agui_reasoning._shells.sources import WholeResponse, discard, open_source
-from agui_reasoning._shells.tool_loop import tool_loop
+from agui_reasoning._strict_json import dump
+from agui_reasoning._wire_events import Written
 from agui_reasoning.deltas import CloseDelta
-from agui_reasoning.emitter._summaries import Settling
+from agui_reasoning.emitter import Settling
 from agui_reasoning.errors import AGUIReasoningError
+from agui_reasoning.parts import ToolCallPart, ToolResultPart
 from agui_reasoning.providers.registry import api_of
-from agui_reasoning.request import ProviderRequest
-from agui_reasoning.run import Run
-from agui_reasoning.wire._encode import frames_of
+from agui_reasoning.run import RequestOptions, RequestSettings, Run, RunOptions, RunSettings, shows_options
+from agui_reasoning.wire import frames_of
+
+if TYPE_CHECKING:  # imported with the first request
+    from agui_reasoning.request import ProviderRequest
 
 __all__ = [
     "EventStream",
@@ -65,7 +75,7 @@ class EventStream:
         self, driver: _AsyncDriver, items: AsyncGenerator[AgentItem, None], source: Any = None
     ) -> None:
         self._driver = driver
-        self._chunks = driver.chunks(items)
+        self._chunks = driver.watched_run(driver.chunks(items))
         self._waiting: list[Event] = []
         """The events of the last chunk that were not read, last first."""
         self._source = source
@@ -93,9 +103,17 @@ class EventStream:
         await self._chunks.aclose()
         discard(self._source)
 
+    def _stop_with_server(self) -> None:
+        """Note that what closes the run is the server, which stops."""
+        self._driver.stopped_by = "shutdown"
+
     def _shut_down(self) -> bytes:
         """Return the frames that fail the closed run because the server stops."""
         return self._driver.shut_down()
+
+    def _cancelled(self) -> bytes:
+        """Return the frames that cancel the closed run."""
+        return self._driver.cancelled()
 
     def __del__(self) -> None:
         # A stream that was never read has not awaited its source.
@@ -127,7 +145,7 @@ class FrameStream:
         await self._stream.aclose()
 
 
-@shows_options(RunOptions, Run.__init__)
+@shows_options(RunOptions, RunSettings)
 def run_agent(
     run_input: RunAgentInput | Mapping[str, Any] | Run,
     agent: Agent,
@@ -160,7 +178,7 @@ def agent_events(
     return EventStream(driver, driver.items(agent))
 
 
-@shows_options(RequestOptions, Run.request)
+@shows_options(RequestOptions, RequestSettings)
 async def request(run: Run, **options: Unpack[RequestOptions]) -> ProviderRequest:
     """Build the provider's next request in a worker thread, so that long histories do not block other runs.
 
@@ -172,7 +190,7 @@ async def request(run: Run, **options: Unpack[RequestOptions]) -> ProviderReques
     return await anyio.to_thread.run_sync(partial(run.request, **options))
 
 
-@shows_options(RunOptions, Run.__init__)
+@shows_options(RunOptions, RunSettings)
 def stream_run(
     run_input: RunAgentInput | Mapping[str, Any],
     source: Any,
@@ -211,14 +229,15 @@ class _AsyncDriver(Driver):
 
     def __init__(self, run: Run, on_error: OnError | None = None, log: type[FailureLog] = FailureLog) -> None:
         super().__init__(run, on_error, log)
-        self._recovery = Recovery(run)
+        self._refused = RefusedRequests(run)
         self._awaits = run.summarizes
         self._settling: Settling[list[Event]] | None = None
 
     async def chunks(self, items: AsyncGenerator[AgentItem, None]) -> AsyncGenerator[Any, None]:
         """Yield the chunks of a run, from first to last, for an agent's items."""
-        yield self.sink.write(self.run.start())
-        last: list[Event] = []
+        yield self.sink.write(self.run._start())
+        items = self.watched_agent(items)
+        last: list[Written] = []
         failed: Exception | None = None
         try:
             async with aclosing(items):
@@ -226,7 +245,7 @@ class _AsyncDriver(Driver):
                     async with aclosing(self._groups(item)) as groups:
                         async for group in groups:
                             chunk, failed = (
-                                await self._take_all(group) if self._awaits else self.show_all(group)
+                                (group, None) if isinstance(group, bytes) else await self._shown(group)
                             )
                             if chunk:
                                 yield chunk
@@ -284,7 +303,7 @@ class _AsyncDriver(Driver):
         """Return the items of an item, in groups that give one chunk each: those of one payload."""
         if not isinstance(item, ModelStream):
             return _one([item])
-        asking = self._recovery.asking(item)
+        asking = self._refused.asking(item)
         groups = self._read(item) if asking is None else self._ask(asking)
         # A summary that is awaited must not delay the events before it.
         return _singly(groups) if self._awaits else groups
@@ -303,17 +322,31 @@ class _AsyncDriver(Driver):
                 if not await anyio.to_thread.run_sync(asking.asks_again, error):
                     raise
 
-    async def _read(self, stream: ModelStream) -> AsyncGenerator[Sequence[AgentItem], None]:
-        """Open, read and close a model stream; yield the items of each payload."""
+    def _read(self, stream: ModelStream) -> AsyncGenerator[Sequence[AgentItem], None]:
+        """Open, read and close a model stream; yield the items of each payload, or its frame."""
         reader = reading(self.run, stream)
+        return self.watched_request(stream, reader, self._payloads(stream, reader))
+
+    async def _payloads(
+        self, stream: ModelStream, reader: PayloadReader
+    ) -> AsyncGenerator[Sequence[AgentItem], None]:
         with self.explaining(stream, reader):
             async with open_source(stream.source) as payloads:
                 if isinstance(payloads, WholeResponse):
                     yield reader.whole(payloads.response)
                     return
+                grown: Growth = nothing_grows
                 async for payload in payloads:
-                    yield reader.receive(payload)
+                    frame = grown(payload)
+                    if frame is not None:
+                        yield frame
+                    else:
+                        yield reader.receive(payload)
+                        grown = self.growth(reader)
         yield reader.close()
+
+    async def _shown(self, items: Sequence[Any]) -> tuple[Any, Exception | None]:
+        return await self._take_all(items) if self._awaits else self.show_all(items)
 
     async def _take_all(self, items: Sequence[Any]) -> tuple[Any, Exception | None]:
         """Like `show_all`, but awaits summaries."""
@@ -377,3 +410,50 @@ async def _singly(groups: AsyncGenerator[Sequence[_T], None]) -> AsyncGenerator[
         async for group in groups:
             for one in group:
                 yield [one]
+
+
+# -- the loop of an agent with tools: ask the model, run its calls, ask again
+
+
+Turn: TypeAlias = Callable[[Run], AsyncGenerator[AgentItem, None]]
+"""Asks the model once: an async generator of items, like an agent."""
+
+
+def tool_loop(
+    turn: Turn, tools: Mapping[str, Callable[..., Any]]
+) -> Callable[[Run], AsyncIterator[AgentItem]]:
+    """Return an agent that asks a model, runs the tools that it calls, and asks again until it calls none.
+
+    Calls of other tools are the front end's: the run ends with them, when the agent's own have their results.
+
+    Args:
+        turn: Asks the model once: an async generator that takes the run and yields a `ModelStream`.
+        tools: The functions by the names of the tools. They take the arguments of a call by name, and return
+            text or AG-UI content parts; anything else is told as JSON. Those that are not ``async`` run in a
+            worker thread. An exception ends the run.
+    """
+
+    async def agent(run: Run) -> AsyncIterator[AgentItem]:
+        while True:
+            async with aclosing(turn(run)) as items:
+                async for item in items:
+                    yield item
+            called = [call for call in run.pending_calls if call.name in tools]
+            for call in called:
+                with watching_tool(call):
+                    result = await _result(tools[call.name], call)
+                yield result
+            if not called or run.pending_calls:
+                return
+
+    return agent
+
+
+async def _result(tool: Callable[..., Any], call: ToolCallPart) -> ToolResultPart:
+    arguments = call.args
+    if iscoroutinefunction(tool):
+        told = await tool(**arguments)
+    else:
+        told = await anyio.to_thread.run_sync(lambda: tool(**arguments))
+        told = await told if isawaitable(told) else told
+    return ToolResultPart(call.id, told if isinstance(told, str | list) else dump(told))

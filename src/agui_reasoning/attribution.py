@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias
 
+from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.parts import (
     Part,
     ReasoningPart,
@@ -23,6 +24,7 @@ from agui_reasoning.parts import (
 __all__ = [
     "Attribution",
     "Attributor",
+    "HasTurns",
     "PartKind",
     "Shared",
     "TraceRecord",
@@ -116,46 +118,25 @@ def attribute(items: Iterable[tuple[PartKind, str]]) -> Attribution:
     """
     found = Attribution()
     walk = Attributor()
-    for kind, item_id in items:
-        _STEPS[kind](walk, item_id, found)
-    _boundary(walk, "", found)
+    for kind, item_id in (*items, ("boundary", "")):
+        match kind:
+            case "reasoning":
+                walk.reasoning(item_id)
+            case "text":
+                walk.text()
+            case "result":
+                walk.result()
+            case "call":
+                owned = walk.call(item_id)
+                if isinstance(owned, Shared):
+                    found.shared[item_id] = owned
+                elif owned:
+                    found.calls[item_id] = owned
+            case "boundary":
+                text, orphans = walk.boundary()
+                found.texts.extend([text] if text else [])
+                found.orphans.extend(orphans)
     return found
-
-
-def _reasoning(walk: Attributor, item_id: str, found: Attribution) -> None:
-    walk.reasoning(item_id)
-
-
-def _text(walk: Attributor, item_id: str, found: Attribution) -> None:
-    walk.text()
-
-
-def _result(walk: Attributor, item_id: str, found: Attribution) -> None:
-    walk.result()
-
-
-def _call(walk: Attributor, item_id: str, found: Attribution) -> None:
-    owned = walk.call(item_id)
-    if isinstance(owned, Shared):
-        found.shared[item_id] = owned
-    elif owned:
-        found.calls[item_id] = owned
-
-
-def _boundary(walk: Attributor, item_id: str, found: Attribution) -> None:
-    text, orphans = walk.boundary()
-    if text:
-        found.texts.append(text)
-    found.orphans.extend(orphans)
-
-
-_STEPS = {
-    "reasoning": _reasoning,
-    "text": _text,
-    "result": _result,
-    "call": _call,
-    "boundary": _boundary,
-}
 
 
 # -- the trace of a conversation
@@ -165,9 +146,13 @@ _REDACTED: Final = "[REDACTED]"
 """Stands in a trace for reasoning that the provider encrypted."""
 
 
-class _HasTurns(Protocol):
+class HasTurns(Protocol):
+    """What has the turns of a conversation, such as a `History`."""
+
     @property
-    def turns(self) -> list[Turn]: ...
+    def turns(self) -> list[Turn]:
+        """The turns, in order."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -215,7 +200,7 @@ class TraceRecord(RedactedRepr):
 
 
 def trace(
-    parts_or_history: Iterable[Part | Turn] | Turn | _HasTurns,
+    parts_or_history: Iterable[Part | Turn] | Turn | HasTurns,
     *,
     visibility: Literal["full", "summary", "hidden"] = "full",
 ) -> list[TraceRecord]:
@@ -230,8 +215,11 @@ def trace(
         A record per call, in order, and one for the answer of each response that calls no tool or that
         reasons after its last call.
 
+    Raises:
+        ConfigurationError: An item is neither a part nor a turn (``wrong_option``).
+
     Source:
-        Seed 001, with the resolutions of its contradictions in the attribution rules.
+        The rules of ``docs/explanation/attribution.md``.
 
     Examples:
         >>> from agui_reasoning.parts import Segment
@@ -248,7 +236,7 @@ def _responses(given: Any) -> Iterator[tuple[Part, ...]]:
     loose: list[Part] = []
     for item in getattr(given, "turns", [given] if isinstance(given, Turn) else given):
         if not isinstance(item, Turn):
-            loose.append(item)
+            loose.append(_part(item))
             continue
         if loose:
             yield tuple(loose)
@@ -256,6 +244,16 @@ def _responses(given: Any) -> Iterator[tuple[Part, ...]]:
         yield item.parts
     if loose:
         yield tuple(loose)
+
+
+def _part(item: Any) -> Part:
+    if isinstance(item, Part):
+        return item
+    raise ConfigurationError(
+        f"An item to trace is {type(item).__name__}, not a part or a turn.",
+        code="wrong_option",
+        hint="Pass parts, turns or a `History`: restore(messages) makes one of a client's messages.",
+    )
 
 
 def _traced(parts: tuple[Part, ...], visibility: str) -> Iterator[TraceRecord]:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import re
+import ssl
 import sys
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Final, Self
+from socket import gaierror
+from typing import Any, Final, Literal, Self
 
 from ag_ui.core import Context, Event, ResumeEntry, RunAgentInput, RunErrorEvent, Tool
 
-from agui_reasoning._shells.connections import unreachable
 from agui_reasoning._strict_json import load
-from agui_reasoning.consumer import Conversation
-from agui_reasoning.consumer._outgoing import UserContent
+from agui_reasoning.consumer import Conversation, UserContent
 from agui_reasoning.errors import (
     LocalProtocolError,
     MissingExtraError,
@@ -140,12 +140,46 @@ class AgentClient:
 
         return RunStream(self._http, conversation, make_request)
 
-    def _request(self, run_input: RunAgentInput) -> httpx2.Request:
+    def connect(self, conversation: Conversation) -> RunStream:
+        """Join the newest run of a thread again, and iterate over its events; see `agui_reasoning.durable`.
+
+        The conversation may hold nothing of the run, some, or all. Afterwards it is what a client has that
+        was never cut off. Leaving the loop leaves the run going.
+
+        Args:
+            conversation: A conversation with a thread ID. A run that it holds as open must have ended.
+
+        Raises:
+            LocalProtocolError: The client is not open (``client_closed``), the conversation has no thread ID
+                (``no_thread``), or a run is open (``run_open``). Nothing was sent.
+            TransportError: As for `run`; the status is 404 if the server has no such thread.
+            RemoteProtocolError: As for `run`.
+            TruncatedRunError: As for `run`.
+            RunFailedError: As for `run`.
+        """
+        if self._http is None:
+            raise _closed()
+
+        def make_request() -> httpx2.Request:
+            if conversation.thread_id is None:
+                raise LocalProtocolError(
+                    "The conversation has no thread ID.",
+                    code="no_thread",
+                    hint="Create it with the ID of the thread, or start a run.",
+                )
+            return self._request(Conversation(conversation.thread_id).run_input(), "/connect")
+
+        return RunStream(self._http, conversation, make_request)
+
+    def _request(self, run_input: RunAgentInput, path: str = "") -> httpx2.Request:
         if self._http is None:
             raise _closed()
         body = run_input.model_dump_json(by_alias=True).encode()
+        url = httpx2.URL(self._url)
+        if path:
+            url = url.copy_with(path=f"{url.path.rstrip('/')}{path}")
         return self._http.build_request(
-            "POST", self._url, content=body, headers=self._headers, timeout=self._timeout
+            "POST", url, content=body, headers=self._headers, timeout=self._timeout
         )
 
 
@@ -338,3 +372,64 @@ def _closed() -> LocalProtocolError:
         code="client_closed",
         hint="Use it inside `async with`, or pass your own HTTP client.",
     )
+
+
+# -- connections that failed
+
+
+@dataclass(frozen=True, slots=True)
+class _Why:
+    reason: Literal["dns", "tls", "refused"]
+    what: str
+    hint: str
+
+
+_MOST: Final = 32
+"""The maximum number of errors that are looked at; chains can be circular."""
+
+_WHYS: Final[tuple[tuple[type[BaseException], _Why], ...]] = (
+    (gaierror, _Why("dns", "the host name could not be resolved", "Check the host in the URL, and DNS.")),
+    (
+        ssl.SSLError,
+        _Why(
+            "tls",
+            "the TLS handshake failed",
+            "Check whether the URL wants https, the certificate, and a proxy between.",
+        ),
+    ),
+    (
+        ConnectionRefusedError,
+        _Why("refused", "the connection was refused", "Check the port, and that the server is running."),
+    ),
+)
+
+
+def unreachable(what: str, error: BaseException, hint: str) -> TransportError:
+    """Return the error for a connection that failed.
+
+    It neither quotes nor references the other error, which contains the request, and thus the history.
+
+    Args:
+        what: What happened, as the start of a sentence.
+        error: The error of the HTTP library.
+        hint: What to do if the reason is unknown.
+    """
+    behind = list(_behind(error))
+    for kind, why in _WHYS:
+        if any(isinstance(one, kind) for one in behind):
+            return TransportError(
+                f"{what}: {why.what}.", code="unreachable", hint=why.hint, reason=why.reason
+            )
+    return TransportError(f"{what} ({type(error).__name__}).", code="unreachable", hint=hint)
+
+
+def _behind(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and those behind it, also where the library that raised it suppressed them."""
+    waiting = [error]
+    for _ in range(_MOST):
+        if not waiting:
+            return
+        found = waiting.pop()
+        yield found
+        linked = found.__cause__ or found.__context__
+        waiting += [*([linked] if linked else ()), *getattr(found, "exceptions", ())]

@@ -54,7 +54,7 @@ PROTOCOL_VERSION: Final = "1.0"
 """The version declared on every RUN_STARTED, independent of the installed ``ag_ui`` version."""
 
 _FIELD = "encryptedValueType"
-_M = TypeVar("_M", bound=BaseModel)
+ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 def encrypted_value_type(model: BaseModel) -> str | None:
@@ -64,7 +64,7 @@ def encrypted_value_type(model: BaseModel) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def with_encrypted_value_type(model: _M, value: str | None) -> _M:
+def with_encrypted_value_type(model: ModelT, value: str | None) -> ModelT:
     """Copy an event, message or tool call with ``encryptedValueType`` set, or removed if ``None``.
 
     Source:

@@ -9,7 +9,7 @@ import pytest
 from agui_reasoning.deltas import ReasoningDelta, TextDelta
 from agui_reasoning.providers import decoder, provider_apis
 from benchmarks.__main__ import main
-from benchmarks.harness import TINY, Figure, Path, at_least, at_most
+from benchmarks.harness import TINY, Figure, Path, at_least, at_most, fresh
 from benchmarks.paths import PATHS, load, measured
 from benchmarks.report import headlines, markdown, row
 from benchmarks.streams import STREAMS
@@ -40,6 +40,19 @@ def test_a_stream_holds_its_texts_one_per_payload(api: str) -> None:
     said = [delta.text for delta in deltas if isinstance(delta, ReasoningDelta | TextDelta) and delta.text]
     assert said[-12:] == texts
     assert machine.warnings == []
+
+
+def test_what_a_path_is_given_is_made_just_before_it_is_used() -> None:
+    made: list[int] = []
+
+    def make(source: int) -> int:
+        made.append(source)
+        return -source
+
+    elements = fresh(range(1_000), make)
+    assert [next(elements) for _ in range(10)] == [-number for number in range(10)]
+    assert len(made) <= 50
+    assert list(elements) == [-number for number in range(10, 1_000)]
 
 
 def test_the_table_says_which_targets_are_met() -> None:

@@ -10,10 +10,10 @@ import pytest
 from playwright.sync_api import expect
 from starlette.types import Receive, Scope, Send
 
-from agui_reasoning._scripted import load_script
 from agui_reasoning.deltas import ReasoningDelta
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.gateway import create_app, local_server
+from agui_reasoning.replay import load_script
 from tests.browser.chat import Chat
 from tests.browser.conftest import OpenChat
 from tests.browser.upstreams import TIMEOUT_S, Told, answered, called, serving, thought

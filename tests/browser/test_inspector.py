@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+import subprocess
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
-from agui_reasoning import Run
+from agui_reasoning.cli import FINDINGS
 from agui_reasoning.crypto import KeyRing
-from agui_reasoning.deltas import ReasoningDelta, TextDelta
-from agui_reasoning.gateway import ReplayUpstream, Upstream, create_app, local_server
+from agui_reasoning.gateway import ReplayUpstream
 from tests.browser.axe import violations
+from tests.browser.inspected import LOG, QUESTION, Long, ask, load, opened, rows, show
 from tests.support.browser import Faults, OpenTab
 
-QUESTION = "Umbrella or raincoat?"
-RUN = {"threadId": "t1", "runId": "r1"}
-LOG = [
-    {"type": "RUN_STARTED", "protocolVersion": "1.0", **RUN},
-    {"type": "TEXT_MESSAGE_START", "messageId": "m1", "role": "assistant"},
-    {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m1", "delta": "It is "},
-    {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m1", "delta": "stored."},
-    {"type": "TEXT_MESSAGE_END", "messageId": "m1"},
-    {"type": "RUN_FINISHED", **RUN},
-]
 DROP = """([text]) => {
     const dataTransfer = new DataTransfer();
     dataTransfer.items.add(new File([text], "run.jsonl"));
@@ -35,51 +27,10 @@ DROP = """([text]) => {
 }"""
 
 
-class Long(Upstream):
-    """Thinks in many small deltas."""
-
-    name = "long"
-
-    async def agent(self, run: Run) -> AsyncIterator[Any]:
-        for number in range(5_000):
-            yield ReasoningDelta(f"word{number} ")
-        yield TextDelta("Yes.")
-
-
 @pytest.fixture(autouse=True)
 def leaving(faults: Faults) -> None:
     """Pages may be left while they ask the gateway."""
-    faults.expect("/_page/(check|request) net::ERR_ABORTED")
-
-
-@contextmanager
-def opened(tab: Page, upstream: Upstream | None = None, **options: Any) -> Iterator[Page]:
-    with local_server(create_app(upstream, **options)) as url:
-        tab.goto(url)
-        yield tab
-        tab.close()  # before the gateway, which the page still asks
-
-
-def ask(page: Page) -> None:
-    """Ask, and wait for the end of the run."""
-    page.locator("#composer-input").fill(QUESTION)
-    page.get_by_role("button", name="Send").click()
-    expect(rows(page, "RUN_FINISHED")).to_have_count(1)
-
-
-def rows(page: Page, kind: str) -> Locator:
-    return page.get_by_role("option").filter(has_text=kind)
-
-
-def show(page: Page, tab: str) -> Locator:
-    """Select a tab by its name; return its panel."""
-    page.get_by_role("tab", name=tab).click()
-    return page.get_by_role("tabpanel")
-
-
-def load(page: Page, content: str, name: str = "run.json") -> None:
-    file = {"name": name, "mimeType": "application/json", "buffer": content.encode()}
-    page.locator("input[type=file]").set_input_files(file)  # type: ignore[arg-type]
+    faults.expect("/_page/(check|losses|request) net::ERR_ABORTED")
 
 
 # -- events
@@ -107,7 +58,7 @@ def test_the_keyboard_is_enough(tab: Page) -> None:
         expect(page.get_by_role("tab", name="History")).to_be_focused()
         page.keyboard.press("Home")
         expect(page.get_by_role("tab", name="Events")).to_be_focused()
-        events = page.get_by_role("listbox", name="Events")
+        events = page.get_by_role("tree", name="Events")
         events.focus()
         page.keyboard.press("Home")
         expect(rows(page, "RUN_STARTED")).to_have_attribute("aria-selected", "true")
@@ -118,16 +69,6 @@ def test_the_keyboard_is_enough(tab: Page) -> None:
         page.keyboard.press("Escape")
         expect(events).to_be_focused()
         expect(detail).to_be_hidden()
-
-
-def test_families_can_be_hidden(tab: Page) -> None:
-    with opened(tab) as page:
-        ask(page)
-        page.get_by_role("button", name="Reasoning", exact=True).click()
-        expect(rows(page, "REASONING_")).to_have_count(0)
-        expect(rows(page, "TOOL_CALL_START")).to_have_count(1)
-        page.get_by_role("button", name="Reasoning", exact=True).click()
-        expect(rows(page, "REASONING_START")).to_have_count(1)
 
 
 def test_five_thousand_deltas_are_one_row(tab: Page) -> None:
@@ -142,7 +83,7 @@ def test_of_five_thousand_rows_only_those_in_view_have_elements(tab: Page) -> No
     with opened(tab) as page:
         load(page, json.dumps(log))
         expect(page.locator(".insp-total")).to_have_text("5,002 events")
-        assert page.get_by_role("option").count() < 100
+        assert page.get_by_role("treeitem").count() < 100
 
 
 def test_the_timeline_survives_a_reload(tab: Page) -> None:
@@ -156,7 +97,7 @@ def test_the_timeline_survives_a_reload(tab: Page) -> None:
 # -- what goes back
 
 
-def test_after_a_clean_run_every_artifact_is_marked_and_nothing_is_found(tab: Page) -> None:
+def test_after_a_clean_run_every_value_is_marked_and_nothing_is_found(tab: Page) -> None:
     with opened(tab) as page:
         ask(page)
         panel = show(page, "Request")
@@ -167,6 +108,76 @@ def test_after_a_clean_run_every_artifact_is_marked_and_nothing_is_found(tab: Pa
         ]
         assert all(mark.endswith("unchanged") for mark in marks)
         expect(show(page, "Check")).to_contain_text("no problems found")
+
+
+def test_the_request_says_that_it_is_the_next_one(tab: Page) -> None:
+    with opened(tab) as page:
+        ask(page)
+        heading = show(page, "Request").get_by_role("heading", name="The next request, not sent yet")
+        expect(heading).to_be_visible()
+
+
+def test_what_the_provider_does_without_is_left_out_as_intended(tab: Page) -> None:
+    """Gemini shows summaries of its thoughts, and reads only their signatures."""
+    with opened(tab, ReplayUpstream("gemini-weather")) as page:
+        ask(page)
+        outcomes = show(page, "Request").locator(".insp-outcomes li")
+        expect(outcomes.filter(has_text="as intended")).to_have_attribute("data-tone", "neutral")
+        expect(outcomes.filter(has_text="left out")).to_have_count(1)
+        expect(outcomes.filter(has_text="sent unchanged")).to_have_attribute("data-tone", "good")
+        assert violations(page) == []
+
+
+STUB = """#!/bin/sh
+for argument in "$@"; do printf '%s\\0' "$argument" >> arguments; done
+cat > body
+"""
+
+
+@pytest.mark.parametrize("script", ["anthropic-weather", "gemini-weather"])
+def test_the_request_can_be_sent_with_curl(open_tab: OpenTab, tmp_path: Path, script: str) -> None:
+    tab = open_tab(permissions=["clipboard-read", "clipboard-write"])
+    question = "It's `rm` $HOME \\ \"?\" \\n\nJSON\n'${API_KEY}' é \U0001f327"
+    with opened(tab, ReplayUpstream(script)) as page:
+        ask(page, question)
+        button = show(page, "Request").get_by_role("button", name="Copy as curl")
+        button.press("Enter")
+        expect(page.get_by_role("button", name="Copied")).to_be_focused()
+        command = page.evaluate("() => navigator.clipboard.readText()")
+        expect(button).to_be_visible()  # again
+        show(page, "Request").get_by_role("button", name="Copy the body").click()
+        expect(page.get_by_role("button", name="Copied")).to_be_visible()
+        body = json.loads(page.evaluate("() => navigator.clipboard.readText()"))
+    curl = tmp_path / "curl"
+    curl.write_text(STUB)
+    curl.chmod(0o755)
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "BASE_URL": "http://provider.example", "API_KEY": "the key"}
+    subprocess.run(["sh"], input=command, env=env, cwd=tmp_path, text=True, check=True, timeout=60)
+    arguments = (tmp_path / "arguments").read_text().split("\0")
+    headers = dict(value.split(": ", 1) for flag, value in pairwise(arguments) if flag == "-H")
+    key, path = {
+        "anthropic-weather": ("x-api-key", "/v1/messages"),
+        "gemini-weather": (
+            "x-goog-api-key",
+            "/v1beta/models/gemini-3-flash-preview:streamGenerateContent?alt=sse",
+        ),
+    }[script]
+    assert arguments[1] == f"http://provider.example{path}"
+    assert (headers[key], headers["content-type"]) == ("the key", "application/json")
+    sent = json.loads((tmp_path / "body").read_text())
+    conversation = (
+        "messages" if "messages" in body else "contents"
+    )  # Gemini's SDK has other names for the rest
+    assert sent[conversation] == body[conversation]
+    assert question in texts(sent)
+
+
+def texts(value: Any) -> list[str]:
+    """All strings in a JSON value."""
+    if isinstance(value, str):
+        return [value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [text for one in inner for text in texts(one)]
 
 
 def test_a_hidden_thread_shows_its_key_id_and_no_reasoning(tab: Page) -> None:
@@ -187,6 +198,7 @@ def test_in_front_of_another_upstream_the_page_says_what_is_missing(tab: Page) -
     with opened(tab, Long()) as page:
         expect(show(page, "Request")).to_contain_text("does not offer the preview")
         expect(show(page, "Check")).to_contain_text("only if it replays responses")
+        expect(page.get_by_role("region", name="Rules").get_by_role("listitem")).to_have_count(len(FINDINGS))
 
 
 # -- findings
@@ -199,9 +211,10 @@ def test_findings_lead_to_their_events(tab: Page) -> None:
         expect(page.get_by_role("tab", name="Check 1 problem")).to_be_visible()
         panel = show(page, "Check")
         expect(panel).to_contain_text("not_open")
-        expect(panel).to_contain_text("docs/reference/findings/not_open.md")
+        panel.get_by_text("Why it matters, with an example").click()
+        expect(panel.locator(".insp-finding .insp-page")).to_contain_text("Send the start event first")
         panel.get_by_role("button", name="Show event 6").click()
-        selected = page.get_by_role("option", selected=True)
+        selected = page.get_by_role("treeitem", selected=True)
         expect(selected).to_contain_text("TEXT_MESSAGE_END")
         expect(selected).to_contain_text("error")
 
@@ -215,7 +228,24 @@ def test_a_run_that_was_stopped_is_no_finding(tab: Page, faults: Faults) -> None
         page.get_by_role("button", name="Stop").click()
         page.get_by_role("button", name="Try again").wait_for()
         expect(show(page, "Check")).to_contain_text("no problems found")
-        expect(show(page, "Check")).not_to_contain_text("truncated_run")
+        expect(page.locator(".insp-finding")).to_have_count(0)
+
+
+def test_the_rules_are_listed_with_ticks_and_their_pages(tab: Page) -> None:
+    orphan = {"type": "TEXT_MESSAGE_END", "messageId": "nowhere"}
+    with opened(tab) as page:
+        panel = show(page, "Check")
+        rules = panel.get_by_role("region", name="Rules").get_by_role("listitem")
+        expect(rules).to_have_count(len(FINDINGS))
+        expect(rules.filter(has_text="Not checked:")).to_have_count(len(FINDINGS))
+        load(page, json.dumps([*LOG[:-1], orphan, LOG[-1]]))
+        expect(rules.filter(has_text="Holds:")).to_have_count(len(FINDINGS) - 1)
+        broken = rules.filter(has_text="Found 1 time:")
+        expect(broken).to_contain_text("not_open")
+        broken.locator("summary").press("Enter")
+        expect(broken.get_by_role("heading", name="What to do")).to_be_visible()
+        expect(broken.locator("pre").first).to_contain_text("from agui_reasoning import check_events")
+        assert violations(page) == []
 
 
 # -- stored logs
@@ -230,7 +260,8 @@ def test_a_stored_log_is_shown_in_both_halves_whatever_its_form(tab: Page) -> No
     with opened(tab) as page:
         for number, content in enumerate(forms):
             load(page, content, f"{number}.log")
-            expect(page.get_by_role("status").filter(has_text=f"{number}.log is open")).to_be_visible()
+            banner = page.get_by_role("status").filter(has_text="Read only")
+            expect(banner).to_have_text(f"Read only · {number}.log · 6 events")
             expect(page.locator("#chat")).to_contain_text("It is stored.")
             expect(rows(page, "TEXT_MESSAGE_CONTENT").locator(".insp-summary")).to_have_text("It is stored.")
             expect(page.locator(".insp-total")).to_have_text("6 events")
@@ -264,9 +295,42 @@ def test_the_settings_and_the_lines_for_an_agent_are_shown(open_tab: OpenTab) ->
             expect(panel).to_contain_text(words)
         panel.get_by_role("button", name="Copy").click()
         expect(panel.get_by_role("button", name="Copied")).to_be_visible()
+        code = panel.get_by_label("Three lines of JavaScript")
+        assert code.evaluate("(code) => code.clientHeight < 100")  # no line of it is broken
         lines = page.evaluate("() => navigator.clipboard.readText()").splitlines()
         assert len(lines) == 3
         assert f'new HttpAgent({{ url: "{page.url}agent" }})' in lines[1]
+        panel.get_by_role("button", name="What is checked in streams").press("Enter")
+        expect(page.get_by_role("tab", name="Check")).to_be_focused()
+        expect(page.get_by_role("region", name="Rules")).to_be_visible()
+
+
+def test_what_front_ends_did_not_return_is_shown_by_thread(tab: Page) -> None:
+    thought = {"id": "r", "role": "reasoning", "content": "SECRET"}
+    question = {"id": "u", "role": "user", "content": QUESTION}
+    with opened(tab) as page:
+        ask(page)
+        expect(show(page, "Gateway")).to_contain_text("Use it from an application")
+        expect(page.get_by_text("Reasoning that did not come back")).to_have_count(0)
+        body = {
+            "messages": [question, thought],
+            "tools": [],
+            "context": [],
+            "state": {},
+            "forwardedProps": {},
+        }
+        for run in ("r1", "r2"):
+            answer = httpx2.post(
+                f"{page.url}agent", json={"threadId": "of-another-client", "runId": run, **body}
+            )
+            assert answer.status_code == 200
+        page.reload()
+        expect(page.get_by_role("tab", name="Gateway 1 lossy thread")).to_be_visible()
+        lost = show(page, "Gateway").get_by_role("region", name="Reasoning that did not come back")
+        expect(lost).to_contain_text("of-ano…lient")
+        expect(lost).to_contain_text("1 unit: the front end returned it without its value (no_value).")
+        assert "SECRET" not in page.content()
+        assert violations(page) == []
 
 
 # -- accessibility

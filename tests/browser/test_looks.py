@@ -13,7 +13,7 @@ from tests.browser.axe import violations
 from tests.browser.chat import Chat
 from tests.browser.conftest import OpenChat
 from tests.browser.upstreams import Told, answered, called, thought
-from tests.support.browser import Faults, OpenTab, screenshot
+from tests.support.browser import SCREENSHOTS, Faults, OpenTab, screenshot
 
 SCHEMES = ["light", "dark"]
 RESULT = '{"place": "Bergen", "from": "14:00", "temperature_c": 9, "rain_mm": 4.2, "gusts_ms": 14}'
@@ -179,14 +179,36 @@ def test_pictures_of_the_page(open_chat: OpenChat, open_tab: OpenTab) -> None:
     chat.page.emulate_media(color_scheme="dark")
     take(chat, "page-dark")
     chat.page.emulate_media(color_scheme="light")
-    chat.page.get_by_role("tab", name="Request").click()
-    expect(chat.page.get_by_text("came back unchanged, byte for byte")).to_be_visible()
-    chat.page.locator(".insp-request").get_by_text("call id").first.scroll_into_view_if_needed()
-    take(chat, "page-inspector")
     phone = open_tab(viewport=NARROW, device_scale_factor=2, is_mobile=True)
     stored = chat.page.evaluate("() => JSON.stringify(sessionStorage)")
     phone.add_init_script(f"Object.assign(sessionStorage, {stored});")
     take(Chat(phone, chat.page.url), "page-narrow")
+
+
+def test_pictures_of_the_inspector(open_chat: OpenChat) -> None:
+    chat = open_chat(ReplayUpstream(delay_s=0.03), tab={"viewport": {"width": 1440, "height": 760}})
+    page = chat.page
+    converse(chat)
+    page.get_by_role("treeitem").filter(has_text="Take the raincoat").hover()
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        take_inspector(page, f"inspector-{scheme}")
+    page.emulate_media(color_scheme="light")
+    page.get_by_role("tab", name="Request").click()
+    expect(page.get_by_text("came back unchanged, byte for byte")).to_be_visible()
+    page.locator(".insp-request").get_by_text("redacted thinking").first.scroll_into_view_if_needed()
+    take_inspector(page, "inspector-request")
+    page.set_viewport_size(NARROW)
+    chat.button("Inspector").click()
+    page.get_by_role("tab", name="Events").click()
+    expect(page.locator(".insp-run-facts").last).to_be_in_viewport()
+    take_inspector(page, "inspector-narrow")
+
+
+def take_inspector(page: Page, name: str) -> None:
+    """A picture of the inspector alone, which shows nothing of the chat."""
+    picture = page.locator("#inspector").screenshot(path=SCREENSHOTS / f"{name}.png", animations="disabled")
+    assert len(picture) < 200_000
 
 
 def take(chat: Chat, name: str) -> None:

@@ -5,41 +5,107 @@ from __future__ import annotations
 import threading
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import ReasoningDelta, TextDelta
 from tests.browser.conftest import OpenChat
 from tests.browser.upstreams import Told, answered, called, redacted, thought
+from tests.support.browser import Faults
 
 SECRET = "It rains in Bergen at two."
 WORDS = [f"word{number} " for number in range(5_000)]
 
 
-def test_reasoning_grows_while_the_model_thinks_and_is_collapsed_until_it_is_opened(
-    open_chat: OpenChat,
-) -> None:
+def test_reasoning_is_open_while_it_grows_and_folded_afterwards(open_chat: OpenChat) -> None:
     more, end = threading.Event(), threading.Event()
     first, second = ReasoningDelta("First the clouds. ", key="0"), ReasoningDelta("Then the wind.", key="0")
     chat = open_chat(Told([first, more, second, end, *answered()]))
     chat.ask("Umbrella?")
     toggle = chat.thoughts.get_by_role("button")
-    expect(toggle).to_contain_text("Thinking…First the clouds.")
-    expect(toggle).to_have_attribute("aria-expanded", "false")
+    expect(toggle).to_contain_text("Thinking…")
+    expect(toggle).to_have_attribute("aria-expanded", "true")
     body = chat.thoughts.locator(".thought-body")
-    expect(body).to_be_hidden()
-    toggle.click()
     expect(body).to_have_text("First the clouds. ")
     more.set()
     expect(body).to_have_text("First the clouds. Then the wind.")
-    expect(toggle).to_contain_text("Thinking…")
     end.set()
-    expect(toggle).to_contain_text("Thought for less than a second")
-    expect(body).to_be_visible()  # what a person opened stays open
     expect(chat.answers).to_have_text("Take the raincoat.")
-    toggle.click()
+    expect(toggle).to_contain_text("Thought for less than a second")
+    expect(toggle).to_contain_text("First the clouds. Then the wind.")
     expect(body).to_be_hidden()
     chat.expect_rest()
+
+
+def test_what_a_person_opened_or_folded_stays_so(open_chat: OpenChat, faults: Faults) -> None:
+    """Through the answer, through the next one, and through a reload."""
+    faults.expect("ERR_ABORTED")
+    end = threading.Event()
+    thinking = [ReasoningDelta("Hm.", key="0"), end, *answered()]
+    chat = open_chat(Told(thinking, [*thought("So."), *answered()], [ReasoningDelta("Well.", key="0"), ...]))
+    toggles, bodies = chat.thoughts.locator("button.thought-toggle"), chat.thoughts.locator(".thought-body")
+    chat.ask("Umbrella?")
+    toggles.first.click()
+    expect(bodies.first).to_be_hidden()
+    end.set()
+    chat.expect_rest()
+    toggles.first.click()
+    chat.ask("And now?")
+    chat.expect_rest()
+    expect(bodies.nth(1)).to_be_hidden()
+    expect(bodies.first).to_be_visible()
+    chat.page.reload()
+    expect(bodies.first).to_be_visible()
+    expect(bodies.nth(1)).to_be_hidden()
+
+
+def test_each_response_has_its_reasoning_where_it_happened(open_chat: OpenChat) -> None:
+    """What was found by a call is not above the call."""
+    chat = open_chat(
+        Told([*thought("I need it."), *called("c1")], [*thought("4.2 mm."), *redacted(), *answered()])
+    )
+    chat.ask("Umbrella?")
+    chat.answer_call("4.2")
+    expect(chat.answers).to_have_text("Take the raincoat.")
+    items = chat.turns.locator(".items > *:not([hidden])")
+    expect(items).to_contain_text(["I need it.", "get_forecast", "4.2 mm.", "Take the raincoat."])
+    expect(chat.thoughts).to_have_count(2)
+    chat.calls.locator(".tool-toggle").click()
+    chat.button("Show the reasoning behind this call").click()
+    expect(chat.thoughts.first.locator(".segment")).to_be_focused()
+    expect(chat.thoughts.last.locator(".thought-body")).to_be_hidden()
+
+
+def test_long_reasoning_is_shown_in_part_and_its_toggle_stays_in_view(open_chat: OpenChat) -> None:
+    paragraphs = "\n\n".join(f"Paragraph {number}" for number in range(200))
+    more, end = threading.Event(), threading.Event()
+    first, second = ReasoningDelta(paragraphs, key="0"), ReasoningDelta("\n\nThe last one", key="0")
+    chat = open_chat(Told([first, more, second, end, *answered()]))
+    chat.ask("Umbrella?")
+    body, toggle = chat.thoughts.locator(".thought-body"), chat.thoughts.locator("button.thought-toggle")
+    expect(body.get_by_text("Paragraph 199")).to_be_in_viewport()
+    more.set()
+    expect(body.get_by_text("The last one")).to_be_in_viewport()  # it follows
+    expect(chat.button("Show all")).to_be_hidden()
+    end.set()
+    chat.expect_rest()
+    toggle.click()
+    assert height(body) <= 24 * 16
+    chat.button("Show all").click()
+    expect(chat.button("Show less")).to_be_focused()
+    assert height(body) > 3000
+    body.get_by_text("Paragraph 150").scroll_into_view_if_needed()
+    expect(toggle).to_be_in_viewport()
+    chat.button("Show less").click()
+    assert height(body) <= 24 * 16
+    toggle.click()
+    expect(chat.button("Show less")).to_be_hidden()
+
+
+def height(locator: Locator) -> float:
+    box = locator.bounding_box()
+    assert box is not None
+    return box["height"]
 
 
 def test_an_answer_grows_below_its_reasoning_which_is_there_once(open_chat: OpenChat) -> None:
@@ -54,6 +120,8 @@ def test_an_answer_grows_below_its_reasoning_which_is_there_once(open_chat: Open
         "thought",
         "answer-text",
     ]
+    toggle = chat.thoughts.get_by_role("button")
+    expect(toggle).to_have_attribute("aria-expanded", "false")
     assert chat.page.locator("article.answer").inner_text().count("Hm.") == 1
 
 
@@ -65,23 +133,6 @@ def test_the_time_is_the_one_that_the_gateway_measured(open_chat: OpenChat) -> N
     (held,) = [message for message in chat.thread()["messages"] if message["role"] == "reasoning"]
     assert held["metadata"]["agui-reasoning"]["durationMs"] < 1000
     expect(chat.thoughts).to_contain_text("Thought for less than a second")
-
-
-def test_reasoning_before_a_call_stands_alone_and_joins_the_answer(open_chat: OpenChat) -> None:
-    go_on = threading.Event()
-    second = [*thought("Then the raincoat."), go_on, *answered()]
-    chat = open_chat(Told([*thought("I need the forecast."), *called("c1")], second))
-    chat.ask("Umbrella?")
-    expect(chat.thoughts).to_have_count(1)
-    chat.answer_call("rain")
-    expect(chat.page.get_by_text("Then the raincoat.").first).to_be_visible()
-    go_on.set()
-    expect(chat.answers).to_have_text("Take the raincoat.")
-    expect(chat.thoughts).to_have_count(1)
-    chat.thoughts.get_by_role("button").click()
-    expect(chat.thoughts.locator(".segment-text")).to_have_text(
-        ["I need the forecast.", "Then the raincoat."]
-    )
 
 
 @pytest.mark.parametrize("visibility", ["summary", "hidden"])
@@ -149,7 +200,6 @@ def test_a_long_stream_costs_a_drawing_per_frame_and_each_word_once(open_chat: O
     chat = open_chat(Told([*deltas, *thought("."), *answered("".join(WORDS))]))
     chat.page.evaluate(_COUNT)
     chat.ask("Count.")
-    chat.thoughts.get_by_role("button").click()
     chat.expect_rest()
     expect(chat.answers).to_contain_text("word4999")
     expect(chat.thoughts.locator(".segment-text")).to_contain_text("word0 word1 ")
@@ -157,3 +207,23 @@ def test_a_long_stream_costs_a_drawing_per_frame_and_each_word_once(open_chat: O
     counted = chat.page.evaluate("counted")
     assert counted["batches"] <= counted["frames"] + 5
     assert counted["characters"] < 3 * 2 * text
+
+
+def test_reasoning_that_is_read_is_not_folded_away(open_chat: OpenChat) -> None:
+    """Folding would move the text below the eyes of somebody who scrolled up."""
+    paragraphs = "\n\n".join(f"Paragraph {number}" for number in range(30))
+    end = threading.Event()
+    chat = open_chat(
+        Told(answered(paragraphs), [ReasoningDelta(paragraphs, key="0"), end, *answered(paragraphs)])
+    )
+    chat.ask("Umbrella?")
+    chat.expect_rest()
+    chat.ask("And now?")
+    body = chat.thoughts.locator(".thought-body")
+    expect(body).to_be_visible()
+    chat.page.locator(".scroller").evaluate("(scroller) => scroller.scrollBy(0, -200)")
+    expect(chat.button("Latest")).to_be_visible()
+    end.set()
+    chat.expect_rest()
+    expect(chat.answers).to_have_count(2)
+    expect(body).to_be_visible()

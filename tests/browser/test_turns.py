@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 import pytest
-from playwright.sync_api import FilePayload, expect
+from playwright.sync_api import expect
 
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import ReasoningDelta
@@ -63,22 +63,6 @@ def test_a_thread_survives_a_reload_at_any_time(open_tab: OpenTab, visibility: s
         chat.expect_rest()
         expect(chat.turns).to_have_count(2)
         expect_complete(loop, 3)
-
-
-def test_a_log_that_is_opened_goes_on_with_its_encrypted_values(open_tab: OpenTab) -> None:
-    with scripted("anthropic-weather", keys=KeyRing.generate("k1")) as loop:
-        chat = Chat(open_tab(), loop.url)
-        chat.ask(loop.question)
-        expect(chat.button("Send the result")).to_be_visible()
-        chat.expect_rest()
-        log = "\n".join(raw for _, raw in chat.log())
-        again = Chat(open_tab(), loop.url)
-        file = FilePayload(name="run.jsonl", mimeType="application/json", buffer=log.encode())
-        again.page.locator("input[type=file]").set_input_files(file)
-        again.answer_call(RESULT)
-        expect(again.answers).not_to_have_count(0)
-        again.expect_rest()
-        expect_complete(loop, 2)
 
 
 def reload(chat: Chat) -> None:

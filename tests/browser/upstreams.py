@@ -10,13 +10,12 @@ from typing import Any, Final
 import anyio
 import anyio.to_thread
 
-from agui_reasoning._demo import playback
-from agui_reasoning._demo.playback import Check
-from agui_reasoning._scripted._sequence import sequence
 from agui_reasoning.deltas import CloseDelta, Delta, OpaqueDelta, ReasoningDelta, TextDelta, ToolCallDelta
 from agui_reasoning.gateway import Upstream, create_app, local_server
 from agui_reasoning.parts import Opaque
+from agui_reasoning.replay import Check, sequence
 from agui_reasoning.run import Run
+from tests.internals import demo
 
 TIMEOUT_S: Final = 120
 
@@ -103,7 +102,7 @@ class Loop:
 
     def checks(self) -> list[Check]:
         """What of the answers so far is in the last request: the checks of `agui-reasoning demo`."""
-        return list(playback._checks(self.exchanges, self.requests))
+        return list(demo.checks(self.exchanges, self.requests))
 
 
 @contextmanager
@@ -111,7 +110,7 @@ def scripted(name: str, **options: Any) -> Iterator[Loop]:
     """A whole loop while the block runs."""
     loop = Loop(name)
     with (
-        playback._upstream(loop.exchanges, loop.requests.append) as upstream,
+        demo.scripted_upstream(loop.exchanges, loop.requests.append) as upstream,
         serving(upstream, **options) as loop.url,
     ):
         yield loop

@@ -36,7 +36,11 @@ def play(stream: Stream) -> Seen:
     seen = Seen()
     conversation = Conversation("thread", messages=stream.messages, on_warning=seen.warnings.append)
     seen.request = plain([conversation.run_input()])[0]
-    conversation = Conversation(messages=stream.messages, on_warning=seen.warnings.append)
+    conversation = Conversation(
+        messages=stream.messages,
+        on_warning=seen.warnings.append,
+        strict_identity=stream.version == "draft",
+    )
     try:
         for event in stream.events:
             seen.events += plain(conversation.receive(event))

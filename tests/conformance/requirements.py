@@ -1,17 +1,14 @@
 """List the rules of a consumer, and the tests that prove each.
 
-A test says which rules it proves with ``@requirement("C47")``; `test_requirements` checks that every rule has
-a test and every such mark names a rule.
+A test says which rules it proves with ``@requirement("C47")``; `tests.meta.test_manifests` checks that every
+rule has a test, and that every mark names a rule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from tests.support.manifest import mark as requirement
 
-F = TypeVar("F", bound=Callable[..., object])
-
-MARK = "__requirements__"
+__all__ = ["REQUIREMENTS", "requirement"]
 
 REQUIREMENTS = {
     "C1": "compatibility, enforcement, expansion, verification, reduction: in this order on every path",
@@ -58,7 +55,7 @@ REQUIREMENTS = {
     "C42": "an id shared by two roles is warned about; activities are left alone",
     "C43": "a value lands on its message or call; the last one counts",
     "C44": "its type is stored with it, and deleted with it",
-    "C45": "a value for nothing is tolerated with a warning",
+    "C45": "an encrypted value whose entity is unknown is ignored, with a warning",
     "C46": "a value that is lost is warned about",
     "C47": "snapshots are reconciled by id",
     "C48": "content for a message that a snapshot took away is ignored with a warning",
@@ -89,13 +86,3 @@ REQUIREMENTS = {
     "V11": "the translation comes before enforcement",
     "V12": "subagents and content parts are not taken from newer peers",
 }
-
-
-def requirement(*rules: str) -> Callable[[F], F]:
-    """Mark a test as proof of rules."""
-
-    def mark(test: F) -> F:
-        setattr(test, MARK, (*getattr(test, MARK, ()), *rules))
-        return test
-
-    return mark

@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agui_reasoning.consumer._enforce import inspect
-from agui_reasoning.consumer._legacy import Boundary
-from agui_reasoning.consumer._notices import Notice
-from agui_reasoning.consumer._schema import DEFINITIONS, MESSAGE
-from agui_reasoning.consumer._schema_types import DROP, SchemaType, Tagged
+from agui_reasoning.consumer import Notice
 from tests.conformance.corpus import FIXTURES, divergences, parameters
+from tests.internals.schema import DROP, Boundary, inspect, kind_of
 
 # A consumer strips where the processing rules say so; held to the schema, what is stripped is rejected.
 FORGIVEN = divergences()["fixtures"]
@@ -21,14 +18,6 @@ FORGIVEN = divergences()["fixtures"]
 def fixtures(verdict: str) -> list[Path]:
     found = sorted(FIXTURES.glob(f"*/{verdict}/*.json"))
     return [path for path in found if not path.name.endswith(".expect.json")]
-
-
-def kind_of(path: Path) -> SchemaType:
-    name = path.parts[-3]
-    if name in DEFINITIONS:
-        return DEFINITIONS[name]
-    assert isinstance(MESSAGE, Tagged)
-    return MESSAGE.members[name.removesuffix("Message").lower()]
 
 
 def label(path: Path | None) -> str:
@@ -40,16 +29,16 @@ def test_valid(path: Path) -> None:
     value = json.loads(path.read_text(encoding="utf-8"))
     notices: list[Notice] = []
     upgraded = Boundary(notices.append).receive(value)
-    known, removed, fault = inspect(kind_of(path), upgraded)
+    known, removed, fault = inspect(kind_of(path.parts[-3]), upgraded)
     assert (fault, removed, known) == (None, [], upgraded)
     # Held to the schema alone, without the compatibility boundary, it says the same.
-    assert (inspect(kind_of(path), value)[2] is not None) == (label(path) in FORGIVEN)
+    assert (inspect(kind_of(path.parts[-3]), value)[2] is not None) == (label(path) in FORGIVEN)
     assert bool(notices) == (label(path) in FORGIVEN)
 
 
 @pytest.mark.parametrize("path", parameters(fixtures("invalid"), FIXTURES), ids=label)
 def test_invalid(path: Path) -> None:
-    known, removed, fault = inspect(kind_of(path), json.loads(path.read_text(encoding="utf-8")))
+    known, removed, fault = inspect(kind_of(path.parts[-3]), json.loads(path.read_text(encoding="utf-8")))
     where = json.loads(path.with_suffix(".expect.json").read_text(encoding="utf-8"))["instanceLocation"]
     if fault is not None:
         assert fault.path == where

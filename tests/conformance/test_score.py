@@ -12,15 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from agui_reasoning.consumer._enforce import inspect
-from agui_reasoning.consumer._legacy import Boundary
-from agui_reasoning.consumer._schema_types import DROP
 from agui_reasoning.protocol import PROTOCOL_VERSION
 from tests.conformance.corpus import STREAMS, VERSIONS, divergences, names, stream, version_of
 from tests.conformance.driver import differences, play
 from tests.conformance.requirements import REQUIREMENTS
-from tests.conformance.test_fixtures import fixtures, kind_of
-from tests.conformance.test_requirements import proofs
+from tests.conformance.test_fixtures import fixtures
+from tests.internals.schema import DROP, Boundary, inspect, kind_of
+from tests.support.manifest import proofs
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "conformance.md"
@@ -28,7 +26,6 @@ DIFFERENTIAL = ROOT / "tests" / "differential" / "divergences.toml"
 
 KINDS = {
     "gap": "a gap of the reference client, which contradicts the specification",
-    "draft": "required only by the draft; reported as a warning and a finding",
     "peer": "needs a setting for the version of an old peer, which the consumer does not have",
 }
 
@@ -40,7 +37,8 @@ The consumer (`Conversation`, `reduce_events`, `check_events`, `AgentClient`) is
 AG-UI conformance corpus, the official schema fixtures and, with generated streams, the official client.
 
 It declares version {version} and understands 1.1. The corpus declares 1.1, so the tests lower the minor
-versions in it by one. `tests/conformance/requirements.py` lists the rules, such as C11.
+versions in it by one. The draft's streams are read with
+`strict_identity=True`. `tests/conformance/requirements.py` lists the rules, such as C11.
 
 ## Streams
 
@@ -87,7 +85,7 @@ def page() -> str:
     table = divergences()
     valid = [path for path in fixtures("valid") if accepted(path)]
     invalid = [path for path in fixtures("invalid") if not accepted(path, compatible=False)]
-    tests = {test for found in proofs().values() for test in found}
+    tests = {test for found in proofs("requirement").values() for test in found}
     return TEXT.format(
         version=PROTOCOL_VERSION,
         streams="\n".join(row(version, results) for version in VERSIONS),
@@ -125,7 +123,7 @@ def row(version: str, results: dict[str, list[str]]) -> str:
 def accepted(path: Path, *, compatible: bool = True) -> bool:
     value = json.loads(path.read_text(encoding="utf-8"))
     known, removed, fault = inspect(
-        kind_of(path), Boundary(lambda notice: None).receive(value) if compatible else value
+        kind_of(path.parts[-3]), Boundary(lambda notice: None).receive(value) if compatible else value
     )
     return fault is None and known is not DROP and not removed
 

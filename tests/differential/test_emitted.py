@@ -29,6 +29,7 @@ from agui_reasoning.parts import CUT_CALL_RESULT, Opaque, Origin
 from agui_reasoning.providers import decoder
 from agui_reasoning.wire import SSEEncoder
 from tests.differential.judge import VERSIONS, Judge, Verdict, Version
+from tests.laws import law
 from tests.support.effort import examples
 from tests.support.recordings import EXPECT, load, payloads, recordings
 from tests.support.strategies import delta_lists
@@ -140,6 +141,7 @@ def test_a_client_gets_media_in_a_result_or_their_type_and_size(judge: Judge, ve
     assert kept == (content if declares else "A map.\n(Not sent in a tool result: image/png, 2 bytes.)")
 
 
+@law("E12")
 @versions
 @pytest.mark.parametrize("visibility", ["full", "summary", "hidden"])
 @pytest.mark.parametrize("stages", [[], [Chunks], [Coalesce, Steps]])
@@ -193,6 +195,7 @@ def test_the_next_request_of_the_client_carries_every_value(judge: Judge, versio
 DECLARATIONS = [("1.0.0", True), ("1.0.0", False), ("0.0.59", False)]
 
 
+@law("E12")
 @pytest.mark.parametrize(("version", "modern"), DECLARATIONS)
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_an_ending_at_every_step_is_accepted(
@@ -225,6 +228,7 @@ def test_the_client_holds_the_answer_to_a_call_that_was_cut(
             assert told == [("c1", CUT_CALL_RESULT)]
 
 
+@law("E14")
 @versions
 @pytest.mark.parametrize("stages", [[Chunks], [Steps], [Coalesce], [Steps, Coalesce, Chunks]], ids=str)
 def test_stages_leave_the_client_with_the_same_messages(
@@ -236,6 +240,7 @@ def test_stages_leave_the_client_with_the_same_messages(
     assert by_id(staged.messages) == by_id(bare.messages)
 
 
+@law("pairing", "E12")
 @versions
 @settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(delta_lists, st.sampled_from(ENDINGS))
@@ -272,6 +277,7 @@ def recorded_run(file: Any) -> list[Any]:
         return run_events([*deltas, *error.deltas], "fail", modern=False)
 
 
+@law("pairing")
 @versions
 @pytest.mark.parametrize("api", EXPECT)
 def test_every_recording_is_accepted(judge: Judge, version: Version, api: str) -> None:

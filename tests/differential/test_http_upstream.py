@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agui_reasoning._scripted import load_script
 from agui_reasoning.gateway import HTTPUpstream, create_app, local_server, provider_app
+from agui_reasoning.replay import load_script
 from tests.differential.judge import VERSIONS, Judge, Version
 from tests.differential.test_served import QUESTION, RESULT, assert_fine, last_call, pairs, roles, thought
 

@@ -13,9 +13,9 @@ from joserfc.errors import JoseError
 from joserfc.jwk import OctKey
 
 from agui_reasoning.crypto import Binding, KeyRing
-from agui_reasoning.crypto import _base64url as base64url
 from agui_reasoning.errors import DecryptionError
 from tests.differential.node import JS_DIR, find_node, packages_installed
+from tests.unit.crypto.tokens import base64url, from_base64url
 
 RING = KeyRing({"2026-10": bytes(range(32)), "2026-04": bytes(32)}, now=lambda: 1_000_000_000)
 PLACES = [
@@ -49,7 +49,7 @@ def _joserfc(job: dict[str, Any]) -> dict[str, Any]:
         opened = jwe.decrypt_compact(job["token"], key, registry=REGISTRY)
     except (JoseError, ValueError) as error:
         return {"error": type(error).__name__}
-    return {"plaintext": base64url.encode(opened.plaintext or b""), "header": opened.headers()}
+    return {"plaintext": base64url(opened.plaintext or b""), "header": opened.headers()}
 
 
 def npm_jose(jobs: Jobs) -> Jobs:
@@ -132,14 +132,14 @@ def opening(token: str, place: Binding) -> dict[str, Any]:
 
 
 def making(plaintext: bytes, place: Binding, header: dict[str, Any]) -> dict[str, Any]:
-    return {"do": "make", "plaintext": base64url.encode(plaintext), "header": header, "key": key(place)}
+    return {"do": "make", "plaintext": base64url(plaintext), "header": header, "key": key(place)}
 
 
 def key(place: Binding) -> str:
-    return base64url.encode(RING.content_key("2026-10", place.thread_id, place.tenant))
+    return base64url(RING.content_key("2026-10", place.thread_id, place.tenant))
 
 
 def read(text: str) -> bytes:
-    value = base64url.decode(text)
+    value = from_base64url(text)
     assert value is not None
     return value

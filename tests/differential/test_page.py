@@ -19,8 +19,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from agui_reasoning.cli._demo import SCRIPTS
 from agui_reasoning.gateway import ReplayUpstream, create_app, local_server
+from agui_reasoning.replay import CONVERSATIONS
 from tests.differential.judge import Judge
 from tests.differential.node import JS_DIR, find_node
 from tests.differential.test_consumer import (
@@ -39,7 +39,7 @@ from tests.support.streams import valid_streams
 from tests.unit.gateway.http_client import call
 
 Json = dict[str, Any]
-STATIC = Path(str(files("agui_reasoning.gateway"))) / "_page" / "static"
+STATIC = Path(str(files("agui_reasoning._page"))) / "static"
 
 NOVEL = re.compile('"(?:hologram|binary)"')
 
@@ -100,7 +100,7 @@ def test_it_holds_what_the_official_client_holds(
     assert difference(mine, other, refused=False) is None
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", CONVERSATIONS.values())
 def test_it_holds_what_the_official_client_holds_of_a_served_run(
     judge: Judge, page: PageClient, name: str
 ) -> None:

@@ -13,7 +13,7 @@ from agui_reasoning.gateway import create_app, local_server
 from tests.differential.judge import VERSIONS
 from tests.differential.node import JS_DIR, find_node, packages_installed
 
-STATIC = Path(str(files("agui_reasoning.gateway"))) / "_page" / "static"
+STATIC = Path(str(files("agui_reasoning._page"))) / "static"
 LINES = """
 import { agentLines } from "./static/inspector/gateway-panel.js";
 console.log(agentLines(process.argv[1]));

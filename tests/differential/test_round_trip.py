@@ -12,6 +12,7 @@ from agui_reasoning.parts import Part
 from agui_reasoning.request import restore
 from tests.differential.judge import VERSIONS, Judge, Version
 from tests.differential.test_emitted import encoded, recorded_run, run_events, versions
+from tests.laws import law
 from tests.property.test_round_trip import has_envelope
 from tests.recordings.test_recordings import decode
 from tests.recordings.test_round_trip import has_envelope as recording_has_envelope
@@ -21,6 +22,7 @@ from tests.support.recordings import EXPECT, load, recordings
 from tests.support.strategies import turns, with_results
 
 
+@law("round trip")
 @versions
 @pytest.mark.parametrize("api", EXPECT)
 def test_every_recording_comes_back_in_the_clients_next_request(
@@ -44,6 +46,7 @@ def test_every_recording_comes_back_in_the_clients_next_request(
         ]
 
 
+@law("round trip")
 @versions
 @settings(max_examples=examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(turns())

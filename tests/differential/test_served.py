@@ -15,12 +15,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from agui_reasoning import Run
-from agui_reasoning._scripted import load_script
-from agui_reasoning._scripted._exchange import payloads
 from agui_reasoning.aio import ModelStream, run_agent
 from agui_reasoning.asgi import AGUIResponse
 from agui_reasoning.gateway import ReplayUpstream, create_app, local_server
 from agui_reasoning.parts import ToolResultPart
+from agui_reasoning.replay import load_script, payloads
 from tests.differential.judge import VERSIONS, Judge, Verdict, Version
 
 PAIRS = ("anthropic-weather", "openai-weather", "chat-weather")

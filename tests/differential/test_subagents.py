@@ -12,8 +12,8 @@ from tests.differential.judge import Judge, Verdict, Version
 from tests.differential.test_emitted import by_id, encoded, versions
 from tests.support.dialects import DIALECTS, Dialect, model, results, user
 from tests.support.loop import Client
+from tests.unit.driver.test_model_agents import CHECK_TEXT, GPT, ITEMS, stream
 from tests.unit.request.test_loop import SUBAGENTS, apis, delegate, subagent_parts, unseen
-from tests.unit.shells.test_model_agents import CHECK_TEXT, GPT, ITEMS, stream
 
 RUN_INPUT = {"threadId": "thread-1", "messages": []}
 

@@ -22,9 +22,10 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_reasoning import Conversation
-from agui_reasoning._scripted import load_script
 from agui_reasoning.client import AgentClient
+from agui_reasoning.crypto import KeyRing
 from agui_reasoning.gateway import local_server, provider_app
+from agui_reasoning.replay import load_script
 
 SCRIPTS = (
     *("anthropic-weather", "openai-weather", "chat-weather", "gemini-weather"),
@@ -64,6 +65,12 @@ ANSWERS: dict[str, list[Callable[[], ASGIApp]]] = {
 """What the provider answers, in order, on pages about its failures."""
 
 
+ENVIRONMENT: dict[str, dict[str, str]] = {
+    "docs/security.md": {"AGUI_REASONING_KEYS": KeyRing.generate("2026-11").to_env()}
+}
+"""What the operator has set, on pages that say so."""
+
+
 class Providers:
     """An ASGI application that answers for every provider, or with what is set."""
 
@@ -92,6 +99,8 @@ def surroundings(page: str, providers: Providers, url: str) -> Iterator[None]:
             patch.setenv(f"{name}_BASE_URL", base)
         for name in ("ANTHROPIC", "GEMINI", "MISTRAL", "OPENAI"):
             patch.setenv(f"{name}_API_KEY", "none")
+        for name, value in ENVIRONMENT.get(page, {}).items():
+            patch.setenv(name, value)
         patch.setenv("OLLAMA_HOST", url)
         patch.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", url)
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):

@@ -1,4 +1,7 @@
-"""Read the fenced blocks of a Markdown page, and the HTML comments that configure their tests.
+"""Read the fenced blocks of a Markdown page, and the comments that configure their tests.
+
+Python that does not stand alone says so in its first line, for readers: ``# Continues the code above.``, or
+``# Part of …`` for what an example contains.
 
 Three comments count. ``<!-- output -->`` between a Python block and the next block says that the latter is
 what the former prints, ``<!-- exit 2 -->`` before a console block that its commands end with that code, and
@@ -12,7 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+API = ROOT / "docs" / "reference" / "api"
+"""Pages that the build of the site writes."""
+PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent != API)]
+
+CONTINUES = "# Continues the code above.\n"
+_PART = re.compile(r"# Part of .+\.$", re.MULTILINE)
 
 _TOKEN = re.compile(
     r"^<!-- (?P<note>output |serves |exit (?P<code>\d+) )-->$"
@@ -35,6 +43,22 @@ class Block:
     exit_code: int = 0
     serves: bool = False
     title: str | None = None
+
+    @property
+    def continues(self) -> bool:
+        """Whether it needs the Python before it."""
+        return self.body.lstrip("\n").startswith(CONTINUES)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is a part of an example, which runs elsewhere."""
+        return _PART.match(self.body.lstrip("\n")) is not None
+
+    @property
+    def unmarked(self) -> str:
+        """Its body without the line that says where it belongs."""
+        lines = self.body.splitlines(keepends=True)
+        return "".join(line for line in lines if not line.startswith(CONTINUES) and not _PART.match(line))
 
 
 def blocks(page: Path) -> list[Block]:

@@ -1,12 +1,10 @@
-"""Compare the pages of the API reference with the public names, and what `help` shows with the options.
-
-``python scripts/api_pages.py`` writes the pages.
-"""
+"""Test the pages of the API reference, and what `help` shows."""
 
 from __future__ import annotations
 
 import inspect
 import pydoc
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,10 +12,12 @@ import pytest
 
 import agui_reasoning
 from agui_reasoning import aio
-from agui_reasoning._options import ApplicationOptions, EmitterOptions, RequestOptions, RunOptions
+from agui_reasoning.emitter import EmitterOptions
 from agui_reasoning.gateway import create_app
 from agui_reasoning.interop import openhands
-from scripts import api_pages
+from agui_reasoning.run import ApplicationOptions, RequestOptions, RunOptions
+from scripts import api_pages, check_site
+from tests.meta.test_signatures import PATH as SIGNATURES
 
 OPTIONS = [
     (aio.run_agent, RunOptions),
@@ -31,15 +31,38 @@ OPTIONS = [
 ]
 
 
-def test_every_public_module_has_a_page_with_its_names() -> None:
-    written = {page.stem: page.read_text(encoding="utf-8") for page in api_pages.PAGES.glob("*.md")}
-    expected = {module: api_pages.page_of(module) for module in api_pages.public_names()}
-    assert written == expected, "run: python scripts/api_pages.py"
+def test_the_overview_has_every_page() -> None:
+    rows = [line for line in api_pages.overview().splitlines() if line.startswith("| [`")]
+    assert [row.split("`")[1] for row in rows] == list(api_pages.public_names())
 
 
-def test_the_navigation_has_the_pages() -> None:
-    source = api_pages.NAVIGATION.read_text(encoding="utf-8")
-    assert source == api_pages.navigation(source), "run: python scripts/api_pages.py"
+LEFT_OUT = {
+    "agui_reasoning.ProviderRequest": "_conversation",
+    "agui_reasoning.aio.EventStream": "_AsyncDriver",
+}
+"""A private parameter, and a type of a constructor that users do not call: the pages have neither."""
+
+
+def test_no_signature_has_a_private_type() -> None:
+    """`make docs` looks at the pages themselves; this is what they are made of."""
+    named = {
+        line.partition("(")[0]: found[0]
+        for line in SIGNATURES.read_text(encoding="utf-8").splitlines()
+        if "(" in line and (found := re.findall(r"(?<![\w.*'\"])_[A-Za-z]\w*", line.partition(" is a")[0]))
+    }
+    assert named == LEFT_OUT
+
+
+@pytest.mark.parametrize(
+    ("shown", "private"),
+    [
+        ("driver: <span>_AsyncDriver</span>", ["_AsyncDriver"]),
+        ("model: agui_reasoning.<b>_driver</b>.Driver", ["._driver"]),
+        ("the *_CHUNK shorthand, <code>REASONING_START</code> and __init__", []),
+    ],
+)
+def test_private_names_are_found_on_a_page(shown: str, private: list[str]) -> None:
+    assert check_site.private_names(f"<nav>_x</nav><article>{shown}</article>") == private
 
 
 @pytest.mark.parametrize(("function", "options"), OPTIONS)

@@ -13,9 +13,7 @@ import pytest
 
 pytest.importorskip("typer", reason="the extra `cli` is not installed")
 
-from agui_reasoning.cli._app import _load
-from agui_reasoning.cli._commands import COMMANDS, EXIT_CODES
-from agui_reasoning.cli._help import options, usage
+from agui_reasoning.cli import COMMANDS, EXIT_CODES, load_command, options, usage
 from tests.docs.markdown import ROOT
 from tests.docs.test_snippets import run_command
 
@@ -59,7 +57,7 @@ def codes() -> Iterator[str]:
 
 
 def section(name: str) -> Iterator[str]:
-    command = _load(name)
+    command = load_command(name)
     with command.make_context(name, [], resilient_parsing=True) as context:
         context.info_name = f"agui-reasoning {name}"
         yield from (f"## {name}", "", *cell(command.help).split("\n"), "", f"Usage: `{usage(context)}`", "")

@@ -23,7 +23,12 @@ def test_the_table_of_a_span_shows_what_the_code_does() -> None:
 
 
 def test_every_state_of_a_span_is_in_the_table() -> None:
-    assert {before for before, *_ in diagrams.steps()} == set(diagrams.STATES.values())
+    assert {before for before, *_ in diagrams.steps()} == set(diagrams.SpanState)
+
+
+def test_every_step_between_states_of_a_span_is_drawn_once() -> None:
+    steps = [(before, after) for (before, _), after in diagrams.NEXT.items() if before is not after]
+    assert sorted(steps, key=str) == sorted(diagrams.SPAN_PATHS, key=str)
 
 
 def test_every_step_between_phases_of_a_run_is_drawn() -> None:

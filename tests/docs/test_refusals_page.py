@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agui_reasoning.providers._refusals import Refusal, ThinkingOff, refusals, thinking_off_rows
+from agui_reasoning.providers.refusals import Refusal, ThinkingOff, refusals, thinking_off_rows
+from scripts.tables import code, line
 from tests.docs.markdown import ROOT
-from tests.docs.test_echo_policy_page import code, line
 
 PAGE = ROOT / "docs" / "reference" / "refusals.md"
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -25,6 +26,7 @@ import agui_reasoning
 from agui_reasoning.gateway import local_server
 from tests.docs.environment import Providers, surroundings, talk, talk_wsgi
 from tests.docs.markdown import PAGES, ROOT, Block, blocks, name_of
+from tests.docs.typed import undefined
 from tests.support.extras import require_extras
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -40,8 +42,6 @@ RUN_HERE = [page for page in PAGES if OF_FRAMEWORKS not in page.parents]
 SERVED: dict[str, Callable[[Any], None]] = {"app": talk, "application": talk_wsgi}
 # Its provider is neither on this machine nor where the environment says.
 ELSEWHERE = re.compile(r'base_url="https?://')
-# The test that generates it compares what it shows.
-GENERATED = {"docs/reference/providers.md"}
 # What the build of the site includes: a file of the repository, which is tested where it stands.
 INCLUDES = '--8<-- "'
 # Large, and no example of anything.
@@ -65,8 +65,20 @@ def commands(block: Block) -> list[tuple[str, str]]:
     return [(step[0], "".join(step[1:])) for step in steps if COMMAND in step[0]]
 
 
+def _starts_processes(block: Block, command: str) -> bool:
+    command = command.removeprefix("$ ").strip()
+    return block.serves or bool(NEEDS_A_SHELL.search(command)) or not command.startswith(COMMAND)
+
+
 CONSOLE = [
-    pytest.param(block, command, shown, id=f"{name_of(page)}:{block.line}:{command.strip()}")
+    pytest.param(
+        block,
+        command,
+        shown,
+        id=f"{name_of(page)}:{block.line}:{command.strip()}",
+        # A process takes a hundred times as long as a call; tests of the command start some in a quick run.
+        marks=[pytest.mark.slow] if _starts_processes(block, command) else [],
+    )
     for page in PAGES
     for block in blocks(page)
     if block.language == "console"
@@ -101,13 +113,16 @@ def test_python_of_a_page_runs_and_prints_what_the_page_shows(
             name = Path(block.title).stem
             monkeypatch.setitem(sys.modules, name, None)  # forgotten when the test ends
             del sys.modules[name]
-    with surroundings(name_of(page), *providers):
+    with surroundings(name_of(page), *providers), patch.dict(os.environ):
         run_page(page)
 
 
 def run_page(page: Path) -> None:
-    """Run the Python of a page in order, compare what it prints, and call what it serves."""
-    namespace: dict[str, Any] = {"__name__": "__page__"}
+    """Run the Python of a page in order, compare what it prints, and call what it serves.
+
+    A block stands alone, unless it says that it continues those before it.
+    """
+    namespace: dict[str, Any] = {}
     printed = None
     for block in blocks(page):
         if block.is_output:
@@ -117,14 +132,45 @@ def run_page(page: Path) -> None:
             if block.title:
                 Path(block.title).write_text(block.body, encoding="utf-8")
             served = {name: namespace.get(name) for name in SERVED}
+            own = namespace if block.continues or block.is_part else {"__name__": "__page__"}
             with contextlib.redirect_stdout(io.StringIO()) as stdout:
-                exec(compile(block.body, str(page), "exec", dont_inherit=True), namespace)
+                exec(compile(block.body, str(page), "exec", dont_inherit=True), own)
             printed = stdout.getvalue()
+            for name, value in namespace.items():  # what follows sees all, and changes this block's own
+                own.setdefault(name, value)
+            namespace = own
             for name, call in SERVED.items():
                 if namespace.get(name) is not served[name] and not ELSEWHERE.search(block.body):
                     call(namespace[name])
             continue
         printed = None
+
+
+def test_python_that_needs_more_says_so() -> None:
+    """Find blocks that use what they do not define. Those of frameworks run only as a part of examples."""
+    unsaid = [
+        (f"{name_of(page)}:{block.line}", missing)
+        for page in PAGES
+        for block in blocks(page)
+        if block.language == "python" and not block.continues and not block.is_part
+        if (missing := undefined(block.body))
+    ]
+    assert unsaid == []
+
+
+def test_what_is_part_of_something_says_of_what() -> None:
+    """Find parts of examples that are not in the file they name."""
+    parts = [(name_of(page), block) for page in PAGES for block in blocks(page) if block.is_part]
+    named = [
+        (page, block, re.search(r"^# Part of (examples/\S+)\.$", block.body, re.MULTILINE))
+        for page, block in parts
+    ]
+    lost = [
+        f"{page}:{block.line}"
+        for page, block, file in named
+        if file and block.unmarked.strip() not in (ROOT / file[1]).read_text(encoding="utf-8")
+    ]
+    assert lost == []
 
 
 def test_pages_hide_nothing_that_their_snippets_need() -> None:
@@ -139,7 +185,7 @@ def test_every_shown_output_is_compared() -> None:
         f"{name_of(page)}:{block.line}"
         for page in PAGES
         for block in blocks(page)
-        if name_of(page) not in GENERATED and block.language in ("text", "json")
+        if block.language in ("text", "json")
         if not block.is_output and not block.body.startswith(INCLUDES)
     ]
     assert unmarked == []
@@ -157,8 +203,9 @@ def test_command_of_a_page_runs(
 ) -> None:
     pytest.importorskip("typer", reason="the extra `cli` is not installed")
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=GENERATED_FILES)
+    starts_processes = _starts_processes(block, command)
     command = command.removeprefix("$ ").strip()
-    if block.serves or NEEDS_A_SHELL.search(command) or not command.startswith(COMMAND):
+    if starts_processes:
         status, printed = run_command(command, tmp_path, interrupt=block.serves)
     else:
         monkeypatch.chdir(tmp_path)

@@ -13,8 +13,8 @@ import pytest
 from tests.docs.markdown import PAGES, ROOT
 from tests.docs.typed import write_modules
 
-# The first is what people write without the library, the second shows a part of an example.
-UNTYPED = {"docs/explanation/by-hand.md", "docs/how-to/openhands.md"}
+# What people write without the library.
+UNTYPED = {"docs/explanation/by-hand.md"}
 
 CONFIGURATION = """
 [mypy]

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterable
 
 from agui_reasoning.policy import EchoRule
-from agui_reasoning.providers._refusals import Refusal, refusals
 from agui_reasoning.providers.echo import rules
+from agui_reasoning.providers.refusals import Refusal, refusals
+from scripts.tables import SCOPES, code, line
 from tests.docs.markdown import ROOT
-from tests.docs.test_echo_policy_page import SCOPES, code, line
 from tests.docs.test_refusals_page import names, table
 
 PAGE = ROOT / "docs" / "reference" / "what-changed.md"

@@ -6,14 +6,20 @@ Blocks that use one another's names are one module: a reader runs them together.
 from __future__ import annotations
 
 import ast
+import builtins
+import symtable
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.docs.markdown import ROOT, Block, blocks, name_of
 
-__all__ = ["write_modules"]
+__all__ = ["undefined", "write_modules"]
 
 OF_FRAMEWORKS = ROOT / "docs" / "how-to" / "frameworks"
 """Their blocks are parts of `examples/frameworks`, which run in environments of their own."""
+
+EXAMPLES = [path.read_text(encoding="utf-8") for path in (ROOT / "examples" / "frameworks").glob("*.py")]
+"""Parts of these are shown by other pages, too."""
 
 
 def write_modules(page: Path, folder: Path) -> dict[str, str]:
@@ -22,7 +28,7 @@ def write_modules(page: Path, folder: Path) -> dict[str, str]:
         return {}
     stem = name_of(page).removesuffix(".md").replace("/", "_").replace("-", "_")
     files: dict[str, str] = {}
-    python = [block for block in blocks(page) if block.language == "python"]
+    python = [block for block in blocks(page) if block.language == "python" and not _is_part(block)]
     for block in [one for one in python if one.title]:
         files[str(block.title)] = block.body
     for number, group in enumerate(_groups([one for one in python if not one.title])):
@@ -30,6 +36,30 @@ def write_modules(page: Path, folder: Path) -> dict[str, str]:
     for name, source in files.items():
         (folder / name).write_text(source, encoding="utf-8")
     return dict.fromkeys(files, name_of(page))
+
+
+def undefined(source: str) -> set[str]:
+    """Give the names that a source uses and nothing in it defines."""
+    module = symtable.symtable(source, "<block>", "exec")
+    defined = {symbol.get_name() for symbol in module.get_symbols() if not _is_only_read(symbol)}
+    return {name for name in _read(module) if name not in defined and not hasattr(builtins, name)}
+
+
+def _is_only_read(symbol: symtable.Symbol) -> bool:
+    return not (symbol.is_assigned() or symbol.is_imported())
+
+
+def _read(table: symtable.SymbolTable) -> Iterator[str]:
+    top = table.get_type() == "module"
+    yield from (
+        one.get_name() for one in table.get_symbols() if one.is_referenced() and (top or one.is_global())
+    )
+    for child in table.get_children():
+        yield from _read(child)
+
+
+def _is_part(block: Block) -> bool:
+    return any(block.unmarked.strip() in example for example in EXAMPLES)  # padded with the lines before it
 
 
 def _groups(found: list[Block]) -> list[list[Block]]:

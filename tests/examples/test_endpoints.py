@@ -18,13 +18,10 @@ from typing import Any
 import pytest
 
 from agui_reasoning import Conversation
-from agui_reasoning import _scripted as scripted
-from agui_reasoning._demo.front_end import post
-from agui_reasoning._scripted._sequence import sequence
-from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning.gateway import local_server, provider_app
-from agui_reasoning.providers.transcript import ARTEFACTS, RESULT, Entry
+from agui_reasoning.replay import RESULT, VALUE_KINDS, Entry, load_script, read_answer, read_request, sequence
 from tests.support.effort import mostly_slow
+from tests.support.endpoint import post
 from tests.support.verifier import Client
 from tests.unit.gateway.http_client import INPUT, call
 
@@ -65,7 +62,8 @@ def serving(name: str, **more: str) -> Iterator[str]:
     """Run an example without a key; it must end well when it is interrupted, without a word of complaint."""
     theirs = {variable for one in ENDPOINTS.values() for variable in (one.key, one.address)}
     env = {key: value for key, value in os.environ.items() if key not in theirs} | {"PORT": "0"} | more
-    command = [sys.executable, "-W", ENDPOINTS[name].warnings, str(FOLDER / name)]
+    warnings = ENDPOINTS[name].warnings if name in ENDPOINTS else "error"
+    command = [sys.executable, "-W", warnings, str(FOLDER / name)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, env=env, text=True) as server:
         watchdog = threading.Timer(SECONDS, server.kill)
@@ -106,7 +104,7 @@ def ask(url: str, conversation: Conversation, question: str) -> list[dict[str, A
 
 
 def artefacts(entries: list[Entry]) -> list[tuple[str, bytes]]:
-    return [(entry.kind, entry.value.encode()) for entry in entries if entry.kind in ARTEFACTS]
+    return [(entry.kind, entry.value.encode()) for entry in entries if entry.kind in VALUE_KINDS]
 
 
 @served
@@ -126,7 +124,7 @@ def test_an_example_holds_a_conversation_without_a_key(url: str, request: pytest
     assert "aincoat" in first[-1]["content"]
     assert [message["role"] for message in second][-2:] == ["reasoning", "assistant"]
     assert second[-1]["content"] == third[-1]["content"] != first[-1]["content"]
-    model = scripted.load_script(ENDPOINTS[name].script)["model"]
+    model = load_script(ENDPOINTS[name].script)["model"]
     assert runs[1][-1]["usage"][0]["model"] == model
 
 

@@ -15,13 +15,17 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from agui_reasoning import Run
+from agui_reasoning.gateway import encode_chunk
 from agui_reasoning.parts import Origin, Turn
 from agui_reasoning.providers import decode_response
 from tests.support.strict_providers import STRICT, Issued
 
-__all__ = ["Blocks", "Claude", "call", "redacted", "text", "thinking"]
+__all__ = ["CLAUDE", "Blocks", "Claude", "call", "plain", "redacted", "text", "thinking"]
 
 Blocks = list[dict[str, Any]]
+
+CLAUDE: dict[str, Any] = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-opus-5"}
+"""The origin of its answers."""
 
 _ORIGIN = Origin("anthropic", "anthropic-messages", "claude-opus-5")
 
@@ -65,7 +69,9 @@ class Claude:
 
     @property
     def app(self) -> Starlette:
-        return Starlette(routes=[Route("/v1/messages", self._answer, methods=["POST"])])
+        """Anthropic's own API, and that of Bedrock's InvokeModel, which names the model in the path."""
+        paths = ("/v1/messages", "/model/{model}/invoke-with-response-stream")
+        return Starlette(routes=[Route(path, self._answer, methods=["POST"]) for path in paths])
 
     def takes(self, run: Run) -> Any:
         """The messages of a run's next request, which it must not refuse."""
@@ -75,6 +81,8 @@ class Claude:
 
     async def _answer(self, request: Request) -> Response:
         body = await request.json()
+        invoked = {"model": request.path_params["model"], "stream": True} if request.path_params else {}
+        body |= invoked
         self.requests.append(body)
         fault = STRICT["anthropic"].reject({"messages": _as_lists(body["messages"])}, self._issued)
         if fault is not None:
@@ -88,6 +96,9 @@ class Claude:
         if not body.get("stream"):
             return JSONResponse(message)
         in_step = len(self.requests) <= self.in_step
+        if invoked:
+            frames = map(encode_chunk, _events(message))
+            return StreamingResponse(frames, media_type="application/vnd.amazon.eventstream")
         return StreamingResponse(self._streamed(message, in_step), media_type="text/event-stream")
 
     async def _streamed(self, message: dict[str, Any], in_step: bool) -> AsyncIterator[str]:
@@ -98,11 +109,39 @@ class Claude:
 
 
 def _as_lists(messages: list[Any]) -> list[Any]:
-    """Messages as the shape knows them: without plain strings, and without marks for the cache."""
+    """Messages as the shape knows them: without plain strings."""
     return [
         {**one, "content": [text(one["content"])] if isinstance(one["content"], str) else one["content"]}
         for one in messages
     ]
+
+
+def plain(messages: list[Any]) -> list[Any]:
+    """Messages in one spelling: content as lists of blocks, a message per turn, no marks for the cache."""
+    joined: list[Any] = []
+    for one in _as_lists(messages):
+        blocks = [_plain(block) for block in one["content"]]
+        if joined and joined[-1]["role"] == one["role"]:
+            joined[-1]["content"] += blocks
+        else:
+            joined.append({"role": one["role"], "content": blocks})
+    return joined
+
+
+def _plain(block: Any) -> Any:
+    kept = {
+        name: block[name]
+        for name in block
+        if name != "cache_control" and (name not in _OPTIONAL or block[name])
+    }
+    if isinstance(kept.get("content"), str):
+        kept["content"] = [text(kept["content"])]
+    elif "content" in kept:
+        kept["content"] = [_plain(inner) for inner in kept["content"]]
+    return kept
+
+
+_OPTIONAL = {"is_error", "citations", "caller"}
 
 
 def _message(blocks: Blocks, model: str, number: int) -> dict[str, Any]:

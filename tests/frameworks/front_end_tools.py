@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 import anyio
@@ -10,14 +10,21 @@ from ag_ui.core import Tool
 
 from agui_reasoning import Conversation, Run
 from agui_reasoning.gateway import local_server
-from tests.frameworks.claude import Blocks, Claude, call, redacted, text, thinking
-from tests.frameworks.threads import answered
+from tests.frameworks.claude import CLAUDE, Blocks, Claude, call, plain, redacted, text, thinking
+from tests.frameworks.threads import Agent, answered, asked_once
 
-__all__ = ["COLOUR", "SEEN", "broken", "check_front_end_tools", "check_interleaved", "look", "paint"]
+__all__ = [
+    "COLOUR",
+    "PAINT",
+    "SEEN",
+    "broken",
+    "check_front_end_tools",
+    "check_interleaved",
+    "look",
+    "paint",
+    "result",
+]
 
-Agent = Callable[[Run], AsyncIterator[Any]]
-
-CLAUDE: dict[str, Any] = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-opus-5"}
 COLOUR = {"type": "string", "description": "The name of a colour."}
 SCHEMA = {"type": "object", "properties": {"colour": COLOUR}, "required": ["colour"]}
 PAINT = Tool(name="paint", description="Paint the page.", parameters=SCHEMA)
@@ -43,28 +50,24 @@ def broken(at: str) -> str:
     raise RuntimeError("The lamp is broken.")
 
 
-def check_interleaved(agent_at: Callable[[str], Agent]) -> None:
+def check_interleaved(agent_at: Callable[[str], Agent], **origin: str) -> None:
     """Let a strict Claude think between parallel calls, in two rounds.
 
     Args:
         agent_at: Makes the agent from the URL of the provider. It has the tool `look`.
+        **origin: Those options of `Run` that are not as for Anthropic itself.
     """
-    claude, conversation = Claude({"first": [*_ROUNDS, _DONE]}), Conversation("thread-1")
-
-    async def talk(agent: Agent) -> None:
-        events = await answered(conversation, conversation.run_input("Look."), agent, CLAUDE)
-        assert conversation.status == "finished", events[-1]
-
-    with local_server(claude.app) as url:
-        anyio.run(talk, agent_at(url))
-    assert claude.refused == []
+    options = CLAUDE | origin
+    claude = Claude({"first": [*_ROUNDS, _DONE]})
+    events, conversation = asked_once(claude, agent_at, options)
+    assert conversation.status == "finished", events[-1]
     first, second = _ROUNDS
-    assert claude.takes(Run(conversation.run_input("And now?"), **CLAUDE)) == [
+    assert claude.takes(Run(conversation.run_input("And now?"), **options)) == [
         {"role": "user", "content": [text("Look.")]},
         {"role": "assistant", "content": first},
-        {"role": "user", "content": [_result("toolu_1", SEEN), _result("toolu_2", SEEN)]},
+        {"role": "user", "content": [result("toolu_1", SEEN), result("toolu_2", SEEN)]},
         {"role": "assistant", "content": second},
-        {"role": "user", "content": [_result("toolu_3", SEEN), _result("toolu_4", SEEN)]},
+        {"role": "user", "content": [result("toolu_3", SEEN), result("toolu_4", SEEN)]},
         {"role": "assistant", "content": _DONE},
         {"role": "user", "content": [text("And now?")]},
     ]
@@ -88,26 +91,39 @@ _ROUNDS: list[Blocks] = [
 ]
 
 
-def check_front_end_tools(agent_at: Callable[[str], Agent]) -> None:
+def check_front_end_tools(
+    agent_at: Callable[[str], Agent],
+    more: Set[str] = frozenset(),
+    *,
+    model: str = "first",
+    read: Callable[[list[Any]], list[Any]] = plain,
+) -> None:
     """Let a strict Claude call both tools at once, then that of the front end alone.
 
     Args:
         agent_at: Makes the agent from the URL of the provider. It has the tool `look`, and those of the run.
+        more: The names of the tools that the framework adds.
+        model: The name of the model.
+        read: Reads the messages of a request.
     """
-    claude, conversation = Claude({"first": [_BOTH, _ALONE, _DONE]}), Conversation("thread-1")
+    claude, conversation = Claude({model: [_BOTH, _ALONE, _DONE]}), Conversation("thread-1", state={})
     with local_server(claude.app) as url:
         anyio.run(paint, conversation, agent_at(url), CLAUDE, ("toolu_2", "toolu_3"))
     assert claude.refused == []
     offered = {tool["name"]: tool["input_schema"] for tool in claude.requests[0]["tools"]}
-    assert ({*offered}, offered["paint"]["properties"]) == ({"look", "paint"}, {"colour": COLOUR})
+    assert ({*offered}, offered["paint"]["properties"]) == ({"look", "paint"} | more, {"colour": COLOUR})
     after = Run(conversation.run_input("And now?"), **CLAUDE)
-    results = [_result("toolu_1", SEEN), _result("toolu_2", "Painted red.")]
-    assert claude.takes(after) == [
+    results = [result("toolu_1", SEEN), result("toolu_2", "Painted red.")]
+    before = [
         {"role": "user", "content": [text("Paint it.")]},
         {"role": "assistant", "content": _BOTH},
         {"role": "user", "content": results},
         {"role": "assistant", "content": _ALONE},
-        {"role": "user", "content": [_result("toolu_3", "Painted blue.")]},
+        {"role": "user", "content": [result("toolu_3", "Painted blue.")]},
+    ]
+    assert read(claude.requests[-1]["messages"]) == plain(before)
+    assert claude.takes(after) == [
+        *before,
         {"role": "assistant", "content": _DONE},
         {"role": "user", "content": [text("And now?")]},
     ]
@@ -129,5 +145,5 @@ async def paint(
     assert (conversation.status, conversation.pending_calls) == ("finished", [])
 
 
-def _result(call_id: str, content: str) -> dict[str, Any]:
+def result(call_id: str, content: str) -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": call_id, "content": content}

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from ag_ui.core import Event
 
-from agui_reasoning._demo.front_end import FrontEnd
-from agui_reasoning._scripted._tool import TOOL
+from agui_reasoning import Conversation
+from agui_reasoning.client import AgentClient
 from agui_reasoning.gateway import HTTPUpstream, create_app, local_server
+from agui_reasoning.replay import TOOL
 from tests.frameworks.processes import serving
 from tests.frameworks.threads import FORECAST, QUESTIONS, Thread
 
@@ -51,15 +53,21 @@ def asked_through(url: str, api: str, model: str, thread: Thread, **options: Any
     base = url if api == "anthropic-messages" else f"{url}/v1"
     upstream = HTTPUpstream(api, base_url=base, provider="litellm", model=model, api_key=_KEY)
     with local_server(create_app(upstream, **options)) as gateway:
-        front_end = FrontEnd(f"{gateway}/agent", "thread-1", [TOOL])
-        anyio.run(_converse, front_end)
-    thread.runs = front_end.runs
+        thread.runs = anyio.run(_converse, f"{gateway}/agent")
 
 
-async def _converse(front_end: FrontEnd) -> None:
-    first, second = QUESTIONS
-    await front_end.run(first)
-    for call in front_end.conversation.pending_calls:
-        front_end.conversation.add_tool_result(call.id, FORECAST)
-    await front_end.run()
-    await front_end.run(second)
+async def _converse(url: str) -> list[list[Event]]:
+    conversation = Conversation("thread-1")
+    runs: list[list[Event]] = []
+    async with AgentClient(url, timeout=60) as client:
+
+        async def ask(content: str | None = None) -> None:
+            runs.append([event async for event in client.run(conversation, content, tools=[TOOL])])
+
+        first, second = QUESTIONS
+        await ask(first)
+        for call in conversation.pending_calls:
+            conversation.add_tool_result(call.id, FORECAST)
+        await ask()
+        await ask(second)
+    return runs

@@ -10,10 +10,10 @@ from pathlib import Path
 from textwrap import indent
 
 from agui_reasoning import Conversation, check_events
-from agui_reasoning._demo.front_end import post
 from tests.docs.markdown import ROOT, blocks
 from tests.frameworks.processes import SECONDS, serving
 from tests.frameworks.threads import QUESTIONS
+from tests.support.endpoint import post
 
 __all__ = ["check_agent", "check_example", "check_page", "length"]
 
@@ -55,7 +55,7 @@ def check_page(name: str, page_name: str | None = None, *others: str) -> None:
         *others: The frameworks whose examples and tests the page shows, too.
     """
     page = ROOT / "docs" / "how-to" / "frameworks" / f"{page_name or name.replace('_', '-')}.md"
-    shown = [block.body for block in blocks(page) if block.language == "python"]
+    shown = [block.unmarked for block in blocks(page) if block.language == "python"]
     tests = [Path(__file__).parent / f"test_{other}.py" for other in others]
     examples = [_file(other) for other in (name, *others)]
     sources = "".join(file.read_text(encoding="utf-8") for file in (*examples, *tests))
@@ -84,7 +84,7 @@ def check_agent(name: str, page_name: str) -> None:
         page_name: The name of the page, in the folder of the guides.
     """
     source = _file(name).read_text(encoding="utf-8")
-    shown = "".join(block.body for block in blocks(ROOT / "docs" / "how-to" / f"{page_name}.md"))
+    shown = "".join(block.unmarked for block in blocks(ROOT / "docs" / "how-to" / f"{page_name}.md"))
     (agent,) = [node for node in ast.parse(source).body if getattr(node, "name", "") == "agent"]
     assert (ast.get_source_segment(source, agent) or name) in shown
 

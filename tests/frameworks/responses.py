@@ -78,6 +78,8 @@ class Responses:
         whole |= {"model": "gpt-5.6-sol", "status": "completed", "parallel_tool_calls": True}
         whole |= {"tool_choice": "auto", "tools": []}
         self._issued.add(Turn(tuple(decode_response("openai-responses", whole, provider="openai")), _ORIGIN))
+        if not body.get("stream"):
+            return JSONResponse(whole)
         events = (f"data: {json.dumps(event)}\n\n" for event in _events(whole))
         return StreamingResponse(events, media_type="text/event-stream")
 

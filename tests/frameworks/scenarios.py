@@ -20,6 +20,7 @@ _HISTORY = "test_everything_comes_back"
 _TOOLS = "test_tools_of_the_front_end_stand_beside_those_of_the_agent"
 _IMAGE = "test_an_image_that_a_tool_returns_comes_back"
 _PLACES = "test_thoughts_between_parallel_calls_keep_their_places"
+_DECIDES = "test_the_user_decides_on_each_call"
 _FAILURE = "test_a_failure_of_the_provider_is_told_as_without_the_framework"
 
 SCENARIOS: Mapping[str, Mapping[str, str]] = {
@@ -30,12 +31,16 @@ SCENARIOS: Mapping[str, Mapping[str, str]] = {
     },
     "thoughts between parallel calls, two rounds": {
         **dict.fromkeys(COLUMNS, _PLACES),
-        "claude_agent": "no: its command line changes the order",
+        "claude_agent": "no: its command line may change the order",
     },
-    "a front-end tool beside one of the agent's": {
-        **dict.fromkeys(COLUMNS, _TOOLS),
-        "claude_agent": "no: its sessions take no later results",
+    "whole answers, without a stream": {
+        "agno": "test_a_run_without_a_stream_has_its_blocks_in_order",
+        "claude_agent": "test_messages_without_a_stream_are_shown_whole",
+        "langchain": "test_a_whole_message_has_its_blocks_in_order",
+        "openai_agents": "test_a_run_without_a_stream_has_its_items_in_order",
+        "pydantic_ai": "test_a_run_without_a_stream_has_its_parts_in_order",
     },
+    "a front-end tool beside one of the agent's": dict.fromkeys(COLUMNS, _TOOLS),
     "a tool raises": {
         "agno": "test_a_failed_tool_is_in_the_history",
         "claude_agent": "test_a_failed_tool",
@@ -48,13 +53,7 @@ SCENARIOS: Mapping[str, Mapping[str, str]] = {
         "agno": "test_an_image_that_a_tool_returns_is_in_the_history",
         "claude_agent": "test_an_image_that_a_tool_returns_is_shown",
     },
-    "the user approves a call": {
-        "agno": "no: it interrupts, and only its database continues",
-        "claude_agent": "no",
-        "langchain": "test_the_user_answers_the_interrupt_of_a_graph",
-        "openai_agents": "no",
-        "pydantic_ai": "test_the_user_decides_on_a_call_between_two_runs",
-    },
+    "the user approves a call": dict.fromkeys(COLUMNS, _DECIDES),
     "the provider fails": {
         **dict.fromkeys(COLUMNS, _FAILURE),
         "claude_agent": "test_an_error_of_the_sdk_ends_the_run",
@@ -67,18 +66,18 @@ SCENARIOS: Mapping[str, Mapping[str, str]] = {
         "pydantic_ai": "test_events_of_tools_pass_and_the_state_follows_them",
     },
     "several models in one run": {
-        "agno": "no: teams are not read",
+        "agno": "test_the_members_of_a_team_are_subagents",
         "claude_agent": "test_a_subagent_has_a_lane_of_its_own",
         "langchain": "test_models_that_speak_at_the_same_time_are_not_mixed",
         "openai_agents": "test_what_came_before_and_after_a_handoff_goes_back",
         "pydantic_ai": "test_an_agent_that_a_tool_asks_is_a_subagent",
     },
-    "the framework's memory follows an edited message": {
-        "agno": "no: use none",
-        "claude_agent": "no: start a new session",
+    "edited and regenerated messages, beside the framework's memory": {
+        "agno": "test_edited_messages_are_followed_beside_a_database",
+        "claude_agent": "test_the_session_follows_what_the_user_edits",
         "langchain": "test_a_checkpointer_holds_what_the_client_has",
-        "openai_agents": "test_a_session_follows_an_edited_message",
-        "pydantic_ai": "no: it has none",
+        "openai_agents": "test_a_session_holds_what_the_client_has",
+        "pydantic_ai": "test_edited_messages_are_followed",
     },
     "the client leaves": {
         "agno": "test_a_reader_that_leaves_stops_the_run",

@@ -14,10 +14,10 @@ clients: Any = pytest.importorskip("agent_framework.openai")
 openai: Any = pytest.importorskip("openai")
 
 from agui_reasoning import Conversation, Run, reduce_events  # noqa: E402
-from agui_reasoning._scripted._sequence import sequence  # noqa: E402
 from agui_reasoning.aio import ModelStream, run_agent  # noqa: E402
 from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.parts import ToolResultPart  # noqa: E402
+from agui_reasoning.replay import sequence  # noqa: E402
 from tests.frameworks import pages  # noqa: E402
 from tests.frameworks.threads import FORECAST, QUESTIONS, Agent, played, replayed  # noqa: E402
 from tests.support.replay_server import ReplayServer, replaying  # noqa: E402
@@ -80,7 +80,7 @@ def request_by_request(url: str) -> Agent:
 def test_request_by_request_everything_comes_back(options: dict[str, Any]) -> None:
     keys = KeyRing.generate() if options.get("keys") else None
     thread = played(SCRIPT, request_by_request, **{**options, "keys": keys})
-    assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == [0, 6, 10]
+    assert [len(thread.values(number)) for number in (1, 2, 3)] == [0, 6, 10]
     assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
 
 
@@ -97,7 +97,7 @@ def test_its_own_loop_loses_reasoning() -> None:
 
     with replayed(SCRIPT) as (url, thread):
         anyio.run(converse, url)
-    kept = [sum(check.unchanged for check in thread.artifacts(number)) for number in (1, 2, 3)]
+    kept = [sum(check.unchanged for check in thread.values(number)) for number in (1, 2, 3)]
     assert kept == [0, 5, 6]
     assert thread.missing(2) == ["reasoning summary"]
     assert set(thread.missing(3)) == {"reasoning summary", "item id", "phase"}

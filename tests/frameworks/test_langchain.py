@@ -6,6 +6,8 @@ import asyncio
 import base64
 import json
 from collections.abc import AsyncIterator
+from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -14,33 +16,62 @@ import pytest
 agents: Any = pytest.importorskip("langchain.agents", reason="LangChain has its own environment")
 
 from ag_ui.core import StateDeltaEvent  # noqa: E402
+from langchain.agents.middleware import HumanInTheLoopMiddleware  # noqa: E402
 from langchain_anthropic import ChatAnthropic  # noqa: E402
+from langchain_aws import ChatBedrockConverse  # noqa: E402
 from langchain_core.messages import RemoveMessage, ToolMessage, convert_to_messages  # noqa: E402
 from langchain_core.tools import tool  # noqa: E402
 from langchain_deepseek import ChatDeepSeek  # noqa: E402
+from langchain_google_genai import ChatGoogleGenerativeAI  # noqa: E402
 from langchain_openai import ChatOpenAI  # noqa: E402
 from langgraph.checkpoint.memory import InMemorySaver  # noqa: E402
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer  # noqa: E402
 from langgraph.config import get_stream_writer  # noqa: E402
 from langgraph.func import entrypoint, task  # noqa: E402
 from langgraph.graph import END, START, MessagesState, StateGraph  # noqa: E402
 from langgraph.graph.message import REMOVE_ALL_MESSAGES  # noqa: E402
-from langgraph.types import Command, interrupt  # noqa: E402
+from langgraph.types import interrupt  # noqa: E402
 from starlette.applications import Starlette  # noqa: E402
 from starlette.responses import JSONResponse  # noqa: E402
 from starlette.routing import Route  # noqa: E402
 
 from agui_reasoning import Conversation, Run, check_events  # noqa: E402
-from agui_reasoning.aio import run_agent  # noqa: E402
-from agui_reasoning.crypto import KeyRing  # noqa: E402
-from agui_reasoning.gateway import local_server  # noqa: E402
+from agui_reasoning.crypto import Binding, KeyRing  # noqa: E402
 from agui_reasoning.interop import langchain  # noqa: E402
-from tests.frameworks import failures, front_end_tools, pages  # noqa: E402
-from tests.frameworks.claude import Blocks, Claude, call, redacted, text, thinking  # noqa: E402
-from tests.frameworks.threads import FORECAST, PIXEL, Agent, abandoned, answered, played, replayed  # noqa: E402
-from tests.support.lines import lines  # noqa: E402
+from tests.frameworks import failures, front_end_tools, histories, memory, pages  # noqa: E402
+from tests.frameworks.approvals import (  # noqa: E402
+    CANCELLED,
+    LETTER,
+    Asked,
+    check_approvals,
+    check_wrong_answer,
+    decide,
+)
+from tests.frameworks.claude import CLAUDE, Blocks, Claude, call, redacted, text, thinking  # noqa: E402
+from tests.frameworks.client_fields import check_client_fields  # noqa: E402
+from tests.frameworks.threads import (  # noqa: E402
+    FORECAST,
+    OPTIONS,
+    PIXEL,
+    Agent,
+    abandoned,
+    answered,
+    asked_once,
+    played,
+    replayed,
+    talked,
+)
+from tests.support.lines import calls, lines, says, thinks  # noqa: E402
 
 ANTHROPIC, RESPONSES, CHAT = "anthropic-weather", "openai-weather", "chat-weather"
-ARTIFACTS = {ANTHROPIC: [0, 4, 6], RESPONSES: [0, 6, 10], CHAT: [0, 2, 3]}
+BEDROCK, GEMINI = "bedrock-weather", "gemini-weather"
+ARTIFACTS = {
+    ANTHROPIC: [0, 4, 6],
+    RESPONSES: [0, 6, 10],
+    CHAT: [0, 2, 3],
+    BEDROCK: [0, 4, 6],
+    GEMINI: [0, 3, 4],
+}
 
 
 @tool
@@ -64,6 +95,14 @@ def model_at(url: str, script: str, version: str) -> Any:
         thinking = {"type": "adaptive"}
         ask = {"base_url": url, "api_key": "none", "max_retries": 0, "output_version": version}
         return ChatAnthropic(model="claude-sonnet-4-6", thinking=thinking, **ask)
+    if script == BEDROCK:
+        aws = {"aws_access_key_id": "none", "aws_secret_access_key": "none", "region_name": "us-east-1"}
+        return ChatBedrockConverse(
+            model="us.anthropic.claude-sonnet-4-6", endpoint_url=url, output_version=version, **aws
+        )
+    if script == GEMINI:
+        ask = {"base_url": url, "api_key": "none", "output_version": version, "include_thoughts": True}
+        return ChatGoogleGenerativeAI(model="gemini-3-flash-preview", **ask)
     ask = {"base_url": f"{url}/v1", "api_key": "none", "max_retries": 0}
     if script == RESPONSES:
         keep = {"store": False, "include": ["reasoning.encrypted_content"], "use_responses_api": True}
@@ -72,19 +111,11 @@ def model_at(url: str, script: str, version: str) -> Any:
 
 
 def agent_at(script: str, version: str, used: Any = get_forecast) -> Any:
-    def made(url: str) -> Agent:
-        async def agent(run: Run) -> AsyncIterator[Any]:
-            graph = agents.create_agent(model_at(url, script, version), tools=[used])
-            messages = {"messages": langchain.messages(run)}
-            yield langchain.stream(graph.astream(messages, stream_mode="messages"))
-
-        return agent
-
-    return made
+    return lambda url: graph_agent(agents.create_agent(model_at(url, script, version), tools=[used]))
 
 
-LOST = {RESPONSES: ["item id"]}
-"""LangChain leaves out the IDs of messages that the provider does not store."""
+LOST = {RESPONSES: ([], ["item id"]), GEMINI: (["call id"] * 2, ["call id"] * 2)}
+"""LangChain leaves out the IDs of messages that the provider does not store, and those of Gemini's calls."""
 
 
 @pytest.mark.parametrize("options", [{}, {"keys": True, "visibility": "hidden"}], ids=str)
@@ -97,22 +128,25 @@ LOST = {RESPONSES: ["item id"]}
         (RESPONSES, "responses/v1"),
         (RESPONSES, "v1"),
         (CHAT, "v0"),
+        (BEDROCK, "v0"),
+        (BEDROCK, "v1"),
+        (GEMINI, "v0"),
+        (GEMINI, "v1"),
     ],
 )
 def test_everything_comes_back(script: str, version: str, options: dict[str, Any]) -> None:
-    keys = KeyRing.generate() if options.get("keys") else None
-    thread = played(script, agent_at(script, version), **{**options, "keys": keys})
-    assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == ARTIFACTS[script]
-    lost = LOST.get(script, []) + (["phase"] if (script, version) == (RESPONSES, "v0") else [])
-    assert (thread.missing(2), thread.missing(3), thread.findings) == ([], lost, [])
+    thread = played(script, agent_at(script, version), **options)
+    assert [len(thread.values(number)) for number in (1, 2, 3)] == ARTIFACTS[script]
+    inside, lost = LOST.get(script, ([], []))
+    lost = [*lost, "phase"] if (script, version) == (RESPONSES, "v0") else lost
+    assert (thread.missing(2), thread.missing(3), thread.findings) == (inside, lost, [])
 
 
 @pytest.mark.parametrize("failure", [*failures.FAILURES, failures.IN_STREAM], ids=failures.name_of)
 def test_a_failure_of_the_provider_is_told_as_without_the_framework(
     failure: failures.Failure, caplog: pytest.LogCaptureFixture
 ) -> None:
-    options = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-sonnet-4-6"}
-    failures.check(failure, agent_at(ANTHROPIC, "v0"), caplog, **options)
+    failures.check(failure, agent_at(ANTHROPIC, "v0"), caplog, **CLAUDE)
 
 
 PNG = base64.b64encode(PIXEL).decode()
@@ -132,7 +166,7 @@ def looking(image: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("image", IMAGES)
-@pytest.mark.parametrize("script", [ANTHROPIC, RESPONSES])
+@pytest.mark.parametrize("script", [ANTHROPIC, RESPONSES, BEDROCK])
 def test_an_image_that_a_tool_returns_comes_back(script: str, image: str) -> None:
     thread = played(script, agent_at(script, "v1", looking(IMAGES[image])))
     (first,), (second,) = thread.results(2), thread.results(3)
@@ -156,23 +190,14 @@ def test_a_reader_that_leaves_stops_the_graph() -> None:
 
 
 def test_the_model_of_a_subgraph_speaks_in_a_subagent() -> None:
-    async def shown(url: str) -> list[Any]:
+    def at(url: str) -> Agent:
         weather = agents.create_agent(model_at(url, ANTHROPIC, "v0"), tools=[get_forecast])
         graph = StateGraph(MessagesState)
         graph.add_node("weather", weather)
         graph.add_edge(START, "weather")
-        whole = graph.compile()
+        return graph_agent(graph.compile(), subgraphs=True)
 
-        async def agent(run: Run) -> AsyncIterator[Any]:
-            messages = {"messages": langchain.messages(run)}
-            yield langchain.stream(whole.astream(messages, stream_mode="messages", subgraphs=True))
-
-        run_input = thread.conversation.run_input("Do I need an umbrella?")
-        origin = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-sonnet-4-6"}
-        return [event async for event in run_agent(run_input, agent, **origin)]  # type: ignore[arg-type]
-
-    with replayed(ANTHROPIC) as (url, thread):
-        events = anyio.run(shown, url)
+    events = played(ANTHROPIC, at).runs[0]
     assert check_events(events) == []
     started, *inner, finished = events[1:-1]
     assert (started.type, started.name) == ("SUBAGENT_STARTED", "weather")
@@ -180,7 +205,6 @@ def test_the_model_of_a_subgraph_speaks_in_a_subagent() -> None:
     assert {event.subagent_run_id for event in inner} == {started.subagent_run_id}
 
 
-CLAUDE: dict[str, Any] = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-opus-5"}
 FIRST: Blocks = [thinking("The first thinks."), text("It is so.")]
 SECOND: Blocks = [thinking("Another one muses."), text("It is not.")]
 
@@ -191,39 +215,26 @@ def claude_at(url: str, name: str, **options: Any) -> Any:
     return ChatAnthropic(model=name, thinking=think, **ask, **options)
 
 
-def asked(claude: Claude, graph_at: Any, given: Any = None, **options: Any) -> tuple[list[str], Any]:
+def graph_agent(graph: Any, given: Any = None, **options: Any) -> Agent:
+    async def agent(run: Run) -> AsyncIterator[Any]:
+        told = given or {"messages": langchain.messages(run)}
+        yield langchain.stream(graph.astream(told, **{"stream_mode": "messages", **options}))
+
+    return agent
+
+
+def asked(claude: Claude, graph_at: Any, **options: Any) -> tuple[list[str], Any]:
     """What a graph shows of one question, and the messages of the provider's next request."""
-    conversation = Conversation("thread-1")
-
-    async def shown(url: str) -> list[Any]:
-        async def agent(run: Run) -> AsyncIterator[Any]:
-            told = given or {"messages": langchain.messages(run)}
-            yield langchain.stream(graph_at(url).astream(told, **{"stream_mode": "messages", **options}))
-
-        return [event async for event in run_agent(conversation.run_input("Is it so?"), agent, **CLAUDE)]
-
-    with local_server(claude.app) as url:
-        events = anyio.run(shown, url)
-    for event in events:
-        conversation.receive(event)
-    assert (events[-1].type, check_events(events), claude.refused) == ("RUN_FINISHED", [], [])
+    at = lambda url: graph_agent(graph_at(url), **options)  # noqa: E731
+    events, conversation = asked_once(claude, at, CLAUDE, "Is it so?")
+    assert events[-1].type == "RUN_FINISHED"
     return lines(events), claude.takes(Run(conversation.run_input("And now?"), **CLAUDE))
 
 
 def answer(first: int, thought: str, said: str, subagent: int | None = None) -> list[str]:
     """The lines of a response that thinks and says something; the number of its first message."""
-    inside = "" if subagent is None else f" {subagent}"
-    return [
-        f"reasoning_start{inside} {first}",
-        f"reasoning_message_start{inside} {first + 1}",
-        f"reasoning_message_content{inside} {first + 1} | {thought}",
-        f"reasoning_message_end{inside} {first + 1}",
-        f"reasoning_encrypted_value{inside} {first + 1}",
-        f"reasoning_end{inside} {first}",
-        f"text_message_start{inside} {first + 2}",
-        f"text_message_content{inside} {first + 2} | {said}",
-        f"text_message_end{inside} {first + 2}",
-    ]
+    inside = "" if subagent is None else f"{subagent} "
+    return [*thinks(first, thought, inside=inside), *says(first + 2, said, inside=inside)]
 
 
 QUESTION = {"role": "user", "content": [text("Is it so?")]}
@@ -356,9 +367,7 @@ def test_what_a_model_says_inside_a_tool_is_not_the_answer(graph_at: Any, node: 
     shown, messages = asked(claude, graph_at)
     assert shown == [
         *answer(1, "I do not know.", "I ask."),
-        "tool_call_start 4 | ask",
-        'tool_call_args 4 | {"what": "So?"}',
-        "tool_call_end 4",
+        *calls(4, "ask", '{"what": "So?"}'),
         "reasoning_encrypted_value 2",
         f"subagent_started 5 | {node}",
         *answer(6, "Another one muses.", "It is not.", subagent=5),
@@ -417,21 +426,10 @@ def test_a_whole_message_has_its_blocks_in_order(version: str) -> None:
         "reasoning_encrypted_value 3",
         "reasoning_encrypted_value 3",
         "reasoning_end 1",
-        "text_message_start 4",
-        "text_message_content 4 | I ask twice.",
-        "text_message_end 4",
-        "tool_call_start 5 | ask",
-        'tool_call_args 5 | {"what":"a"}',
-        "tool_call_end 5",
-        "reasoning_start 6",
-        "reasoning_message_start 7",
-        "reasoning_message_content 7 | Four.",
-        "reasoning_message_end 7",
-        "reasoning_encrypted_value 7",
-        "reasoning_end 6",
-        "tool_call_start 8 | ask",
-        'tool_call_args 8 | {"what":"b"}',
-        "tool_call_end 8",
+        *says(4, "I ask twice."),
+        *calls(5, "ask", '{"what":"a"}'),
+        *thinks(6, "Four."),
+        *calls(8, "ask", '{"what":"b"}'),
     ]
 
 
@@ -470,36 +468,23 @@ def test_a_whole_response_of_the_responses_api_has_its_items(version: str) -> No
     answered = JSONResponse({**RESPONSE, "output": ITEMS})
     app = Starlette(routes=[Route("/v1/responses", lambda _: answered, methods=["POST"])])
     asked = {"api": "openai-responses", "provider": "openai", "model": "gpt-5.6"}
-    conversation = Conversation("thread-1")
 
-    async def shown(url: str) -> list[Any]:
+    def at(url: str) -> Agent:
         keep = {"store": False, "include": ["reasoning.encrypted_content"], "use_responses_api": True}
-        at = {"base_url": f"{url}/v1", "api_key": "none", "disable_streaming": True}
-        model = ChatOpenAI(model="gpt-5.6", output_version=version, **keep, **at)
+        to = {"base_url": f"{url}/v1", "api_key": "none", "disable_streaming": True}
+        model = ChatOpenAI(model="gpt-5.6", output_version=version, **keep, **to)
 
         async def agent(run: Run) -> AsyncIterator[Any]:
             yield langchain.stream(model.astream(langchain.messages(run)))
 
-        return [event async for event in run_agent(conversation.run_input("Is it so?"), agent, **asked)]  # type: ignore[arg-type]
+        return agent
 
-    with local_server(app) as url:
-        events = anyio.run(shown, url)
-    for event in events:
-        conversation.receive(event)
+    events, conversation = asked_once(SimpleNamespace(app=app, refused=[]), at, asked)
     assert lines(events) == [
-        "reasoning_start 1",
-        "reasoning_message_start 2",
-        "reasoning_message_content 2 | One.\n\nTwo.",
-        "reasoning_message_end 2",
-        "reasoning_encrypted_value 2",
-        "reasoning_end 1",
-        "text_message_start 3",
-        "text_message_content 3 | I look.",
-        "text_message_end 3",
+        *thinks(1, "One.\n\nTwo."),
+        *says(3, "I look."),
         "reasoning_encrypted_value 2",  # once more, with the item without a summary
-        "tool_call_start 4 | look",
-        "tool_call_args 4 | {}",
-        "tool_call_end 4",
+        *calls(4, "look", "{}"),
         "reasoning_encrypted_value 2",  # once more, with the name of the call
     ]
     run = Run(conversation.run_input("And now?"), **asked)  # type: ignore[arg-type]
@@ -519,36 +504,58 @@ FAILED = [
 ]
 
 
+TELL = {"anthropic-messages": "anthropic", "bedrock-converse": "bedrock", "gemini": "google"}
+"""The APIs whose results tell whether the tool failed, each with a provider."""
+
+
 @pytest.mark.parametrize(
     ("api", "provider"),
-    [("anthropic-messages", "anthropic"), ("openai-responses", "openai"), ("openai-chat", "deepseek")],
+    [
+        *TELL.items(),
+        ("openai-responses", "openai"),
+        ("openai-chat", "deepseek"),
+        ("cohere-chat", "cohere"),  # written without reasoning
+    ],
 )
 def test_a_history_becomes_messages(api: str, provider: str) -> None:
     empty: dict[str, Any] = {"state": {}, "tools": [], "context": [], "forwardedProps": {}}
-    run = Run(
-        {"threadId": "t", "runId": "r", "messages": FAILED, **empty}, api=api, provider=provider, model="m"
-    )
+    given = {"threadId": "t", "runId": "r", "messages": FAILED, **empty}
+    run = Run(given, api=api, provider=provider, model="m")
     system, user, answer, result = convert_to_messages(langchain.messages(run))
     assert (system.type, user.type, answer.type, result.type) == ("system", "human", "ai", "tool")
     assert [call["id"] for call in answer.tool_calls] == ["call_1"]
-    assert answer.text == "I look."
-    assert (result.tool_call_id, result.content) == ("call_1", "Too dark.")
-    assert result.status == ("error" if api == "anthropic-messages" else "success")
+    assert (answer.text, result.tool_call_id, result.text) == ("I look.", "call_1", "Too dark.")
+    assert result.status == ("error" if api in TELL else "success")
 
 
-OTHERS = {"cohere-chat": "cohere", "gemini": "google", "bedrock-converse": "bedrock"}
+@tool
+def look(at_place: str) -> str:
+    """Look at a place."""
+    return ""
 
 
-@pytest.mark.parametrize("api", OTHERS)
-def test_a_history_for_another_api_becomes_messages_without_reasoning(api: str) -> None:
-    empty: dict[str, Any] = {"state": {}, "tools": [], "context": [], "forwardedProps": {}}
-    run = Run(
-        {"threadId": "t", "runId": "r", "messages": FAILED, **empty}, api=api, provider=OTHERS[api], model="m"
-    )
-    system, user, answer, result = convert_to_messages(langchain.messages(run))
-    assert (system.type, user.type, answer.type, result.type) == ("system", "human", "ai", "tool")
-    assert [call["id"] for call in answer.tool_calls] == ["call_1"]
-    assert (answer.text, result.tool_call_id, result.content) == ("I look.", "call_1", "Too dark.")
+@pytest.mark.parametrize(
+    ("script", "signed"), [("bedrock-weather", True), ("gemini-weather", True), ("gemini-weather", False)]
+)
+def test_a_history_goes_out_as_without_the_framework(script: str, signed: bool) -> None:
+    run = histories.looked(script, signed=signed)
+
+    async def ask(url: str) -> None:
+        asked = model_at(url, script, "v0").bind_tools([look]).astream(langchain.messages(run))
+        with suppress(Exception):  # the replayed provider did not issue these values
+            [_ async for _ in asked]
+
+    with replayed(script) as (url, thread):
+        anyio.run(ask, url)
+    expected, sent = run.request(tools=()).body, thread.requests[0]
+    if script == GEMINI:
+        assert histories.gemini_parts(sent["contents"]) == histories.gemini_parts(expected["contents"])
+    else:
+        assert sent["messages"] == histories.as_json(expected["messages"])
+
+
+def test_what_a_client_sends_beside_its_messages_stays_with_the_agent() -> None:
+    check_client_fields(painting_at)
 
 
 def test_the_example_serves_without_a_key() -> None:
@@ -584,30 +591,70 @@ def note(what: str) -> str:
 
 
 def test_events_that_a_tool_writes_pass_and_the_state_follows_them() -> None:
+    def at(url: str) -> Agent:
+        graph = agents.create_agent(claude_at(url, "first"), tools=[note])
+        return graph_agent(graph, stream_mode=["messages", "custom"])
+
     claude = Claude({"first": [[call("toolu_1", "note", what="It is so.")], [text("Done.")]]})
-    conversation = Conversation("thread-1", state={"notes": []})
-
-    async def talk(url: str) -> None:
-        async def agent(run):
-            graph = agents.create_agent(claude_at(url, "first"), tools=[note])
-            messages = langchain.messages(run)
-            yield langchain.stream(graph.astream({"messages": messages}, stream_mode=["messages", "custom"]))
-
-        await answered(conversation, conversation.run_input("Note it."), agent, CLAUDE)
-
-    with local_server(claude.app) as url:
-        anyio.run(talk, url)
+    _, conversation = asked_once(claude, at, CLAUDE, state={"notes": []})
     assert (conversation.status, conversation.state) == ("finished", {"notes": ["It is so."]})
 
 
 def approving(graph: Any) -> Agent:
     async def agent(run):
-        config = {"configurable": {"thread_id": run.input.thread_id}}
-        answers = {entry.interrupt_id: entry.payload for entry in run.resume.values()}
-        given = Command(resume=answers) if answers else {"messages": langchain.messages(run)}
+        config = {"configurable": {"thread_id": f"{run.tenant}/{run.input.thread_id}"}}
+        given = langchain.resume(run, await graph.aget_state(config))  # None unless the user answered
+        if given is None:
+            given = {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *langchain.messages(run)]}
         yield langchain.stream(graph.astream(given, config, stream_mode=["messages", "updates"]))
 
     return agent
+
+
+KEYS, PLACE = KeyRing.generate(), Binding("checkpoints")
+
+
+class Cipher:
+    def encrypt(self, plaintext):
+        return "agui-reasoning", KEYS.encrypt(plaintext, PLACE).encode()
+
+    def decrypt(self, ciphername, ciphertext):
+        return KEYS.decrypt(ciphertext.decode(), PLACE)
+
+
+MEMORY = InMemorySaver(serde=EncryptedSerializer(Cipher()))
+
+
+def reviewed_at(mode: str, memory: Any, allowed: Any = True) -> Any:
+    """An agent whose tool a person reviews."""
+    review = HumanInTheLoopMiddleware({"send": allowed}, interrupt_mode=mode, edit_notice=None)
+
+    def made(url: str, tool_: Asked) -> Agent:
+        sends = tool(tool_.send)
+        model = claude_at(url, "first")
+
+        async def agent(run: Run) -> AsyncIterator[Any]:
+            tools = [looking_at, sends, *langchain.tools(run)]
+            options = {"middleware": [review], "checkpointer": memory}
+            async for item in approving(agents.create_agent(model, tools=tools, **options))(run):
+                yield item
+
+        return agent
+
+    return made
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("mode", ["per_call", "batched"])
+def test_the_user_decides_on_each_call(mode: str, options: dict[str, Any]) -> None:
+    refused = "User rejected the tool call for `send` with reason: "
+    check_approvals(
+        reviewed_at(mode, InMemorySaver()),
+        options,
+        refused=f"{refused}Not that one.",
+        cancelled=f"{refused}{CANCELLED}",
+        waits_for_all=mode == "batched",
+    )
 
 
 @tool
@@ -616,55 +663,185 @@ def send(text: str) -> str:
     return "Sent." if interrupt(f"Send {text!r}?") else "The user refused."
 
 
-@pytest.mark.parametrize("decision", [True, False])
-def test_the_user_answers_the_interrupt_of_a_graph(decision: bool) -> None:
-    claude = Claude({"first": [[thinking("I write."), call("toolu_1", "send", text="Hi")], [text("Done.")]]})
-    conversation = Conversation("thread-1")
+def lettered(answers: list[Blocks], talk: Any) -> tuple[Claude, Conversation]:
+    """What a strict Claude was asked, and what a client holds, after a talk with a graph that asks."""
+    claude = Claude({"first": [LETTER, *answers]})
+    return claude, talked(claude, sending_at, talk)
 
-    async def talk(url: str) -> None:
-        model, memory = claude_at(url, "first"), InMemorySaver()
-        agent = approving(agents.create_agent(model, tools=[send], checkpointer=memory))
+
+def sending_at(url: str) -> Agent:
+    graph = agents.create_agent(claude_at(url, "first"), tools=[send], checkpointer=InMemorySaver())
+    return approving(graph)
+
+
+@pytest.mark.parametrize("decision", [True, False, None])
+def test_the_user_answers_the_interrupt_of_a_graph(decision: bool | None) -> None:
+    async def talk(conversation: Conversation, agent: Agent) -> None:
         await answered(conversation, conversation.run_input("Write."), agent, CLAUDE)
         (asked,) = conversation.interrupts
-        assert (conversation.status, asked.message) == ("interrupted", "Send 'Hi'?")
-        resume = [{"interruptId": asked.id, "status": "resolved", "payload": decision}]
-        await answered(conversation, conversation.run_input(resume=resume), agent, CLAUDE)
+        assert (conversation.status, asked.message) == ("interrupted", "Send 'a'?")
+        await decide(conversation, agent, CLAUDE, {asked.id: decision})
+        assert conversation.status == "finished"
+        await answered(conversation, conversation.run_input("And now?"), agent, CLAUDE)
 
-    with local_server(claude.app) as url:
-        anyio.run(talk, url)
-    assert (conversation.status, claude.refused) == ("finished", [])
+    claude, conversation = lettered([[text("Done.")], [text("Bye.")]], talk)
     told = "Sent." if decision else "The user refused."
-    (result,) = claude.requests[1]["messages"][-1]["content"]
-    assert result["content"] == told
-    assert claude.takes(Run(conversation.run_input("And now?"), **CLAUDE))[1:3] == [
-        {"role": "assistant", "content": [thinking("I write."), call("toolu_1", "send", text="Hi")]},
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": told}]},
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": told}
+    _, said, results = claude.requests[1]["messages"]
+    assert (said["content"], results["content"]) == (LETTER, [{**result, "is_error": False}])
+    expected = [
+        {"role": "user", "content": [text("Write.")]},
+        {"role": "assistant", "content": LETTER},
+        {"role": "user", "content": [result]},
+        {"role": "assistant", "content": [text("Done.")]},
+        {"role": "user", "content": [text("And now?")]},
     ]
+    assert [message["content"] for message in claude.requests[2]["messages"]][1] == LETTER
+    assert len(claude.requests[2]["messages"]) == len(expected)
+    takes = claude.takes(Run(conversation.run_input("Thanks."), **CLAUDE))
+    assert (takes[:5], conversation.status) == (expected, "finished")
+
+
+def test_what_the_user_writes_instead_of_an_answer_starts_the_graph_anew() -> None:
+    async def talk(conversation: Conversation, agent: Agent) -> None:
+        await answered(conversation, conversation.run_input("Write."), agent, CLAUDE)
+        late = Conversation("thread-1", messages=conversation.messages)
+        await answered(late, late.run_input("Wait."), agent, CLAUDE)
+        assert late.status == "finished"
+
+    claude, _ = lettered([[text("I wait.")]], talk)
+    *_, said, told = claude.requests[1]["messages"]
+    result, after = told["content"]
+    assert (said["content"], after) == (LETTER, text("Wait."))
+    assert result["content"] == "No result: the call was not answered."
+
+
+def test_what_the_user_writes_with_the_answer_comes_with_the_next_input() -> None:
+    warnings: list[str] = []
+    options = CLAUDE | {"on_warning": warnings.append}
+
+    async def talk(conversation: Conversation, agent: Agent) -> None:
+        await answered(conversation, conversation.run_input("Write."), agent, options)
+        yes = {conversation.interrupts[0].id: True}
+        await decide(conversation, agent, options, yes, content="Hurry.")
+        assert warnings == ["What the user wrote with the answers reaches the model with the next input."]
+        await answered(conversation, conversation.run_input("And now?"), agent, options)
+
+    claude, _ = lettered([[text("Done.")], [text("Bye.")]], talk)
+    said = [json.dumps(request["messages"]) for request in claude.requests]
+    assert ["Hurry." in one for one in said] == [False, False, True]
+
+
+def test_answers_that_no_graph_waits_for_are_ignored() -> None:
+    warnings: list[str] = []
+
+    async def talk(conversation: Conversation, agent: Agent) -> None:
+        await answered(conversation, conversation.run_input("Write."), agent, CLAUDE)
+        client = Conversation("another thread", messages=conversation.messages)
+        resume = [{"interruptId": conversation.interrupts[0].id, "status": "resolved", "payload": True}]
+        await answered(
+            client, client.run_input(resume=resume), agent, CLAUDE | {"on_warning": warnings.append}
+        )
+
+    claude, _ = lettered([[text("Who?")]], talk)
+    assert "The answers of the input are ignored: the graph does not wait for them." in warnings
+    (result,) = claude.requests[1]["messages"][-1]["content"]
+    assert result["content"] == "No result: the call was not answered."
+
+
+WRONG: list[tuple[Any, Any]] = [
+    (True, True),
+    (True, {"approved": "yes"}),
+    ({"allowed_decisions": ["approve", "reject"]}, {"approved": True, "editedArgs": {"text": "to all"}}),
+    ({"allowed_decisions": ["edit", "reject"]}, {"approved": True}),
+    ({"allowed_decisions": ["approve", "edit"]}, {"approved": False}),
+]
+
+
+@pytest.mark.parametrize("mode", ["per_call", "batched"])
+@pytest.mark.parametrize(("allowed", "payload"), WRONG)
+def test_an_answer_of_another_form_or_that_the_graph_does_not_allow_fails_the_run(
+    mode: str, allowed: Any, payload: Any
+) -> None:
+    check_wrong_answer(reviewed_at(mode, InMemorySaver(), allowed), payload)
+
+
+@pytest.mark.parametrize("mode", ["per_call", "batched"])
+@pytest.mark.parametrize("answer", ["Tomorrow.", None])
+def test_the_user_answers_in_place_of_a_tool(mode: str, answer: str | None) -> None:
+    only = {"allowed_decisions": ["respond"], "description": "What shall I write?"}
+    at = reviewed_at(mode, InMemorySaver(), only)
+
+    async def talk(conversation: Conversation, agent: Agent) -> None:
+        await answered(conversation, conversation.run_input("Write."), agent, CLAUDE)
+        (one,) = conversation.interrupts
+        assert (one.id, one.reason, one.message) == (
+            "question:toolu_1",
+            "input_required",
+            "What shall I write?",
+        )
+        assert one.response_schema == {"type": "string"}
+        await decide(conversation, agent, CLAUDE, {"toolu_1": answer})
+
+    claude = Claude({"first": [LETTER, [text("Done.")]]})
+    talked(claude, lambda url: at(url, Asked()), talk)
+    (result,) = claude.requests[1]["messages"][-1]["content"]
+    assert result["content"] == (answer or CANCELLED)
+
+
+def test_the_interrupt_of_a_subgraph_is_asked_once() -> None:
+    asks = StateGraph(MessagesState)
+    asks.add_node("ask", lambda state: {"messages": [("user", interrupt({"colours": ["red"]}))]})
+    asks.add_edge(START, "ask")
+    outer = StateGraph(MessagesState)
+    outer.add_node("inner", asks.compile())
+    outer.add_edge(START, "inner")
+    graph = outer.compile(checkpointer=InMemorySaver())
+
+    async def agent(run: Run) -> AsyncIterator[Any]:
+        config = {"configurable": {"thread_id": f"{run.tenant}/{run.input.thread_id}"}}
+        given = langchain.resume(run, await graph.aget_state(config)) or {"messages": []}
+        modes = {"stream_mode": ["messages", "updates"], "subgraphs": True}
+        yield langchain.stream(graph.astream(given, config, **modes))
+
+    async def talk() -> None:
+        await answered(conversation, conversation.run_input("Go."), agent, CLAUDE)
+        (one,) = conversation.interrupts
+        assert (one.message, one.metadata, one.tool_call_id) == (None, {"value": {"colours": ["red"]}}, None)
+        await decide(conversation, agent, CLAUDE, {one.id: "red"})
+
+    conversation = Conversation("thread-1")
+    anyio.run(talk)
+    assert conversation.status == "finished"
+
+
+def test_the_checkpoints_of_a_graph_are_encrypted() -> None:
+    check_approvals(
+        reviewed_at("per_call", MEMORY),
+        {"keys": True, "visibility": "hidden"},
+        refused="User rejected the tool call for `send` with reason: Not that one.",
+        cancelled=f"User rejected the tool call for `send` with reason: {CANCELLED}",
+    )
+    stored = repr((dict(MEMORY.storage), dict(MEMORY.writes), dict(MEMORY.blobs)))
+    assert "agui-reasoning" in stored
+    assert not any(word in stored for word in ("To whom", "Send them", "Sent a", "signed"))
 
 
 def checkpointed(graph: Any) -> Agent:
     async def agent(run):
-        config = {"configurable": {"thread_id": run.input.thread_id}}
+        config = {"configurable": {"thread_id": f"{run.tenant}/{run.input.thread_id}"}}
         messages = [RemoveMessage(id=REMOVE_ALL_MESSAGES), *langchain.messages(run)]
         yield langchain.stream(graph.astream({"messages": messages}, config, stream_mode="messages"))
 
     return agent
 
 
-@pytest.mark.parametrize("edited", [False, True])
-def test_a_checkpointer_holds_what_the_client_has(edited: bool) -> None:
-    claude, conversation = Claude({"first": [FIRST, SECOND]}), Conversation("thread-1")
+@pytest.mark.parametrize("branch", memory.BRANCHES)
+def test_a_checkpointer_holds_what_the_client_has(branch: str) -> None:
+    def at(url: str) -> Agent:
+        return checkpointed(agents.create_agent(claude_at(url, "first"), checkpointer=InMemorySaver()))
 
-    async def talk(url: str) -> None:
-        agent = checkpointed(agents.create_agent(claude_at(url, "first"), checkpointer=InMemorySaver()))
-        await answered(conversation, conversation.run_input("Is it so?"), agent, CLAUDE)
-        client = Conversation("thread-1") if edited else conversation
-        await answered(client, client.run_input("And now?"), agent, CLAUDE)
-
-    with local_server(claude.app) as url:
-        anyio.run(talk, url)
-    before = [] if edited else [QUESTION, {"role": "assistant", "content": FIRST}]
-    assert (claude.refused, claude.requests[1]["messages"]) == ([], [*before, NEXT])
+    memory.check_memory(at, branch)
 
 
 def test_thoughts_between_parallel_calls_keep_their_places() -> None:
@@ -672,19 +849,12 @@ def test_thoughts_between_parallel_calls_keep_their_places() -> None:
 
 
 def test_a_call_whose_tool_raises_is_kept() -> None:
+    def at(url: str) -> Agent:
+        graph = agents.create_agent(claude_at(url, "first"), tools=[tool(front_end_tools.broken)])
+        return graph_agent(graph)
+
     claude = Claude({"first": [[thinking("So?"), call("toolu_1", "broken", at="a")]]})
-    conversation = Conversation("thread-1")
-
-    async def talk(url: str) -> None:
-        async def agent(run: Run) -> AsyncIterator[Any]:
-            graph = agents.create_agent(claude_at(url, "first"), tools=[tool(front_end_tools.broken)])
-            told = {"messages": langchain.messages(run)}
-            yield langchain.stream(graph.astream(told, stream_mode="messages"))
-
-        await answered(conversation, conversation.run_input("Look."), agent, CLAUDE)
-
-    with local_server(claude.app) as url:
-        anyio.run(talk, url)
+    _, conversation = asked_once(claude, at, CLAUDE)
     assert conversation.status == "failed"
     _, told, (result, _) = (
         message["content"] for message in claude.takes(Run(conversation.run_input("And now?"), **CLAUDE))

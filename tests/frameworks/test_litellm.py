@@ -41,14 +41,14 @@ def asking(script: str, url: str) -> dict[str, Any]:
     return {"model": model, "api_base": f"{url}{path}", "api_key": "none", "max_retries": 0, **thinking}
 
 
-async def loop(run: Run, ask: Any) -> AsyncIterator[Any]:
+async def loop(run: Run, ask: Any, result: Any = FORECAST) -> AsyncIterator[Any]:
     """Asks until no call is left."""
     while True:
         yield litellm.stream(ask(messages=litellm.messages(run), tools=TOOLS, stream=True))
         if not run.pending_calls:
             return
         for call in run.pending_calls:
-            yield ToolResultPart(call.id, FORECAST)
+            yield ToolResultPart(call.id, result)
 
 
 def direct(script: str, url: str) -> Agent:
@@ -84,7 +84,7 @@ def options(script: str, **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(("script", "counts"), [(CLAUDE, [0, 4, 6]), (DEEPSEEK, [0, 2, 3])])
 def test_the_provider_gets_everything_back(script: str, counts: list[int], way: Any) -> None:
     thread = played(script, lambda url: way(script, url), **options(script))
-    assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == counts
+    assert [len(thread.values(number)) for number in (1, 2, 3)] == counts
     assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
 
 
@@ -93,6 +93,71 @@ def test_it_gets_everything_back_from_sealed_values(visibility: str) -> None:
     sealed = options(CLAUDE, keys=KeyRing.generate(), visibility=visibility)
     thread = played(CLAUDE, lambda url: direct(CLAUDE, url), **sealed)
     assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
+
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+MAP = {"type": "image", "source": {"type": "data", "value": PNG, "mimeType": "image/png"}}
+REPORT = {
+    "type": "document",
+    "source": {"type": "data", "value": "JVBERi0xLjQK", "mimeType": "application/pdf"},
+}
+SEEN = [{"type": "text", "text": "A map."}, MAP]
+AWS = {"aws_access_key_id": "none", "aws_secret_access_key": "none", "aws_region_name": "eu-north-1"}
+BEDROCK = "bedrock/converse/us.anthropic.claude-sonnet-4-6"
+OF_ANTHROPIC = [
+    {"type": "text", "text": "A map."},
+    {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}},
+    {
+        "type": "document",
+        "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0xLjQK"},
+    },
+]
+OF_RESPONSES = [
+    {"type": "input_text", "text": "A map."},
+    {"type": "input_image", "image_url": f"data:image/png;base64,{PNG}", "detail": "auto"},
+]
+OF_BEDROCK = [{"text": "A map."}, {"image": {"format": "png", "source": {"bytes": PNG}}}]
+
+
+def found_in(body: Any, member: str) -> list[Any]:
+    """All values of a member, however deep."""
+    inner = body.values() if isinstance(body, dict) else body if isinstance(body, list) else ()
+    own = [body[member]] if isinstance(body, dict) and member in body else []
+    return own + [value for one in inner for value in found_in(one, member)]
+
+
+@pytest.mark.parametrize(
+    ("script", "asked", "content", "written"),
+    [
+        (CLAUDE, None, [*SEEN, REPORT], OF_ANTHROPIC),
+        (GPT, None, SEEN, OF_RESPONSES),
+        ("bedrock-weather", {"model": BEDROCK, **AWS}, SEEN, OF_BEDROCK),
+        (DEEPSEEK, None, SEEN, "A map.\n(Not sent in a tool result: image/png, 70 bytes.)"),
+    ],
+)
+def test_media_in_a_result_reach_the_providers_that_take_them(
+    script: str, asked: dict[str, Any] | None, content: list[Any], written: Any
+) -> None:
+    model = asked["model"] if asked else MODELS[script][0]
+    named = {"api": "litellm", "provider": model.partition("/")[0], "model": model}
+
+    async def run_at(url: str) -> None:
+        place = {"aws_bedrock_runtime_endpoint": url, **asked} if asked else asking(script, url)
+
+        async def agent(run: Run) -> AsyncIterator[Any]:
+            def ask(**more: Any) -> Any:
+                return vendor.acompletion(**place, **more)
+
+            async for item in loop(run, ask, content):
+                yield item
+
+        run_input = thread.conversation.run_input("Do I need an umbrella?")
+        _ = [event async for event in run_agent(run_input, agent, **named)]
+
+    with replayed(script) as (url, thread):
+        anyio.run(run_at, url)
+    body = thread.requests[1]
+    assert written in [*found_in(body, "content"), *found_in(body, "output")]
 
 
 def test_results_stand_between_the_responses() -> None:
@@ -161,7 +226,7 @@ def test_the_proxy_sends_everything_back(
 ) -> None:
     keys = KeyRing.generate() if options.get("keys") else None
     thread = through(proxied, api, script, **{**options, "keys": keys})
-    assert [len(thread.artifacts(number)) for number in (2, 3)] == counts
+    assert [len(thread.values(number)) for number in (2, 3)] == counts
     assert (thread.missing(2), thread.missing(3)) == ([], [])
 
 
@@ -175,7 +240,7 @@ def test_the_proxy_sends_everything_back(
 )
 def test_what_the_proxy_keeps_of_gpt_in_other_apis(proxied: Proxied, api: str, kept: set[str]) -> None:
     thread = through(proxied, api, GPT)
-    assert {check.kind for check in thread.artifacts(3) if check.unchanged} == kept
+    assert {check.kind for check in thread.values(3) if check.unchanged} == kept
 
 
 def test_the_example_serves_without_a_key() -> None:

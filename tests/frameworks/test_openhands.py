@@ -15,16 +15,16 @@ event: Any = pytest.importorskip("openhands.sdk.event", reason="the OpenHands SD
 llm: Any = pytest.importorskip("openhands.sdk.llm", reason="the OpenHands SDK is not installed")
 
 from agui_reasoning import Run, reduce_events, restore  # noqa: E402
-from agui_reasoning._scripted._sequence import sequence  # noqa: E402
 from agui_reasoning.crypto import KeyRing  # noqa: E402
 from agui_reasoning.interop import openhands  # noqa: E402
 from agui_reasoning.parts import Opaque, TextPart, ToolResultPart  # noqa: E402
+from agui_reasoning.replay import sequence  # noqa: E402
 from tests.frameworks import pages  # noqa: E402
 from tests.frameworks.threads import FORECAST, Agent, Thread, converse, played  # noqa: E402
+from tests.internals.interop.test_openhands_messages import said, thought  # noqa: E402
 from tests.support.replay_server import ReplayServer, replaying  # noqa: E402
 from tests.support.wholes import whole_anthropic  # noqa: E402
 from tests.unit.interop.test_openhands import read  # noqa: E402
-from tests.unit.interop.test_openhands_messages import said, thought  # noqa: E402
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),
@@ -192,7 +192,7 @@ def test_deepseek_gets_its_reasoning_back(chosen: dict[str, Any]) -> None:
         return agent_of(model_at(f"{url}/v1", model, stream=True))
 
     thread = played("chat-weather", agent_at, **{**options(model), **chosen, "keys": keys})
-    assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == [0, 2, 3]
+    assert [len(thread.values(number)) for number in (1, 2, 3)] == [0, 2, 3]
     assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
 
 
@@ -210,7 +210,7 @@ def test_claude_gets_its_thinking_back(chosen: dict[str, Any]) -> None:
         thread = Thread(script, server.asked)
         agent = agent_of(model_at(server.url, model), lambda: play(server))
         anyio.run(converse, thread, agent, {**options(model), **chosen, "keys": keys})
-    assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == [0, 4, 6]
+    assert [len(thread.values(number)) for number in (1, 2, 3)] == [0, 4, 6]
     assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -14,40 +14,47 @@ import pytest
 
 pydantic_ai: Any = pytest.importorskip("pydantic_ai", reason="Pydantic AI has its own environment")
 
-from ag_ui.core import Interrupt, StateDeltaEvent, StateSnapshotEvent  # noqa: E402
+from ag_ui.core import StateDeltaEvent, StateSnapshotEvent  # noqa: E402
 from pydantic_ai import (  # noqa: E402
-    AgentRunResultEvent,
     DeferredToolRequests,
-    DeferredToolResults,
     RunContext,
     Tool,
     ToolReturn,
     messages,
 )
 
-from agui_reasoning import Conversation, Run, check_events, reduce_events  # noqa: E402
+from agui_reasoning import Conversation, Run, reduce_events  # noqa: E402
 from agui_reasoning import run_agent as run_sync  # noqa: E402
-from agui_reasoning._scripted._sequence import sequence  # noqa: E402
-from agui_reasoning.aio import run_agent  # noqa: E402
-from agui_reasoning.crypto import KeyRing  # noqa: E402
-from agui_reasoning.gateway import local_server  # noqa: E402
 from agui_reasoning.interop import pydantic_ai as adapter  # noqa: E402
-from tests.frameworks import failures, pages  # noqa: E402
-from tests.frameworks.claude import Blocks, Claude, call, text, thinking  # noqa: E402
+from tests.frameworks import failures, memory, pages  # noqa: E402
+from tests.frameworks.approvals import (  # noqa: E402
+    Asked,
+    check_approvals,
+    check_words_beside,
+    check_wrong_answer,
+    decide,
+)
+from tests.frameworks.claude import CLAUDE, Blocks, Claude, call, text, thinking  # noqa: E402
+from tests.frameworks.client_fields import check_client_fields  # noqa: E402
 from tests.frameworks.front_end_tools import check_front_end_tools, check_interleaved  # noqa: E402
 from tests.frameworks.front_end_tools import look as look_at  # noqa: E402
 from tests.frameworks.threads import (  # noqa: E402
     FORECAST,
+    OPTIONS,
     PIXEL,
     QUESTIONS,
     Agent,
     Thread,
     abandoned,
     answered,
+    asked_once,
+    origin_of,
     played,
     replayed,
+    talked,
+    with_keys,
 )
-from tests.support.lines import lines  # noqa: E402
+from tests.support.lines import calls, lines, says, thinks  # noqa: E402
 
 PNG = base64.b64encode(PIXEL).decode()
 ANTHROPIC, RESPONSES, CHAT, GEMINI = "anthropic-weather", "openai-weather", "chat-weather", "gemini-weather"
@@ -79,6 +86,14 @@ def model_at(url: str, script: str) -> Any:
     return OpenAIChatModel("deepseek-v4-flash", provider=DeepSeekProvider(openai_client=openai))
 
 
+def claude_at(url: str) -> Any:
+    """The model of a scripted Claude."""
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
+    return AnthropicModel("first", provider=AnthropicProvider(base_url=url, api_key="none"))
+
+
 def get_forecast(place: str, hours: int) -> Any:
     """Weather forecast of a place for the next hours."""
     return FORECAST
@@ -88,24 +103,22 @@ def framework_agent(url: str, script: str, tool: Any = get_forecast) -> Any:
     return pydantic_ai.Agent(model_at(url, script), instructions="Be brief.", tools=[tool])
 
 
+def running(made: Any) -> Agent:
+    async def agent(run: Run) -> AsyncIterator[Any]:
+        yield adapter.stream(made.run_stream_events(message_history=adapter.message_history(run)))
+
+    return agent
+
+
 def agent_at(script: str, tool: Any = get_forecast) -> Any:
-    def made(url: str) -> Agent:
-        async def agent(run: Run) -> AsyncIterator[Any]:
-            history = adapter.message_history(run)
-            weather = framework_agent(url, script, tool)
-            yield adapter.stream(weather.run_stream_events(message_history=history))
-
-        return agent
-
-    return made
+    return lambda url: running(framework_agent(url, script, tool))
 
 
-@pytest.mark.parametrize("options", [{}, {"keys": True}, {"keys": True, "visibility": "hidden"}], ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("script", ARTIFACTS)
 def test_everything_comes_back(script: str, options: dict[str, Any]) -> None:
-    keys = KeyRing.generate() if options.get("keys") else None
-    thread = played(script, agent_at(script), **{**options, "keys": keys})
-    assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == ARTIFACTS[script]
+    thread = played(script, agent_at(script), **options)
+    assert [len(thread.values(number)) for number in (1, 2, 3)] == ARTIFACTS[script]
     assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
 
 
@@ -113,8 +126,7 @@ def test_everything_comes_back(script: str, options: dict[str, Any]) -> None:
 def test_a_failure_of_the_provider_is_told_as_without_the_framework(
     failure: failures.Failure, caplog: pytest.LogCaptureFixture
 ) -> None:
-    options = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-sonnet-4-6"}
-    failures.check(failure, agent_at(ANTHROPIC), caplog, **options)
+    failures.check(failure, agent_at(ANTHROPIC), caplog, **CLAUDE)
 
 
 def look(place: str, hours: int) -> Any:
@@ -181,23 +193,10 @@ forecast_of_one.__name__ = "get_forecast"
 
 def asking(weather: Any) -> Agent:
     async def agent(run):
-        approvals = {call_id: answer.status == "resolved" for call_id, answer in run.resume.items()}
-        decided = DeferredToolResults(approvals=approvals) if approvals else None
-        history = adapter.message_history(run, deferred_tool_results=decided)
-        asked = []
-
-        async def events():
-            options = {"message_history": history, "deferred_tool_results": decided}
-            async with weather.run_stream_events(**options) as stream:
-                async for event in stream:
-                    if isinstance(event, AgentRunResultEvent):
-                        asked.extend(getattr(event.result.output, "approvals", ()))
-                    yield event
-
-        yield adapter.stream(events())
-        for held in asked:
-            question = f"Call {held.tool_name}?"
-            yield Interrupt(id=held.tool_call_id, reason="tool_call", message=question)
+        answers = adapter.resume(run)  # None unless the user answered
+        history = adapter.message_history(run, deferred_tool_results=answers)
+        options = {"message_history": history, "deferred_tool_results": answers}
+        yield adapter.stream(weather.run_stream_events(**options))
 
     return agent
 
@@ -214,32 +213,115 @@ async def decided(thread: Thread, agent: Agent, options: dict[str, Any], status:
     talk = thread.conversation
     thread.runs.append(await answered(talk, talk.run_input(QUESTIONS[0]), agent, options))
     assert talk.status == "interrupted"
-    resume = [{"interruptId": one.id, "status": status} for one in talk.interrupts]
+    answer = {"status": status} | ({"payload": {"approved": True}} if status == "resolved" else {})
+    resume = [{"interruptId": one.id, **answer} for one in talk.interrupts]
     thread.runs.append(await answered(talk, talk.run_input(resume=resume), agent, options))
     thread.runs.append(await answered(talk, talk.run_input(QUESTIONS[1]), agent, options))
     assert talk.status == "finished"
 
 
 @pytest.mark.parametrize("status", ["resolved", "cancelled"])
-@pytest.mark.parametrize("options", [{}, {"keys": True}, {"keys": True, "visibility": "hidden"}], ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("script", ARTIFACTS)
 def test_the_user_decides_on_a_call_between_two_runs(
     script: str, options: dict[str, Any], status: str
 ) -> None:
     ran.clear()
-    first = sequence(script)[0]
-    keys = KeyRing.generate() if options.get("keys") else None
-    asked = {name: first[name] for name in ("api", "provider", "model")} | options | {"keys": keys}
+    asked = origin_of(script) | with_keys(options)
     with replayed(script) as (url, thread):
         anyio.run(decided, thread, asking_at(url, script), asked, status)
     assert ran == (["Bergen"] if status == "resolved" else [])
-    assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == ARTIFACTS[script]
+    assert [len(thread.values(number)) for number in (1, 2, 3)] == ARTIFACTS[script]
     assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
     (result,) = [event for run in thread.runs for event in run if event.type == "TOOL_CALL_RESULT"]
-    denied = "The tool call was denied."
+    denied = "The user did not decide."
     assert result.content == (FORECAST if status == "resolved" else denied)
     assert result in thread.runs[1]
     assert thread.results(2) == thread.results(3)
+
+
+def sending_at(url: str, tool: Asked) -> Agent:
+    model = claude_at(url)
+    tools = [look_at, Tool(tool.send, requires_approval=True)]
+
+    async def agent(run: Run) -> AsyncIterator[Any]:
+        weather = pydantic_ai.Agent(
+            model, tools=tools, toolsets=[adapter.toolset(run)], output_type=[str, DeferredToolRequests]
+        )
+        async for item in asking(weather)(run):
+            yield item
+
+    return agent
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_the_user_decides_on_each_call(options: dict[str, Any]) -> None:
+    check_approvals(sending_at, options)
+
+
+def deferring(kind: str) -> Any:
+    """A tool whose result comes from outside."""
+
+    def look() -> str:
+        raise pydantic_ai.CallDeferred({"colours": ["red", "blue"]}, kind=kind)
+
+    return look
+
+
+def tool_agent_at(tool: Any) -> Callable[[str], Agent]:
+    """An agent whose tool may ask."""
+    output = [str, DeferredToolRequests]
+    return lambda url: asking(pydantic_ai.Agent(claude_at(url), tools=[tool], output_type=output))
+
+
+def test_the_answer_to_a_question_is_the_result_of_the_call() -> None:
+    async def talk(conversation: Conversation, agent: Agent) -> None:
+        await answered(conversation, conversation.run_input("Paint it."), agent, CLAUDE)
+        (one,) = conversation.interrupts
+        assert (one.id, one.tool_call_id, one.reason) == ("question:toolu_1", "toolu_1", "input_required")
+        assert (one.metadata, one.response_schema) == ({"colours": ["red", "blue"]}, None)
+        await decide(conversation, agent, CLAUDE, {"toolu_1": "blue"})
+
+    claude = Claude({"first": [ASKS, [text("It is.")]]})
+    assert talked(claude, tool_agent_at(deferring("question")), talk).status == "finished"
+    assert claude.requests[1]["messages"][1]["content"] == ASKS
+    (result,) = claude.requests[1]["messages"][2]["content"]
+    assert result["content"] == [text("blue")]
+
+
+def test_the_result_of_an_external_call_comes_with_the_next_input() -> None:
+    async def talk(conversation: Conversation, agent: Agent) -> None:
+        await answered(conversation, conversation.run_input("Paint it."), agent, CLAUDE)
+        assert (conversation.status, conversation.interrupts) == ("finished", [])
+        conversation.add_tool_result("toolu_1", "blue")
+        await answered(conversation, conversation.run_input(), agent, CLAUDE)
+
+    claude = Claude({"first": [ASKS, [text("It is.")]]})
+    assert talked(claude, tool_agent_at(deferring("external")), talk).status == "finished"
+    (result,) = claude.requests[1]["messages"][2]["content"]
+    assert result["content"] == [text("blue")]
+
+
+def test_what_the_user_writes_with_the_answer_reaches_the_model_before_the_call() -> None:
+    check_words_beside(sending_at)
+
+
+@pytest.mark.parametrize("payload", [True, {"approved": "yes"}, {"approved": True, "editedArgs": "b"}])
+def test_an_answer_of_another_form_fails_the_run(payload: Any) -> None:
+    check_wrong_answer(sending_at, payload)
+
+
+def test_an_answer_that_comes_after_the_model_went_on_is_ignored() -> None:
+    history: list[dict[str, Any]] = [
+        *HISTORY[1:3],
+        *HISTORY[4:],
+        {"id": "b", "role": "assistant", "content": "Fine."},
+    ]
+    late = {"interruptId": "call_1", "status": "resolved", "payload": {"approved": True}}
+    warnings: list[str] = []
+    run = Run(run_input(history) | {"resume": [late]}, on_warning=warnings.append, **CLAUDE)
+    assert adapter.resume(run) is None
+    assert warnings == ["1 answer(s) to interrupts came after the model went on, and are ignored."]
 
 
 def test_the_agent_runs_no_call_that_the_client_invented() -> None:
@@ -279,17 +361,10 @@ def delegating(url: str, delegate: Any) -> Any:
 
 @pytest.mark.parametrize("options", [{}, {"keys": True, "visibility": "hidden"}], ids=str)
 def test_an_agent_that_a_tool_asks_is_a_subagent(options: dict[str, Any]) -> None:
-    def at(url: str) -> Agent:
-        async def agent(run: Run) -> AsyncIterator[Any]:
-            asked = delegating(url, framework_agent(inner_url, ANTHROPIC))
-            yield adapter.stream(asked.run_stream_events(message_history=adapter.message_history(run)))
-
-        return agent
-
-    keys = KeyRing.generate() if options.get("keys") else None
     with replayed(ANTHROPIC) as (inner_url, inner):
-        thread = played(ANTHROPIC, at, **{**options, "keys": keys})
-    assert [len(thread.artifacts(number)) for number in (1, 2, 3)] == [0, 4, 6]
+        delegate = framework_agent(inner_url, ANTHROPIC)
+        thread = played(ANTHROPIC, lambda url: running(delegating(url, delegate)), **options)
+    assert [len(thread.values(number)) for number in (1, 2, 3)] == [0, 4, 6]
     assert (thread.missing(2), thread.missing(3), thread.findings) == ([], [], [])
     assert len(inner.requests) == 2
     events = thread.runs[0]
@@ -346,47 +421,18 @@ def test_arguments_of_parallel_calls_that_alternate_stay_apart() -> None:
     ]
 
 
-CLAUDE: dict[str, Any] = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-opus-5"}
 ASKS: Blocks = [thinking("I do not know."), text("I look."), call("toolu_1", "look")]
 
 
 def asked(claude: Claude, tool: Any) -> tuple[list[Any], Conversation]:
     """What an agent shows of one question, and the client's conversation."""
-    conversation = Conversation("thread-1")
-
-    async def shown(url: str) -> list[Any]:
-        from pydantic_ai.models.anthropic import AnthropicModel
-        from pydantic_ai.providers.anthropic import AnthropicProvider
-
-        provider = AnthropicProvider(base_url=url, api_key="none")
-
-        async def agent(run: Run) -> AsyncIterator[Any]:
-            made = pydantic_ai.Agent(AnthropicModel("first", provider=provider), tools=[tool])
-            yield adapter.stream(made.run_stream_events(message_history=adapter.message_history(run)))
-
-        return [event async for event in run_agent(conversation.run_input("Is it so?"), agent, **CLAUDE)]
-
-    with local_server(claude.app) as url:
-        events = anyio.run(shown, url)
-    for event in events:
-        conversation.receive(event)
-    assert (check_events(events), claude.refused) == ([], [])
-    return events, conversation
+    return asked_once(claude, lambda url: running(pydantic_ai.Agent(claude_at(url), tools=[tool])), CLAUDE)
 
 
 SHOWN = [
-    "reasoning_start 1",
-    "reasoning_message_start 2",
-    "reasoning_message_content 2 | I do not know.",
-    "reasoning_message_end 2",
-    "reasoning_encrypted_value 2",
-    "reasoning_end 1",
-    "text_message_start 3",
-    "text_message_content 3 | I look.",
-    "text_message_end 3",
-    "tool_call_start 4 | look",
-    "tool_call_args 4 | {}",
-    "tool_call_end 4",
+    *thinks(1, "I do not know."),
+    *says(3, "I look."),
+    *calls(4, "look", "{}"),
     "reasoning_encrypted_value 2",
 ]
 
@@ -402,7 +448,7 @@ def test_a_call_whose_tool_raises_is_complete() -> None:
     untold = "No result: the call was not answered."
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": untold, "is_error": True}
     assert messages == [
-        {"role": "user", "content": [text("Is it so?")]},
+        {"role": "user", "content": [text("Look.")]},
         {"role": "assistant", "content": ASKS},
         {"role": "user", "content": [result, text("And now?")]},
     ]
@@ -416,9 +462,7 @@ def test_the_end_of_a_run_has_its_token_counts() -> None:
     assert lines(events) == [
         *SHOWN,
         "tool_call_result 5 4 | It is so.",
-        "text_message_start 6",
-        "text_message_content 6 | It is.",
-        "text_message_end 6",
+        *says(6, "It is."),
     ]
     (usage,) = events[-1].usage
     assert (usage.input_tokens, usage.output_tokens, usage.total_tokens) == (20, 40, 60)
@@ -554,6 +598,27 @@ def test_a_history_becomes_model_messages_for_every_api(api: str) -> None:
     assert last.parts[0].content == "And now?"
 
 
+def whole_at(url: str) -> Agent:
+    async def agent(run: Run) -> AsyncIterator[Any]:
+        looker = pydantic_ai.Agent(claude_at(url), tools=[look_at])
+        yield adapter.stream(looker.run(message_history=adapter.message_history(run)))
+
+    return agent
+
+
+def test_a_run_without_a_stream_has_its_parts_in_order() -> None:
+    check_interleaved(whole_at)
+
+
+@pytest.mark.parametrize("branch", memory.BRANCHES)
+def test_edited_messages_are_followed(branch: str) -> None:
+    memory.check_memory(lambda url: running(pydantic_ai.Agent(claude_at(url))), branch)
+
+
+def test_what_a_client_sends_beside_its_messages_stays_with_the_agent() -> None:
+    check_client_fields(painting_at)
+
+
 def test_the_example_serves_without_a_key() -> None:
     pages.check_example("pydantic_ai")
 
@@ -563,10 +628,7 @@ def test_the_page_shows_the_example() -> None:
 
 
 def painting_at(url: str) -> Agent:
-    from pydantic_ai.models.anthropic import AnthropicModel
-    from pydantic_ai.providers.anthropic import AnthropicProvider
-
-    model = AnthropicModel("first", provider=AnthropicProvider(base_url=url, api_key="none"))
+    model = claude_at(url)
 
     async def agent(run):
         painter = pydantic_ai.Agent(model, tools=[look_at], output_type=[str, DeferredToolRequests])

@@ -34,7 +34,7 @@ def agent_at(url: str, change: Callable[[Any], Any] = lambda body: body) -> Any:
 
 
 def kinds(thread: Thread) -> list[int]:
-    return [len(thread.artifacts(request + 1)) for request in range(len(thread.requests))]
+    return [len(thread.values(request + 1)) for request in range(len(thread.requests))]
 
 
 def test_an_agent_without_a_framework_loses_nothing() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
@@ -18,24 +18,27 @@ import anyio
 import anyio.lowlevel
 
 from agui_reasoning import Conversation, Run, check_events
-from agui_reasoning._demo.playback import Check, compare
-from agui_reasoning._scripted._sequence import sequence
-from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning.aio import run_agent
+from agui_reasoning.crypto import KeyRing
 from agui_reasoning.gateway import local_server, provider_app
+from agui_reasoning.replay import Check, compare, read_answer, read_request, sequence
 from tests.support.strict_providers import STRICT
 
 __all__ = [
     "FORECAST",
+    "OPTIONS",
     "PIXEL",
     "QUESTIONS",
     "Thread",
     "abandoned",
     "answered",
+    "asked_once",
     "converse",
+    "origin_of",
     "played",
     "replayed",
     "shown",
+    "talked",
 ]
 
 Agent = Callable[[Run], AsyncIterator[Any]]
@@ -48,11 +51,14 @@ PIXEL = base64.b64decode(
 )
 """An image that a tool returns: a PNG of one pixel."""
 
+OPTIONS: list[dict[str, Any]] = [{}, {"keys": True}, {"keys": True, "visibility": "hidden"}]
+"""What of a run changes the values in the history; ``True`` stands for a new key ring."""
+
 QUESTIONS = ("Do I need an umbrella in Bergen this afternoon?", "And a wind jacket?")
 
 
 _TALK = {"system", "messages", "input", "contents"}
-_RESULTS = {"tool_result", "functionResponse", "output", "tool"}
+_RESULTS = {"tool_result", "toolResult", "functionResponse", "output", "tool"}
 """The types, roles and members of results of tools."""
 
 
@@ -77,7 +83,7 @@ class Thread:
         """What `check` says about the streams."""
         return [finding.code for run in self.runs for finding in check_events(run)]
 
-    def artifacts(self, request: int) -> list[Check]:
+    def values(self, request: int) -> list[Check]:
         """Whether each artifact came back in a request, by its number from 1, unchanged and in order."""
         exchanges = sequence(self.script)
         given = chain.from_iterable(read_answer(exchange) for exchange in exchanges[: request - 1])
@@ -101,7 +107,18 @@ class Thread:
 
     def missing(self, request: int) -> list[str]:
         """The kinds of what did not come back, or not as it was."""
-        return [check.kind for check in self.artifacts(request) if not check.unchanged]
+        return [check.kind for check in self.values(request) if not check.unchanged]
+
+
+def origin_of(script: str) -> dict[str, Any]:
+    """The API, provider and model of a script."""
+    first = sequence(script)[0]
+    return {name: first[name] for name in ("api", "provider", "model")}
+
+
+def with_keys(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of `OPTIONS`, with a new key ring."""
+    return options | ({"keys": KeyRing.generate()} if options.get("keys") is True else {})
 
 
 @contextmanager
@@ -120,10 +137,9 @@ def shown(script: str, agent_at: Callable[[str], Agent], **options: Any) -> Thre
     Args:
         script: The name of the first exchange.
         agent_at: Makes the agent from the URL of the provider.
-        **options: Those of `Run`, besides API, provider and model, which are the script's.
+        **options: Those of `Run` or `OPTIONS`, besides API, provider and model, which are the script's.
     """
-    first = sequence(script)[0]
-    asked = {name: first[name] for name in ("api", "provider", "model")} | options
+    asked = origin_of(script) | with_keys(options)
     with replayed(script) as (url, thread):
         anyio.run(converse, thread, agent_at(url), asked, QUESTIONS[:1])
     run = Run(thread.conversation.run_input(QUESTIONS[1]), **asked)
@@ -137,10 +153,9 @@ def played(script: str, agent_at: Callable[[str], Agent], **options: Any) -> Thr
     Args:
         script: The name of the first exchange.
         agent_at: Makes the agent from the URL of the provider.
-        **options: Those of `Run`, besides API, provider and model, which are the script's.
+        **options: Those of `Run` or `OPTIONS`, besides API, provider and model, which are the script's.
     """
-    first = sequence(script)[0]
-    asked = {name: first[name] for name in ("api", "provider", "model")} | options
+    asked = origin_of(script) | with_keys(options)
     with replayed(script) as (url, thread):
         anyio.run(converse, thread, agent_at(url), asked)
     return thread
@@ -148,8 +163,7 @@ def played(script: str, agent_at: Callable[[str], Agent], **options: Any) -> Thr
 
 def abandoned(script: str, agent_at: Callable[[str], Agent]) -> Thread:
     """Ask the first question, and leave while the model thinks; a framework that went on would ask again."""
-    first = sequence(script)[0]
-    options = {name: first[name] for name in ("api", "provider", "model")}
+    options = origin_of(script)
 
     async def leave() -> None:
         events = run_agent(thread.conversation.run_input(QUESTIONS[0]), agent, **options)
@@ -192,3 +206,57 @@ async def answered(
         conversation.receive(event)
     conversation.end_of_stream()
     return events
+
+
+def talked(
+    provider: Any,
+    agent_at: Callable[[str], Agent],
+    talk: Callable[[Conversation, Agent], Awaitable[Any]],
+    conversation: Conversation | None = None,
+) -> Conversation:
+    """Let a client talk with an agent in front of a scripted provider, which must refuse nothing.
+
+    Args:
+        provider: The provider.
+        agent_at: Makes the agent from the URL of the provider.
+        talk: What the client does.
+        conversation: What the client holds; by default, nothing.
+    """
+    client = conversation or Conversation("thread-1")
+
+    async def run(url: str) -> None:
+        await talk(client, agent_at(url))
+
+    with local_server(provider.app) as url:
+        anyio.run(run, url)
+    assert provider.refused == []
+    return client
+
+
+def asked_once(
+    provider: Any,
+    agent_at: Callable[[str], Agent],
+    options: dict[str, Any],
+    question: str = "Look.",
+    **client: Any,
+) -> tuple[list[Any], Conversation]:
+    """Ask an agent in front of a scripted provider one question.
+
+    Args:
+        provider: The provider.
+        agent_at: Makes the agent from the URL of the provider.
+        options: Those of the run.
+        question: The question.
+        **client: What the client holds before.
+
+    Returns:
+        The events, in which `check_events` finds nothing, and what the client holds.
+    """
+    events: list[Any] = []
+
+    async def talk(conversation: Conversation, agent: Agent) -> None:
+        events.extend(await answered(conversation, conversation.run_input(question), agent, options))
+
+    conversation = talked(provider, agent_at, talk, Conversation("thread-1", **client))
+    assert client or check_events(events) == []  # it does not know the state before
+    return events, conversation

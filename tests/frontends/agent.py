@@ -14,13 +14,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from agui_reasoning import Run
-from agui_reasoning._scripted import load_script
-from agui_reasoning._scripted._exchange import payloads
 from agui_reasoning.aio import ModelStream, run_agent
 from agui_reasoning.asgi import AGUIResponse
 from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.gateway import local_server
 from agui_reasoning.parts import ToolResultPart
+from agui_reasoning.replay import load_script, payloads
 
 __all__ = ["agent_with_a_tool"]
 

@@ -18,22 +18,33 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Locator, Page, expect
 
-from agui_reasoning._demo.playback import Check, compare
-from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.emitter.stages import Stage
 from agui_reasoning.gateway import HTTPUpstream, create_app, local_server
 from agui_reasoning.providers import provider_api
-from agui_reasoning.providers.transcript import CALL_ID, Entry
+from agui_reasoning.replay import CALL_ID, Check, Entry, compare, read_answer, read_request
 from agui_reasoning.wire import read_events
 from tests.frontends.provider import PATIENCE_S, Provider, playing
 
-__all__ = ["FOLDER", "FRAGMENT", "FrontEnd", "Run", "Thread", "opened"]
+__all__ = [
+    "FOLDER",
+    "FRAGMENT",
+    "FrontEnd",
+    "Run",
+    "Thread",
+    "Visibility",
+    "address",
+    "opened",
+    "recorded",
+    "upstream",
+]
 
 FOLDER: Final = Path(__file__).parent
 
 FRAGMENT: Final = 24
 """How many characters of a value must not be seen in the page."""
+
+_STREAM: Final = b"text/event-stream"
 
 Visibility = Literal["full", "summary", "hidden"]
 
@@ -142,19 +153,19 @@ class Thread:
         """
         before = self._idle()
         self.front_end.ask(self.page, text)
-        self._wait_for(before + requests)
+        self.wait_for(before + requests)
 
     def regenerate(self, *, requests: int = 1) -> None:
         """Ask for another answer to the last question, and wait for it."""
         before = self._idle()
         self.front_end.regenerate(self.page)
-        self._wait_for(before + requests)
+        self.wait_for(before + requests)
 
     def edit(self, number: int, text: str, *, requests: int = 1) -> None:
         """Ask an earlier question, by its number from 0, in other words, and wait for the answer."""
         before = self._idle()
         self.front_end.edit(self.page, number, text)
-        self._wait_for(before + requests)
+        self.wait_for(before + requests)
 
     def stop(self) -> None:
         """Stop the run once the page shows it, and wait until the page and the gateway have left it."""
@@ -177,7 +188,8 @@ class Thread:
         self.front_end.wait_until_idle(self.page)
         return len(self.provider.answers)
 
-    def _wait_for(self, answers: int) -> None:
+    def wait_for(self, answers: int) -> None:
+        """Wait until the page shows so many answers."""
         self.provider.wait_for(answers)
         last = self.provider.answers[answers - 1]
         if last is not None and last.whole and last.text:
@@ -186,7 +198,7 @@ class Thread:
 
     # -- what reached the provider
 
-    def artifacts(
+    def values(
         self, request: int, answers: Sequence[int] | None = None, partly: Sequence[int] = ()
     ) -> list[Check]:
         """Whether each artifact of earlier answers came back in a request, unchanged and in order.
@@ -206,7 +218,7 @@ class Thread:
         self, request: int, answers: Sequence[int] | None = None, partly: Sequence[int] = ()
     ) -> list[str]:
         """The kinds of what did not come back, or not as it was, or should not have come."""
-        return [check.kind for check in self.artifacts(request, answers, partly) if not check.unchanged]
+        return [check.kind for check in self.values(request, answers, partly) if not check.unchanged]
 
     def _given(self, request: int, numbers: Sequence[int] | None) -> Iterator[Entry]:
         for answer in self.provider.answers[: request - 1]:
@@ -271,29 +283,31 @@ def opened(
     with playing(script) as (provider_url, provider):
         keys = None if visibility == "full" else KeyRing.generate()
         app = create_app(
-            _upstream(provider, provider_url),
+            upstream(provider, provider_url),
             allowed_origins=[pages],
             visibility=visibility,
             keys=keys,
             stages=front_end.stages,
         )
-        with local_server(_recorded(app, runs)) as gateway:
+        with local_server(recorded(app, runs)) as gateway:
             agent = f"{gateway}/agent"
             thread = Thread(front_end, page, provider, runs)
             if between is None:
-                page.goto(_address(pages, front_end, agent, thread_id))
+                page.goto(address(pages, front_end, agent, thread_id))
                 yield thread
             else:
                 with between(agent) as server:
-                    page.goto(_address(pages, front_end, server, thread_id))
+                    page.goto(address(pages, front_end, server, thread_id))
                     yield thread
 
 
-def _address(pages: str, front_end: FrontEnd, agent: str, thread_id: str) -> str:
+def address(pages: str, front_end: FrontEnd, agent: str, thread_id: str) -> str:
+    """The URL of a page that continues a thread with an agent."""
     return f"{pages}/{front_end.name}/?{urlencode({'agent': agent, 'thread': thread_id})}"
 
 
-def _upstream(provider: Provider, url: str) -> HTTPUpstream:
+def upstream(provider: Provider, url: str) -> HTTPUpstream:
+    """The upstream of a gateway in front of a provider."""
     first = provider.script[0]
     api = provider_api(provider.api)
     assert api.http is not None
@@ -307,14 +321,14 @@ def _upstream(provider: Provider, url: str) -> HTTPUpstream:
         parameters={field: value for field, value in first["request"].items() if field not in excluded},
         timeout_s=PATIENCE_S,
         attempts=1,
-        retry_poisoned=False,  # what is lost must be seen
+        retry_without_reasoning=False,  # what is lost must be seen
     )
 
 
-def _recorded(app: Any, runs: list[Run]) -> Any:
+def recorded(app: Any, runs: list[Run]) -> Any:
     """Note the bodies of the requests and responses of an application."""
 
-    async def recorded(scope: Any, receive: Any, send: Any) -> None:
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http" or scope["method"] != "POST":
             await app(scope, receive, send)
             return
@@ -326,14 +340,20 @@ def _recorded(app: Any, runs: list[Run]) -> Any:
             if message["type"] == "http.request" and not run.input:
                 body.extend(message.get("body", b""))
                 if not message.get("more_body"):
-                    run.input = json.loads(body)
+                    run.input = json.loads(body or b"{}")
                     runs.append(run)
             return message
 
+        streams = False
+
         async def said(message: Any) -> None:
+            nonlocal streams
             await send(message)
-            run.add(message.get("body", b""))
+            if message["type"] == "http.response.start":
+                streams = dict(message["headers"]).get(b"content-type", b"").startswith(_STREAM)
+            elif streams:
+                run.add(message.get("body", b""))
 
         await app(scope, heard, said)
 
-    return recorded
+    return answer

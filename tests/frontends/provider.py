@@ -12,25 +12,31 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Condition
+from threading import Condition, Event
 from typing import Any, Final
 
 import anyio
+import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from agui_reasoning._scripted._exchange import Exchange, payloads
-from agui_reasoning._scripted._sequence import choose, sequence
-from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning.deltas import fold
-from agui_reasoning.gateway import local_server
-from agui_reasoning.gateway._framing import FRAMINGS
-from agui_reasoning.gateway._provider_rules import Rules
+from agui_reasoning.gateway import FRAMINGS, ProviderRules, local_server
 from agui_reasoning.parts import ReasoningPart, TextPart
 from agui_reasoning.providers import decoder, provider_api
-from agui_reasoning.providers.transcript import ENCRYPTED_CONTENT, REDACTED, SIGNATURE
+from agui_reasoning.replay import (
+    ENCRYPTED_CONTENT,
+    REDACTED,
+    SIGNATURE,
+    Exchange,
+    choose,
+    payloads,
+    read_answer,
+    read_request,
+    sequence,
+)
 
 __all__ = ["PATIENCE_S", "Answer", "Break", "Provider", "playing", "renewed"]
 
@@ -51,11 +57,13 @@ class Break:
         kind: The class of deltas within which it stops.
         after: How many of them are sent.
         stays: Whether the connection stays open until the other side leaves, or ends.
+        resumes: Whether it only pauses there, until `Provider.resume`.
     """
 
     kind: type
     after: int = 2
     stays: bool = False
+    resumes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +116,7 @@ class Provider:
         self._left = 0
         self._breaks: deque[Break | None] = deque()
         self._changed = Condition()
+        self._resumed = Event()
 
     def break_next(self, broken: Break, *, after: int = 0) -> None:
         """Break an answer.
@@ -118,6 +127,10 @@ class Provider:
         """
         self._breaks.extend([None] * after)
         self._breaks.append(broken)
+
+    def resume(self) -> None:
+        """Send the rest of an answer that pauses."""
+        self._resumed.set()
 
     def wait_for(self, answers: int) -> None:
         """Wait until so many requests were answered, or are being answered."""
@@ -144,7 +157,7 @@ class Provider:
         self.requests.append(body)
         entries = read_request(self.api, body)
         given = [answer.exchange for answer in self.answers if answer is not None]
-        if fault := Rules(given or self.script[:1]).broken_by(entries):
+        if fault := ProviderRules(given or self.script[:1]).broken_by(entries):
             self.refusals.append(fault)
             self._note(None)
             error = {"type": "invalid_request_error", "message": fault}
@@ -152,19 +165,25 @@ class Provider:
         number = len(self.requests)
         exchange = renewed(choose(self.script, [entry.speaker for entry in entries]), number)
         broken = self._breaks.popleft() if self._breaks else None
-        if broken is not None:
-            exchange = {**exchange, "events": _until(exchange, broken)}
-        self._note(Answer(number, exchange, broken is None))
+        before = exchange["events"] if broken is None else _until(exchange, broken)
+        whole = broken is None or broken.resumes
+        if not whole:
+            exchange = {**exchange, "events": before}
+        self._note(Answer(number, exchange, whole))
         http = provider_api(self.api).http
         assert http is not None
         framing = FRAMINGS[http.framing]
         frames = [framing.write(http, event) for event in exchange["events"]]
         stays = broken is not None and broken.stays
-        return StreamingResponse(self._stream(frames, stays), media_type=framing.media_type)
+        return StreamingResponse(self._stream(frames, len(before), stays), media_type=framing.media_type)
 
-    async def _stream(self, frames: list[bytes], stays: bool) -> AsyncIterator[bytes]:
+    async def _stream(self, frames: list[bytes], before: int, stays: bool) -> AsyncIterator[bytes]:
         try:
-            for frame in frames:
+            for frame in frames[:before]:
+                yield frame
+            if before < len(frames):
+                await anyio.to_thread.run_sync(self._resumed.wait, PATIENCE_S, abandon_on_cancel=True)
+            for frame in frames[before:]:
                 yield frame
             if stays:
                 await anyio.sleep_forever()

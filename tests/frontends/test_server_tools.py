@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Page, expect
 
-from agui_reasoning._demo.playback import compare
-from agui_reasoning._scripted import load_script
-from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning.deltas import fold
 from agui_reasoning.parts import TextPart
+from agui_reasoning.replay import compare, load_script, read_answer, read_request
 from tests.frontends.agent import agent_with_a_tool
 from tests.frontends.front_ends import FRONT_ENDS
 from tests.frontends.harness import FrontEnd

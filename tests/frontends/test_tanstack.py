@@ -7,11 +7,16 @@ from itertools import chain
 import pytest
 from playwright.sync_api import Page, expect
 
-from agui_reasoning._demo.playback import compare
-from agui_reasoning._scripted import load_script
-from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning.emitter.stages import Stage, Steps
-from agui_reasoning.providers.transcript import REDACTED, SIGNATURE, THINKING
+from agui_reasoning.replay import (
+    REDACTED,
+    SIGNATURE,
+    THINKING,
+    compare,
+    load_script,
+    read_answer,
+    read_request,
+)
 from tests.frontends.agent import agent_with_a_tool
 from tests.frontends.conftest import Start
 from tests.frontends.front_ends import FRONT_ENDS

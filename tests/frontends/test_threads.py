@@ -40,7 +40,7 @@ def test_two_turns_with_a_tool_call(
     thread.ask(UMBRELLA, requests=2)
     thread.ask(BICYCLE)
     assert [thread.missing(number) for number in (1, 2, 3)] == [[], [], []]
-    assert len(thread.artifacts(3)) > len(thread.artifacts(2)) > 0
+    assert len(thread.values(3)) > len(thread.values(2)) > 0
     assert thread.exposed() == []
     assert (thread.revealed() == []) is (visibility != "full")
     assert len(thread.thread_ids) == 1

@@ -32,7 +32,7 @@ def test_thinking_is_collapsed_and_stays_open_once_it_is_opened(start: Start, fa
     summary.click()
     expect(words).to_be_visible()
     thread.stop()
-    expect(thread.page.get_by_text("Thought for")).to_be_visible()
+    expect(thread.page.get_by_text("Thought", exact=True)).to_be_visible()
     expect(words).to_be_visible()
     expect(thread.page.get_by_role("alert")).to_be_empty()
 

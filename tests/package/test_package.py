@@ -42,7 +42,9 @@ BESIDE_THE_SOURCE = {
     "SECURITY.md",
     "pyproject.toml",
 }
-EXTRAS_ARE_MISSING = {"agui_reasoning.asgi", "agui_reasoning.client", "agui_reasoning.gateway"}
+EXTRAS_ARE_MISSING = {
+    f"agui_reasoning.{name}" for name in ("asgi", "client", "copilotkit", "gateway", "telemetry")
+}
 
 IMPORT_ALL = """
 import importlib, pkgutil, sys
@@ -135,6 +137,21 @@ def test_the_metadata_is_complete(built: Path) -> None:
     assert {"cli", "client", "server", "migrate"} <= set(about.get_all("Provides-Extra", []))
 
 
+def test_the_same_source_gives_the_same_bytes(built: Path, tmp_path: Path) -> None:
+    listed = done("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", folder=ROOT)
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():
+            copy = tmp_path / "elsewhere" / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes((ROOT / name).read_bytes())  # with the time of today
+    done(sys.executable, "-m", "hatchling", "build", "-d", tmp_path / "dist", folder=tmp_path / "elsewhere")
+    files = sorted(path.name for path in built.iterdir())
+    assert files == [f"{NAME}-py3-none-any.whl", f"{NAME}.tar.gz"]
+    assert [
+        name for name in files if (tmp_path / "dist" / name).read_bytes() != (built / name).read_bytes()
+    ] == []
+
+
 def test_it_runs_where_nothing_else_is_installed(built: Path, tmp_path: Path) -> None:
     venv.create(tmp_path / "venv", with_pip=True)
     binaries = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin")
@@ -147,8 +164,11 @@ def test_it_runs_where_nothing_else_is_installed(built: Path, tmp_path: Path) ->
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.endswith("[missing_extra]\n")
 
-    done(python, "-m", "pip", "install", "--quiet", f"{wheel}[cli,client,server,testing]", folder=tmp_path)
+    done(
+        python, "-m", "pip", "install", "--quiet", f"{wheel}[cli,client,otel,server,testing]", folder=tmp_path
+    )
     assert done(python, "-W", "error", "-c", IMPORT_ALL, folder=tmp_path).split() == []
     assert done(command, "--version", folder=tmp_path) == f"agui-reasoning {__version__}\n"
     assert json.loads(done(command, "demo", "--json", folder=tmp_path))["ok"] is True
+    assert "What to do:" in done(command, "explain", "left_open", folder=tmp_path)
     assert "Usage: agui-reasoning check" in done(command, "check", "--help", folder=tmp_path)

@@ -8,20 +8,23 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agui_reasoning._envelope import (
-    Envelope,
-    OpaqueRecord,
-    OriginRecord,
-    ResponsePlace,
-    SegmentRecord,
-    write_envelope,
-)
 from agui_reasoning.parts import Origin, Part, ReasoningPart
 from agui_reasoning.request import build_request, restore
+from tests.internals.envelopes import (
+    Envelope,
+    OpaqueRecord,
+    ResponsePlace,
+    SegmentRecord,
+    call_unit,
+    native_unit,
+    reasoning_unit,
+    text_unit,
+    write_envelope,
+)
+from tests.laws import law
 from tests.property.test_round_trip import conversations
 from tests.property.test_secrecy import KEYS, VISIBILITIES, history, streams
 from tests.support.effort import examples
-from tests.support.envelopes import call_unit, native_unit, reasoning_unit, text_unit
 
 FORGED = "«forged»"
 OPAQUE = (OpaqueRecord(kind="anthropic.signature", value=FORGED),)
@@ -38,7 +41,7 @@ def forgeries(messages: list[dict[str, Any]]) -> list[str]:
         native_unit(seq=99, name="anthropic.x", payload={"type": "x", "x": FORGED}),
     )
     unit = reasoning_unit(seq=0, segments=(segment,), opaque=OPAQUE, item_id=FORGED)
-    origin = OriginRecord.of(Origin("anthropic", "anthropic-messages", "claude"))
+    origin = Origin("anthropic", "anthropic-messages", "claude")
     place = ResponsePlace(id="mine", messages=names, calls=calls)
     envelope = write_envelope(Envelope(origin=origin, response=place, units=(unit, *records)))
     return [envelope, f'{{"provider_name":"anthropic","signature":"{FORGED}"}}', FORGED]
@@ -123,6 +126,7 @@ def of_ours(part: ReasoningPart, ours: list[ReasoningPart]) -> bool:
     )
 
 
+@law("authenticity")
 @settings(max_examples=examples(150), deadline=None)
 @given(st.data(), conversations, st.sampled_from(VISIBILITIES))
 def test_nothing_that_a_client_made_up_is_restored_or_sent(

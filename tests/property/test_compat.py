@@ -15,14 +15,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agui_reasoning.compat import ThinkingDowngrader, ThinkingUpgrader, Translator, translate
-from agui_reasoning.compat._json_log import ArrayRewriter, LinesRewriter
-from agui_reasoning.compat._rewriter import Rewriter
-from agui_reasoning.compat._sse import SSERewriter
-from agui_reasoning.consumer import Conversation
-from agui_reasoning.consumer._expand import Expander
+from agui_reasoning.compat import (
+    ArrayRewriter,
+    LinesRewriter,
+    Rewriter,
+    SSERewriter,
+    ThinkingDowngrader,
+    ThinkingUpgrader,
+    Translator,
+    translate,
+)
+from agui_reasoning.consumer import Conversation, Expander
 from agui_reasoning.errors import RemoteProtocolError
 from agui_reasoning.wire import SSEFrames, read_events
+from tests.laws import law
 from tests.support.play import FINISHED, STARTED, call, ev, text, thought
 from tests.support.streams import valid_streams
 
@@ -96,6 +102,7 @@ def numbered(stream: list[Json]) -> list[Json]:
     return shown
 
 
+@law("compat")
 @given(tidy_streams)
 def test_structure_comes_back_where_spans_and_messages_stand_in_a_row(stream: list[Json]) -> None:
     assert numbered(upgraded_again(stream)) == numbered(expanded(stream))
@@ -113,6 +120,7 @@ def without_reasoning(stream: list[Json]) -> list[str]:
     ]
 
 
+@law("compat")
 @patient
 @given(valid_streams())
 def test_text_and_order_come_back_whatever_runs_in_parallel(stream: list[Json]) -> None:
@@ -122,6 +130,7 @@ def test_text_and_order_come_back_whatever_runs_in_parallel(stream: list[Json]) 
     assert without_reasoning(back) == without_reasoning(whole)
 
 
+@law("compat")
 @patient
 @given(valid_streams())
 def test_what_comes_back_is_a_stream_that_keeps_the_rules(stream: list[Json]) -> None:
@@ -211,6 +220,7 @@ def pieces_of(body: bytes, cuts: list[int]) -> list[bytes]:
 cuts = st.lists(st.integers(0, 600), max_size=6)
 
 
+@law("bytes")
 @pytest.mark.parametrize("name", TRANSLATORS)
 @pytest.mark.parametrize("limit", [1 << 20, 40])
 @patient

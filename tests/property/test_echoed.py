@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 from ag_ui.core import Message, UserMessage
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agui_reasoning.parts import NativePart, Opaque, Origin, Part, ReasoningPart, Turn
 from agui_reasoning.providers import provider_api
@@ -20,7 +20,7 @@ from agui_reasoning.providers.echo import groups
 from agui_reasoning.request import History, ProviderRequest, build_request
 from agui_reasoning.testing.strategies import API_IDS
 from agui_reasoning.testing.strategies import turns as turns_of
-from tests.support.effort import examples
+from tests.support.effort import examples, thinned
 from tests.support.histories import conversations
 from tests.support.strict_providers import STRICT
 
@@ -130,7 +130,7 @@ def test_a_unit_is_in_the_request_if_and_only_if_it_is_said_to_be_echoed(items: 
 
 # -- a thread that two providers share
 
-PAIRS = list(permutations(API_IDS, 2))
+PAIRS = thinned(permutations(API_IDS, 2), 4)
 FOREIGN = {"foreign_origin", "native_foreign", "policy", "incomplete", "orphan"}
 """Why a unit of another provider is left out; calls that were cut, and responses without output, say so."""
 

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agui_reasoning import Emitter, Run
-from agui_reasoning._envelope import read_envelope
 from agui_reasoning.deltas import Delta, fold, unfold
 from agui_reasoning.emitter.stages import Chunks, Coalesce, Steps
 from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart
+from tests.internals.envelopes import read_envelope
+from tests.laws import law
 from tests.support.effort import examples
 from tests.support.strategies import delta_lists, turns, with_results
 from tests.support.verifier import Client, plain, replay
@@ -40,6 +41,7 @@ def emit(items: list[Any], *, abort: bool = False, **options: Any) -> list[Any]:
     return events + (machine.abort() if abort else machine.close())
 
 
+@law("pairing")
 @settings(max_examples=examples(400))
 @given(delta_lists, st.booleans(), st.sampled_from(["auto", "required", "always", "never"]), st.booleans())
 def test_whatever_comes_in_what_comes_out_is_paired(
@@ -50,12 +52,14 @@ def test_whatever_comes_in_what_comes_out_is_paired(
     replay(events)
 
 
+@law("pairing")
 @given(delta_lists)
 def test_an_abort_at_every_step_closes_in_order(deltas: list[Delta]) -> None:
     for cut in range(len(deltas) + 1):
         replay(emit(deltas[:cut], abort=True))
 
 
+@law("pairing", "E11")
 @given(delta_lists, st.sampled_from(["finish", "cancel", "fail"]), st.booleans())
 def test_a_run_ends_with_exactly_one_terminal_event(deltas: list[Delta], ending: str, modern: bool) -> None:
     run = Run(RUN_INPUT | ({"protocolVersion": "1.0"} if modern else {}), on_warning=lambda message: None)
@@ -98,6 +102,7 @@ def test_every_part_is_in_what_the_client_holds(parts: list[Part]) -> None:
             assert part.kind in held
 
 
+@law("E5")
 @given(turns())
 def test_every_reasoning_message_has_an_envelope_that_reads_back(parts: list[Part]) -> None:
     client = replay(emit(unfold(with_results(parts))))
@@ -119,6 +124,7 @@ def test_every_reasoning_message_has_an_envelope_that_reads_back(parts: list[Par
     assert seqs == thoughts
 
 
+@law("E14")
 @given(delta_lists, st.integers(1, 30))
 def test_coalescing_changes_nothing_but_the_number_of_deltas(deltas: list[Delta], chars: int) -> None:
     bare, joined = emit(deltas), emit(deltas, stages=[Coalesce(chars)])
@@ -126,6 +132,7 @@ def test_coalescing_changes_nothing_but_the_number_of_deltas(deltas: list[Delta]
     assert replay(joined).messages == replay(bare).messages
 
 
+@law("E14")
 @given(delta_lists)
 def test_steps_surround_every_reasoning_message(deltas: list[Delta]) -> None:
     events = plain(emit(deltas, stages=[Steps()]))
@@ -137,6 +144,7 @@ def test_steps_surround_every_reasoning_message(deltas: list[Delta]) -> None:
     assert kinds.count("STEP_STARTED") == kinds.count("STEP_FINISHED")
 
 
+@law("E14")
 @given(delta_lists)
 def test_chunks_hold_no_triads(deltas: list[Delta]) -> None:
     kinds = {event["type"] for event in plain(emit(deltas, stages=[Chunks()]))}

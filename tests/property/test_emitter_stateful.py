@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, precondition, rule
 
 from agui_reasoning import Emitter
-from agui_reasoning._envelope import read_envelope
 from agui_reasoning.deltas import (
     CloseDelta,
     FinishDelta,
@@ -22,12 +21,15 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.errors import LocalProtocolError
 from agui_reasoning.parts import CUT_CALL_RESULT, Opaque
+from tests.internals.envelopes import read_envelope
+from tests.laws import law
 from tests.support.effort import examples
 from tests.support.verifier import Client, plain
 
 words = st.sampled_from(["one ", "two\n", " ", "\n\n", "three", "e\u0301"])
 
 
+@law("pairing")
 class EmitterMachine(RuleBasedStateMachine):
     """Feeds an emitter as a careful decoder does: every unit has a key, and is closed once."""
 

@@ -6,6 +6,7 @@ from hypothesis import assume, given
 
 from agui_reasoning.deltas import Delta, OpaqueDelta, ReasoningDelta, TextDelta, fold, unfold
 from agui_reasoning.parts import Part, ReasoningPart, TextPart, ToolCallPart
+from tests.laws import law
 from tests.support.strategies import delta_lists, turns, with_results
 
 
@@ -26,6 +27,7 @@ def test_what_any_deltas_fold_to_folds_to_itself_again(deltas: list[Delta]) -> N
     assert fold(unfold(parts)) == parts
 
 
+@law("E15")
 @given(delta_lists)
 def test_no_reasoning_or_answer_text_is_lost_but_surrogates(deltas: list[Delta]) -> None:
     sent = "".join(d.text for d in deltas if isinstance(d, ReasoningDelta | TextDelta))
@@ -39,6 +41,7 @@ def test_no_reasoning_or_answer_text_is_lost_but_surrogates(deltas: list[Delta])
     assert sorted(_solid(sent)) == sorted(_solid(kept))
 
 
+@law("secrecy")
 @given(delta_lists)
 def test_nothing_shows_its_text_in_a_repr(deltas: list[Delta]) -> None:
     shown = repr(deltas) + repr(fold(deltas))

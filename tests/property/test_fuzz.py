@@ -1,12 +1,13 @@
-"""Whatever comes in, only the library's own errors come out; `scripts/mutate.py` tries a million cases."""
+"""Whatever comes in, only the library's own errors come out; `scripts/fuzz.py` tries a million cases."""
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from agui_reasoning import RemoteProtocolError, build_request, restore
-from agui_reasoning._envelope import Envelope, Fragment, ResponsePlace, write_envelope
-from agui_reasoning._strict_json import dump
+from agui_reasoning import Conversation, RemoteProtocolError, build_request, restore
+from tests.internals.envelopes import Envelope, Fragment, ResponsePlace, write_envelope
 from tests.support.effort import examples, mostly_slow
 from tests.support.fuzz import KEYS, ignore, run_case
 from tests.support.recordings import FOLDER
@@ -24,7 +25,15 @@ def test_nothing_escapes(block: str) -> None:
         assert escape is None, f"case {number} ({escape.kind}: {escape.what})\n{escape.trace}"
 
 
-# -- half characters
+def test_a_member_of_a_patch_whose_name_is_no_string_is_malformed() -> None:
+    conversation = Conversation(on_warning=ignore)
+    conversation.receive({"type": "RUN_STARTED", "threadId": "t", "runId": "r"})
+    delta = [{"op": "add", "path": "/a", "value": 1, 5: "five"}]
+    with pytest.raises(RemoteProtocolError, match="/delta/0"):
+        conversation.receive({"type": "STATE_DELTA", "delta": delta})
+
+
+# -- lone surrogates
 
 
 def test_half_an_emoji_in_the_arguments_of_a_call_does_not_break_the_next_turn() -> None:
@@ -71,7 +80,7 @@ def test_a_function_whose_name_is_no_string_is_bad_input(name: object) -> None:
 
 @pytest.mark.parametrize("name", [5, ["anthropic"], {"anthropic": 1}, None])
 def test_a_value_of_another_framework_without_a_provider_is_no_value(name: object) -> None:
-    value = dump({"provider_name": name, "signature": "c2ln"})
+    value = json.dumps({"provider_name": name, "signature": "c2ln"})
     thought = {"id": "r", "role": "reasoning", "content": "Hm.", "encryptedValue": value}
     for provider in (None, "anthropic"):
         history = restore([thought], assume_provider=provider)

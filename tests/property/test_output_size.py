@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agui_reasoning import Emitter
-from agui_reasoning._envelope import MAX_ENVELOPE_CHARS
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import (
     CloseDelta,
@@ -24,6 +23,8 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.parts import Opaque
 from agui_reasoning.wire import SSEEncoder
+from tests.internals.envelopes import MAX_ENVELOPE_CHARS
+from tests.laws import law
 from tests.support.strategies import delta_lists
 
 KEYS = KeyRing({"k1": bytes(range(32))})
@@ -172,6 +173,7 @@ SHAPES = [
 ]
 
 
+@law("linear")
 @pytest.mark.parametrize("how", sorted(OPTIONS))
 @pytest.mark.parametrize("shape", SHAPES, ids=[shape.__name__ for shape in SHAPES])
 def test_output_grows_with_the_input_whatever_its_shape(shape: Any, how: str) -> None:
@@ -183,6 +185,7 @@ def test_output_grows_with_the_input_whatever_its_shape(shape: Any, how: str) ->
     assert ratios[1] <= ratios[0] * 1.1, ratios
 
 
+@law("linear")
 @pytest.mark.parametrize("how", sorted(OPTIONS))
 @settings(max_examples=100)
 @given(deltas=delta_lists)

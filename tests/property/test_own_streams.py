@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agui_reasoning import DecodeError, ProviderError, Run, check_events, compact, reduce_events
-from agui_reasoning import _scripted as scripted
 from agui_reasoning.deltas import Delta
 from agui_reasoning.emitter.stages import Chunks, Coalesce, Steps
 from agui_reasoning.providers import decoder
+from agui_reasoning.replay import load_script, script_names
+from tests.laws import law
 from tests.support.effort import examples
 from tests.support.recordings import EXPECT, load, payloads, recordings
 from tests.support.strategies import delta_lists
@@ -85,11 +86,12 @@ def assert_flawless(events: list[Any], bare: list[Any] | None = None, *, closes:
     assert plain(reduce_events(compact(events))) == messages
 
 
-@pytest.mark.parametrize("name", scripted.names())
+@pytest.mark.parametrize("name", script_names())
 def test_a_script_has_no_finding(name: str) -> None:
-    assert_flawless(exchanged(scripted.load_script(name)))
+    assert_flawless(exchanged(load_script(name)))
 
 
+@law("pairing")
 @settings(max_examples=examples(150))
 @given(delta_lists, st.sampled_from(ENDINGS), st.sampled_from(STAGES))
 def test_generated_runs_have_no_finding(deltas: list[Delta], ending: str, stages: list[Any]) -> None:

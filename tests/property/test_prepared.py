@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from ag_ui.core import Message, ToolMessage, UserMessage
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agui_reasoning.parts import ToolCallPart, Turn
 from agui_reasoning.providers import provider_api
@@ -41,22 +41,25 @@ def answered(turn: Turn, number: int) -> list[Turn | Message]:
 
 
 def joined(value: Any) -> Any:
-    """A body whose adjacent texts are one, as in a whole response of some APIs."""
+    """A body whose adjacent texts are one, as in a whole response of some APIs.
+
+    Gemini's text also takes in the signature of the next one.
+    """
     if isinstance(value, dict):
         return {name: joined(inner) for name, inner in value.items()}
     if not isinstance(value, list):
         return value
     made: list[Any] = []
     for one in map(joined, value):
-        if made and _is_text(one) and _is_text(made[-1]):
+        if made and _is_text(one, "thoughtSignature") and _is_text(made[-1]):
             made[-1] = {**one, "text": made[-1]["text"] + one["text"]}
         else:
             made.append(one)
     return made
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, dict) and "text" in value and value.keys() <= {"type", "text"}
+def _is_text(value: Any, *more: str) -> bool:
+    return isinstance(value, dict) and "text" in value and value.keys() <= {"type", "text", *more}
 
 
 def _names(turn: Turn) -> set[str]:

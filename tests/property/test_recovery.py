@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from agui_reasoning import ModelStream, ProviderError, ProviderRequest, Run
-from agui_reasoning._shells.recovery import Asking, Recovery
+from agui_reasoning import ModelStream, ProviderError, ProviderRequest, Run, run_agent
 from agui_reasoning.parts import Origin, ReasoningPart, Turn
-from agui_reasoning.providers import provider_api
-from agui_reasoning.providers._refusals import Remedy, find_refusal, refusals
+from agui_reasoning.providers.refusals import Remedy, find_refusal, refusals
 from agui_reasoning.request import History
+from agui_reasoning.testing.strategies import turns
 from tests.support.effort import examples
 from tests.support.histories import Items, marked, marks, trimmed
 from tests.support.strict_providers import PLACEHOLDERS, STRICT, Issued
@@ -41,25 +40,18 @@ REFUSALS = {
 
 def requested(items: Items, target: Origin, status: int, words: str) -> Requests:
     """The requests to a provider that refuses the first one."""
+    made: Requests = []
+
+    def ask(request: ProviderRequest) -> Iterator[Any]:
+        made.append(request)
+        if len(made) == 1:
+            raise ProviderError(provider_message=words, status_code=status)
+        return iter([])
+
+    stream = ModelStream(ask, origin=target, history=History(tuple(items)))
     run = Run({"threadId": "t", "runId": "r", "messages": []}, on_warning=lambda text: None)
-    stream = ModelStream(
-        lambda request: iter([]),
-        api=target.api,
-        provider=target.provider,
-        model=target.model,
-        history=History(tuple(items)),
-    )
-    asking = Recovery(run).asking(stream)
-    assert asking is not None
-    first = _next(asking)
-    if not asking.asks_again(ProviderError(provider_message=words, status_code=status)):
-        return [first]
-    return [first, _next(asking)]
-
-
-def _next(asking: Asking) -> ProviderRequest:
-    request: ProviderRequest = asking.next_stream().source.args[0]
-    return request
+    assert list(run_agent(run, lambda run: iter([stream])))
+    return made
 
 
 def refused(name: str, items: Items, row: str, made: Requests) -> list[str]:
@@ -95,8 +87,8 @@ def _is_private(items: Items, row: str, turn: int, part: int) -> bool:
 
 
 OWN: dict[str, st.SearchStrategy[Turn]] = {
-    name: provider_api(str(provider.target.api)).load_strategy()(provider.target)
-    for name, provider in STRICT.items()
+    name: turns(target.api, provider=target.provider, model=target.model)
+    for name, target in ((name, provider.target) for name, provider in STRICT.items())
 }
 """What a provider has answered itself: the values of others are not sent to it anyway."""
 

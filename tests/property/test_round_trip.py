@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from itertools import count, groupby
 from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agui_reasoning import Emitter
 from agui_reasoning.deltas import Delta, FinishDelta, ToolResultDelta, unfold
 from agui_reasoning.emitter.stages import Steps
 from agui_reasoning.parts import NativePart, Opaque, Part, ReasoningPart, Segment, TextPart, ToolCallPart
 from agui_reasoning.request import restore
-from agui_reasoning.testing._assistant_ui import AssistantUI
-from agui_reasoning.testing._front_ends import FrontEnd
-from agui_reasoning.testing._tanstack import TanStack
+from agui_reasoning.testing import AssistantUI, FrontEnd, TanStack
+from tests.laws import law
 from tests.support.effort import examples
 from tests.support.frontends import FRONT_ENDS
 from tests.support.strategies import delta_lists, turns, with_results
@@ -74,6 +73,7 @@ def _renamed(part: Part, number: int) -> Part:
 conversations = st.lists(turns(), min_size=1, max_size=3).map(distinct)
 
 
+@law("round trip")
 @settings(max_examples=examples(300))
 @given(conversations)
 def test_what_was_emitted_is_restored(conversation: list[list[Part]]) -> None:
@@ -112,6 +112,7 @@ def essentials(parts: list[Part]) -> tuple[list[str], list[Opaque], list[Any], l
     )
 
 
+@law("round trip")
 @pytest.mark.parametrize("front_end", ["copilotkit", "assistant-ui"])
 @settings(max_examples=examples(200))
 @given(conversations)
@@ -126,6 +127,7 @@ def test_what_front_ends_do_loses_nothing_a_provider_requires(
     assert [essentials(parts) for parts in kept] == [essentials(parts) for parts in expected]
 
 
+@law("round trip")
 @settings(max_examples=examples(200))
 @given(conversations)
 def test_merged_reasoning_never_comes_back_as_something_it_was_not(conversation: list[list[Part]]) -> None:
@@ -181,12 +183,15 @@ def in_one_run(conversation: list[list[Part]]) -> list[dict[str, Any]]:
 
 
 THOUGHT = ReasoningPart((Segment("text", 0, "Hm."),))
-CALLED = [ToolCallPart("call", "get", "{}"), ReasoningPart(item_id="rs_1")]
+CALL = ToolCallPart("call", "get", "{}")
+OTHER_CALL = ToolCallPart("call-2", "get", "{}")
+CALLED = [CALL, ReasoningPart(item_id="rs_1")]
 
 
 @pytest.mark.parametrize("front_end", [AssistantUI, TanStack])
 @settings(max_examples=examples(200))
 @example([CALLED, [], [THOUGHT]])  # TanStack puts the thought before the call
+@example([[CALL, THOUGHT], [OTHER_CALL], [THOUGHT]])  # front ends merge the calls into one message
 @given(conversations)
 def test_responses_of_one_run_with_reasoning_come_back_whole(
     front_end: type[FrontEnd], conversation: list[list[Part]]

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec.structs import replace
 
 from agui_reasoning import build_request
 from agui_reasoning.deltas import CloseDelta, TextDelta
 from agui_reasoning.parts import Part, ReasoningPart, TextPart, ToolCallPart
 from agui_reasoning.testing import tanstack
+from tests.laws import law
 from tests.support.dialects import DIALECTS, Body, Dialect, Step, model, results, user
 from tests.support.effort import examples
 from tests.support.loop import RETURNS, Client
@@ -48,6 +50,7 @@ class Asked:
     text: str | None
 
 
+@law("pairing out")
 class Loop(RuleBasedStateMachine):
     """Runs of one thread.
 
@@ -294,6 +297,7 @@ def with_calls(messages: list[Any]) -> list[Any]:
     return [message for message in messages if message.get("toolCallId", "") in {"", *calls}]
 
 
+@law("pairing out")
 @apis
 @given(data=st.data())
 def test_whatever_is_missing_of_a_history_the_request_is_taken(dialect: Dialect, data: st.DataObject) -> None:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import replace
 from itertools import count
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agui_reasoning import Emitter
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import unfold
-from agui_reasoning.emitter._disclosure import Visibility
+from agui_reasoning.emitter import Visibility
 from agui_reasoning.parts import Part, ReasoningPart, ToolCallPart, ToolResultPart
 from agui_reasoning.request import restore
+from tests.laws import law
 from tests.property.test_round_trip import conversations, essential, has_envelope
 from tests.support.effort import examples
 from tests.support.frontends import FRONT_ENDS
@@ -56,6 +57,7 @@ def history(runs: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
     return messages
 
 
+@law("round trip")
 @pytest.mark.parametrize("visibility", VISIBILITIES)
 @settings(max_examples=examples(60))
 @given(conversations)
@@ -128,6 +130,7 @@ def _marked(part: Part, mark: str) -> Part:
     return part
 
 
+@law("secrecy")
 @pytest.mark.parametrize("visibility", ["summary", "hidden"])
 @settings(max_examples=examples(60))
 @given(conversations)
@@ -139,6 +142,7 @@ def test_no_hidden_text_is_in_any_event(visibility: Visibility, conversation: li
             assert text.strip("\n")[:9] not in out
 
 
+@law("authenticity")
 @settings(max_examples=examples(40))
 @given(st.sampled_from(["thread", "tenant", "key"]), conversations)
 def test_nothing_is_restored_that_does_not_open(what: str, conversation: list[list[Part]]) -> None:

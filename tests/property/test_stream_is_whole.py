@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from agui_reasoning.deltas import Delta, fold
 from agui_reasoning.providers import decode_response, decoder
+from tests.laws import law
 from tests.support.wholes import STREAMS, Cut, normal
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="<[◁"), max_size=20)
@@ -63,6 +64,7 @@ def anthropic_messages(draw: st.DrawFn) -> dict[str, Any]:
     return {"id": "msg_1", "model": "claude", "content": blocks, "stop_reason": reason}
 
 
+@law("stream is whole")
 @given(anthropic_messages(), cuts())
 def test_anthropic(message: dict[str, Any], cut: Cut) -> None:
     streamed = fold(stream("anthropic-messages", message, cut))
@@ -109,6 +111,7 @@ _ITEMS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
 }
 
 
+@law("stream is whole")
 @given(responses(), cuts())
 def test_openai_responses(response: dict[str, Any], cut: Cut) -> None:
     streamed = fold(stream("openai-responses", response, cut))
@@ -148,6 +151,7 @@ messages = st.fixed_dictionaries(
 )
 
 
+@law("stream is whole")
 @given(messages, st.sampled_from(["stop", "tool_calls", "length"]), cuts())
 def test_openai_chat(message: dict[str, Any], reason: str, cut: Cut) -> None:
     if "reasoning_details" in message:

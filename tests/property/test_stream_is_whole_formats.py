@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from agui_reasoning.deltas import fold
 from agui_reasoning.providers import decode_response
+from tests.laws import law
 from tests.property.test_stream_is_whole import cuts, objects, stream, words
 from tests.support.wholes import Cut, normal
 
@@ -53,6 +54,7 @@ def converse(draw: st.DrawFn) -> dict[str, Any]:
     return {"output": {"message": {"role": "assistant", "content": content}}, "stopReason": reason}
 
 
+@law("stream is whole")
 @given(converse(), cuts())
 def test_bedrock(response: dict[str, Any], cut: Cut) -> None:
     same("bedrock-converse", response, cut)
@@ -87,6 +89,7 @@ def mistral(draw: st.DrawFn) -> dict[str, Any]:
     return {"id": "c", "model": "mistral", "choices": [choice]}
 
 
+@law("stream is whole")
 @given(mistral(), cuts())
 def test_mistral(completion: dict[str, Any], cut: Cut) -> None:
     same("mistral-chat", completion, cut)
@@ -117,6 +120,7 @@ def cohere(draw: st.DrawFn) -> dict[str, Any]:
     return {"id": "c", "message": message, "finish_reason": reason}
 
 
+@law("stream is whole")
 @given(cohere(), cuts())
 def test_cohere(response: dict[str, Any], cut: Cut) -> None:
     same("cohere-chat", response, cut)
@@ -140,6 +144,7 @@ def ollama(draw: st.DrawFn) -> dict[str, Any]:
     return {"model": "qwen3", "message": message, "done": True, "done_reason": reason}
 
 
+@law("stream is whole")
 @given(ollama(), cuts())
 def test_ollama(response: dict[str, Any], cut: Cut) -> None:
     same("ollama", response, cut, flat=True)

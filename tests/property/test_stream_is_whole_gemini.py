@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.laws import law
 from tests.property.test_stream_is_whole import cuts, words
 from tests.property.test_stream_is_whole_formats import same, token
 from tests.support.wholes import Cut
@@ -53,6 +54,7 @@ def contents(draw: st.DrawFn) -> dict[str, Any]:
     return {"candidates": [candidate], "modelVersion": "gemini-3", "responseId": "r1"}
 
 
+@law("stream is whole")
 @given(contents(), cuts())
 def test_gemini(response: dict[str, Any], cut: Cut) -> None:
     same("gemini", response, cut)
@@ -93,6 +95,7 @@ def interactions(draw: st.DrawFn) -> dict[str, Any]:
     return {"id": "i1", "model": "gemini-3", "object": "interaction", "status": status, "steps": steps}
 
 
+@law("stream is whole")
 @given(interactions(), cuts())
 def test_interactions(response: dict[str, Any], cut: Cut) -> None:
     same("gemini-interactions", response, cut)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from agui_reasoning.deltas import fold
 from agui_reasoning.providers import decode_response, decoder
+from tests.laws import law
 from tests.property.test_stream_is_whole import calls, cuts, words
 from tests.support.wholes import STREAMS, Cut, normal
 
@@ -53,6 +54,7 @@ def _call(kind: str, turn: int, number: int) -> dict[str, Any]:
     return {"id": f"{kind}{turn}{number}", "type": KINDS[kind], "function": function}
 
 
+@law("stream is whole")
 @given(xai_responses(), cuts())
 def test_xai(response: dict[str, Any], cut: Cut) -> None:
     made = decoder("xai-grpc")
@@ -129,6 +131,7 @@ def _fragments(block: dict[str, Any], cut: Cut) -> list[dict[str, Any]]:
     return [*said, {"thinking_blocks": [last], "reasoning_content": ""}]
 
 
+@law("stream is whole")
 @given(litellm_messages(), st.sampled_from(["stop", "tool_calls"]), cuts())
 def test_litellm(message: dict[str, Any], reason: str, cut: Cut) -> None:
     choice = {"index": 0, "message": message, "finish_reason": reason}

@@ -18,9 +18,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from agui_reasoning import Conversation, Run, build_request, restore
 from agui_reasoning.parts import Origin, ToolResultPart, Turn
-from agui_reasoning.providers import provider_api
 from agui_reasoning.testing import FRONT_ENDS
-from agui_reasoning.testing.strategies import stream
+from agui_reasoning.testing.strategies import stream, turns
 from tests.support.effort import examples
 from tests.support.histories import USER_CONTENT, marked, marks
 from tests.support.strict_providers import STRICT, Issued, StrictProvider, family
@@ -32,8 +31,7 @@ QUIET: list[str] = []
 
 def answers(target: Origin) -> st.SearchStrategy[Turn]:
     """What a provider answers, as the decoder of its API gives it."""
-    found: st.SearchStrategy[Turn] = provider_api(str(target.api)).load_strategy()(target)
-    return found
+    return turns(target.api, provider=target.provider, model=target.model)
 
 
 class Thread(RuleBasedStateMachine):

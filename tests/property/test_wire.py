@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from agui_reasoning.errors import RemoteProtocolError
 from agui_reasoning.wire import SSEDecoder, SSEEncoder, SSEFrames, iter_events, iter_payloads, read_events
+from tests.laws import law
 
 NASTY = "\u2028\u2029\u0085\x0b\x0c\x1c\x1e\r\n \ufeff:é😀"
 TEXT = st.text(st.one_of(st.sampled_from(NASTY), st.characters(codec="utf-8")), max_size=12)
@@ -83,6 +84,7 @@ def bytewise(data: bytes) -> list[bytes]:
 PLACES = st.lists(st.integers(0, 10_000), max_size=8)
 
 
+@law("bytes")
 @given(streams(), PLACES)
 def test_any_split_of_a_stream_gives_the_same_events(
     stream: tuple[bytes, list[dict[str, Any]]], places: list[int]
@@ -102,6 +104,7 @@ SCRAPS = st.sampled_from(
 RUBBISH = st.binary(max_size=60) | st.lists(SCRAPS, max_size=20).map(b"".join)
 
 
+@law("bytes")
 @given(RUBBISH, PLACES, st.integers(1, 60))
 @example(b'data:{"type":"A"}\n\ndata:{}\n\ndata:\xff\n\n', [3], 60)
 @example(b'data:{"type":"A"}\r\n\r\ndata:' + b"0" * 80, [19], 40)

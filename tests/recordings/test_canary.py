@@ -23,13 +23,14 @@ from agui_reasoning import (
     reduce_events,
     restore,
 )
-from agui_reasoning import _scripted as scripted
 from agui_reasoning.audit import AuditRecord
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import Delta, fold
 from agui_reasoning.parts import Part, Turn
 from agui_reasoning.providers.registry import provider_api
+from agui_reasoning.replay import load_script
 from agui_reasoning.wire import SSEEncoder, read_events
+from tests.laws import law
 from tests.recordings.test_recordings import ALL, decode
 from tests.support.canary import Canary, strings
 from tests.support.recordings import load
@@ -37,9 +38,15 @@ from tests.support.recordings import load
 KEYS = KeyRing({"k": bytes(32)})
 INPUT = {"threadId": "thread", "runId": "run", "messages": [{"id": "u", "role": "user", "content": "Hi."}]}
 EVERY = [
-    pytest.param(visibility, *param.values, id=f"{visibility}-{param.id}", marks=param.marks)
-    for visibility in ("summary", "hidden")
-    for param in ALL
+    pytest.param(
+        visibility,
+        *param.values,
+        id=f"{visibility}-{param.id}",
+        # A quick run asks each recording once, in one of both.
+        marks=(*param.marks, *([pytest.mark.slow] if (number + place) % 2 else [])),
+    )
+    for place, visibility in enumerate(("summary", "hidden"))
+    for number, param in enumerate(ALL)
 ]
 
 
@@ -98,6 +105,7 @@ def _back(messages: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
         yield "its warnings", repr([str(warning.message) for warning in caught])
 
 
+@law("secrecy")
 @pytest.mark.parametrize(("visibility", "api", "file"), EVERY)
 def test_no_output_holds_hidden_text(
     visibility: str, api: str, file: Path, caplog: pytest.LogCaptureFixture
@@ -114,6 +122,7 @@ def test_no_output_holds_hidden_text(
     canary.look("the repr of parts", repr(parts) + repr(Turn(tuple(parts))) + repr(deltas))
 
 
+@law("secrecy")
 @pytest.mark.parametrize(("visibility", "api", "file"), EVERY)
 def test_no_traceback_with_locals_holds_hidden_text(visibility: str, api: str, file: Path) -> None:
     """Fail in a callback, while the library's frames hold unfinished text."""
@@ -146,6 +155,7 @@ def _traceback(run: Run, deltas: Iterator[Delta]) -> str:
 SAMPLE = [param for param in EVERY if param.values[2] is not None][::97]
 
 
+@law("secrecy")
 @pytest.mark.parametrize(("visibility", "api", "file"), SAMPLE)
 def test_no_command_shows_hidden_text_of_a_stream(
     visibility: str, api: str, file: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -206,4 +216,4 @@ def test_the_search_finds_what_full_visibility_shows() -> None:
 
 
 def _scripted() -> list[Delta]:
-    return decode(dict(scripted.load_script("anthropic-weather-2")) | {"stream": True})
+    return decode(dict(load_script("anthropic-weather-2")) | {"stream": True})

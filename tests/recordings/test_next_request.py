@@ -20,8 +20,8 @@ from agui_reasoning.deltas import Delta, ResponseStart, fold
 from agui_reasoning.parts import Origin, Part, ReasoningPart, ToolCallPart, Turn
 from agui_reasoning.providers import provider_api
 from agui_reasoning.providers.echo import rule_for
-from agui_reasoning.request import History
-from agui_reasoning.request._build import REQUEST_API_IDS, ProviderRequest, build_request
+from agui_reasoning.request import REQUEST_API_IDS, History, ProviderRequest, build_request
+from tests.laws import law
 from tests.recordings.test_recordings import ALL as DECODED
 from tests.recordings.test_recordings import decode
 from tests.support.recordings import EXPECT, dense, load
@@ -139,6 +139,7 @@ def strings(value: Any) -> Iterator[str]:
             yield from strings(inner)
 
 
+@law("pairing out")
 @pytest.mark.parametrize(("api", "file"), ALL)
 def test_what_a_response_carried_is_in_the_next_request(api: str, file: Path) -> None:
     recording = load(file)

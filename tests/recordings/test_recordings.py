@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from agui_reasoning import DecodeError, Emitter, ProviderError
-from agui_reasoning._envelope import read_envelope
 from agui_reasoning.deltas import Delta, FinishDelta, fold, unfold
 from agui_reasoning.parts import Part
 from agui_reasoning.providers import decode_response, decoder
+from tests.internals.envelopes import read_envelope
+from tests.laws import law
 from tests.support.recordings import EXPECT, arguments, dense, load, payloads, recordings, strings_named
 from tests.support.verifier import Client, replay
 from tests.support.wholes import WHOLES, normal
@@ -86,6 +87,7 @@ def test_parts_unfold_and_fold_again(api: str, file: Path) -> None:
     assert fold(unfold(parts)) == parts
 
 
+@law("pairing")
 @pytest.mark.parametrize(("api", "file"), STREAMED)
 def test_cut_anywhere_the_stream_still_ends_in_order(api: str, file: Path) -> None:
     recording = load(file)
@@ -127,6 +129,7 @@ def _first_of_each(values: list[str]) -> list[str]:
     return list(dict.fromkeys(values))
 
 
+@law("stream is whole")
 @pytest.mark.parametrize(("api", "file"), STREAMED)
 def test_a_stream_and_its_whole_are_the_same_parts(api: str, file: Path) -> None:
     recording = load(file)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from agui_reasoning import ModelStream, Run, run_agent
 from agui_reasoning.parts import ToolResultPart
@@ -25,7 +26,7 @@ CALL = {
     "functionCall": {"id": "f1", "name": "forecast", "args": {"city": "Oslo"}},
     "thoughtSignature": "U0lH",
 }
-TARGET = replace(STRICT["gemini"].target, model=MODEL)
+TARGET = structs.replace(STRICT["gemini"].target, model=MODEL)
 LEVEL = {"thinking_level": "XHIGH"}
 INPUT = {"threadId": "t", "runId": "r", "messages": [{"id": "u1", "role": "user", "content": "Rain?"}]}
 

@@ -17,10 +17,10 @@ import pytest
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it looks for prices on the network
 litellm: Any = pytest.importorskip("litellm", reason="LiteLLM has its own environment: see test_litellm")
 
-from agui_reasoning import _scripted as scripted  # noqa: E402
 from agui_reasoning.deltas import Delta, fold  # noqa: E402
 from agui_reasoning.parts import Part, ReasoningPart, TextPart, ToolCallPart  # noqa: E402
 from agui_reasoning.providers import decode_response, decoder  # noqa: E402
+from agui_reasoning.replay import load_script, script_names  # noqa: E402
 from tests.support.replay_server import replaying  # noqa: E402
 
 # LiteLLM's own: what its types and its use of pydantic warn of, and what its HTTP clients leave open.
@@ -42,7 +42,7 @@ def decode(payloads: Any, provider: str = "anthropic") -> list[Delta]:
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_chunks_as_objects_give_the_deltas_of_their_json(name: str) -> None:
-    payloads = [event["data"] for event in scripted.load_script(name)["events"]]
+    payloads = [event["data"] for event in load_script(name)["events"]]
     objects = [litellm.ModelResponseStream(**json.loads(json.dumps(payload))) for payload in payloads]
     assert fold(decode(objects)) == fold(decode(payloads))
 
@@ -100,7 +100,7 @@ UPSTREAMS = {
     "ollama": Upstream("ollama", "ollama_chat/qwen3:4b", loses="call ids"),
     "openai-chat": Upstream("deepseek", "deepseek/deepseek-v4-flash", ("api_base", "/v1")),
 }
-ASKED = [name for name in scripted.names() if scripted.load_script(name)["api"] in UPSTREAMS]
+ASKED = [name for name in script_names() if load_script(name)["api"] in UPSTREAMS]
 
 
 def options(upstream: Upstream, url: str) -> dict[str, Any]:
@@ -131,7 +131,7 @@ async def gathered(stream: AsyncIterator[Any]) -> list[Any]:
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["completion", "acompletion"])
 @pytest.mark.parametrize("name", ASKED)
 def test_what_a_provider_streams_through_litellm_is_what_it_streams(name: str, asynchronous: bool) -> None:
-    exchange = scripted.load_script(name)
+    exchange = load_script(name)
     upstream = UPSTREAMS[exchange["api"]]
 
     async def ask(url: str) -> list[Any]:
@@ -154,5 +154,5 @@ def test_what_a_provider_streams_through_litellm_is_what_it_streams(name: str, a
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_litellm_counts_the_messages_that_we_write(name: str) -> None:
-    messages = scripted.load_script(name)["request"]["messages"]
+    messages = load_script(name)["request"]["messages"]
     assert litellm.token_counter(model="anthropic/claude-sonnet-4-6", messages=messages) > 0

@@ -9,7 +9,7 @@ import pytest
 from agui_reasoning import Conversation, ModelStream, Run, run_agent
 from tests.support.replay_server import replaying
 from tests.support.verifier import plain
-from tests.unit.shells.test_model_agents import ANSWER, GPT, ITEMS, STRICT_GPT, stream, without
+from tests.unit.driver.test_model_agents import ANSWER, GPT, ITEMS, STRICT_GPT, stream, without
 
 openai: Any = pytest.importorskip("openai", reason="OpenAI's SDK is not installed")
 

@@ -11,13 +11,13 @@ from typing import Any
 import anyio
 import pytest
 
-from agui_reasoning._shells.sources import WholeResponse, open_source, open_source_sync
 from agui_reasoning.deltas import Delta
 from agui_reasoning.errors import DecodeError, ProviderError
 from agui_reasoning.providers import decoder
-from agui_reasoning.providers._lane import Repeats
+from tests.internals.sources import WholeResponse, open_source, open_source_sync
 from tests.sdk.conftest import Vendors
-from tests.support.effort import is_quick
+from tests.support.effort import thinned
+from tests.support.full_reading import reading
 from tests.support.vendor_sdks import SDKS, THEIR_WARNINGS, VendorSDK, exchanges, greeting, sdk_of
 
 Json = dict[str, Any]
@@ -25,8 +25,8 @@ Json = dict[str, Any]
 pytestmark = THEIR_WARNINGS
 
 
-EXCHANGES = exchanges()
-ASYNC = [one for one in EXCHANGES if SDKS[one.values[0]].async_client][:: 3 if is_quick() else 1]
+EXCHANGES = thinned(exchanges(), 2)
+ASYNC = thinned([one for one in EXCHANGES if SDKS[one.values[0]].async_client], 2)
 
 
 class Decoded:
@@ -38,8 +38,8 @@ class Decoded:
         self.failed = False
 
     def read_all(self) -> None:
-        """Read payloads that repeat the last one, too."""
-        self._decoder._repeats = Repeats(None)
+        """Read text that continues in full, too."""
+        reading(self._decoder)
 
     def feed(self, payloads: Iterable[Any] | WholeResponse) -> None:
         if isinstance(payloads, WholeResponse):

@@ -12,13 +12,11 @@ import anyio
 import pytest
 
 from agui_reasoning import aio, stream_run
-from agui_reasoning._scripted import load_script
-from agui_reasoning._scripted._sequence import sequence
-from agui_reasoning._shells.sources import open_source, open_source_sync
-from agui_reasoning.gateway._provider_replay import provider_app
-from agui_reasoning.gateway._serving import local_server
+from agui_reasoning.gateway import local_server, provider_app
 from agui_reasoning.parts import Turn
 from agui_reasoning.providers import provider_api
+from agui_reasoning.replay import CONVERSATIONS, load_script, sequence
+from tests.internals.sources import open_source, open_source_sync
 from tests.recordings.test_next_request import conversation, request, turns_of
 from tests.support.replay_server import replaying
 from tests.support.vendor_sdks import MODEL, SDKS, THEIR_WARNINGS, VendorSDK, greeting
@@ -72,7 +70,7 @@ def _messages(client: Any) -> dict[str, Any]:
     return {"model": MODEL, "max_tokens": 100, "messages": ASK}
 
 
-SCRIPTS = {api: provider_api(api).scripts[0] for api in SDKS if provider_api(api).scripts}
+SCRIPTS = {api: CONVERSATIONS[api] for api in SDKS if api in CONVERSATIONS}
 # The helpers mix events of their own into the stream.
 HELPERS = {
     "anthropic-messages": lambda client, body: client.messages.stream(model=MODEL, **body),

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from ag_ui.core import SystemMessage, Tool
 
-from agui_reasoning._shells.sources import open_source_sync
 from agui_reasoning.parts import EffortChange
 from agui_reasoning.request import REQUEST_API_IDS, build_request, restore
+from tests.internals.sources import open_source_sync
 from tests.recordings.test_next_request import conversation, request, turns_of
 from tests.sdk.conftest import Vendors
 from tests.support.effort import is_quick

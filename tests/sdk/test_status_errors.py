@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Callable
+from itertools import product
 from typing import Any
 
 import anyio
@@ -14,11 +15,11 @@ import pytest
 
 from agui_reasoning import ModelStream, Run, aio, stream_run
 from agui_reasoning.crypto import KeyRing
-from agui_reasoning.gateway import create_app, local_server
-from agui_reasoning.gateway._upstream import Upstream
+from agui_reasoning.gateway import Upstream, create_app, local_server
 from tests.frameworks.failures import FAILURES, IN_STREAM, Failure, check, name_of
 from tests.frameworks.threads import Agent
 from tests.sdk.conftest import Vendors
+from tests.support.effort import thinned
 from tests.support.replay_server import replaying
 from tests.support.vendor_sdks import MODEL, SDKS, THEIR_WARNINGS, VendorSDK, greeting
 from tests.support.verifier import plain
@@ -132,9 +133,15 @@ async def refused(sdk: VendorSDK, url: str, how: str) -> AsyncIterator[Any]:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-@pytest.mark.parametrize("how", ["by the stream", "by the agent"])
-@pytest.mark.parametrize("visibility", ["full", "hidden"])
-@pytest.mark.parametrize("api", ["anthropic-messages", "openai-responses"])
+@pytest.mark.parametrize(
+    ("api", "visibility", "how"),
+    thinned(
+        product(
+            ["anthropic-messages", "openai-responses"], ["full", "hidden"], ["by the stream", "by the agent"]
+        ),
+        3,
+    ),
+)
 async def test_it_does_not_matter_who_asks(
     api: str, visibility: Any, how: str, vendors: Vendors, caplog: pytest.LogCaptureFixture
 ) -> None:

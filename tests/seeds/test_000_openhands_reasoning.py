@@ -10,12 +10,13 @@ import pytest
 from ag_ui.core import CustomEvent
 from pydantic import BaseModel
 
-from agui_reasoning import DecodeError, reduce_events, restore
+from agui_reasoning import DecodeError, build_request, reduce_events, restore
 from agui_reasoning.interop import openhands
 from agui_reasoning.parts import Opaque, TextPart
 from agui_reasoning.policy import EchoRule
 from agui_reasoning.providers import API_IDS, decode_response
 from tests.seeds import CALL, INPUT, answered, asked, each, row, said, thought, told
+from tests.support.frontends import FRONT_ENDS
 from tests.support.lines import lines
 from tests.unit.cli.command import Result
 
@@ -101,12 +102,26 @@ def test_fragments_are_joined_by_line_breaks() -> None:
 
 @row("000-08")
 @pytest.mark.parametrize("calls", [[], CALLS[:1]])
-def test_an_empty_string_shows_no_message(calls: list[JSON]) -> None:
+@pytest.mark.parametrize("provider", ["litellm", "deepseek"])
+def test_an_empty_string_shows_no_message(provider: str, calls: list[JSON]) -> None:
     message = completion(content="A", reasoning_content="", tool_calls=calls)
-    events = answered(message, api="litellm")
+    events = answered(message, api="litellm", provider=provider)
     assert [event.type for event in events if "REASONING_MESSAGE" in event.type.value] == []
     (turn,) = restore(reduce_events(events)).turns
-    assert list(turn.parts) == decode_response("litellm", message)
+    assert list(turn.parts) == decode_response("litellm", message, provider=provider)
+
+
+@row("000-08")
+@pytest.mark.parametrize("front_end", FRONT_ENDS)
+def test_deepseek_gets_its_empty_string_back_through_every_front_end(front_end: str) -> None:
+    """DeepSeek V4 returns 400 if it is missing (deepseek-ai/deepseek-harness#739)."""
+    message = completion(content="A", reasoning_content="", tool_calls=CALLS[:1])
+    held = reduce_events(answered(message, api="openai-chat", provider="deepseek"))
+    result = {"id": "r", "role": "tool", "toolCallId": CALLS[0]["id"], "content": "ok"}
+    history = [*FRONT_ENDS[front_end](held), result]
+    request = build_request("openai-chat", history, provider="deepseek", model="deepseek-v4")
+    [answer] = [sent for sent in request.body["messages"] if sent["role"] == "assistant"]
+    assert answer["reasoning_content"] == ""
 
 
 class Model(BaseModel, extra="allow"):

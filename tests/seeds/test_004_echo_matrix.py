@@ -404,7 +404,7 @@ def test_the_page_previews_the_newest_reasoning_with_its_first_line(tmp_path: Pa
     node = find_node()
     if node is None:
         pytest.skip("Node 20 or newer is missing; `make test` installs it")
-    page = Path(str(files("agui_reasoning.gateway"))) / "_page" / "static" / "format.js"
+    page = Path(str(files("agui_reasoning._page"))) / "static" / "format.js"
     shutil.copy(page, tmp_path / "format.mjs")
     shown = told(said([thought("First.\nMore."), CALL, thought("Then.\nMore."), TextPart("A")]))
     newest = [told_text for role, *(told_text,) in (one[:2] for one in shown) if role == "reasoning"][-1]

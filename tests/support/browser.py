@@ -33,6 +33,9 @@ PATIENCE_MS: Final = 60_000
 """How long a condition is waited for: long enough for a busy machine."""
 
 _LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})
+_BY_ITSELF = re.compile(r"net::ERR_.*/_page/losses\b|/_page/losses\b.*net::ERR_")
+"""The inspector asks this at times of its own, so maybe while the page reloads or after the gateway ended."""
+
 _SCHEMES = frozenset({"http", "https", "ws", "wss"})
 _ARGUMENTS = (
     # Names other than these are not even looked up.
@@ -80,7 +83,7 @@ class Faults:
             self.seen.append(line)
 
     def _is_expected(self, line: str) -> bool:
-        return any(pattern.search(line) for pattern in self._expected)
+        return any(pattern.search(line) for pattern in [_BY_ITSELF, *self._expected])
 
 
 class OpenTab(Protocol):

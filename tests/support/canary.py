@@ -10,6 +10,7 @@ from typing import Any
 
 import agui_reasoning
 from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from agui_reasoning.run import RunSettings
 
 WINDOW = 12
 # Names and ids of the provider's tell nothing, and some of them are sent back openly.
@@ -35,7 +36,8 @@ def _own_text() -> str:
         path.read_text(encoding="utf-8") for path in [*sources, *Path(__file__).parents[1].rglob("*.py")]
     ]
     lines = [f"\n    {line.strip()}\n" for text in texts for line in text.splitlines()]  # as tracebacks quote
-    return "\0".join([*texts, *lines, "Traceback (most recent call last):"])
+    settings = repr(RunSettings())  # the names of its members, which a run shows
+    return "\0".join([*texts, *lines, settings, "Traceback (most recent call last):"])
 
 
 def hidden(parts: Iterable[Part], visibility: str) -> list[str]:

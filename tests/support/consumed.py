@@ -1,4 +1,4 @@
-"""Everything that a consumer shows of a stream, with and without its lane for repeated events."""
+"""Everything that a consumer shows of a stream, with and without its fast path."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from functools import partial
 from itertools import count
 from typing import Any, TypeAlias
 
-from agui_reasoning.consumer import Conversation, check_events, compact, reduce_events
-from agui_reasoning.consumer._lane import Lane
+from agui_reasoning.consumer import Conversation, Repeats, check_events, compact, reduce_events
 from agui_reasoning.errors import AGUIReasoningError
 
-__all__ = ["assert_same_without_lane", "exactly", "received", "without_lane"]
+__all__ = ["assert_same_without_fast_path", "exactly", "received", "without_fast_path"]
 
 Look: TypeAlias = Callable[[list[Any]], Any]
 
@@ -22,13 +21,13 @@ UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @contextmanager
-def without_lane() -> Iterator[None]:
+def without_fast_path() -> Iterator[None]:
     """Send every event through all stages."""
-    Lane.enabled = False
+    Repeats.enabled = False
     try:
         yield
     finally:
-        Lane.enabled = True
+        Repeats.enabled = True
 
 
 def received(stream: list[Any]) -> list[str]:
@@ -96,10 +95,10 @@ def warned(call: Callable[[], Any]) -> list[str]:
 LOOKS = (received, checked, reduced, compacted)
 
 
-def assert_same_without_lane(stream: list[Any], looks: Sequence[Look] = LOOKS) -> None:
+def assert_same_without_fast_path(stream: list[Any], looks: Sequence[Look] = LOOKS) -> None:
     """Compare everything that the looks show."""
     for look in looks:
-        with without_lane():
+        with without_fast_path():
             expected = shown(look, stream)
         assert shown(look, stream) == expected
 

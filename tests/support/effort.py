@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from typing import TypeVar
 from zlib import crc32
 
 import pytest
 from _pytest.mark import ParameterSet
 from hypothesis import settings
+
+T = TypeVar("T")
 
 SEED = b"2026"
 QUICK = "quick"
@@ -25,6 +28,11 @@ def is_quick() -> bool:
 def examples(count: int) -> int:
     """The number of examples for a test that wants ``count`` of them where the profile gives 100."""
     return max(1, count * settings().max_examples // 100)
+
+
+def thinned(values: Iterable[T], step: int) -> list[T]:
+    """Return the values; a quick run takes one in so many, which had better divide no factor of a product."""
+    return list(values)[:: step if is_quick() else 1]
 
 
 def mostly_slow(values: Iterable[str], *, quick: Collection[str]) -> list[ParameterSet]:

@@ -25,13 +25,14 @@ class UnavailableError(Exception):
     """pip could not get the packages, or there is no Python that they need."""
 
 
-def environment(name: str, *requirements: str, minor: int = 11) -> Path:
+def environment(name: str, *requirements: str, minor: int = 11, interpreter: str | None = None) -> Path:
     """Find an environment, or make it, and return its interpreter.
 
     Args:
         name: The name of its folder.
         requirements: What pip installs. Others than before make the environment anew.
         minor: The oldest Python 3 that it may have.
+        interpreter: The Python that makes it, instead of one that is new enough.
 
     Raises:
         UnavailableError: It cannot be made; the message says why.
@@ -42,7 +43,7 @@ def environment(name: str, *requirements: str, minor: int = 11) -> Path:
         _FOLDER.mkdir(exist_ok=True)
         with _locked(_FOLDER / f"{name}.lock"):
             if not _is_made(home, wanted):
-                _make(home, requirements, _interpreter(minor))
+                _make(home, requirements, interpreter or _interpreter(minor))
                 (home / _DONE).write_text(wanted, encoding="utf-8")
     return _python(home)
 
@@ -78,13 +79,18 @@ def _interpreter(minor: int) -> str:
     """The Python that runs this if it is new enough, else another one of this machine."""
     if sys.version_info >= (3, minor):
         return sys.executable
-    pyenv = sorted(Path.home().glob(".pyenv/versions/3.*/bin"))
-    # Before PATH, where pyenv has commands that refuse to run.
-    path = os.pathsep.join([*map(str, pyenv), os.environ.get("PATH", "")])
-    found = (shutil.which(f"python3.{number}", path=path) for number in _MINORS if number >= minor)
+    found = (python(f"3.{number}") for number in _MINORS if number >= minor)
     if interpreter := next(filter(None, found), None):
         return interpreter
     raise UnavailableError(f"there is no Python 3.{minor} or newer")
+
+
+def python(version: str) -> str | None:
+    """Find the interpreter of a version, for example ``"3.12"`` or ``"3.13t"``, on this machine."""
+    pyenv = sorted(Path.home().glob(".pyenv/versions/3.*/bin"))
+    # Before PATH, where pyenv has commands that refuse to run.
+    path = os.pathsep.join([*map(str, pyenv), os.environ.get("PATH", "")])
+    return shutil.which(f"python{version}", path=path)
 
 
 @contextmanager

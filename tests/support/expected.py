@@ -6,7 +6,10 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Expected", "arguments", "payloads"]
+__all__ = ["FAILED", "Expected", "arguments", "payloads"]
+
+FAILED = "The agent could not finish its answer. Please try again."
+"""What users read if a run fails and its application says nothing."""
 
 
 def payloads(recording: dict[str, Any]) -> list[Any]:

@@ -8,9 +8,6 @@ __all__ = ["require_extras"]
 
 _NEEDED = {
     "agui_reasoning.cli": ("typer", "rich"),
-    # `tests/frameworks` tests it, in an environment of its own.
-    "agui_reasoning.interop.langchain._tools": ("langgraph",),
-    "agui_reasoning.interop.pydantic_ai._delegate": ("pydantic_ai",),
 }
 
 

@@ -2,8 +2,9 @@
 
 A case is told by its seed and number alone, so it can be repeated: `run_case` says what escaped from it. Its
 input is one of ours or, where they are present, a recorded one, mutated in a few places: the payloads of a
-stream, a whole response, the messages of a client, the content of their values, the events of a run, the
-events that an agent yields. What is accepted goes on through the loop: events, messages, the next request.
+stream, a whole response, the messages of a client, the content of their values, encrypted values, the events
+of a run, the events that an agent yields, the bytes of a stream, patches of the state. What is accepted goes
+on through the loop: events, messages, the next request.
 """
 
 from __future__ import annotations
@@ -35,14 +36,13 @@ from agui_reasoning import (
     reduce_events,
     restore,
 )
-from agui_reasoning import _scripted as scripted
-from agui_reasoning._strict_json import dump, load
 from agui_reasoning.compat import ThinkingDowngrader, ThinkingUpgrader
-from agui_reasoning.crypto import KeyRing
+from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.deltas import Delta
 from agui_reasoning.parts import ToolResultPart
 from agui_reasoning.providers import decode_response, decoder
-from agui_reasoning.wire import SSEEncoder, read_events
+from agui_reasoning.replay import load_script, script_names
+from agui_reasoning.wire import SSEDecoder, SSEEncoder, read_events, read_payloads
 from tests.support.expected import payloads
 from tests.support.wholes import FULL, WHOLES, whole_chat
 
@@ -156,6 +156,22 @@ WRONG: tuple[Callable[[], Any], ...] = (
 )
 """The same, and what only Python has."""
 
+STRAY = (
+    b"\n",
+    b"\r",
+    b"\r\n\n",
+    b"\xef\xbb\xbf",
+    b"\x00",
+    b"\xff\xfe",
+    b"\xed\xa0\xbd",
+    b"data: ",
+    b":",
+    b"id: 7\n",
+    b'"',
+    b"\\u",
+)
+"""Bytes that mean something to a reader of lines, of UTF-8 or of JSON."""
+
 NAMES = (
     "type",
     "id",
@@ -201,6 +217,16 @@ class Mutator:
     def wrong(self) -> Any:
         """Return a value that may be anything."""
         return self.chance.choice(WRONG)()
+
+    def bytes(self, data: bytes) -> bytes:
+        """Change a few places of bytes: flipped, inserted, left out, repeated, moved."""
+        for _ in range(self.chance.choice((1, 1, 2, 5))):
+            at = self.chance.randrange(len(data) + 1)
+            end = min(len(data), at + self.chance.choice((0, 1, 1, 3, 40)))
+            new = self.chance.choice((b"", *STRAY, data[at:end] * 2, bytes([self.chance.randrange(256)])))
+            self.done.append(f"bytes {at}:{end} {new[:20]!r}")
+            data = data[:at] + new + data[end:]
+        return data
 
     def _place(self, document: Any) -> Path_:
         path: Path_ = ()
@@ -308,7 +334,7 @@ class Exchange:
 @cache
 def exchanges(recordings: Path | None) -> tuple[Exchange, ...]:
     """The exchanges of our own scripts, and those in a folder of recordings."""
-    own = [*(_exchange(scripted.load_script(name)) for name in scripted.names()), *_full()]
+    own = [*(_exchange(load_script(name)) for name in script_names()), *_full()]
     files = sorted(recordings.glob("*/*.json")) if recordings else []
     recorded = (_recorded(file) for file in files)
     return (*own, *(exchange for exchange in recorded if exchange is not None))
@@ -327,7 +353,7 @@ def _exchange(script: Json) -> Exchange:
 
 
 def _recorded(file: Path) -> Exchange | None:
-    recording = load(file.read_text(encoding="utf-8"))
+    recording = json.loads(file.read_text(encoding="utf-8"))
     sender = file.parent.name, recording.get("provider"), recording.get("model")
     if not recording["stream"]:
         return Exchange(*sender, (), recording["response"])
@@ -475,7 +501,10 @@ def _reopened(mutator: Mutator, message: Any) -> Any:
     if not isinstance(value, str) or not value.startswith("{"):
         return message
     try:
-        return {**message, "encryptedValue": dump(mutator.once(load(value)))}
+        return {
+            **message,
+            "encryptedValue": json.dumps(mutator.once(json.loads(value)), separators=(",", ":")),
+        }
     except (TypeError, ValueError, RecursionError):
         return message  # no envelope can be that
 
@@ -523,6 +552,67 @@ def _items(chance: random.Random, mutator: Mutator, _: Path | None) -> None:
         SSEEncoder().encode(event)
 
 
+def _bytes(chance: random.Random, mutator: Mutator, _: Path | None) -> None:
+    """Read a stream that was damaged on the way, whole and in pieces: both give the same."""
+    events = chance.choice(threads()).events
+    encode = chance.choice((SSEEncoder().encode, lambda event: json.dumps(event).encode() + b"\n"))
+    data = mutator.bytes(b"".join(encode(event) for event in events[:12]))
+    for read in (read_events, read_payloads):
+        with suppress(AGUIReasoningError):
+            read(data)
+    pieces = sorted(chance.sample(range(len(data) + 1), min(6, len(data))))
+    parts = [data[at:end] for at, end in zip([0, *pieces], [*pieces, len(data)], strict=True)]
+    assert _fed(parts) == _fed([data])
+
+
+def _fed(parts: Sequence[bytes]) -> tuple[list[Any], str | None]:
+    """Return what a decoder gives before it fails, and why it does."""
+    reader, events = SSEDecoder(), list[Any]()
+    try:
+        for part in parts:
+            events += reader.feed(part)
+        events += reader.close()
+    except AGUIReasoningError as error:
+        return events, error.code
+    return events, None
+
+
+def _tokens(chance: random.Random, mutator: Mutator, _: Path | None) -> None:
+    """Return encrypted values that were changed: none may open."""
+    thread = chance.choice([thread for thread in threads() if not thread.is_plain])
+    messages = [dict(message) for message in thread.messages]
+    held = chance.choice([message for message in messages if "encryptedValue" in message] or [messages[0]])
+    token = str(held.get("encryptedValue", "a.b.c.d.e"))
+    held["encryptedValue"] = mutator.bytes(token.encode()).decode("utf-8", "surrogateescape")
+    if held["encryptedValue"] != token:
+        with suppress(AGUIReasoningError):
+            KEYS.decrypt(held["encryptedValue"], Binding("t"))
+            raise AssertionError("a changed token opens")
+    requested(chance, messages, keys=KEYS, thread_id="t")
+
+
+def _patches(chance: random.Random, mutator: Mutator, _: Path | None) -> None:
+    """Patch the state, whatever the operations are; a patch that fails changes nothing."""
+    conversation = Conversation(on_warning=ignore)
+    started: Json = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
+    conversation.receive(started)
+    conversation.receive({"type": "STATE_SNAPSHOT", "snapshot": {"a": [1, {"b": "c"}], "": {"~": 0}}})
+    for _ in range(8):
+        paths = [chance.choice(POINTERS) + chance.choice(POINTERS) for _ in range(2)]
+        verb = chance.choice(("add", "remove", "replace", "move", "copy", "test"))
+        patch = [{"op": verb, "path": paths[0], "from": paths[1], "value": chance.choice(OTHERS)}]
+        before = deepcopy(conversation.state)
+        with suppress(AGUIReasoningError):
+            conversation.receive({"type": "STATE_DELTA", "delta": mutator.some(patch)})
+            before = deepcopy(conversation.state)
+        assert conversation.state == before
+        if conversation.status == "failed":
+            conversation.receive(started)
+
+
+POINTERS = ("", "", "/a", "/a/0", "/a/1/b", "/a/-", "/", "//~0", "/~2", "/a/01", "/a/99", "/new", "/a/1", "b")
+
+
 _KINDS: dict[str, tuple[Callable[[random.Random, Mutator, Path | None], None], int]] = {
     "payloads": (_payloads, 35),
     "whole": (_whole, 20),
@@ -530,6 +620,9 @@ _KINDS: dict[str, tuple[Callable[[random.Random, Mutator, Path | None], None], i
     "envelopes": (_envelopes, 10),
     "events": (_events, 15),
     "items": (_items, 10),
+    "bytes": (_bytes, 10),
+    "tokens": (_tokens, 5),
+    "patches": (_patches, 5),
 }
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from ag_ui.core import (
@@ -23,6 +22,7 @@ from ag_ui.core import (
     VideoInputContent,
 )
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agui_reasoning.parts import (
     EFFORTS,

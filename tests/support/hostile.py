@@ -6,10 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from agui_reasoning._envelope import Envelope, OriginRecord, ResponsePlace, UnitRecord, write_envelope
 from agui_reasoning.parts import Origin
 from agui_reasoning.providers import provider_api
-from tests.support.envelopes import call_unit, native_unit, reasoning_unit, result_unit, text_unit
+from tests.internals.envelopes import (
+    Envelope,
+    ResponsePlace,
+    UnitRecord,
+    call_unit,
+    native_unit,
+    reasoning_unit,
+    result_unit,
+    text_unit,
+    write_envelope,
+)
 
 __all__ = ["HOSTILE", "MARK", "Attack", "attacks", "history"]
 
@@ -242,7 +251,7 @@ def history(attack: Attack, origin: Origin) -> list[dict[str, Any]]:
         units.append(result_unit(len(units), "srv1", native=attack.result))
     units.append(text_unit(len(units), text="Yes.", **(attack.text or {})))
     place = ResponsePlace(id="r", messages=("a1",), calls=tuple(call["id"] for call in calls))
-    value = write_envelope(Envelope(origin=OriginRecord.of(origin), response=place, units=tuple(units)))
+    value = write_envelope(Envelope(origin=origin, response=place, units=tuple(units)))
     return [
         {"id": "u1", "role": "user", "content": "Go on."},
         {"id": "t1", "role": "reasoning", "content": "", "encryptedValue": value},
@@ -257,6 +266,6 @@ def history(attack: Attack, origin: Origin) -> list[dict[str, Any]]:
 
 
 def _opaque(given: tuple[dict[str, str], ...]) -> tuple[Any, ...]:
-    from agui_reasoning._envelope import OpaqueRecord
+    from tests.internals.envelopes import OpaqueRecord
 
     return tuple(OpaqueRecord(**one) for one in given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["lines"]
+__all__ = ["calls", "lines", "says", "thinks"]
 
 _IDS = ("message_id", "tool_call_id", "entity_id")
 _WORDS = ("delta", "content", "tool_call_name", "name")
@@ -27,3 +27,42 @@ def lines(events: list[Any]) -> list[str]:
         else:
             made.append(f"{head} | {words}" if words else head)
     return made
+
+
+def thinks(number: int, text: str, *, inside: str = "", values: int = 1) -> list[str]:
+    """The lines of a span with one message.
+
+    Args:
+        number: The number of the span; its message has the next one.
+        text: What the message says.
+        inside: The number of the subagent, with a space after it.
+        values: How many values the message has.
+    """
+    span, message = f"{inside}{number}", f"{inside}{number + 1}"
+    return [
+        f"reasoning_start {span}",
+        f"reasoning_message_start {message}",
+        f"reasoning_message_content {message} | {text}",
+        f"reasoning_message_end {message}",
+        *[f"reasoning_encrypted_value {message}"] * values,
+        f"reasoning_end {span}",
+    ]
+
+
+def says(number: int, text: str, *, inside: str = "") -> list[str]:
+    """The lines of a message of text, like those of `thinks`."""
+    message = f"{inside}{number}"
+    return [
+        f"text_message_start {message}",
+        f"text_message_content {message} | {text}",
+        f"text_message_end {message}",
+    ]
+
+
+def calls(number: int, name: str, arguments: str) -> list[str]:
+    """The lines of a call."""
+    return [
+        f"tool_call_start {number} | {name}",
+        f"tool_call_args {number} | {arguments}",
+        f"tool_call_end {number}",
+    ]

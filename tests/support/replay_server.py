@@ -5,6 +5,7 @@ They judge nothing, unlike `agui_reasoning.gateway.provider_app`, and answer on 
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent import futures
@@ -17,9 +18,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from agui_reasoning._strict_json import load
-from agui_reasoning.gateway import local_server
-from agui_reasoning.gateway._framing import FRAMINGS
+from agui_reasoning.gateway import FRAMINGS, local_server
 from agui_reasoning.providers import provider_api
 from agui_reasoning.providers.api import HTTPEndpoint
 
@@ -68,7 +67,7 @@ def _http(server: ReplayServer) -> AbstractContextManager[str]:
     framing = FRAMINGS[http.framing]
 
     async def answer(request: Request) -> Response:
-        server.asked.append(load((await request.body()).decode()))
+        server.asked.append(json.loads((await request.body()).decode()))
         exchange = server.exchange
         if exchange is None:
             return JSONResponse(_refusal(server), server.status)

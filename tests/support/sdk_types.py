@@ -39,7 +39,14 @@ def check_types(api: str, body: dict[str, Any]) -> str:
 
 
 def _completed(api: str, body: dict[str, Any]) -> dict[str, Any]:
-    """The types demand ids that the API does not: Codex and Azure take items without."""
+    """What OpenAI's types demand and the API does not.
+
+    They demand IDs: Codex and Azure take items without. They want text as results of tools: LiteLLM's own
+    type, `ChatCompletionToolMessage`, takes images, too.
+    """
+    if api == "litellm":
+        results = [{**m, "content": "…"} if m["role"] == "tool" else m for m in body["messages"]]
+        return {**body, "messages": results}
     if api != "openai-responses":
         return body
     items = [{"id": "rs_none", **item} if item.get("type") == "reasoning" else item for item in body["input"]]

@@ -7,16 +7,15 @@ from itertools import count
 from typing import Any
 
 from agui_reasoning import Run
-from agui_reasoning._scripted import load_script
-from agui_reasoning._scripted._exchange import Exchange, payloads
 from agui_reasoning.deltas import Delta, TextDelta
 from agui_reasoning.parts import ToolResultPart
-from agui_reasoning.providers import decoder, provider_apis
+from agui_reasoning.providers import decoder
+from agui_reasoning.replay import CONVERSATIONS, Exchange, load_script, payloads
 from tests.support.verifier import plain
 
 __all__ = ["QUESTION", "RESULT", "SCRIPTS", "deltas_of", "run_with_a_tool"]
 
-SCRIPTS = [script for api in provider_apis() for script in api.scripts]
+SCRIPTS = list(CONVERSATIONS.values())
 QUESTION = {"id": "u1", "role": "user", "content": "Umbrella or raincoat?"}
 RESULT = "9 °C, 4.2 mm of rain, gusts of 14 m/s"
 

@@ -391,12 +391,13 @@ STRICT_FIELDS = frozenset({"role", "content", "tool_calls", "tool_call_id", "nam
 """What OpenAI documents for a message; Groq, Cerebras and Mistral refuse anything else."""
 
 
-def check_chat(body: Body, *, fields: Iterable[str] = ()) -> list[str]:
+def check_chat(body: Body, *, fields: Iterable[str] = (), results: tuple[type, ...] = (str,)) -> list[str]:
     """Chat completions of a strict server.
 
     Args:
         body: The request.
         fields: What the server takes in a message beside `STRICT_FIELDS`.
+        results: The types of content that it takes in results of tools.
     """
     faults = []
     waiting: list[str] = []
@@ -410,7 +411,7 @@ def check_chat(body: Body, *, fields: Iterable[str] = ()) -> list[str]:
         extra = set(message) - STRICT_FIELDS - set(fields)
         faults += [f"'messages.{number}' : property '{name}' is unsupported" for name in sorted(extra)]
         if role == "tool":
-            faults += _tool_message(message, waiting)
+            faults += _tool_message(message, waiting, results)
         elif role == "assistant":
             faults += _chat_assistant(message, number)
             waiting = [call["id"] for call in message.get("tool_calls") or ()]
@@ -423,8 +424,8 @@ def check_chat(body: Body, *, fields: Iterable[str] = ()) -> list[str]:
     return faults
 
 
-def _tool_message(message: Mapping[str, Any], waiting: list[str]) -> list[str]:
-    if not isinstance(message["content"], str):
+def _tool_message(message: Mapping[str, Any], waiting: list[str], results: tuple[type, ...]) -> list[str]:
+    if not isinstance(message["content"], results):
         return ["a tool message must have a string as content"]
     if not waiting:
         return ["messages with role 'tool' must be a response to a preceding message with 'tool_calls'"]

@@ -70,7 +70,7 @@ def _xai_result(message: Mapping[str, Any], waiting: list[str], number: int) -> 
 
 def check_litellm(body: Body) -> list[str]:
     """Claude through LiteLLM: Chat Completions, and blocks of thinking that are signed."""
-    faults = check_chat(body, fields=["thinking_blocks"])
+    faults = check_chat(body, fields=["thinking_blocks"], results=(str, list))
     for number, message in enumerate(body["messages"]):
         for block in message.get("thinking_blocks", ()):
             wanted = {"thinking": "signature", "redacted_thinking": "data"}.get(block["type"])

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from agui_reasoning import _scripted as scripted
+from agui_reasoning.replay import load_script, script_names
 from agui_reasoning.request import REQUEST_API_IDS, build_request
 from tests.support.recordings import load, recordings, strings_named
 
@@ -102,10 +102,10 @@ def exchanges() -> list[Any]:
     ``given()`` reads it. Recordings are a sample without ``--all``.
     """
     made = []
-    for name in scripted.names():
-        api = scripted.load_script(name)["api"]
+    for name in script_names():
+        api = load_script(name)["api"]
         if api in SDKS:
-            made.append(pytest.param(api, partial(scripted.load_script, name), id=name))
+            made.append(pytest.param(api, partial(load_script, name), id=name))
     for api in SDKS:
         for param in recordings(api):
             given = partial(load, param.values[0])

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from msgspec import structs
+
 from agui_reasoning.parts import (
     Opaque,
     Origin,
@@ -58,7 +60,7 @@ class Shape:
     def expected(self) -> list[Part]:
         """The parts, with their origin."""
         origin = Origin(self.provider, self.api, self.model)
-        return [replace(part, origin=origin) for part in self.parts]
+        return [structs.replace(part, origin=origin) for part in self.parts]
 
 
 # -- what parts are made of
@@ -1075,7 +1077,7 @@ def _open_responses() -> list[Shape]:
     """What its schema permits, and what implementers of it send."""
     item, raw = raw_item("rs_1"), thought(THOUGHT, channel="raw", item_id="rs_1")
     spoken = {**item, "content": [{"type": "output_text", "text": THOUGHT}]}
-    typed = replace(raw, ext={"content_types": [{"type": "output_text"}]})
+    typed = structs.replace(raw, ext={"content_types": [{"type": "output_text"}]})
     announced, begun, *texts, ended, done = part_events(item)
     bare = {**summarized("rs_1"), "content": None}
     short = summarized("rs_1", THOUGHT)

@@ -28,6 +28,11 @@ def plain(events: Iterable[Any]) -> list[dict[str, Any]]:
     ]
 
 
+def types(events: Iterable[dict[str, Any]]) -> list[str]:
+    """The types of events."""
+    return [event["type"] for event in events]
+
+
 @dataclass
 class Client:
     """What a client holds. Feed it events; ask for `messages`."""

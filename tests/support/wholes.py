@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from agui_reasoning.parts import Part, ReasoningPart, Segment, TextPart, ToolCallPart
 from tests.support.formats import bedrock, cohere, gemini, interactions, mistral, ollama, xai

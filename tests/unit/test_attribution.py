@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
-from agui_reasoning import History
+from agui_reasoning import ConfigurationError, History
 from agui_reasoning.attribution import (
     Attribution,
     PartKind,
@@ -28,6 +28,7 @@ from agui_reasoning.parts import (
     ToolResultPart,
     Turn,
 )
+from tests.laws import law
 
 KINDS: dict[str, PartKind] = {
     "R": "reasoning",
@@ -70,6 +71,7 @@ VECTORS = [
 ]
 
 
+@law("E9")
 @pytest.mark.parametrize(("wire", "expected"), VECTORS, ids=[wire or "nothing" for wire, _ in VECTORS])
 def test_a_call_owns_the_reasoning_before_it_and_the_next_ones_share_it(
     wire: str, expected: Attribution
@@ -150,6 +152,7 @@ def test_a_trace_has_a_record_per_call_and_for_the_answer(
     assert trace(parts) == trace(Turn(tuple(parts))) == trace(History((Turn(tuple(parts)),))) == expected
 
 
+@law("E9")
 def test_ownership_never_crosses_responses_and_ids_may_repeat() -> None:
     first, second = Turn((thought("Why."), call("a"))), Turn((call("a"), call("a")))
     assert trace([first, second]) == [record("a", "Why.", None, "owned"), record("a"), record("a")]
@@ -166,6 +169,11 @@ def test_a_trace_shows_only_what_may_be_shown(
     assert (found.reasoning, found.how) == (shown, "owned")
     assert [unit.type for unit in found.units] == ["reasoning", "reasoning"]
     assert [unit.content for unit in found.units if unit.content] == shown.splitlines()
+
+
+def test_messages_of_a_client_are_not_traced_unrestored() -> None:
+    with pytest.raises(ConfigurationError, match=r"An item to trace is dict, not a part .* Pass .* restore"):
+        trace([{"id": "r", "role": "reasoning", "content": "Why."}])  # type: ignore[list-item]
 
 
 def test_a_record_shows_no_reasoning_in_its_repr() -> None:

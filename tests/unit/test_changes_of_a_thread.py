@@ -10,7 +10,6 @@ import pytest
 from ag_ui.core import Tool
 
 from agui_reasoning import ConfigurationError, Conversation, Run, build_request, restore
-from agui_reasoning._envelope import read_envelope
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import Delta, FinishDelta, ResponseStart
 from agui_reasoning.parts import (
@@ -27,6 +26,7 @@ from agui_reasoning.parts import (
     Turn,
 )
 from agui_reasoning.testing import FRONT_ENDS
+from tests.internals.envelopes import read_envelope
 from tests.support.strict_providers import STRICT
 
 Json = dict[str, Any]

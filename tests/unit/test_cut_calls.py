@@ -24,6 +24,7 @@ from agui_reasoning.parts import CUT_CALL_RESULT, ToolResultPart
 from agui_reasoning.providers import decoder
 from agui_reasoning.providers.registry import API_IDS
 from agui_reasoning.testing import assert_valid
+from tests.laws import law
 from tests.support.verifier import plain
 
 INPUT: dict[str, Any] = {"threadId": "t", "runId": "r", "messages": [], "protocolVersion": "1.0"}
@@ -56,6 +57,7 @@ def pending(events: list[dict[str, Any]]) -> list[str]:
     return ids
 
 
+@law("E11")
 @pytest.mark.parametrize(
     ("items", "ending"),
     [(CUT, "fail"), (CUT, "cancel"), (LIMIT, "finish"), (LIMIT, "fail"), (LIMIT, "cancel")],
@@ -327,6 +329,7 @@ def is_call_start(event: Any) -> bool:
     return isinstance(event, ToolCallStartEvent)
 
 
+@law("E11")
 def test_nothing_is_sent_while_a_generator_is_being_closed() -> None:
     def agent(run: Run) -> Iterator[Any]:
         yield from CUT

@@ -13,7 +13,7 @@ from ag_ui.core import RunAgentInput
 
 import agui_reasoning
 from agui_reasoning import ConfigurationError, Limits, RemoteProtocolError, Run, aio, build_request, restore
-from agui_reasoning._envelope import Envelope, ResponsePlace, Span, TextRecord, UnitRecord, write_envelope
+from tests.internals.envelopes import Envelope, ResponsePlace, Span, TextRecord, UnitRecord, write_envelope
 
 _ROW = re.compile(r"^\| `(messages|calls|bytes|envelopes|spans|nesting)` \| [^|]+ \| ([\d,]+)", re.MULTILINE)
 NAMES = ("messages", "calls", "bytes", "envelopes", "spans", "nesting")
@@ -47,9 +47,13 @@ def test_the_bytes_of_documents_add_up() -> None:
     limits = Limits(bytes=12)
     counted = limits.check_json({"a": "é"})  # the object, two strings, one byte and two
     assert counted == 6
-    assert limits.check_json(["four"], counted=counted) == 12
+    assert limits.check_json({"a": "é"}, ["four"]) == 12
     with pytest.raises(RemoteProtocolError, match="at least 13 bytes"):
-        limits.check_json(["four!"], counted=counted)
+        limits.check_json({"a": "é"}, ["four!"])
+
+
+def test_names_count_each_time() -> None:
+    assert Limits().check_json([{"é": 1}, {"é": 2, "a": [{}]}]) == 1 + (1 + 3 + 1) + (1 + 3 + 1 + 2 + 2)
 
 
 def test_half_a_character_has_a_size_too() -> None:

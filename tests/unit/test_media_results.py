@@ -61,6 +61,33 @@ def test_media_come_back_from_the_client() -> None:
     assert check_events(events) == []
 
 
+URL = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
+
+
+@pytest.mark.parametrize(
+    ("api", "provider", "model", "written"),
+    [
+        ("litellm", "anthropic", "anthropic/claude-sonnet-4-6", [NOTE, URL]),
+        ("litellm", "bedrock", "bedrock/us.anthropic.claude-sonnet-4-6", [NOTE, URL]),
+        ("litellm", "vertex_ai", "vertex_ai/claude-sonnet-4-6", [NOTE, URL]),
+        ("litellm", "openai", "responses/gpt-5.6-sol", [NOTE, URL]),
+        ("litellm", "openai", "gpt-4o", AS_TEXT),
+        ("litellm", "vertex_ai", "vertex_ai/gemini-3-pro", AS_TEXT),
+        ("openai-chat", "litellm", "anthropic/claude-sonnet-4-6", [NOTE, URL]),
+        ("openai-chat", "litellm", "openrouter/anthropic/claude-sonnet-4-6", AS_TEXT),
+        ("openai-chat", "openrouter", "anthropic/claude-sonnet-4-6", AS_TEXT),
+        ("openai-chat", "openai", "gpt-4o", AS_TEXT),
+    ],
+)
+def test_media_go_through_litellm_to_models_that_get_them(
+    api: str, provider: str, model: str, written: Any
+) -> None:
+    run, _, heard = looked({"protocolVersion": "1.0"}, [NOTE, MAP])
+    request = run.request(api=api, provider=provider, model=model)
+    assert request.body["messages"][-1]["content"] == written
+    assert any("image in a tool result" in told for told in heard) == (written == AS_TEXT)
+
+
 def test_a_client_that_declares_no_version_gets_text_and_the_model_still_gets_the_media() -> None:
     run, events, heard = looked({}, [NOTE, MAP])
     assert shown(events) == AS_TEXT

@@ -22,10 +22,10 @@ from agui_reasoning import (
     run_agent,
     stream_run,
 )
-from agui_reasoning._shells.driver import AgentItem
 from agui_reasoning.deltas import ReasoningDelta
 from agui_reasoning.parts import Origin
-from agui_reasoning.providers import decoder
+from agui_reasoning.providers import decode_response, decoder
+from agui_reasoning.testing import assert_round_trip
 
 CLAUDE = Origin("anthropic", "anthropic-messages", "claude-opus-4-5")
 NAMED: dict[str, Any] = {"api": CLAUDE.api, "provider": CLAUDE.provider, "model": CLAUDE.model}
@@ -95,7 +95,7 @@ def of_run(**named: Any) -> Any:
 
 
 def of_asynchronous_agent(**named: Any) -> Any:
-    async def agent(run: Run) -> AsyncIterator[AgentItem]:
+    async def agent(run: Run) -> AsyncIterator[Any]:
         yield ModelStream(ANSWER)
 
     async def read() -> list[Event]:
@@ -106,6 +106,19 @@ def of_asynchronous_agent(**named: Any) -> Any:
 
 def of_build_request(api: str | None = None, **named: Any) -> Any:
     return build_request(api, INPUT["messages"], **named)
+
+
+def of_decode_response(api: str | None = None, **named: Any) -> Any:
+    content = [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}, {"type": "text", "text": "Yes."}]
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "content": content, "usage": {}}
+    return decode_response(api, message, **named)
+
+
+EVENTS = list(stream_run(INPUT, ANSWER, api=CLAUDE.api, provider=CLAUDE.provider, model=CLAUDE.model))
+
+
+def of_assert_round_trip(**named: Any) -> Any:
+    return assert_round_trip(INPUT, EVENTS, **named)
 
 
 TAKERS = [
@@ -120,6 +133,8 @@ TAKERS = [
         of_run,
     ),
     of_build_request,
+    of_decode_response,
+    of_assert_round_trip,
 ]
 
 
@@ -136,11 +151,36 @@ def test_an_origin_beside_one_of_its_fields_is_refused(taker: Callable[..., Any]
     assert caught.value.code == "wrong_option"
 
 
-@pytest.mark.parametrize("taker", [of_decoder, of_stream_run, of_run_request, of_build_request])
+@pytest.mark.parametrize("taker", TAKERS)
+def test_an_origin_of_another_type_is_refused(taker: Callable[..., Any]) -> None:
+    with pytest.raises(ConfigurationError, match="origin= is str, not an Origin") as caught:
+        taker(origin="anthropic-messages")
+    assert caught.value.code == "wrong_option"
+
+
+@pytest.mark.parametrize(
+    "taker",
+    [
+        of_decoder,
+        of_stream_run,
+        of_run_request,
+        of_build_request,
+        of_decode_response,
+        of_assert_round_trip,
+    ],
+)
 def test_an_origin_without_an_api_is_refused(taker: Callable[..., Any]) -> None:
     with pytest.raises(ConfigurationError) as caught:
         taker(origin=Origin("anthropic", model="claude-opus-4-5"))
     assert caught.value.code == "no_api"
+
+
+@pytest.mark.parametrize("name", ["provider", "model"])
+def test_a_round_trip_is_asserted_of_a_provider_and_a_model(name: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        of_assert_round_trip(**{given: value for given, value in NAMED.items() if given != name})
+    assert caught.value.code == "no_model"
+    of_assert_round_trip(**{**NAMED, name: None})
 
 
 def test_an_asynchronous_run_of_a_stream_needs_an_api_and_closes_its_source() -> None:

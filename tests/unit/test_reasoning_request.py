@@ -10,8 +10,8 @@ import pytest
 from agui_reasoning import ConfigurationError, ReasoningRequest, RemoteProtocolError, Run
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import FinishDelta, ResponseStart
+from agui_reasoning.emitter import Visibility
 from agui_reasoning.parts import EFFORTS, EffortChange, Opaque, Origin, ReasoningPart, Segment, TextPart, Turn
-from agui_reasoning.run import Visibility
 
 Json = dict[str, Any]
 

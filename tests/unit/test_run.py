@@ -529,10 +529,21 @@ def test_a_run_and_its_streams_show_who_they_are_and_no_content() -> None:
     shown = "Run(thread_id='t', run_id='r', api='openai-chat', provider='deepseek', state='new')"
     assert repr(run) == shown
     events = run_agent(run, lambda run: iter([]))
-    assert repr(events) == f"EventStream({shown})"
+    assert repr(events) == f"SyncEventStream({shown})"
     assert repr(aio.run_agent(run, silent)) == f"EventStream({shown})"
 
 
 async def silent(run: Run) -> AsyncIterator[Any]:
     for item in ():
         yield item
+
+
+def test_an_application_event_that_contains_itself_cannot_be_written() -> None:
+    endless: dict[str, Any] = {}
+    endless["value"] = [endless]
+    event = {"type": "ACTIVITY_SNAPSHOT", "messageId": "a", "activityType": "x", "content": endless}
+    run, _ = started()
+    with pytest.raises(LocalProtocolError) as caught:
+        run.frames(event)
+    assert caught.value.code == "not_json"
+    assert [end.type for end in run.finish()] == ["RUN_FINISHED"]

@@ -20,7 +20,6 @@ from tests.support.recordings import FOLDER, load
 APIS = [api.id for api in provider_apis()]
 CHAT = VendorTraits(
     cut_reasons=("length", "max_tokens", "model_length", "insufficient_system_resource"),
-    usage_at=("usage", "x_groq.usage"),
 )
 RESPONSES = VendorTraits(
     cut_reasons=("max_output_tokens", "content_filter", "cancelled", "incomplete"),

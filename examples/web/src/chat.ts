@@ -1,13 +1,12 @@
-import { HttpAgent, randomUUID, type Message, type ToolCall } from "@ag-ui/client";
+import { HttpAgent, randomUUID, type Message } from "@ag-ui/client";
+import { RunFailed, runUntilAnswered } from "../agui-reasoning";
 import { runTool, TOOLS } from "./tools";
-
-const MAX_RUNS = 10; // per question, so that a model that keeps calling tools ends
 
 /** A thread with an agent. It keeps every message as it came: the agent needs its reasoning back unchanged. */
 export class Chat {
   running = false;
   error = "";
-  #stopped = false;
+  #stopping = new AbortController();
   #agent: HttpAgent;
   #changed: () => void;
   #storageKey: string;
@@ -43,8 +42,7 @@ export class Chat {
   }
 
   stop(): void {
-    this.#stopped = true;
-    this.#agent.abortRun();
+    this.#stopping.abort();
   }
 
   clear(): void {
@@ -63,54 +61,25 @@ export class Chat {
     this.#agent.setMessages(this.#agent.messages.slice(0, length));
   }
 
-  /** Runs the agent until it needs no more answers of tools. */
   async #answer(): Promise<void> {
     this.running = true;
-    this.#stopped = false;
     this.error = "";
+    this.#stopping = new AbortController();
     try {
-      for (let runs = 0; runs < MAX_RUNS && !this.#stopped; runs++) {
-        const calls = await this.#run();
-        if (calls.length === 0) return;
-        for (const call of calls) {
-          const content = await runTool(call);
-          this.#agent.addMessage({ id: randomUUID(), role: "tool", toolCallId: call.id, content });
-        }
-      }
+      await runUntilAnswered(this.#agent, { tools: TOOLS, answer: runTool, signal: this.#stopping.signal });
     } catch (error) {
-      if (!this.#stopped) this.error = describe(error);
+      this.error = describe(error);
     } finally {
       this.running = false;
       this.#changed();
       this.save();
     }
   }
-
-  /** Runs the agent once, and returns the tool calls that it left to the page. */
-  async #run(): Promise<ToolCall[]> {
-    let ended = false;
-    let pending: string[] = [];
-    await this.#agent.runAgent(
-      { tools: TOOLS },
-      {
-        onRunFinishedEvent: (run) => {
-          ended = true;
-          if (run.outcome === "success") pending = run.pendingToolCallIds;
-        },
-        onRunErrorEvent: ({ event }) => {
-          ended = true;
-          if (!this.#stopped) this.error = event.message; // `abort` when it was stopped
-        },
-      },
-    );
-    if (!ended && !this.#stopped) throw new Error("cut"); // the client does not report a stream that was cut
-    const calls = this.messages.flatMap((message) => (message.role === "assistant" && message.toolCalls) || []);
-    return calls.filter((call) => pending.includes(call.id));
-  }
 }
 
 /** The sentence for an error: the gateway explains why it refuses a request. */
 function describe(error: unknown): string {
+  if (error instanceof RunFailed) return error.message;
   const { payload } = error as { payload?: { error?: { message?: string } } };
   return payload?.error?.message ?? "The agent cannot be reached, or the connection was lost.";
 }

@@ -21,10 +21,10 @@ const chat = new Chat(url, () => {
 
 function show(): void {
   frame = 0;
-  const root = document.documentElement;
-  const atEnd = root.scrollHeight - root.clientHeight - root.scrollTop < 50;
+  const view = page.messages.parentElement!;
+  const atEnd = view.scrollHeight - view.clientHeight - view.scrollTop < 50;
   render(page.messages, chat.messages, chat.running);
-  if (atEnd) root.scrollTop = root.scrollHeight; // follow the answer, unless people have scrolled up
+  if (atEnd) view.scrollTop = view.scrollHeight; // follow the answer, unless people have scrolled up
   page.messages.ariaBusy = String(chat.running);
   page.error.textContent = chat.error;
   page.send.disabled = page.clear.disabled = chat.running;

@@ -1,4 +1,5 @@
-import type { Tool, ToolCall } from "@ag-ui/client";
+import type { Tool } from "@ag-ui/client";
+import type { PendingCall } from "../agui-reasoning";
 
 /** The tools that this page offers to the model. */
 export const TOOLS: Tool[] = [
@@ -14,7 +15,7 @@ export const TOOLS: Tool[] = [
 ];
 
 /** Runs a tool and returns its result for the model; a failed call is a result, too. */
-export async function runTool(call: ToolCall): Promise<string> {
+export async function runTool(call: PendingCall): Promise<string> {
   try {
     const { place } = JSON.parse(call.function.arguments || "{}") as { place?: string };
     if (call.function.name !== "get_forecast") throw new Error(`unknown tool ${call.function.name}`);

@@ -1,4 +1,5 @@
-import type { AssistantMessage, Message, ReasoningMessage } from "@ag-ui/client";
+import type { AssistantMessage, Message } from "@ag-ui/client";
+import { hintOf, isVisible, reasoningTitle } from "../agui-reasoning";
 
 /** Shows the messages. Elements stay while their messages do, so that what people opened stays open. */
 export function render(list: HTMLElement, messages: readonly Message[], running: boolean): void {
@@ -31,9 +32,9 @@ function update(element: HTMLElement, message: Message, live: boolean): void {
   setText(element, ".text", text);
   if (message.role === "assistant") setText(element, ".calls", calls(message));
   if (message.role === "reasoning") {
-    element.hidden = !live && text === ""; // it carries only an encrypted value, which the agent needs back
+    element.hidden = !isVisible(text, live);
     element.classList.toggle("live", live);
-    setText(element, "summary", live ? "Thinking…" : thought(message));
+    setText(element, "summary", reasoningTitle(live, hintOf(message)));
   }
 }
 
@@ -46,10 +47,4 @@ function setText(element: HTMLElement, selector: string, text: string): void {
 
 function calls(message: AssistantMessage): string {
   return (message.toolCalls ?? []).map((call) => `${call.function.name}(${call.function.arguments})`).join("\n");
-}
-
-function thought(message: ReasoningMessage): string {
-  const hint = message.metadata?.["agui-reasoning"] as { durationMs?: number } | undefined;
-  const seconds = Math.round((hint?.durationMs ?? 0) / 1000);
-  return seconds < 1 ? "Thought for a moment" : `Thought for ${seconds} s`;
 }

@@ -1,20 +1,30 @@
-"""Turns parts into records. A table lists the fields to write, by what the client sees of the unit.
+"""Writes envelopes: parts become records, and what is too large is spread over several values.
 
-Fields that the table does not list are not written.
+A table lists the fields to write of a part, by what the client sees of the unit. Fields that the table does
+not list are not written. A value has whole units if they fit, otherwise slices.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from base64 import b64decode, b64encode
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from operator import attrgetter
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
-from agui_reasoning._envelope.records import (
+from msgspec import Struct, convert, to_builtins
+from msgspec.structs import replace
+
+from agui_reasoning._envelope.format import (
     CallRecord,
+    Envelope,
+    Fragment,
     NativeRecord,
     OpaqueRecord,
     PartRecord,
     ReasoningRecord,
+    ResponsePlace,
     ResultRecord,
     SegmentRecord,
     Span,
@@ -22,18 +32,18 @@ from agui_reasoning._envelope.records import (
     UnitRecord,
     digest,
 )
+from agui_reasoning._strict_json import MAX_NESTING, dump, load
 from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 
-__all__ = ["WRITTEN", "Exposure", "PlacedPart", "WrittenFields", "unit_record"]
+# -- parts as records
 
-Exposure: TypeAlias = Literal["encrypted", "shown", "blank", "concealed"]
+Exposure: TypeAlias = Literal["encrypted", "shown", "blank", "hidden"]
 """``encrypted``: the record is encrypted, and authoritative. ``shown``: the client sees the text. ``blank``:
-the client does not see just the text, because it is only white space, or followed by an error. ``concealed``:
+the client does not see just the text, because it is only white space, or followed by an error. ``hidden``:
 the client must not see the text, and there are no keys."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class PlacedPart:
+class PlacedPart(Struct, frozen=True):
     """A part, with the way a client sees it; the fields are those of `UnitRecord`.
 
     Attributes:
@@ -52,6 +62,10 @@ class PlacedPart:
     spans: tuple[Span, ...] = ()
     after: tuple[int, ...] = ()
     shares: str | None = None
+
+    def __repr__(self) -> str:
+        """Omit the fields, as records do."""
+        return f"{type(self).__name__}()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,74 +88,204 @@ WRITTEN: Final[dict[tuple[type, Exposure], WrittenFields]] = {
     (TextPart, "blank"): WrittenFields("seq spans", "text status opaque ext"),
     (ToolCallPart, "encrypted"): WrittenFields("seq id after shares", f"{_CALL} arguments"),
     (ToolCallPart, "shown"): WrittenFields("seq id after shares sha256", _CALL),
-    (ToolCallPart, "concealed"): WrittenFields("seq id", "server status"),
+    (ToolCallPart, "hidden"): WrittenFields("seq id", "server status"),
     (ToolResultPart, "encrypted"): WrittenFields("seq id message", "native ext content error"),
     (ToolResultPart, "shown"): WrittenFields("seq id message", "native ext"),
     (ToolResultPart, "blank"): WrittenFields("seq id message", "native ext content error"),
-    (ToolResultPart, "concealed"): WrittenFields("seq id message"),
+    (ToolResultPart, "hidden"): WrittenFields("seq id message"),
     (NativePart, "encrypted"): WrittenFields("seq", "name payload"),
     (NativePart, "shown"): WrittenFields("seq", "name payload"),
 }
-"""Without keys, visible text is never repeated, and neither hash nor length of concealed text is written."""
+"""Without keys, visible text is never repeated, and neither hash nor length of hidden text is written."""
 
 
 def unit_record(placed: PlacedPart) -> UnitRecord | None:
     """Return the record of a unit; ``None`` if nothing may be written about it."""
-    fields = WRITTEN.get((type(placed.part), placed.exposure))
-    if fields is None:
+    getters = _GETTERS.get((type(placed.part), placed.exposure))
+    if getters is None:
         return None
-    place = {name: _PLACE.get(name, getattr)(placed, name) for name in fields.unit.split()}
-    return UnitRecord(part=_part(placed, fields), **place)
+    record, of_part, of_unit = getters
+    part = record(**{name: get(placed) for name, get in of_part})
+    return UnitRecord(part=part, **{name: get(placed) for name, get in of_unit})
 
 
-def _part(placed: PlacedPart, fields: WrittenFields) -> PartRecord:
-    values = {
-        name: _PART[name](placed, fields) if name in _PART else getattr(placed.part, name)
-        for name in fields.part.split()
-    }
-    return _RECORDS[type(placed.part)](values)
+_Getters: TypeAlias = tuple[tuple[str, Callable[[Any], Any]], ...]
+"""Fields of a record, each with what returns it of a `PlacedPart`."""
 
 
-def _lengths(placed: PlacedPart, name: str) -> tuple[int, ...]:
-    assert isinstance(placed.part, ReasoningPart)
-    return tuple(len(segment.text) for segment in placed.part.segments)
+def _segments(fields: str) -> Callable[[Any], tuple[SegmentRecord, ...]]:
+    getters = [(name, attrgetter(name)) for name in fields.split()]
+
+    def segments(placed: Any) -> tuple[SegmentRecord, ...]:
+        return tuple(
+            [SegmentRecord(**{name: get(one) for name, get in getters}) for one in placed.part.segments]
+        )
+
+    return segments
 
 
-def _segments(placed: PlacedPart, fields: WrittenFields) -> tuple[SegmentRecord, ...]:
-    assert isinstance(placed.part, ReasoningPart)
-    names = fields.segment.split()
-    return tuple(
-        SegmentRecord(**{name: getattr(segment, name) for name in names}) for segment in placed.part.segments
-    )
-
-
-def _opaque(placed: PlacedPart, fields: WrittenFields) -> tuple[OpaqueRecord, ...]:
+def _opaque(placed: PlacedPart) -> tuple[OpaqueRecord, ...]:
+    part: Any = placed.part
+    if not part.opaque:
+        return ()
     encrypted = placed.exposure == "encrypted"
-    return tuple(
-        OpaqueRecord.of(opaque, encrypted=encrypted) for opaque in getattr(placed.part, "opaque", ())
+    return tuple([OpaqueRecord.of(opaque, encrypted=encrypted) for opaque in part.opaque])
+
+
+_PLACE: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "lengths": lambda placed: tuple([len(segment.text) for segment in placed.part.segments]),
+    "sha256": lambda placed: digest(placed.visible_text),
+}
+_PART: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "opaque": _opaque,
+    "ext": lambda placed: dict(placed.part.ext) if placed.part.ext else None,
+    "id": attrgetter("native_id"),
+    "name": attrgetter("part.kind"),
+}
+_RECORDS: Final[Mapping[type, type[PartRecord]]] = {
+    ReasoningPart: ReasoningRecord,
+    TextPart: TextRecord,
+    ToolCallPart: CallRecord,
+    ToolResultPart: ResultRecord,
+    NativePart: NativeRecord,
+}
+
+
+def _getters(fields: WrittenFields) -> tuple[_Getters, _Getters]:
+    """Return how to get the fields of a part and of its unit."""
+    of_part = {**_PART, "segments": _segments(fields.segment)}
+    return (
+        tuple((name, of_part.get(name) or attrgetter(f"part.{name}")) for name in fields.part.split()),
+        tuple((name, _PLACE.get(name) or attrgetter(name)) for name in fields.unit.split()),
     )
 
 
-def _ext(placed: PlacedPart, fields: WrittenFields) -> dict[str, Any] | None:
-    ext: Mapping[str, Any] | None = getattr(placed.part, "ext", None)
-    return dict(ext) if ext else None
+_GETTERS: Final[Mapping[tuple[type, Exposure], tuple[type[PartRecord], _Getters, _Getters]]] = {
+    (part, exposure): (_RECORDS[part], *_getters(fields)) for (part, exposure), fields in WRITTEN.items()
+}
 
 
-_PLACE: dict[str, Callable[[PlacedPart, str], Any]] = {
-    "lengths": _lengths,
-    "sha256": lambda placed, name: digest(placed.visible_text),
-}
-_PART: dict[str, Callable[[PlacedPart, WrittenFields], Any]] = {
-    "segments": _segments,
-    "opaque": _opaque,
-    "ext": _ext,
-    "id": lambda placed, fields: placed.native_id,
-    "name": lambda placed, fields: getattr(placed.part, "kind", None),
-}
-_RECORDS: dict[type, Callable[[dict[str, Any]], PartRecord]] = {
-    ReasoningPart: lambda values: ReasoningRecord(**values),
-    TextPart: lambda values: TextRecord(**values),
-    ToolCallPart: lambda values: CallRecord(**values),
-    ToolResultPart: lambda values: ResultRecord(**values),
-    NativePart: lambda values: NativeRecord(**values),
-}
+# -- values
+
+_PIECE_BYTES: Final = 196_608
+"""Larger units are sliced, so that no value but the last is more than a fifth empty."""
+
+_Carrier = TypeVar("_Carrier")
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A piece that stays in one value.
+
+    Attributes:
+        field: The field of the envelope that takes it.
+        values: The content of the field.
+        size: Its size as JSON with separators, in bytes.
+    """
+
+    field: Literal["messages", "calls", "failed", "units", "fragments"]
+    values: tuple[Any, ...]
+    size: int
+
+
+def pack(
+    envelope: Envelope, carriers: Iterable[tuple[_Carrier, Sequence[UnitRecord]]], room: int
+) -> list[tuple[_Carrier, Envelope]]:
+    """Spread the content of an envelope over carriers.
+
+    Args:
+        envelope: The whole envelope.
+        carriers: Possible carriers in order, each with the records it repeats. Only as many as needed are
+            taken.
+        room: The maximum size of an envelope as JSON, in bytes.
+
+    Returns:
+        An envelope for each carrier that got content.
+    """
+    waiting = deque(_pieces(envelope))
+    place = replace(envelope.response, messages=(), calls=(), failed=())
+    empty = _size(Envelope(origin=envelope.origin, response=place)) + 64
+    packed: list[tuple[_Carrier, Envelope]] = []
+    for carrier, own in carriers:
+        left = room - empty - sum(map(_size, own))
+        taken: list[_Piece] = []
+        while waiting and waiting[0].size <= left:
+            taken.append(waiting.popleft())
+            left -= taken[-1].size
+        if taken:
+            packed.append((carrier, _envelope(envelope, place, own, taken)))
+        if not waiting or not (taken or own):
+            break
+    return packed
+
+
+def joined(fragments: Iterable[Fragment]) -> UnitRecord | None:
+    """Return the unit that the slices form; ``None`` if they are incomplete or do not belong together."""
+    slices = {fragment.index: fragment for fragment in fragments}
+    counts = {fragment.count for fragment in slices.values()}
+    if counts != {len(slices)} or set(slices) != set(range(len(slices))):
+        return None
+    try:
+        data = b"".join(b64decode(slices[index].data, validate=True) for index in range(len(slices)))
+        return convert(load(data.decode(), max_nesting=MAX_NESTING), UnitRecord)
+    except ValueError:  # no base64, no UTF-8, or no unit
+        return None
+
+
+def _envelope(
+    envelope: Envelope, place: ResponsePlace, own: Sequence[UnitRecord], taken: list[_Piece]
+) -> Envelope:
+    def values(field: str) -> tuple[Any, ...]:
+        return tuple(value for piece in taken if piece.field == field for value in piece.values)
+
+    place = replace(place, **{name: values(name) for name in ("messages", "calls", "failed")})
+    units = (*own, *values("units"))
+    return replace(envelope, response=place, units=units, fragments=values("fragments"))
+
+
+def _pieces(envelope: Envelope) -> Iterator[_Piece]:
+    for unit in envelope.units:
+        text = _json(unit)
+        if len(text) <= _PIECE_BYTES:
+            yield _Piece("units", (unit,), len(text) + 1)
+        else:
+            yield from _slices(unit, text)
+    yield from _names("messages", envelope.response.messages)
+    yield from _names("calls", envelope.response.calls)
+    yield from _names("failed", envelope.response.failed)
+
+
+def _slices(unit: UnitRecord, text: bytes) -> Iterator[_Piece]:
+    step = _PIECE_BYTES // 4 * 3
+    starts = range(0, len(text), step)
+    for index, start in enumerate(starts):
+        fragment = Fragment(
+            seq=unit.seq,
+            stretch=unit.stretch,
+            index=index,
+            count=len(starts),
+            data=b64encode(text[start : start + step]).decode(),
+        )
+        yield _Piece("fragments", (fragment,), _size(fragment) + 1)
+
+
+def _names(field: Literal["messages", "calls", "failed"], names: Sequence[str]) -> Iterator[_Piece]:
+    taken: list[str] = []
+    size = 0
+    for name in names:
+        length = len(dump(name).encode()) + 1
+        if taken and size + length > _PIECE_BYTES:
+            yield _Piece(field, tuple(taken), size)
+            taken, size = [], 0
+        taken.append(name)
+        size += length
+    if taken:
+        yield _Piece(field, tuple(taken), size)
+
+
+def _json(record: Any) -> bytes:
+    return dump(to_builtins(record)).encode()
+
+
+def _size(record: Any) -> int:
+    return len(_json(record))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import AsyncIterable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from math import ceil
 from time import monotonic
 from typing import Any, Final
@@ -11,19 +13,20 @@ from typing import Any, Final
 import anyio
 import anyio.lowlevel
 from ag_ui.core import Event
+from anyio.abc import TaskGroup
 from starlette.background import BackgroundTask
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from agui_reasoning._shells.sources import InThreads
-from agui_reasoning.asgi._open_events import OpenEvents
-from agui_reasoning.asgi._shutdown import stopping_with_server
-from agui_reasoning.errors import ConfigurationError
-from agui_reasoning.wire import KEEP_ALIVE, MEDIA_TYPE, SSEEncoder
+from agui_reasoning._driver import SHUT_DOWN, InThreads, spawn
+from agui_reasoning._limits import check_seconds
+from agui_reasoning._wire_events import new_uuid
+from agui_reasoning.asgi._ready import ReadyChunks, close, started
+from agui_reasoning.asgi._shutdown import asyncio_loop, open_response
+from agui_reasoning.emitter import Opened
+from agui_reasoning.wire import KEEP_ALIVE, MEDIA_TYPE, SSEEncoder, frames_of
 
-__all__ = ["AGUIResponse", "cancel_on_disconnect"]
-
-# Proxies buffer event streams without these headers.
+# nginx buffers event streams without the second header, and what compresses without the first.
 _HEADERS = {"cache-control": "no-cache, no-transform", "x-accel-buffering": "no"}
 
 _TICKS: Final = 4
@@ -39,7 +42,9 @@ class AGUIResponse(Response):
     """Streams events as Server-Sent Events.
 
     A single task iterates over the events and closes them, however the response ends. Comments keep an idle
-    connection alive. Nothing is buffered: a slow client slows down the events, and they are closed when the
+    connection alive: proxies end those on which a model thinks in silence (microsoft/agent-framework#6611).
+    Events that are ready together are sent together, up to 64 KiB, while the client takes them as fast as
+    they come. Nothing else is buffered: a slow client slows down the events, and they are closed when the
     client disconnects or stops reading.
 
     When uvicorn stops, the response ends what is open and sends RUN_ERROR with the code ``shutdown``.
@@ -70,7 +75,7 @@ class AGUIResponse(Response):
         Raises:
             ConfigurationError: ``keep_alive_s`` or ``send_timeout_s`` is not positive (``bad_limit``).
         """
-        _check_seconds(keep_alive_s=keep_alive_s, send_timeout_s=send_timeout_s)
+        check_seconds(keep_alive_s=keep_alive_s, send_timeout_s=send_timeout_s)
         self._events = events
         self._keep_alive_s = keep_alive_s
         self._send_timeout_s = send_timeout_s
@@ -86,22 +91,28 @@ class AGUIResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Respond to one request. An error of the events is raised after they are closed."""
-        failed: Exception | None = None
         async with anyio.create_task_group() as tasks:
-            line = _Line(send, tasks.cancel_scope)
-            tasks.start_soon(cancel_on_disconnect, receive, tasks.cancel_scope)
-            tasks.start_soon(self._watch, line)
+            line = _Line(send, tasks, self._keep_alive_s, self._send_timeout_s)
+            line.on_stop = getattr(self._events, "_stop_with_server", None)
+            # All that awaits the stream is resumed with it for every chunk: in a task of its own, nothing is.
+            tasks.start_soon(self._respond, line)
+            await cancel_on_disconnect(receive, line.scope)
+        if line.failed is not None:
             try:
-                with stopping_with_server(line):
-                    await self._stream(line)
-            except Exception as error:
-                # Raised outside the task group, which would wrap it.
-                failed = error
-            tasks.cancel_scope.cancel()
-        if failed is not None:
-            raise failed
+                raise line.failed
+            finally:
+                del line  # the traceback of the error refers to this frame
         if self.background is not None:
             await self.background()
+
+    async def _respond(self, line: _Line) -> None:
+        try:
+            with line.scope, open_response(line, spawn):
+                await self._stream(line)
+        except Exception as error:
+            # Raised outside the task group, which would wrap it.
+            line.failed = error
+        line.dismiss()
 
     async def _stream(self, line: _Line) -> None:
         chunks, shut_down = _chunks(self._events)
@@ -114,72 +125,45 @@ class AGUIResponse(Response):
                 unsent = await _relay(chunks, line)
         finally:
             for stream in (chunks, self._events):
-                await _close(stream)
+                await close(stream)
         if line.stopping and (last := unsent + shut_down()):
             await line.send(_piece(last))
         line.open = False
         await line.send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _watch(self, line: _Line) -> None:
-        # Ticks cost the stream nothing: it keeps no time.
-        tick = min(self._keep_alive_s, self._send_timeout_s) / _TICKS
-        comment_at, give_up_at = (ceil(limit / tick) for limit in (self._keep_alive_s, self._send_timeout_s))
-        idle, stuck, sent = 0, 0, line.sent
-        while True:
-            await anyio.sleep(tick)
-            idle, stuck = (idle + 1, stuck + line.busy) if line.sent == sent else (0, 0)
-            sent = line.sent
-            if stuck >= give_up_at:
-                line.give_up(self._send_timeout_s)
-            elif line.open and idle >= comment_at:
-                with anyio.move_on_after(self._send_timeout_s) as limit:
-                    await line.comment(_piece(KEEP_ALIVE))
-                if limit.cancelled_caught:
-                    line.give_up(self._send_timeout_s)
-                idle = 0
 
-
-def _check_seconds(**limits: float) -> None:
-    for name, seconds in limits.items():
-        if seconds <= 0:
-            raise ConfigurationError(
-                f"{name} is {seconds}, which is not positive.",
-                code="bad_limit",
-                hint="Pass a number of seconds above 0.",
-            )
-
-
-async def _relay(chunks: Any, line: _Line) -> bytes:
+async def _relay(chunks: ReadyChunks, line: _Line) -> bytes:
     """Send chunks until the end, or until the server stops; return one that was read but not sent."""
     unsent = b""
     with line.reading:
-        async for chunk in chunks:
-            if line.stopping:
-                unsent = chunk
-                break
-            await line.send(_piece(chunk))
-            if line.stopping:
-                break
+        with suppress(StopAsyncIteration):
+            while not line.stopping:
+                by_hand = line.is_prompt and chunks.starts_next
+                taken = chunks.next_or_ready() if by_hand else chunks.next()
+                chunk = taken if isinstance(taken, bytes) else await taken
+                if line.stopping:
+                    unsent = chunk
+                    break
+                message = _piece(chunks.joined(chunk) if by_hand and line.joins else chunk)
+                if chunks.rest is None:
+                    await line.send(message, by_hand=by_hand)
+                else:
+                    line.hand_over(message)
         if line.stopping:
             line.reading.cancel()  # what cleans up must not wait either
-            await _close(chunks)
+            await chunks.aclose()
     return unsent
 
 
-async def _close(stream: Any) -> None:
-    if close := getattr(stream, "aclose", None):
-        await close()
-
-
-def _chunks(events: Any) -> tuple[Any, Callable[[], bytes]]:
-    """Return an asynchronous iterator of bytes to send, and what ends them if the server stops."""
+def _chunks(events: Any) -> tuple[ReadyChunks, Callable[[], bytes]]:
+    """Return the bytes to send, and what ends them if the server stops."""
     is_stream = hasattr(events, "frames")
     chunks = events.frames() if is_stream else events
     iterator = aiter(chunks if hasattr(chunks, "__aiter__") else InThreads(chunks))
     if is_stream:
-        return iterator, getattr(events, "_shut_down", bytes)
+        return ReadyChunks(iterator), getattr(events, "_shut_down", bytes)
     encoded = _Encoded(iterator)
-    return encoded, encoded.shut_down
+    return ReadyChunks(encoded), encoded.shut_down
 
 
 class _Encoded:
@@ -188,7 +172,7 @@ class _Encoded:
     def __init__(self, events: Any) -> None:
         self._events = events
         self._encode = SSEEncoder().encode
-        self._open = OpenEvents()
+        self._opened = Opened()
 
     def __aiter__(self) -> _Encoded:
         return self
@@ -196,16 +180,18 @@ class _Encoded:
     async def __anext__(self) -> bytes:
         event = await self._events.__anext__()
         frame = self._encode(event)
-        self._open.note(event)
+        self._opened.note(event)
         return frame
 
     async def aclose(self) -> None:
         """Close the events, if they can be closed."""
-        await _close(self._events)
+        await close(self._events)
 
     def shut_down(self) -> bytes:
         """Return the frames that end what is open because the server stops."""
-        return self._open.shut_down()
+        if self._opened.terminal is not None:
+            return b""
+        return frames_of(self._opened.failure(SHUT_DOWN, "shutdown", new_uuid))
 
 
 async def cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> None:
@@ -222,50 +208,145 @@ def _piece(frame: bytes) -> Message:
 class _Line:
     """Sends messages to the client one at a time.
 
-    One task sends the stream; another may comment while nothing is being sent.
+    One task sends the stream. While it waits for the next chunk, a second one sends the message before it,
+    and a third one may comment while nothing is being sent. The stream keeps no time: ticks tell whether
+    anything was sent between them.
 
     Attributes:
         open: Whether the body has started and not ended.
         busy: Whether a message of the stream is being sent.
         sent: The number of messages of the stream so far.
+        is_prompt: Whether no message had to wait, as far as that was found out, on asyncio.
         reading: Is cancelled if the server stops while the stream waits for its next chunk.
         stopping: Whether the server stops.
+        on_stop: Is told if it does.
+        scope: Is cancelled if the client leaves or does not read.
+        failed: What is raised when the response has ended.
     """
 
-    def __init__(self, send: Send, scope: anyio.CancelScope) -> None:
+    def __init__(self, send: Send, tasks: TaskGroup, keep_alive_s: float, send_timeout_s: float) -> None:
+        self._keep_alive_s, self._send_timeout_s = keep_alive_s, send_timeout_s
+        self.tick_s = min(keep_alive_s, send_timeout_s) / _TICKS
+        self._idle = self._stuck = 0
+        self._sent_before = -1
+        """The ticks since a message was sent, those of them while one waited, and their number before."""
         self._send = send
-        self._scope = scope
+        self._tasks = tasks
+        self._helpers: set[anyio.CancelScope] = set()
+        self.scope = anyio.CancelScope()
         self._commented: anyio.Event | None = None
+        self.is_prompt = asyncio_loop() is not None
+        self._handed: Message = {}
+        self._is_handed, self._is_taken = asyncio.Event(), asyncio.Event()
+        self._is_taken.set()
         self._progress = 0, 0.0
         self.open = False
         self.busy = False
         self.sent = 0
         self.reading = anyio.CancelScope()
         self.stopping = False
+        self.on_stop: Callable[[], None] | None = None
+        self.failed: Exception | None = None
 
-    async def send(self, message: Message) -> None:
-        """Send a message of the stream, after a comment that is being sent."""
+    def help(self, function: Callable[..., Awaitable[None]], *arguments: Any) -> None:
+        """Run a function in a task until the stream has ended."""
+        scope = anyio.CancelScope()
+        self._helpers.add(scope)
+        self._tasks.start_soon(self._within, scope, function, *arguments)
+
+    async def _within(
+        self, scope: anyio.CancelScope, function: Callable[..., Awaitable[None]], *arguments: Any
+    ) -> None:
+        # The task is not cancelled from outside: anyio would keep its error, and thus its frames, in a cycle.
+        with scope:
+            await function(*arguments)
+        self._helpers.discard(scope)
+
+    def dismiss(self) -> None:
+        """End the other tasks, and what waits for the client to leave."""
+        for scope in self._helpers:
+            scope.cancel()
+        self._tasks.cancel_scope.cancel()
+
+    async def send(self, message: Message, *, by_hand: bool = True, handed: bool = False) -> None:
+        """Send a message of the stream, after the one that is ``handed`` over.
+
+        ``by_hand`` finds out whether it waits.
+        """
+        if not (handed or self._is_taken.is_set()):
+            await self._is_taken.wait()
         self.busy = True
         if self._commented is not None:
             await self._commented.wait()
         try:
-            await self._send(message)
+            if not (by_hand and self.is_prompt):
+                await self._send(message)
+            elif (rest := started(self._send(message))) is not None:
+                self.is_prompt = False
+                await rest
         except OSError:
             await self._hang_up()
         self.busy = False
         self.sent += 1
 
-    async def comment(self, message: Message) -> None:
-        """Send a comment, unless the client has not taken the last message yet."""
-        if self.busy:
+    @property
+    def joins(self) -> bool:
+        """Whether chunks may be read ahead: not while a message is sent, nor once one had to wait."""
+        return self.is_prompt and self._is_taken.is_set()
+
+    def hand_over(self, message: Message) -> None:
+        """Have a message sent by another task, because this one waits for the next chunk.
+
+        It must not wait for the client, too: it is inside of what the stream has entered, such as a cancel
+        scope.
+        """
+        if not self._handed:
+            self.help(self._send_handed)
+        self._handed = message
+        self.busy = True
+        self._is_taken.clear()
+        self._is_handed.set()
+
+    async def _send_handed(self) -> None:
+        while True:
+            await self._is_handed.wait()
+            self._is_handed.clear()
+            try:
+                await self.send(self._handed, handed=True)
+            except Exception as error:
+                self.failed = error
+                self.scope.cancel()
+            self._is_taken.set()
+            if self.stopping:
+                self.reading.cancel()
+
+    def tick(self) -> None:
+        """Comment if nothing was sent for a while, or give up if the client did not read."""
+        if self._commented is not None:
             return
-        self._commented = anyio.Event()
-        try:
-            await self._send(message)
-        except OSError:
-            await self._hang_up()
-        self._commented.set()
+        if self.sent != self._sent_before:
+            self._idle = self._stuck = 0
+            self._sent_before = self.sent
+            return
+        self._idle += 1
+        self._stuck += self.busy
+        if self._stuck >= ceil(self._send_timeout_s / self.tick_s):
+            self._give_up()
+        elif self.open and not self.busy and self._idle >= ceil(self._keep_alive_s / self.tick_s):
+            self._idle = 0
+            self._commented = anyio.Event()
+            self.help(self._comment, self._commented)
+
+    async def _comment(self, commented: anyio.Event) -> None:
+        with anyio.move_on_after(self._send_timeout_s) as limit:
+            try:
+                await self._send(_piece(KEEP_ALIVE))
+            except OSError:
+                await self._hang_up()
+        if limit.cancelled_caught:
+            self._give_up()
         self._commented = None
+        commented.set()
 
     def stop(self) -> None:
         """End the stream after the message that is being sent, or without it if the client does not read."""
@@ -273,20 +354,22 @@ class _Line:
         if not self.stopping:
             self.stopping = True
             self._progress = self.sent, now
+            if self.on_stop is not None:
+                self.on_stop()
             if not self.busy:
                 self.reading.cancel()
         sent, since = self._progress
         if self.sent != sent or not self.busy:
             self._progress = self.sent, now
         elif now - since >= _LAST_SEND_S:
-            self._scope.cancel()
+            self.scope.cancel()
 
-    def give_up(self, waited_s: float) -> None:
+    def _give_up(self) -> None:
         """Stop because the client does not read."""
-        _log.warning("A client read nothing for %g seconds: its response is closed.", waited_s)
-        self._scope.cancel()
+        _log.warning("A client read nothing for %g seconds: its response is closed.", self._send_timeout_s)
+        self.scope.cancel()
 
     async def _hang_up(self) -> None:
         """Stop: some servers raise ``OSError`` if the client has disconnected."""
-        self._scope.cancel()
+        self.scope.cancel()
         await anyio.lowlevel.checkpoint()

@@ -9,13 +9,9 @@ from typing import Final, TypeAlias
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agui_reasoning.compat import ThinkingUpgrader, Translator
-from agui_reasoning.compat._downgrade import ThinkingDowngrader
-from agui_reasoning.compat._sse import SSERewriter
+from agui_reasoning.compat import SSERewriter, ThinkingDowngrader, ThinkingUpgrader, Translator
 from agui_reasoning.errors import ConfigurationError, RemoteProtocolError
 from agui_reasoning.wire import MEDIA_TYPE
-
-__all__ = ["THINKING", "ThinkingUpgradeMiddleware", "is_event_stream"]
 
 THINKING: Final = "thinking"
 """The peer name for any version that reads THINKING_*."""
@@ -89,7 +85,7 @@ class ThinkingUpgradeMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        response = _Response(send, lambda: self._rewriter(scope), self._warn)
+        response = _UpgradedResponse(send, lambda: self._rewriter(scope), self._warn)
         await self._app(scope, receive, response.send)
 
     def _rewriter(self, scope: Scope) -> SSERewriter:
@@ -118,7 +114,7 @@ class ThinkingUpgradeMiddleware:
         self._warn(f"A frame of an event stream was passed on unchanged: {fault.code}.")
 
 
-class _Response:
+class _UpgradedResponse:
     """Rewrites the messages of one response."""
 
     def __init__(self, send: Send, rewriter: Callable[[], SSERewriter], warn: Callable[[str], None]) -> None:

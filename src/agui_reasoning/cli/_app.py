@@ -16,13 +16,9 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from agui_reasoning import __version__
-from agui_reasoning.cli._commands import COMMANDS, INTERRUPTED
-from agui_reasoning.cli._help import command_help, group_help, summary
-from agui_reasoning.cli._output import put, put_safe
-from agui_reasoning.cli._report import complain, line
+from agui_reasoning.cli._help import COMMANDS, INTERRUPTED
+from agui_reasoning.cli._output import complain, point_out, put, put_safe, tell
 from agui_reasoning.errors import AGUIReasoningError
-
-__all__ = ["app", "run"]
 
 _NAME = "agui-reasoning"
 _NO_OUTPUT = "The output cannot be written"
@@ -49,7 +45,7 @@ def run(args: Sequence[str] | None = None) -> int:
     Usage errors are printed as one line instead of Typer's box.
     """
     if sys.stdout is None:
-        line("error", f"{_NO_OUTPUT}: standard output is closed. {_OUTPUT_HINT}")
+        tell("error", f"{_NO_OUTPUT}: standard output is closed. {_OUTPUT_HINT}")
         return 2
     try:
         status = app(args=None if args is None else list(args), prog_name=_NAME, standalone_mode=False)
@@ -62,10 +58,11 @@ def run(args: Sequence[str] | None = None) -> int:
         raise
     except OSError as error:
         _discard_output()
-        line("error", f"{_NO_OUTPUT}: {error.strerror}. {_OUTPUT_HINT}")
+        tell("error", f"{_NO_OUTPUT}: {error.strerror}. {_OUTPUT_HINT}")
         return 2
     except _UsageError as error:
-        line("error", f"{_reason(error)} See '{_command(error)} --help'. [usage]")
+        tell("error", f"{_reason(error)} See '{_command(error)} --help'. [usage]")
+        point_out("usage")
         return 2
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
@@ -112,11 +109,13 @@ class _Group(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command, or ``None`` if the name is unknown."""
-        return _load(cmd_name) if cmd_name in COMMANDS else None
+        return load_command(cmd_name) if cmd_name in COMMANDS else None
 
     def get_help(self, ctx: Any) -> str:
         """Return the help: the commands by task."""
-        return _colored(ctx, group_help(ctx, ((name, summary(_load(name))) for name in COMMANDS)))
+        from agui_reasoning.cli._help import group_help
+
+        return _colored(ctx, group_help(ctx))
 
 
 class _Command(TyperCommand):
@@ -132,12 +131,15 @@ class _Command(TyperCommand):
 
     def get_help(self, ctx: Any) -> str:
         """Return the help, with examples and exit codes."""
+        from agui_reasoning.cli._help import command_help
+
         return _colored(ctx, command_help(str(ctx.info_name), ctx))
 
 
 @cache
-def _load(name: str) -> Any:
-    function = getattr(import_module(f"agui_reasoning.cli._{COMMANDS[name].module}"), name)
+def load_command(name: str) -> Any:
+    """Return a command of Typer, whose module is imported now."""
+    function = getattr(import_module(f"agui_reasoning.cli._{COMMANDS[name].module or name}"), name)
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     single.command(name, cls=_Command, help=_paragraphs(function))(_with_errors_reported(function))
     return typer.main.get_command(single)
@@ -154,7 +156,9 @@ def _with_errors_reported(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*args, **options)
         except AGUIReasoningError as error:
-            raise typer.Exit(complain(error)) from None
+            status = complain(error)
+            point_out(error.code)
+            raise typer.Exit(status) from None
 
     return call
 

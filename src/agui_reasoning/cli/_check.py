@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import shlex
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeAlias
 
 import typer
 
-from agui_reasoning.cli._check_formats import CheckedFile, as_github, as_json, as_sarif, as_text
-from agui_reasoning.cli._completion import complete_codes
-from agui_reasoning.cli._findings import FINDINGS
-from agui_reasoning.cli._output import put_safe
-from agui_reasoning.cli._progress import ProgressBar, progress
-from agui_reasoning.cli._reading import found_files
-from agui_reasoning.cli._report import complain
-from agui_reasoning.cli._stream import Stream, read_stream
+from agui_reasoning._catalog import FINDINGS
+from agui_reasoning.cli._check_formats import (
+    CheckedFile,
+    as_github,
+    as_json,
+    as_sarif,
+    reference,
+    summary,
+)
+from agui_reasoning.cli._files import STDIN, Stream, found_files, read_stream
+from agui_reasoning.cli._options import complete_codes
+from agui_reasoning.cli._output import ProgressBar, complain, printable, progress, put_safe
 from agui_reasoning.consumer import Finding, check_events
 from agui_reasoning.errors import AGUIReasoningError, did_you_mean
 
-__all__ = ["FormatChoice", "check"]
-
 _TRUNCATED: Final = "truncated_run"
 _SUFFIXES: Final = frozenset({".json", ".jsonl", ".ndjson", ".sse"})
+
+
+_STYLES: Final = {"error": "bold red", "warning": "yellow"}
+_MOST_PLACES: Final = 8
+_Piece: TypeAlias = tuple[str, str]
+"""A text and its style."""
 
 
 class FormatChoice(StrEnum):
@@ -33,14 +42,6 @@ class FormatChoice(StrEnum):
     json = "json"
     github = "github"
     sarif = "sarif"
-
-
-_REPORTS: Final[dict[FormatChoice, Callable[[Sequence[CheckedFile], str | None], str]]] = {
-    FormatChoice.text: as_text,
-    FormatChoice.json: as_json,
-    FormatChoice.github: as_github,
-    FormatChoice.sarif: as_sarif,
-}
 
 
 def _codes(value: str | None) -> str | None:
@@ -98,8 +99,8 @@ def check(
     """Verify AG-UI streams, and report valid constructs that real clients mishandle.
 
     A FILE holds the events as server-sent events, JSON lines or a JSON array. Folders are searched for *.sse,
-    *.jsonl, *.ndjson and *.json. Each code has a page in the documentation. As text, findings with the same
-    code and message are shown once; the other formats list each one.
+    *.jsonl, *.ndjson and *.json. `agui-reasoning explain CODE` explains a code. As text, findings with the
+    same code and message are shown once; the other formats list each one.
     """
     checked = [_checked(file) for file in found_files(files, _SUFFIXES)]
     shown = [_filtered(one, set(_split(select)) or FINDINGS.keys(), set(_split(ignore))) for one in checked]
@@ -118,7 +119,7 @@ def _split(codes: str | None) -> list[str]:
 
 
 def _checked(file: str) -> CheckedFile:
-    with progress("check", None) as bar:
+    with progress("check") as bar:
         try:
             stream = read_stream(file)
         except AGUIReasoningError as error:
@@ -143,3 +144,109 @@ def _findings(stream: Stream, bar: ProgressBar) -> list[Finding]:
             Finding(_TRUNCATED, "error", end, "The stream ended in the middle of an event.", remedy)
         )
     return findings
+
+
+# -- the report for people
+
+
+def _as_text(checked: Sequence[CheckedFile], docs_url: str | None) -> str:
+    """Return the report for people: findings of the same code and message once, and a summary."""
+    from rich.text import Text  # the other formats need no console
+
+    from agui_reasoning.cli._console import stdout_console
+
+    console = stdout_console()
+    with console.capture() as captured:
+        for pieces in _rows(checked, docs_url):
+            console.print(Text.assemble(*pieces), soft_wrap=True)
+    return captured.get()
+
+
+def _rows(checked: Sequence[CheckedFile], docs_url: str | None) -> Iterator[Sequence[_Piece]]:
+    explained: set[object] = set()
+    for one in checked:
+        for group in _by_message(one.findings):
+            yield _head(one, group[0])
+            for line in (*_more(one, group), *_explained(group[0], explained, docs_url)):
+                yield [(f"  {line}", "dim")]
+    yield from ([(line, "")] for line in summary(checked))
+    for one in checked:
+        if advice := _advice(one):
+            name = "FILE" if one.name == STDIN else shlex.quote(one.name)
+            yield [(printable(f"{advice} {name}"), "")]
+
+
+def _head(checked: CheckedFile, finding: Finding) -> Sequence[_Piece]:
+    where = f"{checked.shown_name}:{checked.line(finding)}:"
+    what = "end" if checked.at_end(finding) else f"event {finding.index + 1}"
+    return [
+        (f"{printable(where)} ", ""),
+        (finding.severity, _STYLES[finding.severity]),
+        (" ", ""),
+        (finding.code, "bold"),
+        (f" {printable(finding.message)}", ""),
+        (f" ({what})", "dim"),
+    ]
+
+
+def _more(checked: CheckedFile, group: Sequence[Finding]) -> Iterator[str]:
+    """Yield where else a message applies: the lines, or the events if they share lines."""
+    others = group[1:]
+    if not others:
+        return
+    lines = [checked.line(finding) for finding in group]
+    shared = len(set(lines)) < len(lines)
+    numbers = [finding.index + 1 for finding in others] if shared else lines[1:]
+    places = ", ".join(map(str, numbers[:_MOST_PLACES])) + (", ..." if len(others) > _MOST_PLACES else "")
+    yield f"and {len(others)} more: {'event' if shared else 'line'}{'s' if len(others) > 1 else ''} {places}"
+
+
+def _explained(finding: Finding, explained: set[object], docs_url: str | None) -> Iterator[str]:
+    """Yield the hint and the page of a finding, each once per report."""
+    for key, line in (
+        ((finding.code, finding.remedy), f"hint: {finding.remedy}"),
+        (finding.code, f"see:  {reference(finding.code, docs_url)}"),
+    ):
+        if key not in explained:
+            explained.add(key)
+            yield line
+
+
+def _by_message(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
+    """Group findings by code and message, in order of first occurrence."""
+    groups: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.code, finding.severity, finding.message), []).append(finding)
+    return groups.values()
+
+
+def _advice(checked: CheckedFile) -> str:
+    """Return what to do about a stream before the name of its file; empty if no command mends it."""
+    mends = _is_mended(checked)
+    if any(event["type"].startswith("THINKING_") for event in checked.stream.events):
+        option = " --repair" if mends else ""
+        return (
+            "The stream uses THINKING_* events. Convert them to REASONING_* with: "
+            f"agui-reasoning upgrade{option}"
+        )
+    return "Errors of this stream can be repaired with: agui-reasoning upgrade --repair" if mends else ""
+
+
+def _is_mended(checked: CheckedFile) -> bool:
+    """Return whether the repairs of the upgrade remove errors of a stream."""
+    errors = sum(finding.severity == "error" for finding in checked.findings)
+    if not errors:
+        return False
+    from agui_reasoning.compat import ThinkingUpgrader, translate
+
+    upgrader = ThinkingUpgrader(lambda _: None, repair=True)
+    repaired = check_events(translate(checked.stream.events, upgrader))
+    return sum(finding.severity == "error" for finding in repaired) < errors
+
+
+_REPORTS: Final[dict[FormatChoice, Callable[[Sequence[CheckedFile], str | None], str]]] = {
+    FormatChoice.text: _as_text,
+    FormatChoice.json: as_json,
+    FormatChoice.github: as_github,
+    FormatChoice.sarif: as_sarif,
+}

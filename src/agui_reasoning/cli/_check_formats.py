@@ -1,34 +1,39 @@
-"""The reports of ``check``: text, JSON, GitHub workflow commands and SARIF."""
+"""The pages of findings, and reports of ``check`` for programs: JSON, GitHub workflow commands and SARIF."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from rich.console import Console
-from rich.text import Text
-
 from agui_reasoning import __version__
-from agui_reasoning._demo.screen import stdout_console
+from agui_reasoning._catalog import FINDINGS
 from agui_reasoning._escaping import escaped, one_line
-from agui_reasoning.cli._findings import FINDINGS, page_of
-from agui_reasoning.cli._output import json_text
-from agui_reasoning.cli._reading import STDIN
-from agui_reasoning.cli._report import counted, printable
-from agui_reasoning.cli._stream import Stream
-from agui_reasoning.compat import ThinkingUpgrader, translate
-from agui_reasoning.consumer import Finding, check_events
+from agui_reasoning.cli._files import STDIN, Stream
+from agui_reasoning.cli._output import counted, json_text
+from agui_reasoning.consumer import Finding
 from agui_reasoning.errors import AGUIReasoningError
 
-__all__ = ["CheckedFile", "as_github", "as_json", "as_sarif", "as_text"]
+_PAGES: Final = "docs/reference/findings"
 
-_STYLES = {"error": "bold red", "warning": "yellow"}
-_MOST_PLACES: Final = 8
+
+def page_of(code: str, docs_url: str | None = None) -> str:
+    """Return where a code is explained: its address, or its path in this project's repository."""
+    if docs_url is None:
+        return f"{_PAGES}/{code}.md"
+    return f"{docs_url.rstrip('/')}/reference/findings/{code}/"
+
+
+def reference(code: str, docs_url: str | None) -> str:
+    """Return where to read about a code: its address, or the command that explains it."""
+    return f"agui-reasoning explain {code}" if docs_url is None else page_of(code, docs_url)
+
+
+_SEVERITIES: Final = ("error", "warning")
 _SARIF_SCHEMA: Final = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
@@ -74,79 +79,7 @@ def _count(checked: Iterable[CheckedFile], what: str) -> Counter[str]:
     return Counter(getattr(finding, what) for one in checked for finding in one.findings)
 
 
-# -- text
-
-
-def as_text(checked: Sequence[CheckedFile], docs_url: str | None) -> str:
-    """Return the report for people: findings of the same code and message once, and a summary."""
-    console = stdout_console()
-    with console.capture() as captured:
-        explained: set[object] = set()
-        for one in checked:
-            _print_findings(console, one, explained, docs_url)
-        for line in _summary(checked):
-            console.print(Text(line), soft_wrap=True)
-        _suggest_upgrade(console, checked)
-    return captured.get()
-
-
-def _print_findings(
-    console: Console, checked: CheckedFile, explained: set[object], docs_url: str | None
-) -> None:
-    for group in _by_message(checked.findings):
-        first = group[0]
-        console.print(_head(checked, first), soft_wrap=True)
-        for line in (*_more(checked, group), *_explained(first, explained, docs_url)):
-            console.print(Text(f"  {line}", "dim"), soft_wrap=True)
-
-
-def _head(checked: CheckedFile, finding: Finding) -> Text:
-    where = f"{checked.shown_name}:{checked.line(finding)}:"
-    what = "end" if checked.at_end(finding) else f"event {finding.index + 1}"
-    severity = (finding.severity, _STYLES[finding.severity])
-    return Text.assemble(
-        printable(where),
-        " ",
-        severity,
-        " ",
-        (finding.code, "bold"),
-        f" {printable(finding.message)}",
-        (f" ({what})", "dim"),
-    )
-
-
-def _more(checked: CheckedFile, group: Sequence[Finding]) -> Iterator[str]:
-    """Yield where else a message applies: the lines, or the events if they share lines."""
-    others = group[1:]
-    if not others:
-        return
-    lines = [checked.line(finding) for finding in group]
-    shared = len(set(lines)) < len(lines)
-    numbers = [finding.index + 1 for finding in others] if shared else lines[1:]
-    places = ", ".join(map(str, numbers[:_MOST_PLACES])) + (", ..." if len(others) > _MOST_PLACES else "")
-    yield f"and {len(others)} more: {'event' if shared else 'line'}{'s' if len(others) > 1 else ''} {places}"
-
-
-def _explained(finding: Finding, explained: set[object], docs_url: str | None) -> Iterator[str]:
-    """Yield the hint and the page of a finding, each once per report."""
-    for key, line in (
-        ((finding.code, finding.remedy), f"hint: {finding.remedy}"),
-        (finding.code, f"see:  {page_of(finding.code, docs_url)}"),
-    ):
-        if key not in explained:
-            explained.add(key)
-            yield line
-
-
-def _by_message(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
-    """Group findings by code and message, in order of first occurrence."""
-    groups: dict[tuple[str, str, str], list[Finding]] = {}
-    for finding in findings:
-        groups.setdefault((finding.code, finding.severity, finding.message), []).append(finding)
-    return groups.values()
-
-
-def _summary(checked: Sequence[CheckedFile]) -> Iterator[str]:
+def summary(checked: Sequence[CheckedFile]) -> Iterator[str]:
     """Yield the last line of a report, unless nothing can be read."""
     read = [one for one in checked if one.is_read]
     if read:
@@ -166,7 +99,7 @@ def _problems(checked: Sequence[CheckedFile]) -> str:
     severities, codes = _count(checked, "severity"), _count(checked, "code")
     if not severities:
         return "no problems found"
-    total = ", ".join(counted(severities[name], name) for name in _STYLES if severities[name])
+    total = ", ".join(counted(severities[name], name) for name in _SEVERITIES if severities[name])
     each = ", ".join(f"{number} {code}" for code, number in codes.most_common())
     return f"{total}{f' ({each})' if len(codes) > 1 else ''}"
 
@@ -174,31 +107,6 @@ def _problems(checked: Sequence[CheckedFile]) -> str:
 def _unread(number: int, how_far: str) -> Iterator[str]:
     if number:
         yield f"{counted(number, 'file')} cannot be read{how_far}"
-
-
-def _suggest_upgrade(console: Console, checked: Iterable[CheckedFile]) -> None:
-    for one in checked:
-        if any(event["type"].startswith("THINKING_") for event in one.stream.events):
-            name = "FILE" if one.name == STDIN else one.name
-            command = "upgrade --repair" if _is_mended(one) else "upgrade"
-            words = (
-                f"The stream uses THINKING_* events. Convert them to REASONING_* with: "
-                f"agui-reasoning {command} {name}"
-            )
-            console.print(Text(printable(words)), soft_wrap=True)
-
-
-def _is_mended(checked: CheckedFile) -> bool:
-    """Return whether the repairs of the upgrade remove errors of a stream."""
-    errors = sum(finding.severity == "error" for finding in checked.findings)
-    if not errors:
-        return False
-    upgrader = ThinkingUpgrader(lambda _: None, repair=True)
-    repaired = check_events(translate(checked.stream.events, upgrader))
-    return sum(finding.severity == "error" for finding in repaired) < errors
-
-
-# -- JSON
 
 
 def as_json(checked: Sequence[CheckedFile], docs_url: str | None) -> str:
@@ -229,101 +137,82 @@ def as_json(checked: Sequence[CheckedFile], docs_url: str | None) -> str:
     return f"{json_text(report)}\n"
 
 
-# -- GitHub
-
-
 def as_github(checked: Sequence[CheckedFile], docs_url: str | None) -> str:
     """Return workflow commands, which annotate the files of a pull request, and the summary."""
     lines: list[str] = []
     for one in checked:
         for finding in one.findings:
-            words = f"{finding.message}\n{finding.remedy}\n{page_of(finding.code, docs_url)}"
+            words = f"{finding.message}\n{finding.remedy}\n{reference(finding.code, docs_url)}"
             place = {"file": one.shown_name, "line": one.line(finding), "title": finding.code}
             lines.append(_command(finding.severity, place, words))
         if one.error is not None:
             place = {"file": one.shown_name, "title": one.error.code}
             lines.append(_command("error", place, str(one.error)))
-    return "".join(f"{line}\n" for line in (*lines, *map(one_line, _summary(checked))))
+    return "".join(f"{line}\n" for line in (*lines, *map(one_line, summary(checked))))
 
 
-def _command(name: str, properties: Mapping[str, object], words: str) -> str:
+def _command(name: str, properties: dict[str, Any], words: str) -> str:
     """Write a workflow command with the escapes that the runner expects."""
-    given = ",".join(
+    given = (
         f"{key}={_escaped(str(value)).replace(':', '%3A').replace(',', '%2C')}"
         for key, value in properties.items()
     )
-    return f"::{name} {given}::{_escaped(words)}"
+    return f"::{name} {','.join(given)}::{_escaped(words)}"
 
 
 def _escaped(text: str) -> str:
     return escaped(text).replace("%", "%25").replace("\n", "%0A")
 
 
-# -- SARIF
-
-
 def as_sarif(checked: Sequence[CheckedFile], docs_url: str | None) -> str:
     """Return a SARIF 2.1.0 log with one run."""
-    run = {
-        "tool": {
-            "driver": {
-                "name": "agui-reasoning",
-                "semanticVersion": __version__,
-                **({} if docs_url is None else {"informationUri": docs_url}),
-                "rules": [_sarif_rule(code, docs_url) for code in FINDINGS],
+    # A link must be absolute, so rules have none unless the address of the documentation is known.
+    linked = docs_url is not None
+    driver = {
+        "name": "agui-reasoning",
+        "semanticVersion": __version__,
+        **({"informationUri": docs_url} if linked else {}),
+        "rules": [
+            {
+                "id": code,
+                "shortDescription": {"text": (plain := means.replace("`", ""))},
+                "help": {"text": f"{plain} See {page}", "markdown": f"{means} See `{page}`."},
+                "defaultConfiguration": {"level": severity},
+                **({"helpUri": page} if linked else {}),
             }
-        },
-        "invocations": [_sarif_invocation(checked)],
+            for code, (severity, means) in FINDINGS.items()
+            for page in [reference(code, docs_url)]
+        ],
+    }
+    results = [
+        {
+            "ruleId": finding.code,
+            "ruleIndex": list(FINDINGS).index(finding.code),
+            "level": finding.severity,
+            "message": {"text": f"{finding.message} {finding.remedy}"},
+            "locations": _locations(one, region={"startLine": one.line(finding)}),
+            **({} if one.at_end(finding) else {"properties": {"event": finding.index + 1}}),
+        }
+        for one in checked
+        for finding in one.findings
+    ]
+    unreadable = [
+        {"level": "error", "message": {"text": str(one.error)}, "locations": _locations(one)}
+        for one in checked
+        if one.error is not None
+    ]
+    run = {
+        "tool": {"driver": driver},
+        "invocations": [{"executionSuccessful": not unreadable, "toolExecutionNotifications": unreadable}],
         "columnKind": "unicodeCodePoints",
-        "results": [_sarif_result(one, finding) for one in checked for finding in one.findings],
+        "results": results,
     }
     return f"{json_text({'$schema': _SARIF_SCHEMA, 'version': '2.1.0', 'runs': [run]})}\n"
 
 
-def _sarif_rule(code: str, docs_url: str | None) -> dict[str, Any]:
-    severity, means = FINDINGS[code]
-    page = page_of(code, docs_url)
-    return {
-        "id": code,
-        "shortDescription": {"text": means.replace("`", "")},
-        "help": {"text": f"{means.replace('`', '')} See {page}", "markdown": f"{means} See `{page}`."},
-        "defaultConfiguration": {"level": severity},
-        # It must be absolute, so there is none unless the address of the documentation is known.
-        **({} if docs_url is None else {"helpUri": page}),
-    }
-
-
-def _sarif_result(checked: CheckedFile, finding: Finding) -> dict[str, Any]:
-    region = {"startLine": checked.line(finding)}
-    place = {"artifactLocation": {"uri": _uri(checked.name)}, "region": region}
-    return {
-        "ruleId": finding.code,
-        "ruleIndex": list(FINDINGS).index(finding.code),
-        "level": finding.severity,
-        "message": {"text": f"{finding.message} {finding.remedy}"},
-        "locations": [{"physicalLocation": place}],
-        **({} if checked.at_end(finding) else {"properties": {"event": finding.index + 1}}),
-    }
-
-
-def _sarif_invocation(checked: Iterable[CheckedFile]) -> dict[str, Any]:
-    unreadable = [one for one in checked if one.error is not None]
-    return {
-        "executionSuccessful": not unreadable,
-        "toolExecutionNotifications": [
-            {
-                "level": "error",
-                "message": {"text": str(one.error)},
-                "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(one.name)}}}],
-            }
-            for one in unreadable
-        ],
-    }
-
-
-def _uri(name: str) -> str:
-    """Return the URI of a file: relative paths stay relative to the folder of the command."""
-    if name == STDIN:
-        return "stdin"
-    path = Path(name)
-    return path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
+def _locations(checked: CheckedFile, **more: Any) -> list[dict[str, Any]]:
+    """Return the place of a file: relative paths stay relative to the folder of the command."""
+    path = Path(checked.name)
+    uri = path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
+    artifact = {"uri": "stdin" if checked.name == STDIN else uri}
+    return [{"physicalLocation": {"artifactLocation": artifact, **more}}]

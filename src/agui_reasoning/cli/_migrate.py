@@ -13,21 +13,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from agui_reasoning._demo.screen import stdout_console
 from agui_reasoning._escaping import escaped, one_line
-from agui_reasoning.cli._output import put, put_exact, put_json
-from agui_reasoning.cli._progress import progress
-from agui_reasoning.cli._reading import opened
-from agui_reasoning.cli._report import complain, counted, line, warn
-from agui_reasoning.cli._rewrite import Rewrite
-from agui_reasoning.cli._source import read_file
-from agui_reasoning.cli._upgrade import KeepTitle
+from agui_reasoning.cli._console import stdout_console
+from agui_reasoning.cli._files import Rewrite, opened, read_file
+from agui_reasoning.cli._output import complain, counted, progress, put, put_exact, put_json, tell, warn
+from agui_reasoning.cli._translate import KeepTitle
 from agui_reasoning.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from agui_reasoning.compat._codemod import Migration, MigrationFinding
-
-__all__ = ["migrate"]
+    from agui_reasoning._migrate import Migration, MigrationFinding
 
 _SUFFIXES = frozenset({".py", ".pyi"})
 # Skipped in addition to hidden folders and virtual environments.
@@ -49,10 +43,10 @@ def migrate(
     with file, line and advice, and so are files that cannot be read. Folders are searched for *.py and *.pyi;
     hidden folders, virtual environments and node_modules are skipped.
     """
-    from agui_reasoning.compat._codemod import migrate_sources  # requires the extra `migrate`
+    from agui_reasoning._migrate import migrate_sources  # requires the extra `migrate`
 
     sources, unreadable = _read(_files(paths))
-    with progress("migrate", None):
+    with progress("migrate"):
         migrations = migrate_sources(sources, keep_title=keep_title)
     findings = [finding for migration in migrations for finding in migration.findings]
     listed = [*findings, *unreadable]
@@ -102,7 +96,7 @@ def _is_skipped(folder: Path) -> bool:
 
 def _read(files: Sequence[Path]) -> tuple[dict[str, bytes], list[MigrationFinding]]:
     """Read the files, and return a finding for each unreadable one."""
-    from agui_reasoning.compat._codemod import MigrationFinding
+    from agui_reasoning._migrate import MigrationFinding
 
     sources: dict[str, bytes] = {}
     findings = []
@@ -181,7 +175,7 @@ def _show_diff(path: str, diff: bytes) -> None:
 def _list(findings: Sequence[MigrationFinding]) -> None:
     for finding in findings:
         where = f"{finding.path}:{finding.line}:{finding.column}"
-        line(finding.severity, f"{where} {finding.message} {finding.advice} [{finding.code}]")
+        tell(finding.severity, f"{where} {finding.message} {finding.advice} [{finding.code}]")
 
 
 def _sum_up(
@@ -195,7 +189,7 @@ def _sum_up(
         "" if base == os.getcwd() else f" The paths of the diff are relative to {base}: apply it there."
     )
     hint = "" if write or not changed else f"{where_to} Add --write to apply them."
-    line("summary", f"{where}, {todo}.{hint}")
+    tell("summary", f"{where}, {todo}.{hint}")
 
 
 def _report(

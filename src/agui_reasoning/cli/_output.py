@@ -1,19 +1,32 @@
-"""Everything that the command writes to standard output: escaped, whatever the input contains.
+"""Everything that the command writes, escaped: output, one-line errors and warnings, progress bars.
 
-Only this module and `_report` write; a test holds the other modules of the command to that.
+Only this module and the consoles of `_console` write; a test holds the other modules of the command to that.
 """
 
 from __future__ import annotations
 
 import codecs
 import json
+import os
 import sys
-from collections.abc import Callable
-from typing import IO, Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Lock, Timer
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 from agui_reasoning._escaping import Escaper, escaped, one_line
+from agui_reasoning.errors import AGUIReasoningError, LocalProtocolError, ProviderError, RemoteProtocolError
 
-__all__ = ["EscapedBytes", "json_text", "put", "put_exact", "put_json", "put_safe"]
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+# The default status is 2, for unreadable input and usage errors. These errors mean that the input is invalid.
+_BROKEN = (ProviderError, LocalProtocolError, RemoteProtocolError)
+_CUT = "truncated_stream"
+_UNREADABLE = frozenset({"bad_json", "bad_utf8", "bad_frame", "frame_too_large"})
+
+_DELAY_S: Final = 1.0
+_Item = TypeVar("_Item")
 
 
 def put(line: str, *, file: IO[str] | None = None) -> None:
@@ -77,3 +90,117 @@ class EscapedBytes:
     def flush(self) -> None:
         """Write what is complete."""
         sys.stdout.buffer.flush()
+
+
+def exit_status(error: AGUIReasoningError) -> int:
+    """Return the exit status: 1 if the input breaks the protocol, 2 if it cannot be used."""
+    if error.code in _UNREADABLE:
+        return 2
+    return 1 if error.code == _CUT or isinstance(error, _BROKEN) else 2
+
+
+def complain(error: AGUIReasoningError) -> int:
+    """Write an error as one line and return the exit status."""
+    tell("error", f"{error} [{error.code}]")
+    return exit_status(error)
+
+
+def point_out(code: str) -> None:
+    """Name the command that explains a code, to people: programs get one line."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        tell("explanation", f"agui-reasoning explain {code}")
+
+
+def warn(message: str) -> None:
+    """Write a warning as one line."""
+    tell("warning", message)
+
+
+def tell(kind: str, message: str) -> None:
+    """Write one line; names in it may be untrusted."""
+    if sys.stderr is not None:  # with None, print would write to stdout
+        print(f"{kind}: {printable(message)}", file=sys.stderr)
+
+
+def printable(text: str) -> str:
+    """Return a text as one line, with blanks for its line breaks, and escaped."""
+    return one_line(" ".join(text.split()))
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, such as ``2 events``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+class ProgressBar:
+    """A bar on standard error that appears after a delay, and disappears at the end."""
+
+    def __init__(self, label: str, total: float | None = None, *, in_bytes: bool = False) -> None:
+        self._label, self._in_bytes = label, in_bytes
+        self._total, self._done = total, 0.0
+        self._progress: Progress | None = None
+        self._lock, self._ended = Lock(), False
+
+    def advance(self, amount: float) -> None:
+        """Add finished work."""
+        self._done += amount
+        if self._progress is not None:
+            self._progress.update(self._progress.task_ids[0], completed=self._done, total=self._total)
+
+    def over(self, items: Sequence[_Item]) -> Iterator[_Item]:
+        """Yield items, each a step of the work."""
+        self._total, self._done = len(items), 0
+        for item in items:
+            yield item
+            self.advance(1)
+
+    def show(self) -> None:
+        """Draw the bar from now on, unless it has ended."""
+        from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TextColumn
+
+        from agui_reasoning.cli._console import stderr_console
+
+        console = stderr_console()
+        columns = [TextColumn(self._label, markup=False), BarColumn(), TaskProgressColumn()]
+        sizes = [DownloadColumn()] if self._in_bytes else []
+        with self._lock:
+            if self._ended or not console.is_terminal:
+                return
+            bar = Progress(*columns, *sizes, console=console, transient=True, redirect_stdout=False)
+            bar.add_task(self._label, total=self._total, completed=self._done)  # type: ignore[arg-type]
+            bar.start()
+            self._progress = bar
+
+    def end(self) -> None:
+        """Remove the bar."""
+        with self._lock:
+            self._ended = True
+            if self._progress is not None:
+                self._progress.stop()
+
+
+@contextmanager
+def progress(
+    label: str, total: float | None = None, *, quiet: bool = False, in_bytes: bool = False
+) -> Iterator[ProgressBar]:
+    """Show a progress bar on standard error, if that is a terminal and the work takes over a second.
+
+    Args:
+        label: What is done.
+        total: The amount of work; ``None`` if it is unknown.
+        quiet: Show nothing.
+        in_bytes: The amounts are bytes.
+    """
+    bar = ProgressBar(label, total, in_bytes=in_bytes)
+    terminal = sys.stderr is not None and (sys.stderr.isatty() or os.environ.get("FORCE_COLOR"))
+    if quiet or not terminal:
+        yield bar
+        return
+    timer = Timer(_DELAY_S, bar.show)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield bar
+    finally:
+        timer.cancel()
+        bar.end()

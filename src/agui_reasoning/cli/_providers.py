@@ -9,10 +9,9 @@ from typing import Annotated, Final
 
 import typer
 
-from agui_reasoning._demo.screen import stdout_console
-from agui_reasoning.cli._completion import complete_api, complete_provider
+from agui_reasoning.cli._console import stdout_console
+from agui_reasoning.cli._options import PolicyFile, complete_api, complete_provider
 from agui_reasoning.cli._output import put_json
-from agui_reasoning.cli._policy import PolicyFile
 from agui_reasoning.errors import ConfigurationError, did_you_mean
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import EchoFlag, EchoRule, Scope
@@ -20,8 +19,6 @@ from agui_reasoning.providers import API_IDS, provider_api
 from agui_reasoning.providers.echo import rule_for, rules
 from agui_reasoning.providers.own_rules import own_rules
 from agui_reasoning.providers.vendors import canonical, known_providers
-
-__all__ = ["providers"]
 
 _WILDCARDS: Final = frozenset("*?[")
 _SCOPES: Final[dict[Scope, str]] = {

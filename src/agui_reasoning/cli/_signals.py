@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final
 
-__all__ = ["ends_cleanly"]
-
 _IMPORTS: Final = "<frozen importlib._bootstrap>"
 
 

@@ -1,4 +1,4 @@
-"""Translation of event streams of any size, shared by ``upgrade`` and ``downgrade``."""
+"""``upgrade`` and ``downgrade``: translate event streams of any size."""
 
 from __future__ import annotations
 
@@ -12,26 +12,33 @@ from typing import Annotated, Any, Final, TypeAlias
 import typer
 
 from agui_reasoning._escaping import escaped
-from agui_reasoning.cli._output import json_text, put_safe
-from agui_reasoning.cli._progress import progress
-from agui_reasoning.cli._reading import STDIN, opened, pieces, size_of
-from agui_reasoning.cli._report import warn
-from agui_reasoning.cli._rewrite import FileSink, Rewrite, Standard
-from agui_reasoning.compat import Translator
-from agui_reasoning.compat._json_log import ArrayRewriter, LinesRewriter
-from agui_reasoning.compat._rewriter import Rewriter, written
-from agui_reasoning.compat._sse import SSERewriter
+from agui_reasoning.cli._files import STDIN, FileSink, Rewrite, Standard, opened, pieces, size_of
+from agui_reasoning.cli._options import File
+from agui_reasoning.cli._output import json_text, progress, put_safe, warn
+from agui_reasoning.compat import (
+    ArrayRewriter,
+    LinesRewriter,
+    Rewriter,
+    SSERewriter,
+    ThinkingDowngrader,
+    ThinkingUpgrader,
+    Translator,
+    written,
+)
 
-__all__ = ["AsJSON", "File", "InPlace", "translate_file"]
-
-File = Annotated[str, typer.Argument(metavar="FILE", help="A path, or - for standard input.")]
 InPlace = Annotated[bool, typer.Option("--in-place", help="Replace the file atomically.")]
 AsJSON = Annotated[bool, typer.Option("--json", help="Print one JSON object with events and counts.")]
+Repair = Annotated[
+    bool,
+    typer.Option("--repair/--no-repair", help="Repair what AG-UI 1.0 rejects, such as missing end events."),
+]
+KeepTitle = Annotated[
+    bool, typer.Option("--keep-title", help="Keep the titles of THINKING_START as metadata.")
+]
 
 MakeTranslator: TypeAlias = Callable[[Callable[[str], None]], Translator]
 """Called with the warning callback."""
 
-_PIECE: Final = 1 << 16
 _MAX_EVENT_BYTES: Final = 1 << 28
 """The largest event accepted, in bytes. Only one event is in memory at a time."""
 
@@ -162,3 +169,46 @@ class _Translation:
     def _warn(self, message: str) -> None:
         self._warnings.append(message)
         warn(message)
+
+
+def upgrade(
+    file: File,
+    repair: Repair = False,
+    keep_title: KeepTitle = False,
+    in_place: InPlace = False,
+    as_json: AsJSON = False,
+) -> None:
+    """Convert the THINKING_* events of a stream to REASONING_*.
+
+    FILE holds the events as server-sent events, JSON lines or a JSON array, of any size; the output has the
+    same format. Other events are kept as they are. Losses are reported on standard error.
+    """
+    translate_file(
+        "upgrade",
+        file,
+        lambda tell: ThinkingUpgrader(tell, repair=repair, keep_title=keep_title, tell="losses"),
+        in_place=in_place,
+        as_json=as_json,
+    )
+
+
+def downgrade(
+    file: File,
+    peer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VERSION", help="The peer's ag-ui-protocol version; default: any with THINKING_*."
+        ),
+    ] = None,
+    in_place: InPlace = False,
+    as_json: AsJSON = False,
+) -> None:
+    """Convert a stream for an older peer: to THINKING_*, or to the REASONING_* of its version.
+
+    FILE holds the events as server-sent events, JSON lines or a JSON array, of any size; the output has the
+    same format. Data that the peer cannot represent is dropped; each kind of loss is reported once on
+    standard error.
+    """
+    translate_file(
+        "downgrade", file, lambda tell: ThinkingDowngrader(peer, tell), in_place=in_place, as_json=as_json
+    )

@@ -6,19 +6,87 @@ parallel messages are serialized. Data that cannot be represented is dropped, wi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
 
 from pydantic import BaseModel
 
-from agui_reasoning._hint import hint_of
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning._thinking import members_of, python_warning
-from agui_reasoning.compat._histories import Histories
-from agui_reasoning.compat._peers import peer_of
-from agui_reasoning.consumer._expand import Expander
+from agui_reasoning._wire_events import hint_of
+from agui_reasoning.consumer import MEDIA_KINDS, Expander
+from agui_reasoning.errors import ConfigurationError
 
-__all__ = ["ThinkingDowngrader"]
+_Version: TypeAlias = tuple[int, int, int]
+_FORM: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Capabilities of one version.
+
+    Attributes:
+        thinking: Supports THINKING_* but not REASONING_*.
+        role: The only role accepted on REASONING_MESSAGE_START.
+        empty_deltas: Accepts an empty ``delta`` in text and reasoning.
+        media: Supports image, audio, video and document parts; earlier versions have "binary" only.
+        subagents: Supports SUBAGENT_* events.
+        old: Predates 1.0: no cancelled runs, no tool results with parts.
+    """
+
+    thinking: bool = False
+    role: str = "reasoning"
+    empty_deltas: bool = True
+    media: bool = True
+    subagents: bool = False
+    old: bool = True
+
+
+DEFAULT: Final = Peer(thinking=True, media=False)
+"""A peer of unknown version that supports THINKING_*."""
+
+CURRENT: Final = Peer(subagents=True, old=False)
+"""A peer that supports 1.0: nothing is downgraded."""
+
+
+# Newest first; each entry applies from its version on.
+_SINCE: Final[tuple[tuple[_Version, Peer], ...]] = (
+    ((1, 0, 0), CURRENT),
+    ((0, 1, 21), Peer(subagents=True)),
+    ((0, 1, 16), Peer()),
+    ((0, 1, 15), Peer(empty_deltas=False)),
+    ((0, 1, 14), Peer(empty_deltas=False, media=False)),
+    ((0, 1, 11), Peer(role="assistant", empty_deltas=False, media=False)),
+    ((0, 1, 10), Peer(thinking=True, empty_deltas=False, media=False)),
+)
+
+
+def peer_of(version: str | None) -> Peer:
+    """Look up the capabilities of a version.
+
+    Args:
+        version: For example "0.1.13"; ``None`` means `DEFAULT`.
+
+    Raises:
+        ConfigurationError: The version is invalid, or earlier than 0.1.10 (``unknown_peer``).
+    """
+    if version is None:
+        return DEFAULT
+    form = _FORM.fullmatch(version)
+    if form is not None:
+        major, minor, patch = (int(number) for number in form.groups())
+        for since, peer in _SINCE:
+            if (major, minor, patch) >= since:
+                return peer
+    raise ConfigurationError(
+        f"{version[:40]!r} is not a version of ag-ui-protocol that streams can be downgraded to.",
+        code="unknown_peer",
+        # Older versions reject unknown members, and 1.0 has many.
+        hint="Use 0.1.10 or later, or omit it for any peer that supports THINKING_*.",
+    )
+
 
 # Members that a THINKING_* event keeps from its source event.
 _KEPT: Final = ("timestamp", "rawEvent")
@@ -328,3 +396,91 @@ _TRANSLATORS: Final[dict[str, Callable[[_Phase, JSONObject], list[JSONObject]]]]
     "RUN_FINISHED": _Phase.run_ended,
     "RUN_ERROR": _Phase.run_ended,
 }
+
+
+class Histories:
+    """Adapts histories to one peer.
+
+    Args:
+        peer: The peer.
+        warn_once: Called with a key and a message for each loss.
+    """
+
+    def __init__(self, peer: Peer, warn_once: Callable[[str, str], None]) -> None:
+        self._peer = peer
+        self._warn_once = warn_once
+
+    def adapt(self, holder: JSONObject) -> JSONObject:
+        """Return a copy with adapted ``messages``, or the argument if nothing changes."""
+        messages = holder.get("messages")
+        if not isinstance(messages, (list, tuple)):
+            return holder
+        adapt = [self._message(message) for message in messages if self._is_supported(message)]
+        same = len(adapt) == len(messages) and all(map(_is, adapt, messages))
+        return holder if same else holder | {"messages": adapt}
+
+    def adapt_result(self, holder: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Reduce a tool result to text, the only kind older peers support."""
+        content = holder.get("content")
+        if not isinstance(content, (list, tuple)):
+            return holder
+        texts = [text for part in content if isinstance(text := _text_of(part), str)]
+        if len(texts) < len(content):
+            self._warn_once(
+                "results",
+                "Parts of tool results other than text are dropped: the peer does not support them.",
+            )
+        return {**holder, "content": "".join(texts)}
+
+    def _is_supported(self, message: Any) -> bool:
+        if not self._peer.thinking or not isinstance(message, Mapping) or message.get("role") != "reasoning":
+            return True
+        self._warn_once(
+            "messages", "Reasoning messages in histories are dropped: the peer does not support the role."
+        )
+        return False
+
+    def _message(self, message: Any) -> Any:
+        if not isinstance(message, Mapping):
+            return message
+        if "toolCallId" in message:
+            return self.adapt_result(message)
+        content = message.get("content")
+        if not isinstance(content, (list, tuple)):
+            return message
+        parts = [adapt for part in content if (adapt := self._part(part)) is not None]
+        same = len(parts) == len(content) and all(map(_is, parts, content))
+        return message if same else {**message, "content": parts}
+
+    def _part(self, part: Any) -> Any:
+        kind = part.get("type") if isinstance(part, Mapping) else None
+        if kind in ("text", "binary"):
+            return part
+        if isinstance(kind, str) and kind in MEDIA_KINDS and (binary := _binary(part)) is not None:
+            return part if self._peer.media else binary
+        self._warn_once("parts", "Parts of messages are dropped: the peer does not support their type.")
+        return None
+
+
+def _binary(part: Mapping[str, Any]) -> JSONObject | None:
+    """Convert a media part to the older "binary" kind; ``None`` if its source cannot be represented.
+
+    This is the inverse of the compatibility boundary (AG-UI 1.1, C5).
+    """
+    source = part.get("source")
+    where = source.get("type") if isinstance(source, Mapping) else None
+    if not isinstance(source, Mapping) or where not in ("data", "url"):
+        return None
+    metadata = part.get("metadata")
+    name = metadata.get("filename") if isinstance(metadata, Mapping) else None
+    named = {"filename": name} if isinstance(name, str) else {}
+    mime = source.get("mimeType") or f"{part['type']}/*"
+    return {"type": "binary", "mimeType": mime, where: source.get("value"), **named}
+
+
+def _text_of(part: Any) -> Any:
+    return part.get("text") if isinstance(part, Mapping) and part.get("type") == "text" else None
+
+
+def _is(new: object, old: object) -> bool:
+    return new is old

@@ -11,13 +11,9 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping
 from typing import ClassVar, Final
 
-from agui_reasoning.compat._rewriter import Event, Rewriter, written
-from agui_reasoning.compat._streams import Translator
+from agui_reasoning.compat._rewriter import Event, Rewriter, Translator, written
 from agui_reasoning.errors import RemoteProtocolError
-from agui_reasoning.wire import MAX_FRAME_BYTES
-from agui_reasoning.wire._faults import bad_json, frame_too_large
-
-__all__ = ["ArrayRewriter", "LinesRewriter", "Splitter"]
+from agui_reasoning.wire import MAX_FRAME_BYTES, bad_json, frame_too_large
 
 # Possessive quantifiers prevent backtracking: the time per byte is bounded.
 _BLANK: Final = re.compile(rb"[ \t\r\n]*+")

@@ -9,13 +9,11 @@ from ag_ui.core import Event
 from pydantic import BaseModel
 
 from agui_reasoning._strict_json import JSONObject
-from agui_reasoning.consumer._lane import Lane
-from agui_reasoning.consumer._models import event_model
-from agui_reasoning.consumer._notices import notice_sink
+from agui_reasoning._wire_events import event_model
+from agui_reasoning.consumer._fast import Repeats
+from agui_reasoning.consumer._faults import notice_sink
 from agui_reasoning.consumer._patch import Document, PatchError
 from agui_reasoning.consumer._pipeline import Pipeline
-
-__all__ = ["compact"]
 
 _ITEM_IDS: Final = {
     "TEXT_MESSAGE_CONTENT": "messageId",
@@ -50,16 +48,16 @@ def compact(
     Source:
         AG-UI 1.1, C58; reasoning included.
     """
-    lane, folding = Lane(), _Folding()
-    pipeline = Pipeline(lane.watched(notice_sink(on_warning)))
+    fast, folding = Repeats(), _Folding()
+    pipeline = Pipeline(fast.watched(notice_sink(on_warning)))
     for event in events:
-        if lane.grow(event) is not None:
+        if fast.grow(event) is not None:
             continue
-        lane.close()
+        fast.close()
         delivered = pipeline.receive(event)
         for one in delivered:
             folding.receive(one)
-        lane.open(event, delivered, folding.growth)
+        fast.open(event, delivered, folding.growth)
     return [event_model(event) for event in folding.close()]
 
 

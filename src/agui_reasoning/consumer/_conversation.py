@@ -8,12 +8,12 @@ from typing import Any, Self
 from ag_ui.core import Context, Event, Interrupt, Message, ResumeEntry, RunAgentInput, Tool
 from pydantic import BaseModel
 
-from agui_reasoning._ids import new_uuid
 from agui_reasoning._strict_json import JSONObject, dump
+from agui_reasoning._wire_events import event_model, new_uuid
 from agui_reasoning.consumer import _faults as faults
-from agui_reasoning.consumer._lane import Lane
-from agui_reasoning.consumer._models import event_model, model_of, plain_json
-from agui_reasoning.consumer._notices import notice_sink
+from agui_reasoning.consumer._fast import Repeats
+from agui_reasoning.consumer._faults import notice_sink
+from agui_reasoning.consumer._models import PendingCall, model_of, plain_json
 from agui_reasoning.consumer._outgoing import (
     UserContent,
     check_interrupts,
@@ -21,16 +21,13 @@ from agui_reasoning.consumer._outgoing import (
     clean_message,
     clean_state,
     outgoing_members,
+    read_stored,
 )
-from agui_reasoning.consumer._pending_call import PendingCall
 from agui_reasoning.consumer._pipeline import Pipeline
 from agui_reasoning.consumer._reduce import Reducer, RunStatus
-from agui_reasoning.consumer._stored import read_stored
 from agui_reasoning.consumer._verify import Phase
 from agui_reasoning.errors import LocalProtocolError, RemoteProtocolError
 from agui_reasoning.protocol import PROTOCOL_VERSION
-
-__all__ = ["Conversation", "reduce_events"]
 
 
 class Conversation:
@@ -67,6 +64,7 @@ class Conversation:
         state: Any = None,
         on_warning: Callable[[str], None] | None = None,
         new_id: Callable[[], str] | None = None,
+        strict_identity: bool = False,
     ) -> None:
         """Create a conversation, or restore a stored one.
 
@@ -76,6 +74,9 @@ class Conversation:
             state: The stored state; default is an empty object.
             on_warning: Called with each warning; default is Python's ``warnings``.
             new_id: Generates message and run IDs; by default, random UUIDs.
+            strict_identity: Fail a run whose IDs change, a stream that changes its thread, and a run with two
+                interrupts of one ID (``run_identity``, ``duplicate_interrupt``), as the draft after AG-UI 1.1
+                does. By default these are warnings: no released client fails.
 
         Raises:
             LocalProtocolError: A message or the state is malformed (``bad_message``, ``bad_state``).
@@ -83,9 +84,11 @@ class Conversation:
         self._warn = notice_sink(on_warning)
         self._new_id = new_id or new_uuid
         self._thread_id = thread_id
-        self._lane = Lane()
-        watched = self._lane.watched(self._warn)
-        self._pipeline = Pipeline(watched, thread_id=thread_id, new_id=self._new_id)
+        self._fast = Repeats()
+        watched = self._fast.watched(self._warn)
+        self._pipeline = Pipeline(
+            watched, thread_id=thread_id, new_id=self._new_id, strict_identity=strict_identity
+        )
         self._reducer = Reducer(watched, {} if state is None else clean_state(state))
         cleaned = (clean_message(message, self._warn) for message in messages)
         self._reducer.hold(message for message in cleaned if message is not None)
@@ -103,6 +106,7 @@ class Conversation:
         *,
         on_warning: Callable[[str], None] | None = None,
         new_id: Callable[[], str] | None = None,
+        strict_identity: bool = False,
     ) -> Self:
         """Restore a conversation from the result of `to_json`, or from the JSON of a RunAgentInput.
 
@@ -110,6 +114,7 @@ class Conversation:
             text: The JSON text.
             on_warning: As in the constructor.
             new_id: As in the constructor.
+            strict_identity: As in the constructor.
 
         Raises:
             LocalProtocolError: The text is not a stored conversation (``bad_conversation``), or a message or
@@ -122,6 +127,7 @@ class Conversation:
             state=stored.get("state"),
             on_warning=on_warning,
             new_id=new_id,
+            strict_identity=strict_identity,
         )
         conversation._reducer.resume(
             stored.get("status", "idle"), stored.get("interrupts") or [], stored.get("pendingToolCallIds")
@@ -174,9 +180,9 @@ class Conversation:
             LocalProtocolError: The argument is not an event (``not_an_event``). The conversation is
                 unchanged.
         """
-        repeated = self._lane.receive(event)
-        if repeated is not None:
-            return [repeated]
+        repeat = self._fast.repeat
+        if repeat is not None and (delta := repeat.grow(event)) is not None:
+            return [repeat.event(delta)]
         return [event_model(delivered) for delivered in self._apply(event)]
 
     def end_of_stream(self) -> None:
@@ -189,14 +195,14 @@ class Conversation:
             AG-UI 1.1, C57.
         """
         begun = self._pipeline.phase is Phase.OPEN
-        self._lane.close()
+        self._fast.close()
         if not self._pipeline.close():
             self._reducer.status = "truncated"
             raise faults.truncated(begun)
 
     def _apply(self, event: object) -> list[JSONObject]:
         """Send an event through all stages."""
-        self._lane.close()
+        self._fast.close()
         self._reducer.changed = {}
         try:
             delivered = self._pipeline.receive(event)
@@ -207,7 +213,7 @@ class Conversation:
             if self._thread_id is None:
                 self._thread_id = one.get("threadId")
             self._reducer.apply(one)
-        self._lane.open(event, delivered, self._reducer.growth)
+        self._fast.open(event, delivered, self._reducer.growth)
         return delivered
 
     # -- messages and state
@@ -396,7 +402,7 @@ def reduce_events(events: Iterable[Event | BaseModel | Mapping[str, Any]]) -> li
     """
     conversation = Conversation()
     for event in events:
-        if conversation._lane.grow(event) is None:
+        if conversation._fast.grow(event) is None:
             conversation._apply(event)
     conversation.end_of_stream()
     return conversation.messages

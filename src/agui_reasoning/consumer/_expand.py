@@ -13,13 +13,11 @@ from typing import Final, TypeAlias
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer import _faults as faults
 
-__all__ = ["Expander"]
-
 ChunkOwner: TypeAlias = str | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
+class _ChunkForm:
     """A kind of chunk, and the events it is expanded into.
 
     Attributes:
@@ -43,8 +41,8 @@ class _Form:
     fixed: dict[str, str]
 
 
-_FORMS: Final[dict[str, _Form]] = {
-    "TEXT_MESSAGE_CHUNK": _Form(
+_FORMS: Final[dict[str, _ChunkForm]] = {
+    "TEXT_MESSAGE_CHUNK": _ChunkForm(
         "text message",
         "messageId",
         "TEXT_MESSAGE_START",
@@ -54,7 +52,7 @@ _FORMS: Final[dict[str, _Form]] = {
         {"role": "assistant", "name": None},
         {},
     ),
-    "TOOL_CALL_CHUNK": _Form(
+    "TOOL_CALL_CHUNK": _ChunkForm(
         "tool call",
         "toolCallId",
         "TOOL_CALL_START",
@@ -64,7 +62,7 @@ _FORMS: Final[dict[str, _Form]] = {
         {"toolCallName": None, "parentMessageId": None},
         {},
     ),
-    "REASONING_MESSAGE_CHUNK": _Form(
+    "REASONING_MESSAGE_CHUNK": _ChunkForm(
         "reasoning message",
         "messageId",
         "REASONING_MESSAGE_START",
@@ -104,7 +102,7 @@ _ALL_LANES: Final = ("RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPS
 class _Item:
     """The open item of a lane."""
 
-    form: _Form
+    form: _ChunkForm
     id: str
     settled: JSONObject
 
@@ -161,7 +159,7 @@ class Expander:
         self._owners[item.form.noun, item.id] = owner
         self._by_noun.setdefault(item.form.noun, {})[owner] = None
 
-    def _lane(self, form: _Form, event: JSONObject, state: str) -> ChunkOwner:
+    def _lane(self, form: _ChunkForm, event: JSONObject, state: str) -> ChunkOwner:
         """Return the lane of a chunk (C18)."""
         tag: ChunkOwner = event.get("subagentRunId")
         name: str | None = event.get(form.id)
@@ -174,7 +172,7 @@ class Expander:
             raise faults.owner_mismatch(event, form.noun, name, owner, state)
         return owner
 
-    def _unnamed_lane(self, form: _Form, event: JSONObject, tag: ChunkOwner, state: str) -> ChunkOwner:
+    def _unnamed_lane(self, form: _ChunkForm, event: JSONObject, tag: ChunkOwner, state: str) -> ChunkOwner:
         holders = self._by_noun.get(form.noun, {})
         if tag is not None or None in holders or not holders:
             return tag
@@ -184,7 +182,7 @@ class Expander:
 
     # -- chunks
 
-    def _chunk(self, form: _Form, event: JSONObject, state: str) -> list[JSONObject]:
+    def _chunk(self, form: _ChunkForm, event: JSONObject, state: str) -> list[JSONObject]:
         owner = self._lane(form, event, state)
         item = self._lanes.get(owner)
         if item is not None and item.form is form and event.get(form.id, item.id) == item.id:
@@ -214,7 +212,7 @@ class Expander:
         return [{**content, **_tag(owner), **_some(event, "metadata", "rawEvent")}]
 
 
-def _settled(form: _Form, event: JSONObject) -> JSONObject:
+def _settled(form: _ChunkForm, event: JSONObject) -> JSONObject:
     return {
         field: value
         for field, default in form.settled.items()

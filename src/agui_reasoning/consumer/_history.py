@@ -14,13 +14,11 @@ from weakref import ReferenceType, ref
 
 from ag_ui.core import Message
 
-from agui_reasoning._hint import HINT_KEY, without_hint
 from agui_reasoning._strict_json import JSONObject
+from agui_reasoning._wire_events import HINT_KEY, without_hint
 from agui_reasoning.consumer._models import message_model, whole_text
 from agui_reasoning.consumer._patch import Document
 from agui_reasoning.consumer._schema_types import copy_json
-
-__all__ = ["GrowingText", "HeldCall", "HeldMessage", "HeldMessages"]
 
 # Other members of a message are kept unchanged.
 _STRUCTURE = frozenset({"id", "role", "content", "toolCalls"})
@@ -115,11 +113,23 @@ class HeldMessage:
             record.calls = [_call(call, record) for call in message["toolCalls"]]
         return record
 
-    def growing_text(self) -> GrowingText:
-        """Return the text as one that can grow."""
+    def deltas(self) -> list[str]:
+        """Return the deltas of the text since it was read; it grows by those that are appended."""
         if self.text is None:
             self.text = Pieces()
-        return GrowingText(self.text, self)
+        return self.text.deltas
+
+    def read_text(self) -> str | None:
+        """Return the text, if there is one."""
+        if self._has_grown():
+            self.touch()
+        return None if self.text is None else self.text.read()
+
+    def _has_grown(self) -> bool:
+        """Return whether deltas were appended since the last read."""
+        if self.text is not None and self.text.deltas:
+            return True
+        return self.calls is not None and any(call.arguments.deltas for call in self.calls)
 
     def touch(self) -> None:
         """Discard the cached model after a change."""
@@ -138,7 +148,7 @@ class HeldMessage:
 
     def model(self) -> Message:
         """Return the message as a model, which is cached until the message changes."""
-        if self._model is None:
+        if self._model is None or self._has_grown():
             self._model = message_model(self.to_json())
         return self._model
 
@@ -153,26 +163,13 @@ class HeldMessage:
     def _content(self) -> JSONObject:
         if self.document is not None:
             return {"content": self.document.value}
-        text = None if self.text is None else self.text.read()
+        text = self.read_text()
         if self.content is None:
             return {} if text is None else {"content": text}
         if text is None:
             return {"content": copy_json(self.content)}
         # Text was streamed into a message with content parts: append it as another part.
         return {"content": [*copy_json(self.content), {"type": "text", "text": text}]}
-
-
-@dataclass(frozen=True, slots=True)
-class GrowingText:
-    """A text that can grow, and its message."""
-
-    text: Pieces
-    message: HeldMessage
-
-    def append(self, delta: str) -> None:
-        """Append to the text. It is joined when it is read, so the cost is that of the delta."""
-        self.text.deltas.append(delta)
-        self.message.touch()
 
 
 def _call(call: JSONObject, owner: HeldMessage) -> HeldCall:

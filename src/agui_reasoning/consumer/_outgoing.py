@@ -1,31 +1,21 @@
-"""Validation of the input that a client sends for the next run."""
+"""Checks what the application and its storage pass in: messages, state, inputs and conversations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 from ag_ui.core import Context, ResumeEntry, Tool
 from pydantic import BaseModel
 
-from agui_reasoning._strict_json import JSONObject
-from agui_reasoning.consumer._enforce import inspect
-from agui_reasoning.consumer._legacy import upgrade_message
+from agui_reasoning._strict_json import JSONObject, Malformed, load
+from agui_reasoning._wire_events import is_expired
+from agui_reasoning.consumer._faults import Notice, NoticeSink, cut
 from agui_reasoning.consumer._models import plain_json
-from agui_reasoning.consumer._notices import Notice, NoticeSink, cut
+from agui_reasoning.consumer._pipeline import upgrade_message
 from agui_reasoning.consumer._schema import MESSAGE, RUN_AGENT_INPUT
-from agui_reasoning.consumer._schema_types import ANY, DROP, MalformedValue, SchemaType
+from agui_reasoning.consumer._schema_types import ANY, DROP, MalformedValue, SchemaType, inspect
 from agui_reasoning.errors import LocalProtocolError
-
-__all__ = [
-    "UserContent",
-    "check_interrupts",
-    "clean_input",
-    "clean_message",
-    "clean_state",
-    "outgoing_members",
-]
 
 UserContent: TypeAlias = str | Sequence[BaseModel | Mapping[str, Any]]
 Member: TypeAlias = Tool | Context | ResumeEntry | Mapping[str, Any]
@@ -101,13 +91,21 @@ def check_interrupts(interrupts: Iterable[JSONObject], resume: Iterable[Any], no
     """Check that every interrupt has an answer, and in time.
 
     Raises:
-        LocalProtocolError: An interrupt has no answer (``open_interrupt``), or has expired
-            (``expired_interrupt``).
+        LocalProtocolError: An interrupt has no answer (``open_interrupt``) or two (``bad_input``), or has
+            expired (``expired_interrupt``).
 
     Source:
         AG-UI 1.1, C56.
     """
-    answers = {entry.get("interruptId"): entry for entry in resume if isinstance(entry, Mapping)}
+    answers: dict[Any, Any] = {}
+    for entry in resume:
+        if answers.setdefault(entry["interruptId"], entry) != entry:
+            raise LocalProtocolError(
+                f"Two entries of `resume` answer the interrupt {entry['interruptId']!r} differently.",
+                code="bad_input",
+                hint="Pass one entry for each interrupt.",
+                message_id=entry["interruptId"],
+            )
     for interrupt in interrupts:
         answer = answers.get(interrupt["id"])
         if answer is None:
@@ -118,7 +116,8 @@ def check_interrupts(interrupts: Iterable[JSONObject], resume: Iterable[Any], no
                 message_id=interrupt["id"],
                 state="interrupted",
             )
-        if now is not None and answer.get("status") != "cancelled" and _expired(interrupt, now):
+        expired = now is not None and is_expired(interrupt.get("expiresAt"), now)
+        if expired and answer.get("status") != "cancelled":
             raise LocalProtocolError(
                 f"The interrupt {interrupt['id']!r} has expired.",
                 code="expired_interrupt",
@@ -126,16 +125,6 @@ def check_interrupts(interrupts: Iterable[JSONObject], resume: Iterable[Any], no
                 message_id=interrupt["id"],
                 state="interrupted",
             )
-
-
-def _expired(interrupt: JSONObject, now: float) -> bool:
-    try:
-        expires = datetime.fromisoformat(interrupt["expiresAt"])
-    except (KeyError, ValueError):
-        return False  # absent, or not a date
-    if expires.tzinfo is None:
-        expires = expires.replace(tzinfo=UTC)
-    return expires.timestamp() <= now
 
 
 def _clean(
@@ -162,4 +151,51 @@ def _bad_message(path: str, expected: str) -> LocalProtocolError:
         f"The message is malformed at {cut(path) or '/'}: expected {expected}.",
         code="bad_message",
         hint=_HINT,
+    )
+
+
+_ENDED: Final = ("idle", "finished", "interrupted", "cancelled", "failed", "truncated")
+
+
+def read_stored(text: str) -> JSONObject:
+    """Read a stored conversation. A RunAgentInput is read too: it has a thread, messages and a state.
+
+    Raises:
+        LocalProtocolError: The text is not a stored conversation (``bad_conversation``).
+    """
+    stored = load(text)
+    if isinstance(stored, Malformed) or not isinstance(stored, dict):
+        raise _bad("expected a JSON object")
+    for name, (is_valid, expected) in _MEMBERS.items():
+        if stored.get(name) is not None and not is_valid(stored[name]):
+            raise _bad(f"expected {expected} as `{name}`")
+    return stored
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _are(is_valid: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda values: isinstance(values, list) and all(map(is_valid, values))
+
+
+def _is_interrupt(value: Any) -> bool:
+    return isinstance(value, dict) and _is_text(value.get("id")) and _is_text(value.get("reason"))
+
+
+_MEMBERS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
+    "threadId": (_is_text, "a string"),
+    "messages": (_are(lambda value: isinstance(value, dict)), "an array of messages"),
+    "status": (_ENDED.__contains__, f"one of {', '.join(_ENDED)}"),
+    "pendingToolCallIds": (_are(_is_text), "an array of strings"),
+    "interrupts": (_are(_is_interrupt), "an array of interrupts"),
+}
+
+
+def _bad(problem: str) -> LocalProtocolError:
+    return LocalProtocolError(
+        f"This is not a stored conversation: {problem}.",
+        code="bad_conversation",
+        hint="Pass what `Conversation.to_json` returned.",
     )

@@ -1,42 +1,27 @@
-"""Atomic JSON Patch (RFC 6902) on a document that is also read as plain JSON.
+"""Atomic JSON Patch (RFC 6902) on a document whose readers keep what they have read.
 
-Existing libraries either are not atomic or copy the document, but the cost of a STATE_DELTA must not depend
-on the size of the state. Their ``test`` also treats 1 and true as equal.
+The first change of a container after the document was read copies the container, without what is in it. Each
+change can be undone and is measured by itself, so its cost does not depend on the size of the document.
+Patches are untrusted: the size and depth of the result and the amount of copied data are limited.
 
-Patches are untrusted, so the size and depth of the result and the amount of copied data are limited.
-Containers that a patch has reached are nodes that know their size. All others are plain JSON that never
-changes, and is shared between the document and the values returned from it.
+Existing libraries either are not atomic or copy the whole document; their ``test`` takes 1 and true as equal.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from agui_reasoning._strict_json import JSONObject
-from agui_reasoning.consumer._containers import Blocks, Names
-from agui_reasoning.consumer._notices import quoted
+from agui_reasoning.consumer._faults import quoted
 from agui_reasoning.consumer._schema_types import NESTING, copy_json
 
-__all__ = ["Document", "PatchError", "apply_patch", "json_equal"]
-
-_Undo: TypeAlias = Callable[[], object]
-
-MAX_BYTES: Final = 16 * 1024 * 1024
-"""The maximum size of a patched document as JSON; the gateway accepts no larger requests."""
-
-MAX_COPIED_BYTES: Final = 1024 * 1024
-"""The maximum amount of JSON that the ``copy`` operations of one patch may copy."""
-
-_INDEX = re.compile(r"0|[1-9][0-9]{0,15}", re.ASCII)
-_MISSING: Final = object()
-
-# Overhead of a string and of a container (quotes or brackets, and a comma), and the size of a short scalar.
-_STRING: Final = 3
-_CONTAINER: Final = 3
-_SCALAR: Final = 5
+MAX_BYTES: Final = 16 * 1024 * 1024  # of a patched document as JSON; the gateway accepts no larger requests
+MAX_COPIED_BYTES: Final = 1024 * 1024  # of JSON that the ``copy`` operations of one patch copy
+_INDEX: Final = re.compile(r"0|[1-9][0-9]{0,15}", re.ASCII)
+_NOTHING: Final = object()
 
 
 class PatchError(Exception):
@@ -45,353 +30,168 @@ class PatchError(Exception):
 
 @dataclass(slots=True, eq=False)
 class _Node:
-    """A container that a patch has reached.
+    """A container that a patch has reached."""
 
-    Attributes:
-        inside: Its JSON, which never changes; after `open`, its members: plain values and nodes.
-        size: Its size as JSON, if measured.
-        height: Its nesting levels, including itself, if measured. Removals do not reduce it.
-    """
-
-    inside: Any
-    size: int | None = None
-    height: int | None = None
-
-    def open(self) -> Names | Blocks:
-        """Return the members for modification."""
-        if isinstance(self.inside, dict):
-            self.inside = Names(self.inside)
-        elif isinstance(self.inside, list):
-            self.inside = Blocks(self.inside)
-        members: Names | Blocks = self.inside
-        return members
+    members: Any  # its JSON
+    reads: int = 0  # how often the document had been read when the members were copied
+    measure: tuple[int, int] | None = None  # see `_measured`; removals reduce only the size
+    inner: dict[int, _Node] = field(default_factory=dict)  # the nodes in it, by the `id` of their members
 
     def member(self, key: Any) -> Any:
-        """Return a member: a scalar, or a node."""
-        members = self.open()
-        value = members[key]
-        if isinstance(value, (dict, list)):
-            value = _Node(value)
-            members.wrap(key, value)
-        return value
+        """Return a member: a scalar, a node, or `_NOTHING` if an object does not have it."""
+        value = self.members[key] if isinstance(self.members, list) else self.members.get(key, _NOTHING)
+        if not isinstance(value, (dict, list)):
+            return value
+        return self.inner.get(id(value)) or self.inner.setdefault(id(value), _Node(value))
 
-
-@dataclass(slots=True)
-class _Place:
-    """A resolved pointer: the containers on its path, the key of each except the first, and its last step."""
-
-    nodes: list[_Node]
-    keys: list[Any]
-    last: str
-
-    @property
-    def parent(self) -> _Node:
-        """The container that the last step refers to."""
-        return self.nodes[-1]
-
-    def touch(self) -> None:
-        """Mark the containers on the path as changed."""
-        for node, key in zip(self.nodes, self.keys, strict=False):
-            node.open().touch(key)
+    def put(self, key: Any, value: Any, *, old: Any) -> None:
+        """Replace, insert or remove a member; `_NOTHING` is what is not there before or afterwards."""
+        if isinstance(old, _Node):
+            self.inner.pop(id(old.members), None)
+        if isinstance(value, _Node):
+            self.inner[id(value.members)] = value
+            value = value.members
+        if value is _NOTHING:
+            del self.members[key]
+        elif old is _NOTHING and isinstance(self.members, list):
+            self.members.insert(key, value)
+        else:
+            self.members[key] = value
 
 
 class Document:
-    """A JSON value that patches change.
-
-    Args:
-        value: The value. It is not copied, and must not be modified afterwards.
-    """
+    """A JSON value that patches change. It is not copied, and must not be modified otherwise."""
 
     def __init__(self, value: Any) -> None:
-        self._holder = _Node({"": value}, size=_size(value))
+        self._holder = _Node({"": value})
+        self._reads, self._most, self._copied = 1, 0, 0
+        self._undo: list[tuple[list[_Node], Any, Any, Any, list[Any]]] = []
 
     @property
     def value(self) -> Any:
-        """The value as plain JSON; later patches do not affect it.
-
-        The cost depends on the containers that changed since the last read, and on their ancestors.
-        """
-        return _plain(self._holder.member(""))
+        """The value as plain JSON; later patches do not affect it."""
+        self._reads += 1
+        return self._holder.members[""]
 
     def patch(self, operations: Iterable[JSONObject], *, only_object: bool = False) -> None:
-        """Apply validated operations.
-
-        Args:
-            operations: RFC 6902 operations; unknown members are ignored.
-            only_object: Whether the result must be an object.
+        """Apply validated operations. With ``only_object``, the result must be an object.
 
         Raises:
             PatchError: An operation cannot be applied, or the result would be too large or nested too deeply.
                 After this or any other exception, the value is unchanged.
         """
-        patching = _Patching(self._holder)
+        self._most, self._copied = max(MAX_BYTES, _measured(self._holder)[0]), 0
         try:
             for index, operation in enumerate(operations):
-                patching.run(operation, index)
-            if only_object:
-                patching.check_object()
+                try:
+                    self._apply(operation)
+                except PatchError as error:
+                    where = f"operation {index} ({operation['op']} at {quoted(operation['path'])})"
+                    raise PatchError(f"{where}: {error}") from None
+            if only_object and not isinstance(self._holder.members[""], dict):
+                raise PatchError("the result would not be an object")
         except BaseException:
-            patching.undo()
+            for nodes, key, value, old, measures in reversed(self._undo):
+                nodes[-1].put(key, old, old=value)
+                for node, measure in zip(nodes, measures, strict=True):
+                    node.measure = measure
             raise
+        finally:
+            self._undo.clear()
+
+    def _apply(self, operation: JSONObject) -> None:
+        match operation:
+            case {"op": "add", "path": path, "value": value}:
+                self._change(path, copy_json(value), new=True)
+            case {"op": "remove", "path": path}:
+                self._change(path, _NOTHING if path else None)  # the root can only be set to null
+            case {"op": "replace", "path": path, "value": value}:
+                self._change(path, copy_json(value))
+            case {"op": "move", "path": path, "from": source}:
+                if path.startswith(source + "/"):
+                    raise PatchError("cannot move a value into itself")
+                self._change(path, self._change(source, _NOTHING if source else None), new=True)
+            case {"op": "copy", "path": path, "from": source}:
+                nodes, key = self._place(source)
+                self._copied += _measured(nodes[-1].member(key))[0]
+                if self._copied > MAX_COPIED_BYTES:
+                    raise PatchError(f"the copies of this patch have more than {MAX_COPIED_BYTES} bytes")
+                self._change(path, copy_json(nodes[-1].members[key]), new=True)
+            case {"op": "test", "path": path, "value": value}:
+                nodes, key = self._place(path)
+                if not json_equal(nodes[-1].members[key], value):
+                    raise PatchError("the value is different")
+
+    def _change(self, pointer: str, value: Any, *, new: bool = False) -> Any:
+        """Replace a member, add a ``new`` one, or remove one with `_NOTHING`; return what was there."""
+        nodes, key = self._place(pointer, new=new)
+        old = _NOTHING if new and isinstance(nodes[-1].members, list) else nodes[-1].member(key)
+        value = _Node(value, self._reads) if isinstance(value, (dict, list)) else value
+        nothing = (-_measured(key)[0] if isinstance(key, str) else 0, 0)  # not even a name
+        size, height = nothing if value is _NOTHING else _measured(value)
+        growth = size - (nothing if old is _NOTHING else _measured(old))[0]
+        if len(nodes) - 1 + height > NESTING:
+            raise PatchError(f"the result would have more than {NESTING} levels of nesting")
+        if growth > 0 and _measured(self._holder)[0] + growth > self._most:
+            raise PatchError(f"the result would be larger than {MAX_BYTES} bytes")
+        self._undo.append((nodes, key, value, old, [node.measure for node in nodes]))
+        nodes[-1].put(key, value, old=old)
+        for level, node in enumerate(reversed(nodes), 1):
+            node.measure = node.measure and (node.measure[0] + growth, max(node.measure[1], height + level))
+        return old
+
+    def _place(self, pointer: str, *, new: bool = False) -> tuple[list[_Node], Any]:
+        """Return the containers above a place, ready for changes, and the key in the last one."""
+        if pointer and not pointer.startswith("/"):
+            raise PatchError(f"{quoted(pointer)} does not start with /")
+        nodes = [self._holder]
+        *above, last = (step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/"))
+        for step in above:
+            key = _key(nodes[-1].members, step)
+            if not isinstance(node := nodes[-1].member(key), _Node):
+                raise PatchError("there is nothing at that place")
+            if node.reads != self._reads:
+                nodes[-1].put(key, None, old=node)
+                node.members, node.reads = node.members.copy(), self._reads
+                nodes[-1].put(key, node, old=None)
+            nodes.append(node)
+        return nodes, _key(nodes[-1].members, last, new=new)
 
 
-def apply_patch(value: Any, operations: Iterable[JSONObject], *, only_object: bool = False) -> Any:
-    """Apply operations to a JSON value; return the result.
-
-    Raises:
-        PatchError: As in `Document.patch`.
-
-    Examples:
-        >>> apply_patch({"a": [1]}, [{"op": "add", "path": "/a/-", "value": 2}])
-        {'a': [1, 2]}
-    """
-    document = Document(value)
-    document.patch(operations, only_object=only_object)
-    return document.value
+def _key(members: Any, step: str, *, new: bool = False) -> Any:
+    """Return the name or index of a member, which may be ``new``."""
+    if isinstance(members, dict):
+        if new or step in members:
+            return step
+    elif new and step == "-":
+        return len(members)
+    elif _INDEX.fullmatch(step) and int(step) < len(members) + new:
+        return int(step)
+    raise PatchError("the index is not in the array" if new else "there is nothing at that place")
 
 
-class _Patching:
-    """The application of one patch, on a node whose only member is the root of the document."""
-
-    def __init__(self, holder: _Node) -> None:
-        self._holder = holder
-        self._before = holder.size or 0
-        self._copied = 0
-        self._undo: list[_Undo] = []
-        self._where = ""
-
-    def run(self, operation: JSONObject, index: int) -> None:
-        """Apply one operation."""
-        self._where = f"operation {index} ({operation['op']} at {quoted(operation['path'])})"
-        _OPERATIONS[operation["op"]](self, operation)
-
-    def check_object(self) -> None:
-        """Reject a result that is not an object."""
-        root = self._holder.member("")
-        if not (isinstance(root, _Node) and isinstance(root.open(), Names)):
-            raise PatchError("the result would not be an object")
-
-    def undo(self) -> None:
-        """Revert all operations, last first."""
-        for step in reversed(self._undo):
-            step()
-
-    # -- operations
-
-    def add(self, operation: JSONObject) -> None:
-        self._insert(operation["path"], _taken_in(operation["value"]))
-
-    def remove(self, operation: JSONObject) -> None:
-        self._take(operation["path"])
-
-    def replace(self, operation: JSONObject) -> None:
-        place = self._place(operation["path"])
-        self._set(place, self._existing(place.parent, place.last), _taken_in(operation["value"]))
-
-    def move(self, operation: JSONObject) -> None:
-        if operation["path"].startswith(operation["from"] + "/"):
-            raise self._fault("cannot move a value into itself")
-        self._insert(operation["path"], self._take(operation["from"]))
-
-    def copy(self, operation: JSONObject) -> None:
-        source = self._found(operation["from"])
-        self._copied += _size(source)
-        if self._copied > MAX_COPIED_BYTES:
-            raise self._fault(f"the copies of this patch have more than {MAX_COPIED_BYTES} bytes")
-        self._insert(operation["path"], _taken_in(_plain(source)))
-
-    def test(self, operation: JSONObject) -> None:
-        if not _equal(self._found(operation["path"]), operation["value"]):
-            raise self._fault("the value is different")
-
-    # -- places
-
-    def _place(self, pointer: str) -> _Place:
-        *steps, last = ["", *map(_unescaped, pointer.split("/")[1:])]
-        place = _Place([self._holder], [], last)
-        for step in steps:
-            key = self._existing(place.parent, step)
-            member = place.parent.member(key)
-            if not isinstance(member, _Node):
-                raise self._fault("there is nothing at that place")
-            place.nodes.append(member)
-            place.keys.append(key)
-        return place
-
-    def _found(self, pointer: str) -> Any:
-        place = self._place(pointer)
-        return place.parent.member(self._existing(place.parent, place.last))
-
-    def _existing(self, parent: _Node, step: str) -> Any:
-        """Return the name or index of an existing member."""
-        members = parent.open()
-        if isinstance(members, Names):
-            if step in members:
-                return step
-        elif _INDEX.fullmatch(step) and int(step) < len(members):
-            return int(step)
-        raise self._fault("there is nothing at that place")
-
-    # -- changes, each with its undo step
-
-    def _insert(self, pointer: str, value: Any) -> None:
-        place = self._place(pointer)
-        members = place.parent.open()
-        if isinstance(members, Names):
-            self._set(place, place.last, value)
-            return
-        index = len(members) if place.last == "-" else self._index(members, place.last)
-        growth = self._admit(place, value)
-        members.insert(index, value)
-        self._note(place, growth, _height(value), lambda: members.pop(index))
-
-    def _index(self, members: Blocks, step: str) -> int:
-        if _INDEX.fullmatch(step) and int(step) <= len(members):
-            return int(step)
-        raise self._fault("the index is not in the array")
-
-    def _take(self, pointer: str) -> Any:
-        place = self._place(pointer)
-        key = self._existing(place.parent, place.last)
-        value, members = place.parent.member(key), place.parent.open()
-        if place.parent is self._holder:  # the root cannot be removed, only set to null
-            self._set(place, key, None)
-            return value
-        size = _size(value) + _name_size(key)
-        members.pop(key)
-        self._note(place, -size, 0, lambda: _put_back(members, key, value))
-        return value
-
-    def _set(self, place: _Place, key: Any, value: Any) -> None:
-        members: Any = place.parent.open()
-        if isinstance(members, Names) and key not in members:
-            growth = self._admit(place, value, -_name_size(key))
-            members[key] = value
-            self._note(place, growth, _height(value), lambda: members.pop(key))
-            return
-        before = place.parent.member(key)
-        growth = self._admit(place, value, _size(before))
-        members[key] = value
-        self._note(place, growth, _height(value), lambda: members.__setitem__(key, before))
-
-    def _admit(self, place: _Place, value: Any, freed: int = 0) -> int:
-        """Check the limits for a new value; return the growth of the document."""
-        if len(place.keys) + _height(value) > NESTING:
-            raise self._fault(f"the result would have more than {NESTING} levels of nesting")
-        growth = _size(value) - freed
-        if growth > 0 and (self._holder.size or 0) + growth > max(MAX_BYTES, self._before):
-            raise self._fault(f"the result would be larger than {MAX_BYTES} bytes")
-        return growth
-
-    def _note(self, place: _Place, growth: int, height: int, undo: _Undo) -> None:
-        """Update the containers on the path after a change, and record its undo step."""
-        before = [(node, node.size, node.height) for node in place.nodes]
-        for level, node in enumerate(reversed(place.nodes), 1):
-            node.size = None if node.size is None else node.size + growth
-            node.height = None if node.height is None else max(node.height, height + level)
-        place.touch()
-
-        def revert() -> None:
-            undo()
-            place.touch()
-            for node, size, height in before:
-                node.size, node.height = size, height
-
-        self._undo.append(revert)
-
-    def _fault(self, problem: str) -> PatchError:
-        return PatchError(f"{self._where}: {problem}")
-
-
-_OPERATIONS: Final[dict[str, Callable[[_Patching, JSONObject], None]]] = {
-    "add": _Patching.add,
-    "remove": _Patching.remove,
-    "replace": _Patching.replace,
-    "move": _Patching.move,
-    "copy": _Patching.copy,
-    "test": _Patching.test,
-}
-
-
-def _unescaped(step: str) -> str:
-    return step.replace("~1", "/").replace("~0", "~")
-
-
-def _taken_in(value: Any) -> Any:
-    """Return a copy of a value, as a node if its size should be cached."""
-    copied = copy_json(value)
-    return _Node(copied) if isinstance(copied, (dict, list)) else copied
-
-
-def _put_back(members: Names | Blocks, key: Any, value: Any) -> None:
-    if isinstance(members, Blocks):
-        members.insert(key, value)
-    else:
-        members[key] = value
-
-
-def _plain(value: Any) -> Any:
-    """Return a value or node as plain JSON."""
+def _measured(value: Any) -> tuple[int, int]:
+    """Return the approximate size of a value or node as JSON, without escapes, and its levels of nesting."""
     if isinstance(value, _Node):
-        value = value.inside
-    return value.plain(_plain) if isinstance(value, (Names, Blocks)) else value
-
-
-def _size(value: Any) -> int:
-    """Return the approximate size of a value or node as JSON, without escapes."""
-    if isinstance(value, _Node):
-        if value.size is None:
-            value.size = _size(value.inside)
-        return value.size
+        value.measure = value.measure or _measured(value.members)
+        return value.measure
+    size, height = 3, 0  # quotes or brackets, and a comma
     if isinstance(value, str):
-        return _name_size(value)
-    if isinstance(value, int):
-        return max(_SCALAR, value.bit_length() // 3)  # about the number of digits
-    if isinstance(value, float):
-        return len(repr(value)) + 1
-    if isinstance(value, dict):
-        return _CONTAINER + sum(map(_name_size, value)) + sum(map(_size, value.values()))
-    if isinstance(value, Names):
-        return _CONTAINER + sum(map(_name_size, value.names())) + sum(map(_size, value))
-    return _CONTAINER + sum(map(_size, value)) if isinstance(value, (list, Blocks)) else _SCALAR
-
-
-def _height(value: Any) -> int:
-    """Return the nesting levels of a value or node; 0 for a scalar."""
-    if isinstance(value, _Node):
-        if value.height is None:
-            value.height = _height(value.inside)
-        return value.height
-    if isinstance(value, dict):
-        return 1 + max(map(_height, value.values()), default=0)
-    return 1 + max(map(_height, value), default=0) if isinstance(value, (list, Names, Blocks)) else 0
-
-
-def _name_size(name: Any) -> int:
-    """Return the size of a string as JSON; 0 for an index, which is not written."""
-    if not isinstance(name, str):
-        return 0
-    return _STRING + (len(name) if name.isascii() else len(name.encode("utf-8", "surrogatepass")))
-
-
-def _equal(value: Any, other: Any) -> bool:
-    """Compare a value or node with JSON, at a cost limited by the size of the JSON."""
-    members = value.inside if isinstance(value, _Node) else value
-    if isinstance(members, Names):
-        same_size = isinstance(other, dict) and len(members) == len(other)
-        return same_size and all(name in members and _equal(members[name], other[name]) for name in other)
-    if isinstance(members, Blocks):
-        same_size = isinstance(other, list) and len(members) == len(other)
-        return same_size and all(map(_equal, members, other))
-    return json_equal(members, other)
+        size += len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
+    elif isinstance(value, (dict, list)):
+        for inner in (*value, *value.values()) if isinstance(value, dict) else value:
+            more, levels = _measured(inner)
+            size, height = size + more, max(height, levels)
+        height += 1
+    else:  # an integer has about a digit for three bits
+        size = max(5, value.bit_length() // 3) if isinstance(value, int) else len(repr(value)) + 1
+    return size, height
 
 
 def json_equal(one: Any, other: Any) -> bool:
     """Compare as JSON: numbers by value, and true differs from 1."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(json_equal(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(json_equal, one, other))
-    return bool(one == other)
+    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)

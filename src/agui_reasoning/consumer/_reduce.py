@@ -9,12 +9,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal, TypeAlias
 
 from agui_reasoning._strict_json import JSONObject
-from agui_reasoning.consumer._history import GrowingText, HeldCall, HeldMessage, HeldMessages, kind_of
-from agui_reasoning.consumer._notices import Notice, NoticeSink, quoted
+from agui_reasoning.consumer._faults import Notice, NoticeSink, quoted
+from agui_reasoning.consumer._history import HeldCall, HeldMessage, HeldMessages, kind_of
 from agui_reasoning.consumer._patch import Document, PatchError
 from agui_reasoning.consumer._schema_types import copy_json
-
-__all__ = ["Reducer", "RunStatus"]
 
 RunStatus: TypeAlias = Literal[
     "idle", "running", "finished", "interrupted", "cancelled", "failed", "truncated"
@@ -36,7 +34,7 @@ class Reducer:
         status: The status of the latest run.
         interrupts: The interrupts of the latest finished run, as JSON.
         changed: The IDs of the messages changed since this was last emptied, in order.
-        growth: The text that the last event grew, if any.
+        growth: The deltas that the last event was appended to, if any.
 
     Source:
         AG-UI 1.1: C36 to C56.
@@ -51,7 +49,7 @@ class Reducer:
         self.status: RunStatus = "idle"
         self.interrupts: list[JSONObject] = []
         self.changed: dict[str, None] = {}
-        self.growth: GrowingText | None = None
+        self.growth: list[str] | None = None
 
     def apply(self, event: JSONObject) -> None:
         """Apply one verified event."""
@@ -147,7 +145,7 @@ class Reducer:
         record = self.history.get(event["messageId"])
         if record is None:
             record = HeldMessage(event["messageId"], role, members=_some(event, members))
-            record.growing_text().append("")
+            record.deltas()
             self._append(record)
         elif record.role == "activity":
             self._shared(event, record)
@@ -159,7 +157,7 @@ class Reducer:
     def _content(self, event: JSONObject) -> None:
         record = self._target(event)
         if record is not None:
-            self._grow(record.growing_text(), event)
+            self._grow(record.deltas(), event)
             self._touch(record, event)
 
     def _end(self, event: JSONObject) -> None:
@@ -208,7 +206,7 @@ class Reducer:
     def _call_args(self, event: JSONObject) -> None:
         call = self._held_call(event)
         if call is not None:
-            self._grow(GrowingText(call.arguments, call.owner), event)
+            self._grow(call.arguments.deltas, event)
             self._touch_call(call, event)
 
     def _call_end(self, event: JSONObject) -> None:
@@ -359,9 +357,9 @@ class Reducer:
         self.history.append(record)
         return record
 
-    def _grow(self, growth: GrowingText, event: JSONObject) -> None:
-        growth.append(event["delta"])
-        self.growth = growth
+    def _grow(self, deltas: list[str], event: JSONObject) -> None:
+        deltas.append(event["delta"])
+        self.growth = deltas
 
     def _touch(self, record: HeldMessage, event: JSONObject | None = None) -> None:
         """Mark a message as changed, and merge an event's metadata into it (C52)."""

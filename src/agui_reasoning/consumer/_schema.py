@@ -25,8 +25,6 @@ from agui_reasoning.consumer._schema_types import (
     WholeNumber,
 )
 
-__all__ = ["DEFINITIONS", "EVENTS", "MESSAGE", "RUN_AGENT_INPUT", "TIMESTAMP", "TOOL_CALL"]
-
 _SAFE = 2**53 - 1
 _COUNT = WholeNumber(0, _SAFE)
 
@@ -271,22 +269,3 @@ EVENTS: Final[dict[str, Obj]] = {
     kind: _event(kind, fields, attributed=attributed) for kind, (fields, attributed) in _TABLE.items()
 }
 """The schema of each event type."""
-
-DEFINITIONS: Final[dict[str, SchemaType]] = {
-    **{kind.title().replace("_", "") + "Event": obj for kind, obj in EVENTS.items()},
-    "Message": MESSAGE,
-    "ContentPart": _PART,
-    "PartSource": _SOURCE,
-    "ToolCall": TOOL_CALL,
-    "FunctionCall": _FUNCTION,
-    "JsonPatch": _PATCH,
-    "RunAgentInput": RUN_AGENT_INPUT,
-    "Tool": _TOOL,
-    "Context": _CONTEXT,
-    "ResumeEntry": _RESUME,
-    "Interrupt": _INTERRUPT,
-    "RunFinishedOutcome": _RUN_OUTCOME,
-    "SubagentFinishedOutcome": _SUBAGENT_OUTCOME,
-    "TokenUsage": _USAGE,
-}
-"""The objects under their names in the published schema."""

@@ -8,36 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from agui_reasoning._limits import Limits
-
-__all__ = [
-    "ANY",
-    "DROP",
-    "FLAG",
-    "NESTING",
-    "OPEN",
-    "PRESENT",
-    "TEXT",
-    "AnyJSON",
-    "Choice",
-    "Const",
-    "Either",
-    "Flag",
-    "MalformedValue",
-    "Obj",
-    "Open",
-    "SchemaType",
-    "Sequence",
-    "Tagged",
-    "Text",
-    "WholeNumber",
-    "copy_json",
-]
 
 _LEVELS: Final = Limits().nesting
 NESTING: Final = _LEVELS - 5
@@ -213,7 +189,7 @@ class Obj(Struct, frozen=True):
                 else:
                     removed[mark:] = [f"/{name}"]
             elif self.open:
-                kept[name] = copy_json(member, NESTING)
+                kept[_key(name)] = copy_json(member, NESTING)
             else:
                 removed.append(f"/{name}")
         if not self.required <= kept.keys():
@@ -311,3 +287,114 @@ def _key(name: Any) -> str:
     if not isinstance(name, str):
         raise MalformedValue("JSON")
     return name
+
+
+def inspect(kind: SchemaType, value: Any) -> tuple[Any, list[str], MalformedValue | None]:
+    """Read a value.
+
+    Returns:
+        The known part of the value or `DROP`, the paths removed from it, and the fault, if any. The fault is
+        not raised, because its traceback would reference the event.
+    """
+    removed: list[str] = []
+    try:
+        return kind.read(value, removed), removed, None
+    except MalformedValue as fault:
+        return None, removed, fault.with_traceback(None)
+    except RecursionError:
+        return None, removed, MalformedValue("fewer levels of nesting")
+
+
+# -- every malformed place, for `check`: consumers need only the first
+
+
+class Places(Struct):
+    """Places in an event, as JSON pointers.
+
+    Attributes:
+        malformed: The malformed places, with what was expected there.
+        unknown: The places that consumers remove.
+    """
+
+    malformed: list[tuple[str, str]] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+
+
+def places_of(kind: SchemaType, value: Any) -> Places:
+    """Find the malformed and unknown places of a value."""
+    found = Places()
+    try:
+        _walk(kind, value, "", found)
+    except RecursionError:
+        found.malformed.append(("", "fewer levels of nesting"))
+    return found
+
+
+def without_malformed_options(kind: Obj, event: Mapping[str, Any], places: Places) -> dict[str, Any] | None:
+    """Return an event without its malformed optional members; ``None`` if required ones are malformed."""
+    names = {path.split("/")[1] if path else "" for path, _ in places.malformed}
+    if "" in names or names & kind.required:
+        return None
+    return {name: member for name, member in event.items() if name not in names}
+
+
+def _walk(kind: Any, value: Any, path: str, found: Places) -> None:
+    kind = _chosen(kind, value)
+    members = _MEMBERS.get(type(kind))
+    inner = None if members is None else members(kind, value)
+    if inner is None:
+        _read(kind, value, path, found)
+        return
+    for name, of, member in inner:
+        if of is None:
+            found.unknown.append(f"{path}/{name}")
+        else:
+            _walk(of, member, f"{path}/{name}", found)
+    if isinstance(kind, Obj):
+        missing = sorted(kind.required - value.keys())
+        found.malformed += [(path, f"the field {name}") for name in missing]
+
+
+def _chosen(kind: Any, value: Any) -> Any:
+    """Return the object type that a tag selects."""
+    if not isinstance(kind, Tagged) or not isinstance(value, Mapping):
+        return kind
+    tag = value.get(kind.by)
+    return kind.members.get(tag, kind) if isinstance(tag, str) else kind
+
+
+def _read(kind: SchemaType, value: Any, path: str, found: Places) -> None:
+    """Read a value that has no members, or not those that it should have."""
+    try:
+        if kind.read(value, []) is DROP:
+            found.unknown.append(path)
+    except MalformedValue as fault:
+        found.malformed.append((f"{path}{fault.path}", fault.expected))
+
+
+_Members = Iterator[tuple[str, SchemaType | None, Any]]
+"""The name, the type and the value of each member; no type for unknown ones."""
+
+
+def _of_object(kind: Obj, value: Any) -> _Members | None:
+    if not isinstance(value, Mapping):
+        return None
+    other = ANY if kind.open else None
+    return ((name, kind.fields.get(name, other), member) for name, member in value.items())
+
+
+def _of_sequence(kind: Sequence, value: Any) -> _Members | None:
+    if not isinstance(value, list | tuple) or len(value) < kind.least:
+        return None
+    return ((str(index), kind.of, member) for index, member in enumerate(value))
+
+
+def _of_either(kind: Either, value: Any) -> _Members | None:
+    return _of_sequence(kind.items, value)
+
+
+_MEMBERS: Final[dict[type, Callable[[Any, Any], _Members | None]]] = {
+    Obj: _of_object,
+    Sequence: _of_sequence,
+    Either: _of_either,
+}

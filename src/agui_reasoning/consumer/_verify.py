@@ -13,10 +13,9 @@ from typing import Final, TypeAlias
 
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer import _faults as faults
-from agui_reasoning.consumer._notices import Notice, NoticeSink, quoted
+from agui_reasoning.consumer._faults import Notice, NoticeSink, quoted
+from agui_reasoning.errors import RemoteProtocolError
 from agui_reasoning.protocol import PROTOCOL_VERSION
-
-__all__ = ["Phase", "Verifier"]
 
 LaneOwner: TypeAlias = str | None
 Owners: TypeAlias = dict[str, LaneOwner]
@@ -99,8 +98,11 @@ class Verifier:
         AG-UI 1.1: C26 to C33, V2.
     """
 
-    def __init__(self, warn: NoticeSink, thread_id: str | None = None) -> None:
+    def __init__(
+        self, warn: NoticeSink, thread_id: str | None = None, *, strict_identity: bool = False
+    ) -> None:
         self._warn = warn
+        self._strict_identity = strict_identity
         self._thread_id = thread_id
         self._run = _Run()
         self.phase = Phase.NEW
@@ -165,24 +167,27 @@ class Verifier:
             self._identity(event, f"names another run, {quoted(event['runId'])}")
         if event["threadId"] != self._run.thread_id:
             self._identity(event, f"names another thread, {quoted(event['threadId'])}")
-        self._check_interrupts(event.get("outcome", {}).get("interrupts", ()))
+        self._check_interrupts(event)
         left = list(self._run.open_things())
         if left:  # last, so that the notices about the event are not lost
             raise faults.left_open(event, left, self.state)
 
-    def _check_interrupts(self, interrupts: Iterable[JSONObject]) -> None:
+    def _check_interrupts(self, event: JSONObject) -> None:
         seen: set[str] = set()
-        for interrupt in interrupts:
+        for interrupt in event.get("outcome", {}).get("interrupts", ()):
             if interrupt["id"] in seen:
-                message = f"RUN_FINISHED has two interrupts with the id {quoted(interrupt['id'])}."
-                remedy = "Give each interrupt of a run its own ID, because one answer would cover both."
-                self._warn(Notice("duplicate_interrupt", message, remedy))
+                self._contradiction(faults.duplicate_interrupt(event, interrupt["id"], self.state))
             seen.add(interrupt["id"])
 
     def _identity(self, event: JSONObject, problem: str) -> None:
-        # Fatal in the specification, but tested only for the draft, and not checked by other clients (C33).
-        remedy = "Send threadId and runId of the input with the first and last event; one thread per stream."
-        self._warn(Notice("run_identity", f"{event['type']} {problem}.", remedy))
+        self._contradiction(faults.run_identity(event, problem, self.state))
+
+    def _contradiction(self, error: RemoteProtocolError) -> None:
+        # Fatal in the specification, but tested only by the draft's streams, and @ag-ui/client 1.0.0 does not
+        # check it (C33): a warning, unless the user asks for the draft's rule.
+        if self._strict_identity:
+            raise error
+        self._warn(Notice(error.code, error.args[0], error.hint))
 
     # -- owners
 

@@ -1,4 +1,4 @@
-"""JWE compact serialization (RFC 7516), restricted to the form that this package writes.
+"""JWE compact serialization (RFC 7516), restricted to the form that this package writes, in base64url.
 
 ``alg`` is ``dir``, ``enc`` is ``A256GCM``, without compression and with an empty second segment. Other forms
 of JOSE are rejected before a key is looked up. Reading returns ``None`` without a reason, because
@@ -11,31 +11,14 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Generic, NoReturn, TypeVar, final
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from msgspec import MsgspecError
+from msgspec.json import Decoder, Encoder
 
 from agui_reasoning._strict_json import dump
-from agui_reasoning.crypto import _base64url as base64url
-from agui_reasoning.crypto._secret import Secret
-
-__all__ = [
-    "KID",
-    "MAX_EXPIRY",
-    "MAX_PLAINTEXT_BYTES",
-    "MAX_TOKEN_CHARS",
-    "NONCE_BYTES",
-    "Header",
-    "Token",
-    "claims_type",
-    "header_of",
-    "read_header",
-    "read_token",
-    "seal",
-    "unseal",
-    "write_header",
-]
 
 MAX_TOKEN_CHARS: Final = 16_777_216
 """The maximum length of a token; longer text is rejected without parsing."""
@@ -56,6 +39,33 @@ _MAC: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 _TYPE: Final = "agui-reasoning+jwe"
 _FIXED: Final = {"alg": "dir", "enc": "A256GCM", "typ": _TYPE}
 _MEMBERS: Final = frozenset({*_FIXED, "kid", "exp", "entity"})
+
+
+_Hidden_co = TypeVar("_Hidden_co", covariant=True)
+
+
+@final
+class Secret(Generic[_Hidden_co]):
+    """Key material or plaintext that is not shown by ``repr`` and cannot be pickled.
+
+    Local variables of this package contain secrets instead of bytes, because tracebacks can show their
+    ``repr``.
+    """
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: _Hidden_co) -> None:
+        self._value = value
+
+    def reveal(self) -> _Hidden_co:
+        """Return the value. Call it inside an expression, so that it is not stored in a local variable."""
+        return self._value
+
+    def __repr__(self) -> str:
+        return "<secret>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a secret cannot be pickled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +107,7 @@ def write_header(header: Header) -> str:
         members["exp"] = header.exp
     if header.entity is not None:
         members["entity"] = header.entity
-    return base64url.encode(dump(members).encode())
+    return base64url(dump(members).encode())
 
 
 def read_header(segment: str) -> Header | None:
@@ -137,7 +147,7 @@ def read_token(text: str, read_header: Callable[[str], Header | None] = read_hea
     header = read_header(protected)
     if header is None or wrapped_key:
         return None
-    nonce, ciphertext, tag = map(base64url.decode, rest)
+    nonce, ciphertext, tag = map(from_base64url, rest)
     if nonce is None or ciphertext is None or tag is None:
         return None
     if len(nonce) != NONCE_BYTES or len(tag) != _TAG_BYTES:
@@ -145,15 +155,14 @@ def read_token(text: str, read_header: Callable[[str], Header | None] = read_hea
     return Token(protected, header, nonce, ciphertext + tag)
 
 
-def seal(cipher: AESGCM, protected: str, nonce: bytes, plaintext: Secret) -> str:
+def seal(cipher: AESGCM, protected: str, nonce: bytes, plaintext: Secret[bytes]) -> str:
     """Encrypt a plaintext, with a protected header, into a token."""
     sealed = cipher.encrypt(nonce, plaintext.reveal(), protected.encode("ascii"))
-    encode = base64url.encode
-    ciphertext, tag = encode(sealed[:-_TAG_BYTES]), encode(sealed[-_TAG_BYTES:])
-    return f"{protected}..{encode(nonce)}.{ciphertext}.{tag}"
+    ciphertext, tag = base64url(sealed[:-_TAG_BYTES]), base64url(sealed[-_TAG_BYTES:])
+    return f"{protected}..{base64url(nonce)}.{ciphertext}.{tag}"
 
 
-def unseal(cipher: AESGCM, token: Token) -> Secret | None:
+def unseal(cipher: AESGCM, token: Token) -> Secret[bytes] | None:
     """Decrypt a token; return ``None`` if the tag does not match."""
     try:
         return Secret(cipher.decrypt(token.nonce, token.sealed, token.protected.encode("ascii")))
@@ -167,7 +176,7 @@ def _is_expiry(value: object) -> bool:
 
 def _members(segment: str) -> dict[str, Any] | None:
     """Return the members of a JSON object in base64url; ``None`` if it is malformed or has duplicates."""
-    text = base64url.decode(segment) if len(segment) <= _MAX_HEADER_CHARS else None
+    text = from_base64url(segment) if len(segment) <= _MAX_HEADER_CHARS else None
     if text is None:
         return None
     try:
@@ -182,3 +191,40 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) != len(pairs):
         raise ValueError("duplicate member")
     return members
+
+
+# -- base64url, in canonical form
+
+_FOREIGN: Final = ('"', "+", "/", "=", "\\")
+"""Characters of base64 and of JSON strings that base64url does not have."""
+
+_LAST: Final[dict[int, frozenset[str]]] = {2: frozenset("AQgw"), 3: frozenset("AEIMQUYcgkosw048")}
+"""The characters without surplus bits that can end a text, by the number of characters in its last group."""
+
+_BYTES: Final = Decoder(bytes)
+_JSON: Final = Encoder()
+"""msgspec writes and reads bytes as JSON strings in base64, several times faster than the `base64` module."""
+
+
+def base64url(value: bytes) -> str:
+    """Encode bytes as base64url without padding (RFC 7515, section 2)."""
+    padding = -len(value) % 3
+    text = _JSON.encode(value)[1 : -1 - padding]
+    return text.replace(b"+", b"-").replace(b"/", b"_").decode("ascii")
+
+
+def from_base64url(text: str) -> bytes | None:
+    """Decode base64url; return ``None`` for text that `base64url` does not produce.
+
+    Decoders ignore surplus bits, so that several texts would decode to the same bytes.
+    """
+    surplus = len(text) % 4
+    if surplus and text[-1] not in _LAST.get(surplus, ()):
+        return None
+    if any(character in text for character in _FOREIGN):
+        return None
+    try:
+        data = text.encode("ascii").replace(b"-", b"+").replace(b"_", b"/")
+        return _BYTES.decode(b'"%b%b"' % (data, b"=" * (-surplus % 4)))
+    except (UnicodeEncodeError, MsgspecError):
+        return None

@@ -9,12 +9,10 @@ from typing import Any, Final, Literal, TypeAlias, cast, get_args
 from ag_ui.core import AssistantMessage, Message
 from pydantic import TypeAdapter, ValidationError
 
-from agui_reasoning.crypto._binding import Binding, Subtype
+from agui_reasoning.crypto._cache import Binding, Subtype
 from agui_reasoning.crypto._jwe import claims_type, read_header
-from agui_reasoning.crypto._keys import KeyRing
+from agui_reasoning.crypto._ring import KeyRing
 from agui_reasoning.errors import ConfigurationError, DecryptionError, LocalProtocolError
-
-__all__ = ["OnUnopened", "rekey_messages", "renewed"]
 
 OnUnopened: TypeAlias = Literal["raise", "keep"]
 _HANDLING: Final = ("raise", "keep")

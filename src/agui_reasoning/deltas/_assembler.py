@@ -7,15 +7,14 @@ values are handled only here.
 
 from __future__ import annotations
 
-import dataclasses
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
 from msgspec.structs import asdict, replace
 
-from agui_reasoning._media import content_parts, text_of
+from agui_reasoning._content import content_parts, text_of
+from agui_reasoning._strict_json import well_formed
 from agui_reasoning.deltas._operations import (
     CloseDelta,
     Delta,
@@ -23,12 +22,14 @@ from agui_reasoning.deltas._operations import (
     InputTransformationsDelta,
     NativeDelta,
     OpaqueDelta,
+    ReadCounts,
     ReasoningDelta,
     ResponseStart,
     TextDelta,
     ToolCallDelta,
     ToolResultDelta,
     UsageDelta,
+    counts_of,
 )
 from agui_reasoning.deltas._units import (
     Answered,
@@ -50,11 +51,8 @@ from agui_reasoning.deltas._units import (
     UnitBuffer,
     Valued,
 )
-from agui_reasoning.parts import Origin, Status
+from agui_reasoning.parts import Origin, Part, Status
 
-__all__ = ["Assembler", "clean"]
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "�"
 
 
@@ -68,8 +66,8 @@ class Assembler:
             origin: The origin of responses without a `ResponseStart`.
         """
         self.response: ResponseBuffer | None = None
-        self.usages: list[UsageDelta] = []
-        """The token counts of the responses that reported any, and of other models that worked for them."""
+        self._usages: list[UsageDelta] = []
+        self._read_counts: ReadCounts | None = None
         self._counted: dict[tuple[str | None, str | None] | None, int] = {}
         self._last: ResponseBuffer | None = None
         self._usage_open = False
@@ -77,6 +75,12 @@ class Assembler:
         self._origin = origin
         self._server_calls: set[str] = set()
         self._client_calls: set[str] = set()
+
+    @property
+    def usages(self) -> list[UsageDelta]:
+        """The token counts of the responses that reported any, and of other models that worked for them."""
+        self._ask_for_counts()
+        return self._usages
 
     @property
     def finish_reason(self) -> str | None:
@@ -112,6 +116,7 @@ class Assembler:
     def _start(self, delta: ResponseStart, changes: list[Change]) -> None:
         self._end_response(changes)
         self._open_response(ResponseBuffer(delta.origin, delta.id, delta.conversation), changes)
+        self._read_counts = counts_of(delta)
 
     def _open_response(self, response: ResponseBuffer, changes: list[Change]) -> ResponseBuffer:
         self.response = self._last = response
@@ -128,8 +133,11 @@ class Assembler:
         response = self.response
         if response is None:
             return
+        self._ask_for_counts()
+        self._read_counts = None
         self._close_all(changes, "complete")
-        self._settle_waiting(response, changes)
+        if response.waiting:
+            self._settle_waiting(response, changes)
         self.response = None
         changes.append(ResponseEnded(response))
 
@@ -167,11 +175,16 @@ class Assembler:
             self._usage_open = True
         who = (delta.provider, delta.model) if delta.apart else None
         if who not in self._counted:
-            self._counted[who] = len(self.usages)
-            self.usages.append(UsageDelta())
+            self._counted[who] = len(self._usages)
+            self._usages.append(UsageDelta())
         place = self._counted[who]
         newer = {name: value for name, value in asdict(delta).items() if value is not None}
-        self.usages[place] = replace(self.usages[place], **newer)
+        self._usages[place] = replace(self._usages[place], **newer)
+
+    def _ask_for_counts(self) -> None:
+        """Read the counts of the open response that its decoder has kept."""
+        if self._read_counts is not None and (counts := self._read_counts()) is not None:
+            self._receive_usage(counts, [])
 
     # -- units
 
@@ -180,9 +193,12 @@ class Assembler:
             return
         response = self._current(changes)
         unit = self._reasoning_unit(response, delta, changes)
-        if delta.item_id:
+        if delta.item_id and delta.item_id != unit.item_id:
             unit.item_id = delta.item_id
-        self._update_ext(unit, delta.ext, changes)
+            if not unit.open and unit.present:
+                changes.append(Valued(unit))
+        if delta.ext:
+            self._update_ext(unit, delta.ext, changes)
         if delta.text:
             self._end_implicitly(response, unit, changes)
             self._resume(unit, changes)
@@ -227,7 +243,8 @@ class Assembler:
         unit = response.text.get(delta.key)
         if unit is None:
             unit = response.text[delta.key] = TextUnit(delta.key)
-        self._update_ext(unit, delta.ext, changes)
+        if delta.ext:
+            self._update_ext(unit, delta.ext, changes)
         if delta.text:
             self._end_implicitly(response, unit, changes)
             self._resume(unit, changes)
@@ -238,7 +255,8 @@ class Assembler:
     def _receive_call(self, delta: ToolCallDelta, changes: list[Change]) -> None:
         response = self._current(changes)
         unit = self._call_unit(response, delta, changes)
-        self._update_ext(unit, delta.ext, changes)
+        if delta.ext:
+            self._update_ext(unit, delta.ext, changes)
         unit.name = unit.name or delta.name
         unit.server = unit.server or delta.server
         if delta.id:
@@ -263,8 +281,9 @@ class Assembler:
         return unit
 
     def _receive_result(self, delta: ToolResultDelta, changes: list[Change]) -> None:
-        error = None if delta.error is None else clean(delta.error)
-        content = content_parts(delta.content) if isinstance(delta.content, list) else clean(delta.content)
+        error = None if delta.error is None else well_formed(delta.error)
+        given = delta.content
+        content = content_parts(given) if isinstance(given, list) else well_formed(given)
         unit = ResultUnit(None, call_id=delta.tool_call_id, content=content, error=error, native=delta.native)
         unit.ext.update(delta.ext or {})
         if not self._is_server_result(delta):
@@ -284,7 +303,7 @@ class Assembler:
     def _keep_native(self, delta: NativeDelta, changes: list[Change]) -> None:
         unit, response = NativeUnit(None, kind=delta.kind, payload=delta.payload), self._current(changes)
         if delta.model is not None and response.origin is not None:
-            response.origin = dataclasses.replace(response.origin, model=delta.model)
+            response.origin = replace(response.origin, model=delta.model)
         self._end_implicitly(response, unit, changes)
         self._appear(unit, changes)
 
@@ -335,8 +354,6 @@ class Assembler:
             self._appear(unit, changes)
 
     def _update_ext(self, unit: UnitBuffer, ext: Any, changes: list[Change]) -> None:
-        if not ext:
-            return
         unit.ext.update(ext)
         if unit.present:
             changes.append(Valued(unit))
@@ -359,7 +376,7 @@ class Assembler:
         changes.append(Appeared(unit))
         if isinstance(unit, CallUnit) and unit.pieces:
             changes.append(Grew(unit, "".join(unit.pieces), unit.pieces))
-        if isinstance(unit, TextUnit | CallUnit):
+        if response.waiting and isinstance(unit, TextUnit | CallUnit):
             self._deliver_waiting(response, unit, changes)
 
     def _deliver_waiting(self, response: ResponseBuffer, unit: UnitBuffer, changes: list[Change]) -> None:
@@ -414,10 +431,11 @@ class Assembler:
         unit.status = status
         if status == "incomplete":
             unit.values = {slot: value for slot, value in unit.values.items() if value.whole}
-        if self.response is not None and unit.key is None and isinstance(unit, ReasoningUnit):
-            self.response.reasoning.pop(None, None)
-        if self.response is not None and unit.key is None and isinstance(unit, TextUnit):
-            self.response.text.pop(None, None)
+        if self.response is not None and unit.key is None:
+            if isinstance(unit, ReasoningUnit):
+                self.response.reasoning.pop(None, None)
+            elif isinstance(unit, TextUnit):
+                self.response.text.pop(None, None)
         if unit.present:
             changes.append(Ended(unit))
 
@@ -460,6 +478,31 @@ class Assembler:
                 self._end(unit, status, changes)
 
 
+def fold(deltas: Iterable[Delta]) -> list[Part]:
+    """Combine deltas into parts, in order of first appearance.
+
+    Open units count as complete. Only units closed with `CloseDelta` can be incomplete.
+
+    Examples:
+        >>> fold([ReasoningDelta("Hm, "), ReasoningDelta("yes."), TextDelta("Yes.")])
+        [ReasoningPart(segments=(Segment(channel='text', index=0, text=<8>),)), TextPart(text=<4>)]
+    """
+    assembler = Assembler()
+    parts: list[Part] = []
+    for delta in deltas:
+        _collect(assembler.receive(delta), parts)
+    _collect(assembler.close(), parts)
+    return parts
+
+
+def _collect(changes: Iterable[Change], parts: list[Part]) -> None:
+    for change in changes:
+        if isinstance(change, ResponseEnded):
+            parts.extend(change.response.parts())
+        elif isinstance(change, Answered):
+            parts.append(change.unit.part(None))
+
+
 def _units(response: ResponseBuffer) -> Iterator[UnitBuffer]:
     return chain(response.reasoning.values(), response.text.values(), response.calls.values())
 
@@ -486,18 +529,14 @@ def _begins_another(unit: ReasoningUnit, delta: OpaqueDelta) -> bool:
 
 def _join_surrogates(unit: UnitBuffer, text: str) -> str:
     """Join a surrogate pair split between deltas, holding back a high surrogate at the end."""
-    if not unit.held and (text.isascii() or _SURROGATE.search(text) is None):
+    if not unit.held and text.isascii():
         return text
-    text = unit.held + text
-    unit.held = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
-    return clean(text[:-1] if unit.held else text)
-
-
-def clean(text: str) -> str:
-    """Replace lone surrogates, which UTF-8 cannot encode, by U+FFFD."""
-    if text.isascii() or _SURROGATE.search(text) is None:
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    whole: str = well_formed(unit.held + text if unit.held else text)
+    if whole is not text:
+        text = unit.held + text
+        unit.held = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
+        whole = well_formed(text[:-1] if unit.held else text)
+    return whole
 
 
 _HANDLERS: dict[type, Callable[[Assembler, Any, list[Change]], None]] = {

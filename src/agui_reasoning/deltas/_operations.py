@@ -6,66 +6,36 @@ provider's unit and is unique within a response; ``None`` means the open unit of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, TypeAlias, get_args
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Final, TypeAlias, get_args
 
 from msgspec import Struct
-from msgspec.structs import fields
 
-from agui_reasoning.parts import Channel, Ext, Opaque, Origin, Status, WithheldUnit, size_of
-
-__all__ = [
-    "CloseDelta",
-    "Delta",
-    "FinishDelta",
-    "InputTransformation",
-    "InputTransformationsDelta",
-    "NativeDelta",
-    "OpaqueDelta",
-    "ReasoningDelta",
-    "ResponseStart",
-    "TextDelta",
-    "ToolCallDelta",
-    "ToolResultDelta",
-    "UsageDelta",
-]
-
+from agui_reasoning.parts import (
+    Channel,
+    Ext,
+    NativePart,
+    Opaque,
+    Origin,
+    Part,
+    ReasoningPart,
+    Status,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    Value,
+    WithheldUnit,
+)
 
 # Decoders make a delta per token, and a Struct is made ten times faster than a frozen dataclass. Keyword-only
 # fields are chosen per class, so that a base class holds the positional ones.
-
-
-class _Redacted(Struct, frozen=True):
-    """A delta whose ``repr`` shows the size of private values instead of the values."""
-
-    _private: ClassVar[frozenset[str]] = frozenset()
-
-    def __repr__(self) -> str:
-        members = ", ".join(f"{name}={value}" for name, value in self._shown())
-        return f"{type(self).__name__}({members})"
-
-    def __rich_repr__(self) -> list[tuple[str, Any]]:
-        return [(name, _Verbatim(value)) for name, value in self._shown()]
-
-    def _shown(self) -> Iterator[tuple[str, str]]:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if value != field.default:
-                yield field.name, size_of(value) if field.name in self._private else repr(value)
-
-
-class _Verbatim(str):
-    """A string whose ``repr`` is the string itself."""
-
-    __slots__ = ()
-    __repr__ = str.__str__
 
 
 class _ResponseStart(Struct, frozen=True):
     origin: Origin | None
 
 
-class ResponseStart(_ResponseStart, frozen=True, kw_only=True, repr_omit_defaults=True):
+class ResponseStart(_ResponseStart, frozen=True, kw_only=True, repr_omit_defaults=True, dict=True):
     """Start of a model response; ends an open one.
 
     ``conversation`` is the ID of the conversation in which the provider stores the response.
@@ -75,7 +45,7 @@ class ResponseStart(_ResponseStart, frozen=True, kw_only=True, repr_omit_default
     conversation: str | None = None
 
 
-class _ReasoningDelta(_Redacted, frozen=True):
+class _ReasoningDelta(Value, frozen=True):
     text: str = ""
 
 
@@ -106,7 +76,7 @@ class OpaqueDelta(_OpaqueDelta, frozen=True, kw_only=True):
     append: bool = False
 
 
-class _TextDelta(_Redacted, frozen=True):
+class _TextDelta(Value, frozen=True):
     text: str
 
 
@@ -119,7 +89,7 @@ class TextDelta(_TextDelta, frozen=True, kw_only=True):
     _private: ClassVar[frozenset[str]] = frozenset({"text", "ext"})
 
 
-class _ToolCallDelta(_Redacted, frozen=True):
+class _ToolCallDelta(Value, frozen=True):
     id: str
     name: str = ""
     arguments: str = ""
@@ -138,7 +108,7 @@ class ToolCallDelta(_ToolCallDelta, frozen=True, kw_only=True):
     _private: ClassVar[frozenset[str]] = frozenset({"arguments", "ext"})
 
 
-class _ToolResultDelta(_Redacted, frozen=True):
+class _ToolResultDelta(Value, frozen=True):
     tool_call_id: str
     content: str | list[Any]
 
@@ -167,7 +137,7 @@ class CloseDelta(Struct, frozen=True, kw_only=True):
     status: Status = "complete"
 
 
-class NativeDelta(_Redacted, frozen=True):
+class NativeDelta(Value, frozen=True):
     """A block without a call ID that must be returned verbatim.
 
     Attributes:
@@ -231,7 +201,7 @@ class InputTransformationsDelta(_InputTransformationsDelta, frozen=True, kw_only
     units: tuple[WithheldUnit, ...] = ()
 
 
-class _FinishDelta(_Redacted, frozen=True):
+class _FinishDelta(Value, frozen=True):
     reason: str | None = None
 
 
@@ -263,3 +233,89 @@ Delta: TypeAlias = (
 )
 
 DELTA_TYPES = get_args(Delta)
+
+
+ReadCounts: TypeAlias = Callable[[], UsageDelta | None]
+"""Returns the counts of one response that no delta has reported yet; ``None`` if there are none."""
+
+_NAME: Final = "counts"
+
+
+def counted(start: ResponseStart, read: ReadCounts | None) -> ResponseStart:
+    """Attach what reads the counts to the start of a response, and return the start.
+
+    It is no member of the value: starts are equal without it, and copies lack it.
+    """
+    if read is not None:
+        vars(start)[_NAME] = read
+    return start
+
+
+def counts_of(start: ResponseStart) -> ReadCounts | None:
+    """Return what reads the counts of a response."""
+    return vars(start).get(_NAME)
+
+
+# -- parts to deltas
+
+
+def unfold(parts: Iterable[Part]) -> list[Delta]:
+    """Return deltas that fold into these parts, with a `ResponseStart` per origin.
+
+    The parts belong to one response; a change of origin starts another response.
+    """
+    deltas: list[Delta] = []
+    origin: object = ...
+    for number, part in enumerate(parts):
+        if part.origin != origin:
+            origin = part.origin
+            deltas.append(ResponseStart(part.origin))
+        deltas.extend(deltas_of(part, f"part {number}"))
+    return deltas
+
+
+def deltas_of(part: Part, key: str) -> Iterator[Delta]:
+    """Yield the deltas of one part. ``key`` names its unit, except for calls, whose key is their ID."""
+    return _UNFOLD[type(part)](part, key)
+
+
+def _reasoning(part: ReasoningPart, key: str) -> Iterator[Delta]:
+    yield ReasoningDelta("", key=key, item_id=part.item_id, ext=part.ext)
+    before = None
+    for segment in part.segments:
+        if (segment.channel, segment.index) == before:
+            # A repeated segment means that reasoning resumed: close the previous stretch.
+            yield CloseDelta(key=key)
+        before = (segment.channel, segment.index)
+        yield ReasoningDelta(segment.text, key=key, channel=segment.channel, index=segment.index)
+    yield from (OpaqueDelta(opaque, key=key) for opaque in part.opaque)
+    yield CloseDelta(key=key, status=part.status)
+
+
+def _text(part: TextPart, key: str) -> Iterator[Delta]:
+    yield TextDelta(part.text, key=key, ext=part.ext)
+    yield from (OpaqueDelta(opaque, key=key) for opaque in part.opaque)
+    yield CloseDelta(key=key, status=part.status)
+
+
+def _call(part: ToolCallPart, key: str) -> Iterator[Delta]:
+    yield ToolCallDelta(part.id, part.name, part.arguments, server=part.server, ext=part.ext)
+    yield from (OpaqueDelta(opaque, key=part.id) for opaque in part.opaque)
+    yield CloseDelta(key=part.id, status=part.status)
+
+
+def _result(part: ToolResultPart, key: str) -> Iterator[Delta]:
+    yield ToolResultDelta(part.tool_call_id, part.content, error=part.error, native=part.native, ext=part.ext)
+
+
+def _native(part: NativePart, key: str) -> Iterator[Delta]:
+    yield NativeDelta(part.kind, part.payload)
+
+
+_UNFOLD: dict[type, Callable[[Any, str], Iterator[Delta]]] = {
+    ReasoningPart: _reasoning,
+    TextPart: _text,
+    ToolCallPart: _call,
+    ToolResultPart: _result,
+    NativePart: _native,
+}

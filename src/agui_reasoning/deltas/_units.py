@@ -1,6 +1,6 @@
 """Units under construction, and the changes that deltas make to them.
 
-Classes that hold text have no generated ``repr``, so that tracebacks with local variables do not reveal it.
+Classes that hold text show none of it in their ``repr``, so that tracebacks with local variables do not.
 """
 
 from __future__ import annotations
@@ -8,10 +8,11 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from agui_reasoning.deltas._operations import OpaqueDelta
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from agui_reasoning.parts import (
     Channel,
     NativePart,
@@ -27,30 +28,17 @@ from agui_reasoning.parts import (
     WithheldUnit,
 )
 
-__all__ = [
-    "Answered",
-    "Appeared",
-    "CallUnit",
-    "Change",
-    "Ended",
-    "Grew",
-    "NativeUnit",
-    "OpaqueBuffer",
-    "ReasoningUnit",
-    "ResponseBuffer",
-    "ResponseEnded",
-    "ResponseOpened",
-    "ResultUnit",
-    "Resumed",
-    "SegmentBuffer",
-    "TextUnit",
-    "UnitBuffer",
-    "Valued",
-]
+if TYPE_CHECKING:
+    from agui_reasoning.deltas._operations import OpaqueDelta
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class OpaqueBuffer:
+class Unshown(Struct):
+    """A value whose ``repr`` shows no content. Dataclasses take several times as long to make."""
+
+    __repr__ = object.__repr__
+
+
+class OpaqueBuffer(Unshown, eq=False):
     """An opaque value under construction; fragments are joined when it is read."""
 
     opaque: Opaque
@@ -75,8 +63,7 @@ def _join(fragments: list[str], encoding: str) -> str:
     return base64.b64encode(joined).decode("ascii")
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class UnitBuffer:
+class UnitBuffer(Unshown, eq=False):
     """A unit under construction.
 
     Attributes:
@@ -98,15 +85,16 @@ class UnitBuffer:
     @property
     def opaque(self) -> tuple[Opaque, ...]:
         """The opaque values that are known to be complete."""
-        return tuple(value.settled() for value in self.values.values() if value.whole or not self.open)
+        if not self.values:
+            return ()
+        return tuple([value.settled() for value in self.values.values() if value.whole or not self.open])
 
     def part(self, origin: Origin | None) -> Part:
         """Return the unit as a part."""
         raise NotImplementedError
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class SegmentBuffer:
+class SegmentBuffer(Unshown, eq=False):
     """A segment under construction."""
 
     channel: Channel
@@ -118,8 +106,7 @@ class SegmentBuffer:
         return Segment(self.channel, self.index, "".join(self.pieces))
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class ReasoningUnit(UnitBuffer):
+class ReasoningUnit(UnitBuffer, eq=False):
     """A reasoning unit under construction."""
 
     segments: list[SegmentBuffer] = field(default_factory=list)
@@ -134,12 +121,15 @@ class ReasoningUnit(UnitBuffer):
 
     def part(self, origin: Origin | None) -> ReasoningPart:
         """Return the unit as a part."""
-        segments = tuple(segment.settled() for segment in self.segments)
-        return ReasoningPart(segments, self.opaque, self.item_id, self.status, origin, self.ext or None)
+        return self.part_of(self.segments, origin)
+
+    def part_of(self, segments: list[SegmentBuffer], origin: Origin | None) -> ReasoningPart:
+        """Return some of its segments as a part."""
+        settled = tuple([segment.settled() for segment in segments])
+        return ReasoningPart(settled, self.opaque, self.item_id, self.status, origin, self.ext or None)
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class TextUnit(UnitBuffer):
+class TextUnit(UnitBuffer, eq=False):
     """A text unit under construction."""
 
     pieces: list[str] = field(default_factory=list)
@@ -149,8 +139,7 @@ class TextUnit(UnitBuffer):
         return TextPart("".join(self.pieces), self.opaque, self.status, origin, self.ext or None)
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class CallUnit(UnitBuffer):
+class CallUnit(UnitBuffer, eq=False):
     """A tool call under construction; its key is the provider's ID."""
 
     name: str = ""
@@ -171,8 +160,7 @@ class CallUnit(UnitBuffer):
         )
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class ResultUnit(UnitBuffer):
+class ResultUnit(UnitBuffer, eq=False):
     """The result of a tool."""
 
     call_id: str = ""
@@ -185,8 +173,7 @@ class ResultUnit(UnitBuffer):
         return ToolResultPart(self.call_id, self.content, self.error, self.native, origin, self.ext or None)
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class NativeUnit(UnitBuffer):
+class NativeUnit(UnitBuffer, eq=False):
     """A block that is returned verbatim."""
 
     kind: str = ""
@@ -197,8 +184,7 @@ class NativeUnit(UnitBuffer):
         return NativePart(self.kind, self.payload, origin)
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class ResponseBuffer:
+class ResponseBuffer(Unshown, eq=False):
     """A model response under construction."""
 
     origin: Origin | None
@@ -221,22 +207,19 @@ class ResponseBuffer:
         return [unit.part(self.origin) for unit in self.units]
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseOpened:
+class ResponseOpened(Struct, frozen=True):
     """A response started."""
 
     response: ResponseBuffer
 
 
-@dataclass(frozen=True, slots=True)
-class Appeared:
+class Appeared(Struct, frozen=True):
     """A unit became present."""
 
     unit: UnitBuffer
 
 
-@dataclass(slots=True, repr=False)  # frozen ones take three times as long to make
-class Grew:
+class Grew(Unshown):
     """Text was added to ``pieces`` of a unit; ``segment`` is the segment if it is a reasoning unit."""
 
     unit: UnitBuffer
@@ -245,36 +228,31 @@ class Grew:
     segment: SegmentBuffer | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Resumed:
+class Resumed(Struct, frozen=True):
     """A unit that had ended resumed."""
 
     unit: UnitBuffer
 
 
-@dataclass(frozen=True, slots=True)
-class Valued:
+class Valued(Struct, frozen=True):
     """A value, the status or ``ext`` of a unit changed."""
 
     unit: UnitBuffer
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """A unit ended."""
 
     unit: UnitBuffer
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseEnded:
+class ResponseEnded(Struct, frozen=True):
     """A response and all its units ended."""
 
     response: ResponseBuffer
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """A client or agent tool returned a result, which belongs to no response."""
 
     unit: ResultUnit

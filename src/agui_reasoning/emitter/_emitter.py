@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from ag_ui.core import (
     Event,
+    Interrupt,
     Message,
     MessagesSnapshotEvent,
     ToolCallResultEvent,
@@ -17,24 +18,36 @@ from ag_ui.core import (
 from msgspec import structs
 from pydantic import BaseModel
 
-from agui_reasoning._envelope import EnvelopeWriter
-from agui_reasoning._ids import new_uuid
-from agui_reasoning._media import text_of
-from agui_reasoning.audit import OnAudit
-from agui_reasoning.deltas import Delta, InputTransformationsDelta, ResponseStart, UsageDelta
-from agui_reasoning.deltas._assembler import Assembler
-from agui_reasoning.deltas._fold import deltas_of
-from agui_reasoning.deltas._operations import DELTA_TYPES
-from agui_reasoning.emitter import _events as make
-from agui_reasoning.emitter._disclosure import Disclosure, Visibility
-from agui_reasoning.emitter._inputs import InputReports
-from agui_reasoning.emitter._lane import Lane, open_lane
-from agui_reasoning.emitter._passthrough import Passthrough
-from agui_reasoning.emitter._redaction import Audience, veiled
-from agui_reasoning.emitter._summaries import Settling, Summaries, Summarize, SummaryDue, settle_now
-from agui_reasoning.emitter._values import Anchors, Values
+from agui_reasoning._content import text_of
+from agui_reasoning._envelope.format import EnvelopeWriter
+from agui_reasoning._strict_json import JSONObject
+from agui_reasoning._wire_events import WireEvents, Written, models_of, new_uuid
+from agui_reasoning.deltas import (
+    DELTA_TYPES,
+    Assembler,
+    Delta,
+    InputTransformationsDelta,
+    ResponseStart,
+    UsageDelta,
+    counted,
+    counts_of,
+    deltas_of,
+)
+from agui_reasoning.emitter._fast import FastPath, fast_path, path_key
+from agui_reasoning.emitter._produced import InputReports
+from agui_reasoning.emitter._settings import EmitterOptions, EmitterSettings, settings_of, shows_options
+from agui_reasoning.emitter._values import Values
+from agui_reasoning.emitter._visibility import (
+    Disclosure,
+    Settling,
+    Summaries,
+    SummaryDue,
+    Viewer,
+    settle_now,
+    shown_to,
+)
 from agui_reasoning.emitter._writer import Writer
-from agui_reasoning.emitter.stages import Coalesce, Stage, run_stages
+from agui_reasoning.emitter.stages import Coalesce, run_stages
 from agui_reasoning.errors import AGUIReasoningWarning, ConfigurationError, LocalProtocolError
 from agui_reasoning.parts import (
     PART_TYPES,
@@ -46,16 +59,16 @@ from agui_reasoning.parts import (
     ToolCallPart,
     ToolResultPart,
     Turn,
-    given_origin,
 )
-from agui_reasoning.wire._encode import frames_of
+from agui_reasoning.wire import frames_of
 
 if TYPE_CHECKING:  # imported with the first key ring, event of the application or policy
-    from agui_reasoning.crypto import KeyRing
-    from agui_reasoning.emitter._application_events import ApplicationEvents
+    from agui_reasoning.emitter._application import ApplicationEvents
     from agui_reasoning.policy import EchoRule
 
-__all__ = ["BaseEmitter"]
+
+_UNNAMED: Final = Origin()
+_DELTAS: Final = frozenset(DELTA_TYPES)
 
 
 class BaseEmitter:
@@ -65,30 +78,16 @@ class BaseEmitter:
     `agui_reasoning.Emitter` adds the echo rules of this package's providers.
     """
 
+    @shows_options(EmitterOptions, EmitterSettings)
     def __init__(
         self,
         *,
         rule_of: Callable[[Origin], EchoRule],
-        api: str | None = None,
-        provider: str | None = None,
-        model: str | None = None,
-        origin: Origin | None = None,
         thread_id: str | None = None,
-        visibility: Visibility = "full",
-        keys: KeyRing | None = None,
-        tenant: str = "",
-        ttl_s: int | None = None,
-        pad_to: int = 0,
-        summarize: Summarize | None = None,
-        anchors: Anchors = "auto",
-        stages: Sequence[Stage] = (),
-        new_id: Callable[[], str] | None = None,
-        now_ms: Callable[[], int] | None = None,
-        on_warning: Callable[[str], None] | None = None,
-        on_audit: OnAudit | None = None,
         used_call_ids: Iterable[str] = (),
         known_messages: Iterable[Message] = (),
         takes_media: bool = True,
+        **options: Unpack[EmitterOptions],
     ) -> None:
         """Start before the first response.
 
@@ -100,49 +99,81 @@ class BaseEmitter:
                 unknown (``unknown_visibility``), or there is an origin beside the fields of one
                 (``wrong_option``).
         """
-        named = given_origin(origin, api=api, provider=provider, model=model)
-        self._default = None if named == Origin() else named
-        self._assembler = Assembler(self._default)
-        self.warn = on_warning or _warn
-        self._rule_of = rule_of
-        self._disclosure = Disclosure(visibility, keys is not None)
-        sealer = _sealer(keys, thread_id, tenant, ttl_s, pad_to)
-        self._values = Values(
-            rule_of=rule_of, anchors=anchors, sealer=sealer, warn=self.warn, on_audit=on_audit
+        self._prepare(
+            settings_of(EmitterSettings, options),
+            rule_of=rule_of,
+            thread_id=thread_id,
+            used_call_ids=used_call_ids,
+            known_messages=known_messages,
+            takes_media=takes_media,
         )
+
+    @classmethod
+    def _of_settings(cls, settings: EmitterSettings, **more: Any) -> BaseEmitter:
+        """Create an emitter with settings instead of options; the other arguments are the same."""
+        emitter = cls.__new__(cls)
+        emitter._prepare(settings, **more)
+        return emitter
+
+    def _prepare(
+        self,
+        settings: EmitterSettings,
+        *,
+        rule_of: Callable[[Origin], EchoRule],
+        thread_id: str | None,
+        used_call_ids: Iterable[str],
+        known_messages: Iterable[Message],
+        takes_media: bool,
+    ) -> None:
+        named = settings.named
+        self._default = None if named == _UNNAMED else named
+        self._assembler = Assembler(self._default)
+        self.warn = settings.on_warning or _warn
+        self._rule_of = rule_of
+        self._disclosure = Disclosure.of(settings.visibility, sealed=settings.keys is not None)
+        self._events = WireEvents(settings.now_ms)
+        self._values = Values(
+            rule_of=rule_of,
+            anchors=settings.anchors,
+            sealer=_sealer(settings, thread_id),
+            events=self._events,
+            warn=self.warn,
+            on_audit=settings.on_audit,
+        )
+        self._new_id = settings.new_id or new_uuid
         self._writer = Writer(
-            new_id=new_id or new_uuid,
-            now_ms=now_ms,
+            new_id=self._new_id,
+            events=self._events,
             disclosure=self._disclosure,
             values=self._values,
             used_call_ids=used_call_ids,
             takes_media=takes_media,
             warn=self.warn,
         )
-        self._new_id, self._now_ms = new_id or new_uuid, now_ms
-        self.inputs = InputReports(self.warn, on_audit)
+        self.inputs = InputReports(self.warn, settings.on_audit)
         self._nested_ids: set[str] = set()
         """The messages and calls of nested emitters, which have already applied their visibility."""
-        self._summarizes = visibility == "summary"
-        self._summaries = Summaries(summarize, self.warn)
-        self._stages = tuple(stages)
+        self._summarizes = settings.visibility == "summary"
+        self._summaries = Summaries(settings.summarize, self._events, self.warn)
+        self._stages = tuple(settings.stages)
         for stage in self._stages:
             if isinstance(stage, Coalesce):
-                stage.use_clock(now_ms)
-        self._foreign = Passthrough(new_id or new_uuid)
+                stage.use_clock(settings.now_ms)
         self._application: ApplicationEvents | None = None
-        self._known = {message.id: message for message in known_messages}
+        self._known_messages = known_messages
         self._has_warned_of_raw = False
         self._parts = 0
-        self._lane: Lane | None = None
+        self.fast: FastPath | None = None
+        self._paths: dict[object, FastPath] = {}
+        """The fast paths of the units that grow in turn, by `path_key`."""
         self._closed = False
 
     def nest(self, emitter: BaseEmitter, subagent: str) -> None:
-        """Mark an emitter as that of a subagent; its values name the subagent, its events pass unchanged.
+        """Mark an emitter as that of a subagent, which its events name; here, they pass unchanged.
 
         IDs of calls are unique in the whole run.
         """
-        emitter._values.subagent = subagent
+        emitter._events.subagent = subagent
         emitter._writer.used_call_ids = self._writer.used_call_ids
         emitter._writer.listeners = (self._nested_ids, *self._writer.listeners)
 
@@ -173,6 +204,11 @@ class BaseEmitter:
         Of a response that is still open, the turn has the complete parts.
         """
         return (*self._writer.produced.items, *self._writer.produced.coming(self._assembler.response))
+
+    @property
+    def shows_nothing(self) -> bool:
+        """Whether the model thought, and signed it, but none of its reasoning has text."""
+        return self._writer.produced.shows_nothing
 
     def note_request(self, prefix: Prefix | None) -> None:
         """Note what preceded the conversation in the request that the next response answers.
@@ -210,11 +246,12 @@ class BaseEmitter:
                 (``visibility_without_keys``); state is unchanged. Or ``summarize`` is asynchronous
                 (``async_summarize``).
         """
-        lane = self._lane
-        if lane is not None and (event := lane.event(item)) is not None:
-            return run_stages(self._stages, [event]) if self._stages else [event]
-        written = self._written(item)
-        return self._staged(settle_now(self._summaries.settle(written)) if self._summarizes else written)
+        fast = self.fast
+        while fast is not None:
+            if (event := (fast.event or fast.first_event)(item)) is not None:
+                return run_stages(self._stages, [event]) if self._stages else [event]
+            fast = self._another_path(item)
+        return models_of(self._take(item))
 
     def frames(self, item: Delta | Part | BaseModel | Mapping[str, Any]) -> bytes:
         """Turn one item into the Server-Sent Events of its events.
@@ -225,27 +262,41 @@ class BaseEmitter:
             LocalProtocolError: As in `receive`; or an application event cannot be written (``not_json``).
             ConfigurationError: As in `receive`.
         """
-        lane = self._lane
-        if lane is not None and not self._stages and (frame := lane.frame(item)) is not None:
-            return frame
-        return frames_of(self.receive(item))
+        fast = self.fast
+        while fast is not None:
+            if (frame := (fast.frame or fast.first_frame)(item)) is not None:
+                return frame
+            fast = self._another_path(item)
+        return frames_of(self._take(item))
 
     def receiving(self, item: Delta | Part | BaseModel | Mapping[str, Any]) -> Settling[list[Event]]:
         """Like `receive`, as a generator for shells that await summaries."""
-        return self._staged((yield from self._summaries.settle(self._written(item))))
+        return models_of(self._staged((yield from self._summaries.settle(self._written(item)))))
 
-    def close(self) -> list[Event]:
-        """End everything that is open. Further calls return nothing."""
-        return self._end(self._assembler.close)
+    def close(self, *, interrupts: Sequence[Interrupt] = ()) -> list[Event]:
+        """End everything that is open. Further calls return nothing.
+
+        Args:
+            interrupts: What RUN_FINISHED asks. The client returns no questions, so the value of the last
+                response keeps those about its calls.
+        """
+        return models_of(self._end(interrupts))
 
     def abort(self) -> list[Event]:
         """End everything that is open, and mark it incomplete. Further calls return nothing."""
-        return self._end(self._assembler.abort)
+        return models_of(self._end(abort=True))
+
+    def _take(self, item: Delta | Part | BaseModel | Mapping[str, Any]) -> list[Written]:
+        written = self._written(item)
+        if self._summarizes:
+            written = settle_now(self._summaries.settle(written))
+        return self._staged(written) if self._stages else written
 
     def _written(self, item: Delta | Part | BaseModel | Mapping[str, Any]) -> list[Any]:
-        if type(item) is UsageDelta and self._lane is not None:
+        if type(item) is UsageDelta and self.fast is not None:
             return self._assembler.receive(item)  # changes no unit; some APIs send counts with every text
-        self._leave_lane()
+        if self.fast is not None:
+            self._leave_fast_path()
         if self._closed:
             raise LocalProtocolError(
                 f"{type(item).__name__} came after the emitter was closed.",
@@ -253,44 +304,61 @@ class BaseEmitter:
                 hint="Create a new emitter for each run.",
                 state="closed",
             )
-        if isinstance(item, DELTA_TYPES):
+        if type(item) in _DELTAS:
             return self._apply(item)
+        self._paths.clear()
         if isinstance(item, PART_TYPES):
             return [event for delta in self._deltas(item) for event in self._apply(delta)]
         if isinstance(item, UserMessage):
             return self._user_said(item)
-        return [shown for event in self._read(item) for shown in self._pass_on(event)]
+        return [shown for event in self._application_events.read(item) for shown in self._pass_on(event)]
 
-    def _read(self, item: Any) -> list[Event]:
-        """Return the models of an application's event."""
+    @property
+    def _application_events(self) -> ApplicationEvents:
         if self._application is None:
-            from agui_reasoning.emitter._application_events import ApplicationEvents
+            from agui_reasoning.emitter._application import ApplicationEvents
 
             self._application = ApplicationEvents(self.warn, self._new_id)
-        return self._application.read(item)
+        return self._application
 
-    def _staged(self, events: list[Event]) -> list[Event]:
-        return run_stages(self._stages, events) if self._stages else events
+    def _staged(self, written: list[Written]) -> list[Written]:
+        if not self._stages:
+            return written
+        staged: list[Any] = run_stages(self._stages, models_of(written))
+        return staged
 
-    def _leave_lane(self) -> None:
-        lane, self._lane = self._lane, None
-        if lane is not None and (pieces := lane.pieces):
-            self._writer.catch_up(lane.grew, pieces)
+    def _another_path(self, item: object) -> FastPath | None:
+        """Change to the fast path of the unit that an item adds text to, and return it, if there is one."""
+        path = self._paths.get(path_key(item))
+        if path is None or path is self.fast:
+            return None
+        self._leave_fast_path()
+        self.fast = path
+        return path
 
-    def _apply(self, delta: Delta) -> list[Event | SummaryDue]:
-        if isinstance(delta, ResponseStart):
+    def _leave_fast_path(self) -> None:
+        fast, self.fast = self.fast, None
+        if fast is not None and (pieces := fast.take_pieces()):
+            self._writer.catch_up(fast.grew, pieces)
+
+    def _apply(self, delta: Any) -> list[Any]:
+        kind, response = type(delta), self._assembler.response
+        if kind is ResponseStart:
             delta = self._of_account(delta)
             self._disclosure.check(delta.origin or self._default, self._rule_of)
-        elif self._assembler.response is None:
-            self._disclosure.check(self._default, self._rule_of)
-        if isinstance(delta, ResponseStart):
             self.inputs.responds()
-        elif isinstance(delta, InputTransformationsDelta):
-            response = self._assembler.response
-            delta = self.inputs.resolve(delta, response.origin if response else self._default)
+        elif response is None:
+            self._disclosure.check(self._default, self._rule_of)
+        if kind is InputTransformationsDelta:
+            origin = response.origin if response else self._default
+            delta = self.inputs.resolve(delta, origin)
         changes = self._assembler.receive(delta)
         written = self._writer.write(changes)
-        self._lane = open_lane(delta, changes, written)
+        self.fast = path = fast_path(delta, changes, written, staged=bool(self._stages))
+        if path is None or len(changes) > 1 or len(written) > 1:
+            self._paths.clear()  # more than text was added: a unit may have ended
+        if path is not None:
+            self._paths[path_key(delta)] = path
         return written
 
     def _of_account(self, start: ResponseStart) -> ResponseStart:
@@ -299,45 +367,64 @@ class BaseEmitter:
         if named is None or named.account or known is None or known.account is None:
             return start
         same = known.provider in (None, named.provider)
-        return structs.replace(start, origin=replace(named, account=known.account)) if same else start
+        if not same:
+            return start
+        placed = structs.replace(start, origin=structs.replace(named, account=known.account))
+        return counted(placed, counts_of(start))
 
-    def _pass_on(self, event: Event) -> list[Event | SummaryDue]:
-        self._foreign.note(event)
-        before: list[Event | SummaryDue] = []
-        if isinstance(event, ToolCallResultEvent) and event.subagent_run_id in (None, self._values.subagent):
+    def _pass_on(self, event: Event) -> list[Any]:
+        event = self._attributed(event)
+        self._application_events.opened.note(event)
+        before: list[JSONObject | SummaryDue] = []
+        if isinstance(event, ToolCallResultEvent) and event.subagent_run_id == self._events.subagent:
             # The result of the agent's tool ends the response, as its delta would.
             before = self._writer.write(self._assembler.close())
             self._writer.produced.note_result(
                 event.message_id, event.tool_call_id, event.content, event.metadata
             )
         if isinstance(event, MessagesSnapshotEvent) and self._writer.has_reasoned:
+            # assistant-ui shows it twice if it is in the snapshot, TanStack removes it if it is not.
             self.warn(
                 "A MESSAGES_SNAPSHOT follows streamed reasoning: some front ends show the reasoning twice, "
                 "others drop it. Send snapshots at the start of a run."
             )
         is_decided = self._disclosure.full or not self._nested_ids.isdisjoint(_ids_of(event))
-        passed = [event] if is_decided else veiled(event, self._audience)
+        passed = [event] if is_decided else shown_to(event, self._viewer)
         if not passed and not self._has_warned_of_raw:
             self._has_warned_of_raw = True
             self.warn(f"{event.type.value} is not passed on with visibility {self._disclosure.visibility!r}.")
         return [*before, *passed]
 
+    def _attributed(self, event: Event) -> Event:
+        """Attribute an event to the subagent, unless it is already attributed."""
+        subagent = self._events.subagent
+        if subagent is None or getattr(event, "subagent_run_id", None) is not None:
+            return event
+        return event.model_copy(update={"subagent_run_id": subagent})
+
     @property
-    def _audience(self) -> Audience:
-        return Audience(self._is_known, self._writer.concealed)
+    def _viewer(self) -> Viewer:
+        return Viewer(self._is_known, self._writer.hidden_calls)
 
     def _is_known(self, message: Message) -> bool:
         return self._known.get(message.id) == message
 
-    def _user_said(self, message: UserMessage) -> list[Event | SummaryDue]:
+    @cached_property
+    def _known(self) -> dict[str, Message]:
+        return {message.id: message for message in self._known_messages}
+
+    def _user_said(self, message: UserMessage) -> list[JSONObject | SummaryDue]:
         """Show a message of the user, and keep it. It ends the response, as the result of a tool does."""
         ended = self._writer.write(self._assembler.close())
         shown = message.model_copy(update={"id": message.id or self._new_id()})
         self._writer.produced.items.append(shown)
         if not isinstance(shown.content, str) and any(part.type != "text" for part in shown.content):
             self.warn("Media in a message of the user are missing in later runs: events contain text only.")
-        now = self._now_ms() if self._now_ms else None
-        return [*ended, *make.user_text(shown.id, text_of(shown.content), now)]
+        events, text = self._events, text_of(shown.content)
+        now = events.now()
+        start = events.at(now, "TEXT_MESSAGE_START", messageId=shown.id, role="user")
+        content = [events.delta("TEXT_MESSAGE_CONTENT", "messageId", shown.id, text)] if text else []
+        return [*ended, start, *content, events.at(now, "TEXT_MESSAGE_END", messageId=shown.id)]
 
     def _deltas(self, part: Part) -> Iterable[Delta]:
         self._parts += 1
@@ -347,19 +434,26 @@ class BaseEmitter:
             yield ResponseStart(part.origin)
         yield from deltas_of(part, f"emitted part {self._parts}")
 
-    def _end(self, ending: Callable[[], Any]) -> list[Event]:
+    def _end(self, interrupts: Sequence[Interrupt] = (), *, abort: bool = False) -> list[Written]:
         if self._closed:
             return []
         self._closed = True
-        self._leave_lane()
-        written = self._writer.write(ending()) + self._writer.finish() + self._foreign.close()
-        return run_stages(self._stages, settle_now(self._summaries.settle(written)), close=True)
+        self._leave_fast_path()
+        self._paths.clear()
+        writer = self._writer
+        changes = self._assembler.abort() if abort else self._assembler.close()
+        written: list[Any] = [*writer.write(changes), *writer.finish(), *writer.ask(interrupts)]
+        if self._application is not None:
+            written += self._application.opened.ends(self._new_id)
+        settled = settle_now(self._summaries.settle(written)) if self._summarizes else written
+        if not self._stages:
+            return settled
+        staged: list[Any] = run_stages(self._stages, models_of(settled), close=True)
+        return staged
 
 
-def _sealer(
-    keys: KeyRing | None, thread_id: str | None, tenant: str, ttl_s: int | None, pad_to: int
-) -> EnvelopeWriter | None:
-    if keys is None:
+def _sealer(settings: EmitterSettings, thread_id: str | None) -> EnvelopeWriter | None:
+    if settings.keys is None:
         return None
     if thread_id is None:
         raise ConfigurationError(
@@ -369,7 +463,8 @@ def _sealer(
         )
     from agui_reasoning.crypto import Binding
 
-    return EnvelopeWriter(keys, Binding(thread_id, tenant=tenant), ttl_s, pad_to)
+    binding = Binding(thread_id, tenant=settings.tenant)
+    return EnvelopeWriter(settings.keys, binding, settings.ttl_s, settings.pad_to)
 
 
 def _ids_of(event: Any) -> list[Any]:

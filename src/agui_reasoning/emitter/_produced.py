@@ -1,40 +1,85 @@
-"""What a run adds to its history, as `restore` would read it: turns, tool results, changes of the effort."""
+"""What a run knows about its history: what it adds, and what providers report about what they were sent.
+
+The additions are what `restore` would read: turns, tool results, changes of the effort. A provider's report
+names places in the request, so it is resolved while the request is known; the response notes the units that
+the model was not shown, and its values carry the note to the client and back.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Protocol
 
 from ag_ui.core import Message, ToolMessage
+from msgspec.structs import replace
 
-from agui_reasoning._hint import hinted_error
-from agui_reasoning.deltas._units import CallUnit, ResponseBuffer, UnitBuffer
-from agui_reasoning.emitter._disclosure import Disclosure
-from agui_reasoning.emitter._entities import ResponseState
-from agui_reasoning.parts import Effort, EffortChange, Part, Prefix, ToolCallPart, ToolResultPart, Turn
-
-__all__ = ["Produced"]
+from agui_reasoning._envelope.format import unit_digest
+from agui_reasoning._wire_events import hinted_error
+from agui_reasoning.audit import AuditRecord, OnAudit
+from agui_reasoning.deltas import (
+    CallUnit,
+    InputTransformation,
+    InputTransformationsDelta,
+    ReasoningUnit,
+    ResponseBuffer,
+    UnitBuffer,
+)
+from agui_reasoning.emitter._response import ResponseState
+from agui_reasoning.emitter._visibility import Disclosure
+from agui_reasoning.parts import (
+    SHOWN_ON_REQUEST,
+    Effort,
+    EffortChange,
+    Origin,
+    Part,
+    Prefix,
+    ReasoningPart,
+    ToolCallPart,
+    ToolResultPart,
+    Turn,
+    WithheldUnit,
+)
 
 
 class Produced:
     """The history of a run, with the client's IDs of calls.
 
     Attributes:
-        items: The turns, tool results and changes of the effort so far, in order.
         unanswered: The calls without a result, by the client's ID, each with its response.
     """
 
     def __init__(self) -> None:
-        self.items: list[Turn | EffortChange | Message] = []
+        self._items: list[Turn | EffortChange | Message] = []
+        self._last: ResponseState | None = None
+        """The last response, until somebody asks for its turn."""
+        self._signed = self._has_text = False
         self.unanswered: dict[str, tuple[CallUnit, ResponseBuffer]] = {}
         self._client_ids: dict[str, str] = {}
         self._state: ResponseState
         self._before: str | None = None
+        self._entity_before: str | None = None
         self._failed: list[str] = []
         """The calls whose result was an error, since the last response began."""
         self._effort: Effort | None = None
         self._prefix: Prefix | None = None
+
+    @property
+    def items(self) -> list[Turn | EffortChange | Message]:
+        """The turns, tool results and changes of the effort so far, in order."""
+        self._settle()
+        return self._items
+
+    def _settle(self) -> None:
+        """Make the turn of the last response. Most runs end without anybody asking for it."""
+        state, self._last = self._last, None
+        if state is not None:
+            self._items += [*_changes_of(state.effort), self._turn_of(state)]
+
+    @property
+    def shows_nothing(self) -> bool:
+        """Whether the model thought, and signed it, but none of its reasoning has text."""
+        return self._signed and not self._has_text
 
     # -- before a response
 
@@ -52,47 +97,54 @@ class Produced:
         self, response: ResponseBuffer, response_id: str, disclosure: Disclosure
     ) -> ResponseState:
         """Begin a response, which takes what was noted since the last one."""
+        self._settle()
         failed, self._failed = tuple(self._failed), []
-        self._state = ResponseState(response, response_id, self._before, disclosure, failed)
+        self._state = ResponseState(
+            response, response_id, disclosure, self._before, self._entity_before, failed
+        )
         self._state.effort, self._effort = self._effort, None
         self._state.prefix, self._prefix = self._prefix, None
         return self._state
 
     def end_response(self, response: ResponseBuffer) -> None:
         """Add the response."""
-        turn = self._turn_of(response)
-        if turn is None:
+        if not _is_turn(response):
             self._effort = self._effort or self._state.effort  # nobody will hear of this response
-        else:
-            self.items += [*_changes_of(self._state.effort), turn]
-            self._before = self._state.id  # nothing can be found after an empty response
+            return
+        self._last = self._state
+        # Nothing can be found after an empty response.
+        self._before, self._entity_before = self._state.id, self._state.sole_entity
+        for unit in response.units:
+            if isinstance(unit, ReasoningUnit):
+                self._signed |= any(value.kind in SHOWN_ON_REQUEST for value in unit.opaque)
+                self._has_text = self._has_text or any(segment.pieces for segment in unit.segments)
 
     def coming(self, open_response: ResponseBuffer | None) -> list[Turn | EffortChange]:
         """Return what follows the items: the response that is still open, and the next change."""
-        turn = None if open_response is None else self._turn_of(open_response)
-        begun = None if open_response is None else self._state.effort
-        return [*_changes_of(begun), *([] if turn is None else [turn]), *_changes_of(self._effort)]
+        if open_response is None:
+            return [*_changes_of(self._effort)]
+        turn = [self._turn_of(self._state)] if _is_turn(open_response) else []
+        return [*_changes_of(self._state.effort), *turn, *_changes_of(self._effort)]
 
-    def _turn_of(self, response: ResponseBuffer) -> Turn | None:
+    def _turn_of(self, state: ResponseState) -> Turn:
         """Return the complete parts of a response as `restore` would."""
+        response = state.response
         ended = (unit for unit in response.units if not unit.open)
-        parts = tuple(self._as_seen(unit, unit.part(response.origin)) for unit in ended)
-        if not parts and not response.refused:
-            return None
+        parts = tuple(self._as_seen(state, unit, unit.part(response.origin)) for unit in ended)
         return Turn(
             parts,
             response.origin,
             response.id,
             refused=response.refused,
             withheld=tuple(response.withheld),
-            prefix=self._state.prefix,
+            prefix=state.prefix,
             conversation=response.conversation,
         )
 
-    def _as_seen(self, unit: UnitBuffer, part: Part) -> Part:
-        part = replace(part, seen=self._state.seen_as(unit))
+    def _as_seen(self, state: ResponseState, unit: UnitBuffer, part: Part) -> Part:
+        part = replace(part, seen=state.seen_as(unit))
         if isinstance(part, ToolCallPart):
-            call = self._state.calls[unit]  # type: ignore[index]
+            call = state.calls[unit]  # type: ignore[index]
             if call.id == part.id:
                 return part
             return replace(part, id=call.id, ext={**(part.ext or {}), "native_id": part.id})
@@ -139,5 +191,116 @@ class Produced:
         )
 
 
+def _is_turn(response: ResponseBuffer) -> bool:
+    """Return whether a response has something that belongs to the history."""
+    return response.refused or any(not unit.open for unit in response.units)
+
+
 def _changes_of(effort: Effort | None) -> list[EffortChange]:
     return [] if effort is None else [EffortChange(effort)]
+
+
+_CAUSES: Final = {
+    "model": "another model produced them",
+    "prefix": "the conversation before them has changed",
+    "organization": "another account produced them",
+    "end_user": "they were produced for another end user",
+}
+"""What the codes of Anthropic and OpenAI mean, by how they begin."""
+
+
+class SentRequest(Protocol):
+    """A request that was built."""
+
+    @property
+    def target(self) -> Origin:
+        """The receiver."""
+
+    @property
+    def body(self) -> object:
+        """The fields of the request."""
+
+    def reasoning_at(self, path: str) -> ReasoningPart | None:
+        """Return the reasoning at a place of the request."""
+
+
+class InputReports:
+    """Resolves reports with the request that the response answers, warns once, and audits every entry."""
+
+    def __init__(self, warn: Callable[[str], None], on_audit: OnAudit | None) -> None:
+        self._warn, self._on_audit = warn, on_audit
+        self._warned: set[str] = set()
+        self._built: list[SentRequest] = []
+        self._answered: list[SentRequest] = []
+
+    def sent(self, request: SentRequest, *, alone: bool = False) -> None:
+        """Note a request that was built, or with ``alone`` the one of several that is sent."""
+        self._built = [request] if alone else [*self._built, request]
+
+    def responds(self) -> None:
+        """Note that a response has begun: it answers what was built since the last one."""
+        self._answered, self._built = self._built, []
+
+    def resolve(self, delta: InputTransformationsDelta, response: Origin | None) -> InputTransformationsDelta:
+        """Return the report with the units that it is about."""
+        request = self._request()
+        found = [(entry, request.reasoning_at(entry.path) if request else None) for entry in delta.entries]
+        target = request.target if request else response or Origin()
+        model = delta.model or target.model
+        units = [
+            WithheldUnit(digest, model, entry.reason)
+            for entry, part in found
+            if entry.dropped and part is not None and (digest := unit_digest(part))
+        ]
+        for entry, part in found:
+            self._audit(entry, part, target, model)
+        self._warn_of(delta.entries, remembered=len(units) == sum(entry.dropped for entry in delta.entries))
+        return replace(delta, units=tuple(units))
+
+    def _request(self) -> SentRequest | None:
+        """Return the request that the response answers; ``None`` if that is not known."""
+        if not self._answered:
+            return None
+        first, *others = self._answered
+        return first if all(other.body == first.body for other in others) else None
+
+    def _audit(
+        self, entry: InputTransformation, part: ReasoningPart | None, target: Origin, model: str | None
+    ) -> None:
+        if self._on_audit is not None:
+            self._on_audit(
+                AuditRecord(
+                    "reported",
+                    "withheld" if entry.dropped else "shown",
+                    "" if part is None else part.seen,
+                    entry.reason,
+                    path=entry.path,
+                    provider=target.provider,
+                    api=target.api,
+                    model=model,
+                )
+            )
+
+    def _warn_of(self, entries: Iterable[InputTransformation], *, remembered: bool) -> None:
+        dropped = Counter(entry.reason for entry in entries if entry.dropped)
+        passed = Counter(entry.reason for entry in entries if not entry.dropped)
+        sentences = []
+        if dropped:
+            end = " They are left out of later requests to it." if remembered else ""
+            sentences.append(f"The model was not shown {_listed(dropped)}.{end}")
+        if passed:
+            sentences.append(f"The model was shown, although they failed a check, {_listed(passed)}.")
+        sentence = " ".join(sentences)
+        if sentence not in self._warned:
+            self._warned.add(sentence)
+            self._warn(sentence)
+
+
+def _listed(reasons: Counter[str]) -> str:
+    causes = (f"{reason}: {_cause(reason)}" for reason in sorted(reasons))
+    return f"{reasons.total()} reasoning unit(s) of the request ({'; '.join(causes)})"
+
+
+def _cause(reason: str) -> str:
+    known = (cause for start, cause in _CAUSES.items() if reason.startswith(start))
+    return next(known, "a reason of the provider's")

@@ -4,40 +4,37 @@ Every reasoning message gets a value when it ends, and again when units without 
 names only the messages and calls that are new since the previous one, and those of the value that it
 replaces, so that the output stays proportional to the provider's. The last value of a response,
 on its last reasoning message, contains everything once: all names, every unit without text, everything that
-no entity shows, and a copy of what calls and texts carry. Some front ends keep only this value.
+no entity shows, and a copy of what calls and texts carry. This value alone is kept by assistant-ui, and by
+TanStack where it merges the reasoning of an answer. Audit records of a finished response say what was sent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from ag_ui.core import Event
-from msgspec import structs
+from ag_ui.core import Interrupt
+from msgspec import Struct, structs
 
-from agui_reasoning._envelope import (
+from agui_reasoning._envelope.format import (
     MAX_ENVELOPE_CHARS,
     CallRecord,
     Envelope,
     EnvelopeWriter,
     NativeRecord,
-    OriginRecord,
-    PrefixRecord,
     ReasoningRecord,
     ResponsePlace,
     ResultRecord,
-    TextRecord,
     UnitRecord,
-    WithheldRecord,
-    pack,
     plain_value,
 )
-from agui_reasoning.audit import OnAudit
-from agui_reasoning.emitter import _events as make
-from agui_reasoning.emitter._audits import audit_records
-from agui_reasoning.emitter._entities import (
+from agui_reasoning._envelope.writing import pack
+from agui_reasoning._strict_json import JSONObject
+from agui_reasoning._wire_events import WireEvents
+from agui_reasoning.audit import AuditRecord, OnAudit
+from agui_reasoning.deltas import ReasoningUnit, UnitBuffer
+from agui_reasoning.emitter._response import (
     AssistantMessage,
     EmittedCall,
     ReasoningMessage,
@@ -46,19 +43,18 @@ from agui_reasoning.emitter._entities import (
     Stretch,
     other_record,
 )
-from agui_reasoning.parts import Origin
+from agui_reasoning.parts import Origin, Prefix
 
 if TYPE_CHECKING:  # imported with the first policy
-    from agui_reasoning.crypto._binding import Subtype
+    from agui_reasoning.crypto import Subtype
     from agui_reasoning.policy import EchoRule
 
-__all__ = ["Anchors", "OpenAnchor", "Values"]
 
 Anchors: TypeAlias = Literal["auto", "required", "always", "never"]
 """When to add an empty reasoning message that carries the values of a response without reasoning."""
 
 
-OpenAnchor: TypeAlias = Callable[[], tuple[str, list[Event]]]
+OpenAnchor: TypeAlias = Callable[[], tuple[str, list[JSONObject]]]
 """Opens and ends an empty reasoning message; returns its ID and the events."""
 
 UnitRecords: TypeAlias = tuple[UnitRecord, ...]
@@ -67,8 +63,7 @@ _NOTHING = Sent(())
 _PLAIN_ROOM = MAX_ENVELOPE_CHARS - 1_024
 
 
-@dataclass(frozen=True, slots=True)
-class _Carrier:
+class _Carrier(Struct, frozen=True):
     """A message or call that carries a value.
 
     Attributes:
@@ -77,7 +72,7 @@ class _Carrier:
 
     subtype: Subtype
     id: str
-    opening: tuple[Event, ...] = ()
+    opening: tuple[JSONObject, ...] = ()
 
 
 class Values:
@@ -89,6 +84,7 @@ class Values:
         rule_of: Callable[[Origin], EchoRule],
         anchors: Anchors,
         sealer: EnvelopeWriter | None,
+        events: WireEvents,
         warn: Callable[[str], None],
         on_audit: OnAudit | None,
     ) -> None:
@@ -97,43 +93,42 @@ class Values:
         self._sealer = sealer
         self._warn = warn
         self._on_audit = on_audit
-        self.subagent: str | None = None
-        """The run of the subagent that the values belong to."""
-        self.empty_span: Callable[[str], tuple[Event, ...]] = lambda name: ()
-        """Returns a span with an ID and nothing in it."""
+        self._events = events
 
     # -- under way
 
-    def of_reasoning(self, state: ResponseState, message: ReasoningMessage) -> list[Event]:
+    def of_reasoning(self, state: ResponseState, message: ReasoningMessage) -> list[JSONObject]:
         """Send the value of a reasoning message that ended, or whose unit changed afterwards."""
         own = self._own(message)
-        units = (*own, *self._records(message.riders))
+        units = (*own, *self._records(message.carried))
         if not units or (message.sent is not None and own and own[0] in message.sent.units):
             return []
         events, sent = self._send(state, self._thought(message), units)
         message.sent = sent or message.sent
         return events
 
-    def of_riders(self, state: ResponseState, message: ReasoningMessage) -> list[Event]:
+    def of_carried(self, state: ResponseState, message: ReasoningMessage) -> list[JSONObject]:
         """Send the value of a reasoning message again, with the units that followed without text.
 
         Clients keep only the last value of a message, so it contains the units and names of the previous one.
         Thus it is sent only when it has twice as many units, so that the output stays proportional to them.
         """
-        size = len(message.riders) + 1
+        size = len(message.carried) + 1
         if message.sent is None or size < 2 * message.size_sent_again:
             return []
         message.size_sent_again = size
-        units = (*self._own(message), *self._records(message.riders))
+        units = (*self._own(message), *self._records(message.carried))
         if units == message.sent.units:
             return []
         events, sent = self._send(state, self._thought(message), units, message.sent)
         message.sent = sent or message.sent
         return events
 
-    def of_text(self, state: ResponseState, message: AssistantMessage) -> list[Event]:
+    def of_text(self, state: ResponseState, message: AssistantMessage) -> list[JSONObject]:
         """Send the value of an assistant message that ended, if it carries one. A unit has one carrier."""
-        carried = [unit for unit in message.units if unit.opaque]
+        carried = [unit for unit in message.units if unit.values and unit.opaque]
+        if not carried:
+            return []
         carried = [unit for unit in carried if state.text_carriers.setdefault(unit, message) is message]
         units = tuple(record for unit in carried if (record := state.text_record(unit)))
         if not units or (message.sent is not None and message.sent.units == units):
@@ -142,7 +137,7 @@ class Values:
         message.sent = sent or message.sent
         return events
 
-    def of_call(self, state: ResponseState, call: EmittedCall) -> list[Event]:
+    def of_call(self, state: ResponseState, call: EmittedCall) -> list[JSONObject]:
         """Send the value of a call that ended, if it carries one."""
         record = call.record(sealed=self._sealed) if call.unit.opaque else None
         if record is None or (call.sent is not None and call.sent.units == (record,)):
@@ -153,7 +148,7 @@ class Values:
 
     # -- the end of a response
 
-    def end(self, state: ResponseState, open_anchor: OpenAnchor) -> list[Event]:
+    def end(self, state: ResponseState, open_anchor: OpenAnchor) -> list[JSONObject]:
         """Send the remaining values when a response has ended."""
         events = [*self._late(state), *self._last(state, open_anchor)]
         if self._on_audit is not None:
@@ -161,14 +156,45 @@ class Values:
                 self._on_audit(record)
         return events
 
-    def _late(self, state: ResponseState) -> list[Event]:
-        """Send what arrived after the value of its entity."""
-        messages = (message for message in state.reasoning[:-1] if message.own and message.sent)
-        events = [e for message in messages for e in self.of_reasoning(state, message)]
-        events += [e for message in state.messages for e in self.of_text(state, message)]
-        return events + [e for call in state.calls.values() for e in self.of_call(state, call)]
+    def of_interrupts(self, state: ResponseState, interrupts: Sequence[Interrupt]) -> list[JSONObject]:
+        """Send the last value again, with what the run asks about the calls of the response.
 
-    def _last(self, state: ResponseState, open_anchor: OpenAnchor) -> list[Event]:
+        The next run's input has the answers, but repeats no questions. Of a response without a last value,
+        the first message or call gets it. Nothing is sent if the value would be too large.
+        """
+        about = [interrupt for interrupt in interrupts if interrupt.tool_call_id in state.call_ids]
+        state.interrupts = tuple(
+            interrupt.model_dump(mode="json", by_alias=True, exclude_none=True) for interrupt in about
+        )
+        carrier = self._last_carrier(state) if about else None
+        if carrier is None:
+            return []
+        units = (*self._final_reasoning(state), *_other_records(state))
+        envelope = self._envelope(state, units, _names(state, (0, 0)), again=True)
+        value = self._write(envelope)
+        return [] if value is None else [*carrier.opening, self._note(state, carrier, envelope, value)]
+
+    def _last_carrier(self, state: ResponseState) -> _Carrier | None:
+        """Return what carries the last value of a response, or could."""
+        if state.reasoning:
+            return self._thought(state.reasoning[-1])
+        return _Carrier("message", state.anchor) if state.anchor else next(_entities(state), None)
+
+    def _late(self, state: ResponseState) -> list[JSONObject]:
+        """Send what arrived after the value of its entity."""
+        events: list[JSONObject] = []
+        for thought in state.reasoning[:-1]:
+            if thought.own and thought.sent:
+                events += self.of_reasoning(state, thought)
+        for message in state.messages:
+            events += self.of_text(state, message)
+        for call in state.calls.values():
+            events += self.of_call(state, call)
+        return events
+
+    def _last(self, state: ResponseState, open_anchor: OpenAnchor) -> list[JSONObject]:
+        if _is_said(state):
+            return []
         thoughts, others = self._final_reasoning(state), _other_records(state)
         units = (*thoughts, *others)
         carriers = self._carriers(state, others if state.reasoning else units, open_anchor)
@@ -200,14 +226,16 @@ class Values:
                 return
             yield from _entities(state)
         while self._anchors != "never":
-            message_id, opening = open_anchor()
-            yield _Carrier("message", message_id, tuple(opening))
+            state.anchor, opening = open_anchor()
+            yield _Carrier("message", state.anchor, tuple(opening))
         self._warn(
             "A response has values that must come back, but with anchors='never' nothing can carry "
             f"those that exceed {MAX_ENVELOPE_CHARS} characters on its own messages and calls."
         )
 
-    def _spread(self, state: ResponseState, envelope: Envelope, carriers: Iterable[_Carrier]) -> list[Event]:
+    def _spread(
+        self, state: ResponseState, envelope: Envelope, carriers: Iterable[_Carrier]
+    ) -> list[JSONObject]:
         """Spread an envelope over several values, none of them too large."""
         message_of = {
             (stretch.unit.seq, stretch.number): message.id
@@ -224,7 +252,7 @@ class Values:
         sent_units = {message.id: message.sent.units for message in state.reasoning[:-1] if message.sent}
         offered = ((carrier, sent_units.get(carrier.id, ())) for carrier in carriers)
         packed = pack(envelope, offered, self._sealer.room if self._sealer else _PLAIN_ROOM)
-        events: list[Event] = []
+        events: list[JSONObject] = []
         for carrier, one in packed:
             place = structs.replace(one.response, number=state.values)
             one = structs.replace(one, response=place)
@@ -239,19 +267,22 @@ class Values:
         assistant-ui forgets reasoning messages when text opens a new bubble, and ignores values for them. A
         span with the ID of the message names it again. Other clients store nothing of a span.
         """
-        again = message.left_behind and self.subagent is None
-        return _Carrier("message", message.id, self.empty_span(message.id) if again else ())
+        if not message.left_behind or self._events.subagent is not None:
+            return _Carrier("message", message.id)
+        now, at = self._events.now(), self._events.at
+        span = tuple(at(now, kind, messageId=message.id) for kind in ("REASONING_START", "REASONING_END"))
+        return _Carrier("message", message.id, span)
 
     @property
     def _sealed(self) -> bool:
         return self._sealer is not None
 
     def _own(self, message: ReasoningMessage) -> UnitRecords:
-        return self._records([message.own] if message.own else [])
+        return self._records([message.own]) if message.own else ()
 
     def _records(self, stretches: Iterable[Stretch]) -> UnitRecords:
-        records = (stretch.record(sealed=self._sealed) for stretch in stretches)
-        return tuple(record for record in records if record is not None)
+        records = [stretch.record(sealed=self._sealed) for stretch in stretches]
+        return tuple([record for record in records if record is not None])
 
     def _needs_anchor(self, state: ResponseState, others: UnitRecords) -> bool:
         if self._anchors == "always":
@@ -260,11 +291,14 @@ class Values:
             return False
         if _is_marked(state) or any(map(_is_thought, others)):
             return True
-        if not any(map(_is_vital, others)):
-            return False
+        vital = [record for record in others if _is_vital(record)]
+        if vital and next(_entities(state), None) is None:
+            return True
         origin = state.response.origin
-        wanted = origin is not None and self._wants_anchor(self._rule_of(origin))
-        return wanted or next(_entities(state), None) is None
+        rule = None if origin is None else self._rule_of(origin)
+        if rule is None or not self._wants_anchor(rule):
+            return False
+        return any(_is_missed(record, rule, calls=bool(state.calls)) for record in vital)
 
     def _wants_anchor(self, rule: EchoRule) -> bool:
         return rule.anchors if self._anchors == "auto" else rule.status == "required"
@@ -273,7 +307,7 @@ class Values:
 
     def _send(
         self, state: ResponseState, carrier: _Carrier, units: UnitRecords, before: Sent = _NOTHING
-    ) -> tuple[list[Event], Sent | None]:
+    ) -> tuple[list[JSONObject], Sent | None]:
         """Send a value with the new names and those of the value that it replaces.
 
         Send nothing yet if it is too large.
@@ -301,24 +335,28 @@ class Values:
             native_id=state.response.id,
             conversation=state.response.conversation,
             after=state.after,
+            after_entity=state.after_entity,
             messages=names[0],
             calls=names[1],
             failed=state.failed if opening or again else (),
-            subagent=self.subagent,
+            subagent=self._events.subagent,
             refused=state.refused if again else None,
-            withheld=tuple(map(WithheldRecord.of, state.withheld)) if again else (),
+            withheld=state.withheld if again else (),
             effort=state.effort if opening or again else None,
             prefix=self._prefix(state) if opening or again else None,
+            interrupts=state.interrupts,
         )
-        return Envelope(origin=OriginRecord.of(origin) if origin else None, response=place, units=units)
+        return Envelope(origin=origin, response=place, units=units)
 
-    def _prefix(self, state: ResponseState) -> PrefixRecord | None:
-        return PrefixRecord.of(state.prefix, encrypted=self._sealed) if state.prefix else None
+    def _prefix(self, state: ResponseState) -> Prefix | None:
+        if state.prefix is None or self._sealed:
+            return state.prefix
+        return structs.replace(state.prefix, system=state.prefix.system[:2])
 
     def _write(self, envelope: Envelope) -> str | None:
         return self._sealer.write(envelope) if self._sealer else plain_value(envelope)
 
-    def _note(self, state: ResponseState, carrier: _Carrier, envelope: Envelope, value: str) -> Event:
+    def _note(self, state: ResponseState, carrier: _Carrier, envelope: Envelope, value: str) -> JSONObject:
         """Note which carrier has which units, and return the event of the value."""
         state.values += 1
         state.named = len(state.messages), len(state.call_ids)
@@ -328,12 +366,13 @@ class Values:
         for fragment in envelope.fragments:
             if fragment.index == 0:
                 state.carriers[fragment.seq, fragment.stretch] = carrier.id
-        return make.encrypted_value(carrier.subtype, carrier.id, value)
+        at, kind = self._events.at, "REASONING_ENCRYPTED_VALUE"
+        return at(None, kind, subtype=carrier.subtype, entityId=carrier.id, encryptedValue=value)
 
 
 def _names(state: ResponseState, start: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the messages and calls after the first few of each."""
-    return tuple(message.id for message in state.messages[start[0] :]), tuple(state.call_ids[start[1] :])
+    return tuple([message.id for message in state.messages[start[0] :]]), tuple(state.call_ids[start[1] :])
 
 
 def _is_marked(state: ResponseState) -> bool:
@@ -341,6 +380,21 @@ def _is_marked(state: ResponseState) -> bool:
     if state.refused is not None or state.withheld:
         return True
     return state.effort is not None and not state.values
+
+
+def _is_said(state: ResponseState) -> bool:
+    """Return whether the last value so far contains everything, without looking at what it contains."""
+    sent = state.reasoning[-1].sent if state.reasoning else None
+    if sent is None or state.late or _is_marked(state):
+        return False
+    return (
+        len(sent.units) == 1
+        and len(sent.messages) == len(state.messages)  # values name messages and calls in order
+        and len(sent.calls) == len(state.call_ids)
+        and len(state.shown_by) == sum(map(len, state.stretches.values()))
+        and all(message.sent for message in state.reasoning)
+        and not _other_records(state)
+    )
 
 
 def _is_needless(state: ResponseState, units: UnitRecords) -> bool:
@@ -352,12 +406,16 @@ def _is_needless(state: ResponseState, units: UnitRecords) -> bool:
 
 def _other_records(state: ResponseState) -> UnitRecords:
     """Return the records of everything but reasoning, unless order and entities suffice to restore it."""
-    units = state.response.units
-    records = tuple(record for unit in units if (record := other_record(state, unit)))
-    last = max((unit.seq for unit in state.stretches), default=-1)
-    if any(record.seq < last or _is_hidden(record) for record in records):
-        return records
-    return ()
+    others = [unit for unit in state.response.units if not isinstance(unit, ReasoningUnit)]
+    if _are_told(state, others):
+        return ()
+    records = {unit: record for unit in others if (record := other_record(state, unit))}
+    return () if _are_told(state, records) else tuple(records.values())
+
+
+def _are_told(state: ResponseState, units: Iterable[UnitBuffer]) -> bool:
+    last = next(reversed(state.stretches)).seq if state.stretches else -1
+    return all(unit.seq > last and state.tells(unit) for unit in units)
 
 
 def _entities(state: ResponseState) -> Iterator[_Carrier]:
@@ -393,11 +451,61 @@ def _is_thought(record: UnitRecord) -> bool:
     return isinstance(record.part, ReasoningRecord) and not record.part.says_nothing
 
 
-def _is_hidden(record: UnitRecord) -> bool:
-    """Return whether the client's messages alone do not suffice to restore the unit."""
-    part = record.part
-    if not isinstance(part, TextRecord):
-        return True
-    if part.opaque or part.ext or part.status != "complete" or part.text is not None:
-        return True
-    return len(record.spans) != 1 or record.spans[0].start > 0
+def _is_missed(record: UnitRecord, rule: EchoRule, *, calls: bool) -> bool:
+    """Return whether a provider misses a vital unit if the front end drops the value of the answer.
+
+    Front ends such as assistant-ui do. Reasoning that says nothing matters only to the responses that the
+    provider checks.
+    """
+    if isinstance(record.part, ReasoningRecord):
+        return rule.status == "required" and rule.placeholder is None and rule.misses(calls=calls)
+    return True
+
+
+def audit_records(state: ResponseState, sealer: EnvelopeWriter | None) -> Iterator[AuditRecord]:
+    """Yield a record for each reasoning unit, and for each text and call with an encrypted value."""
+    for unit in state.response.units:
+        if isinstance(unit, ReasoningUnit):
+            yield _record(state, sealer, unit, **_sizes(state, unit))
+        elif unit.opaque:
+            yield _record(state, sealer, unit)
+
+
+def _sizes(state: ResponseState, unit: ReasoningUnit) -> dict[str, Any]:
+    stretches = state.stretches[unit]
+    messages = map(state.message_of, stretches)
+    return {
+        "text_chars": sum(stretch.text_chars for stretch in stretches),
+        "shown_chars": sum(stretch.shown_chars for stretch in stretches),
+        "span_id": next((message.span_id for message in messages if message), None),
+    }
+
+
+def _record(
+    state: ResponseState,
+    sealer: EnvelopeWriter | None,
+    unit: UnitBuffer,
+    *,
+    text_chars: int = 0,
+    shown_chars: int = 0,
+    span_id: str | None = None,
+) -> AuditRecord:
+    origin = state.response.origin
+    carrier = state.carriers.get((unit.seq, 0))
+    return AuditRecord(
+        "emitted",
+        "not_kept" if carrier is None else "encrypted" if sealer else "plain",
+        state.seen_as(unit),
+        thread_id=sealer.binding.thread_id if sealer else None,
+        tenant=sealer.binding.tenant if sealer else None,
+        span_id=span_id,
+        provider=origin.provider if origin else None,
+        api=origin.api if origin else None,
+        model=origin.model if origin else None,
+        visibility=state.disclosure.visibility,
+        key_id=sealer.keys.primary if sealer else None,
+        text_chars=text_chars if carrier else 0,
+        shown_chars=shown_chars,
+        opaque_chars=sum(len(opaque.value) for opaque in unit.opaque) if carrier else 0,
+        value_chars=state.value_chars.get(carrier, 0) if carrier else 0,
+    )

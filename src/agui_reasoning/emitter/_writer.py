@@ -11,24 +11,21 @@ unit opens a message when it has text to show; until then the previous message c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import Any
 
-from ag_ui.core import Event
+from ag_ui.core import Interrupt
 
-from agui_reasoning._failed_tools import error_sentence, told
-from agui_reasoning._hint import error_hint, hint
-from agui_reasoning._media import text_of
+from agui_reasoning._content import error_sentence, text_of, told
+from agui_reasoning._strict_json import JSONObject, well_formed
+from agui_reasoning._wire_events import WireEvents, error_hint, hint
 from agui_reasoning.attribution import Shared
-from agui_reasoning.deltas._assembler import clean
-from agui_reasoning.deltas._units import (
+from agui_reasoning.deltas import (
     Answered,
     Appeared,
     CallUnit,
     Change,
     Ended,
     Grew,
-    NativeUnit,
     ReasoningUnit,
     ResponseBuffer,
     ResponseEnded,
@@ -36,26 +33,20 @@ from agui_reasoning.deltas._units import (
     ResultUnit,
     Resumed,
     TextUnit,
-    UnitBuffer,
     Valued,
 )
-from agui_reasoning.emitter import _events as make
-from agui_reasoning.emitter._disclosure import Disclosure
-from agui_reasoning.emitter._entities import (
+from agui_reasoning.emitter._produced import Produced
+from agui_reasoning.emitter._response import (
     AssistantMessage,
     EmittedCall,
     ReasoningMessage,
     ResponseState,
     Stretch,
 )
-from agui_reasoning.emitter._produced import Produced
-from agui_reasoning.emitter._summaries import SummaryDue
+from agui_reasoning.emitter._span import EmptyMessage, ReasoningSpan
 from agui_reasoning.emitter._values import Values
-from agui_reasoning.parts import (
-    CUT_CALL_RESULT,
-)
-
-__all__ = ["Writer"]
+from agui_reasoning.emitter._visibility import Disclosure, SummaryDue
+from agui_reasoning.parts import CUT_CALL_RESULT
 
 NAMELESS = "unknown"
 """The tool name of a call whose name never arrived: clients reject a chunk without one."""
@@ -71,7 +62,7 @@ class Writer:
         self,
         *,
         new_id: Callable[[], str],
-        now_ms: Callable[[], int] | None,
+        events: WireEvents,
         disclosure: Disclosure,
         values: Values,
         used_call_ids: Iterable[str],
@@ -80,47 +71,46 @@ class Writer:
     ) -> None:
         self._new_id = new_id
         self._takes_media, self._warn = takes_media, warn
-        self._now_ms = now_ms
+        self._events = events
         self._disclosure = disclosure
         self._shows_all = disclosure.full
         self._values = values
-        values.empty_span = partial(_empty_span, now_ms)  # no method, which would be a reference cycle
         self._bubble: str | None = None
         """The newest text, else the parent of the first call: assistant-ui opens a bubble at other text."""
-        self._out: list[Event | SummaryDue] = []
-        self._span: str | None = None
-        self._leaving = False
+        self._out: list[JSONObject | SummaryDue] = []
+        self._span = ReasoningSpan(new_id, events)
+        self._empty = EmptyMessage()
         self._reasoned = False
-        self._speaking: dict[ReasoningUnit, Stretch] = {}
-        self._open: set[ReasoningMessage | Stretch] = set()
-        """The messages that keep the span open, or the reasoning units if no messages are shown."""
-        self._empty: ReasoningMessage | None = None
-        """The first message of the response, while it is open and has no text."""
-        self._claimants: set[Stretch] = set()
-        """Units that may still add text to it after other text or a call, because they started before."""
-        self._is_past = False
-        """Whether text or a call followed its opening."""
-        self._overtaken: dict[ReasoningMessage, None] = {}
-        """The messages for which a unit ended that may not be in their value."""
         self.used_call_ids = set(used_call_ids)
         self.listeners: tuple[set[str], ...] = ()
         """Sets that receive the IDs of the written messages and calls."""
-        self.concealed: set[str | None] = set()
-        """The IDs of calls with concealed arguments and results."""
+        self.hidden_calls: set[str | None] = set()
+        """The IDs of calls with hidden arguments and results."""
         self._state: ResponseState
         self.produced = Produced()
 
-    def write(self, changes: Iterable[Change]) -> list[Event | SummaryDue]:
+    def write(self, changes: Iterable[Change]) -> list[JSONObject | SummaryDue]:
         """Return the events that changes cause."""
+        change: Any
         for change in changes:
-            _CHANGES[type(change)](self, change)
+            kind = type(change)
+            if kind is Grew:
+                _GREW[type(change.unit)](self, change.unit, change)
+            elif kind in _OF_UNITS:
+                handler = _OF_UNITS[kind].get(type(change.unit))
+                if handler is not None:  # text stays open until something else follows
+                    handler(self, change.unit)
+            else:
+                _OF_RESPONSES[kind](self, change)
         return self._flush()
 
     def catch_up(self, grew: Grew, pieces: Sequence[str]) -> None:
         """Note text that was added and sent like that of ``grew``."""
-        _CATCH_UP[type(grew.unit)](self, grew.unit, pieces)
+        handler = _CATCH_UP.get(type(grew.unit))
+        if handler is not None:
+            handler(self, grew.unit, pieces)
 
-    def finish(self) -> list[Event | SummaryDue]:
+    def finish(self) -> list[JSONObject | SummaryDue]:
         """Answer the calls that the client must not run: cut ones, and the provider's own."""
         for call_id, (unit, _) in list(self.produced.unanswered.items()):
             if unit.status == "incomplete":
@@ -129,10 +119,15 @@ class Writer:
                 self._answer(call_id, "")
         return self._flush()
 
+    def ask(self, interrupts: Sequence[Interrupt]) -> list[JSONObject]:
+        """Return the events that keep what the run asks about calls of its last response."""
+        asked = [interrupt for interrupt in interrupts if interrupt.tool_call_id in self.produced.unanswered]
+        return self._values.of_interrupts(self._state, asked) if asked else []
+
     def _answer(self, call_id: str, content: str) -> None:
         unit, _ = self.produced.unanswered.pop(call_id)
         message_id = self._new_id()
-        self._out.append(make.call_result(message_id, call_id, content, None, self._now()))
+        self._send("TOOL_CALL_RESULT", messageId=message_id, toolCallId=call_id, content=content, role="tool")
         if not unit.server:
             self.produced.note_result(message_id, call_id, content)
 
@@ -145,15 +140,18 @@ class Writer:
         for ids in self.listeners:
             ids.add(entity_id)
 
-    def _flush(self) -> list[Event | SummaryDue]:
+    def _flush(self) -> list[JSONObject | SummaryDue]:
         out, self._out = self._out, []
         return out
 
-    def _now(self) -> int | None:
-        return self._now_ms() if self._now_ms else None
+    def _send(self, kind: str, metadata: JSONObject | None = None, **members: Any) -> None:
+        self._out.append(self._events.at(self._events.now(), kind, metadata, **members))
+
+    def _send_delta(self, kind: str, id_name: str, entity_id: str, text: str) -> None:
+        self._out.append(self._events.delta(kind, id_name, entity_id, text))
 
     def _hint(self, seq: int | None, **more: Any) -> dict[str, Any]:
-        """Structure for readers that cannot open envelopes; two of three front ends drop it."""
+        """Structure for readers that cannot open envelopes; assistant-ui and TanStack drop it."""
         place: dict[str, Any] = {"response": self._state.id}
         if self._disclosure.hidden:
             return hint(place)  # no counts of units, and no durations
@@ -163,9 +161,7 @@ class Writer:
 
     def _response_opened(self, change: ResponseOpened) -> None:
         self._state = self.produced.open_response(change.response, self._new_id(), self._disclosure)
-        self._empty, self._is_past = None, False
-        self._claimants.clear()
-        self._overtaken.clear()
+        self._empty = EmptyMessage()
         self._fresh_assistant()
 
     def _response_ended(self, change: ResponseEnded) -> None:
@@ -181,27 +177,36 @@ class Writer:
         """Tell the user that the provider declined to finish, in a message that is no part of the answer."""
         details = response.finish_details or {}
         said = details.get("explanation")
-        text = clean(said) if isinstance(said, str) and said.strip() else REFUSED
+        text = well_formed(said) if isinstance(said, str) and said.strip() else REFUSED
         message = self._open_message_of_text(None)
         message.open, message.length = False, len(text)
         self._state.refused = message.id
-        self._out.append(make.text_content(message.id, text))
-        self._out.append(make.text_end(message.id, self._now()))
+        self._send_delta("TEXT_MESSAGE_CONTENT", "messageId", message.id, text)
+        self._send("TEXT_MESSAGE_END", messageId=message.id)
 
-    def _open_anchor(self) -> tuple[str, list[Event]]:
-        """Open an empty reasoning message, the only carrier whose value every front end keeps."""
-        opening: list[Event] = []
-        if self._span is None:
-            self._span = self._new_id()
-            opening.append(make.span_start(self._span, self._now()))
-        self._leaving, self._reasoned = False, True
-        message_id, now = self._new_id(), self._now()
+    def _open_anchor(self) -> tuple[str, list[JSONObject]]:
+        """Open an empty reasoning message, the only carrier whose value every front end keeps.
+
+        assistant-ui drops the values of assistant messages and of calls.
+        """
+        opening = self._span.begin()
+        self._span.end()
+        self._reasoned = True
+        message_id, now = self._new_id(), self._events.now()
         self._note_id(message_id)
+        empty = hint({"response": self._state.id, "empty": True})
         return message_id, [
             *opening,
-            make.reasoning_message_start(message_id, self._hint(None), now),
-            make.reasoning_message_end(message_id, None, now),
+            self._started_reasoning(message_id, empty, now),
+            self._events.at(now, "REASONING_MESSAGE_END", messageId=message_id),
         ]
+
+    def _started_reasoning(self, message_id: str, hint: JSONObject, now: int | None) -> JSONObject:
+        return self._events.at(now, "REASONING_MESSAGE_START", hint, messageId=message_id, role="reasoning")
+
+    def _valued(self, change: Valued) -> None:
+        """Note a change; late values are sent with the response."""
+        self._state.late |= not change.unit.open
 
     def _answered(self, change: Answered) -> None:
         content, metadata = _told(change.unit)
@@ -215,35 +220,36 @@ class Writer:
         self._begin(unit)
 
     def _reasoning_resumed(self, unit: ReasoningUnit) -> None:
+        self._state.late = True
         self._begin(unit)
 
     def _begin(self, unit: ReasoningUnit) -> None:
         self._end_text()
         self._fresh_assistant()
         self._reasoned = True
-        stretch = self._speaking[unit] = self._state.begin(unit)
+        state = self._state
+        stretch = state.speaking[unit] = state.begin(unit)
         if not self._disclosure.opens_messages:
-            self._enter_span()
-            self._open.add(stretch)
+            self._out += self._span.begin()
             stretch.withheld = True
             return
-        if not self._state.reasoning:
+        if not state.reasoning:
             if unit.says_nothing:
-                return  # it rides in the last value
-            self._empty, self._is_past = self._open_message(unit), False
-        carrier = self._state.carried_by[stretch] = self._state.reasoning[-1]
-        carrier.riders[stretch] = None
-        if self._empty is not None and not self._is_past:
-            self._claimants.add(stretch)
+                return  # it rides in the last value: CopilotKit shows a row for a message without text
+            self._empty = EmptyMessage(self._open_message(unit))
+        carrier = state.carried_by[stretch] = state.reasoning[-1]
+        carrier.carried[stretch] = None
+        self._empty.begin(stretch)
 
     def _open_message(self, unit: ReasoningUnit) -> ReasoningMessage:
-        self._carry_riders()
-        span_id, now = self._enter_span(), self._now()
-        message = ReasoningMessage(self._new_id(), span_id, now)
+        self._send_carried()
+        self._out += self._span.begin()
+        # An ID of its own: Anthropic's is that of the answer as well, and clients that key by ID then show no
+        # answer (ag-ui-protocol/ag-ui#2199).
+        message = ReasoningMessage(self._new_id(), self._span.id, self._events.now())
         self._note_id(message.id)
-        self._open.add(message)
         self._state.reasoning.append(message)
-        self._out.append(make.reasoning_message_start(message.id, self._hint(unit.seq), now))
+        self._out.append(self._started_reasoning(message.id, self._hint(unit.seq), message.started_ms))
         return message
 
     def _show(self, stretch: Stretch) -> ReasoningMessage:
@@ -252,18 +258,14 @@ class Writer:
         if stretch in state.shown_by:
             return state.shown_by[stretch]
         if (carrier := state.carried_by.pop(stretch, None)) is not None:
-            del carrier.riders[stretch]
-        message = self._empty
-        if message is None or (self._is_past and stretch not in self._claimants):
-            message = self._open_message(stretch.unit)
-        else:
-            self._empty = None
+            del carrier.carried[stretch]
+        message = self._empty.take(stretch) or self._open_message(stretch.unit)
         message.own = stretch
         state.shown_by[stretch] = message
         return message
 
     def _reasoning_grew(self, unit: ReasoningUnit, change: Grew) -> None:
-        stretch = self._speaking[unit]
+        stretch = self._state.speaking[unit]
         assert change.segment is not None
         if not (self._shows_all or self._disclosure.shows(change.segment)):
             stretch.withhold(change.segment)
@@ -272,71 +274,56 @@ class Writer:
             return
         sent = stretch.add(change.text, change.segment)
         if sent:
-            self._out.append(make.reasoning_content(self._show(stretch).id, sent))
+            message_id = self._show(stretch).id
+            self._send_delta("REASONING_MESSAGE_CONTENT", "messageId", message_id, sent)
 
     def _note_reasoning(self, unit: ReasoningUnit, pieces: Sequence[str]) -> None:
-        self._speaking[unit].text.pieces += pieces
+        self._state.speaking[unit].text.pieces += pieces
 
     def _reasoning_ended(self, unit: ReasoningUnit) -> None:
-        stretch = self._speaking.pop(unit)
-        self._claimants.discard(stretch)
-        self._open.discard(stretch)
-        if (message := self._state.shown_by.get(stretch)) is not None:
+        state = self._state
+        stretch = state.speaking.pop(unit)
+        if (message := state.shown_by.get(stretch)) is not None:
             self._end_reasoning(message)
-        elif self._is_past:
-            self._end_empty()
-        if (carrier := self._state.carried_by.get(stretch)) is not None:
-            self._overtaken[carrier] = None
-        if self._leaving:
-            self._leave_span()
-
-    def _end_empty(self) -> None:
-        """End the message without text, unless an open unit may still give it some."""
-        if self._empty is not None and not self._claimants:
-            message, self._empty = self._empty, None
-            self._end_reasoning(message)
+        if (empty := self._empty.end(stretch)) is not None:
+            self._end_reasoning(empty)
+        if (carrier := state.carried_by.get(stretch)) is not None:
+            state.overtaken[carrier] = None
+        if not self._disclosure.opens_messages:
+            self._out += self._span.end()
 
     def _end_reasoning(self, message: ReasoningMessage) -> None:
-        self._open.discard(message)
         own = message.own
         if own is not None and own.withheld and not own.text.visible:
             self._out.append(SummaryDue(message.id, own.part(self._state.response.origin)))
-        now = self._now()
+        now = self._events.now()
         metadata = None
         if now is not None and message.started_ms is not None and not self._disclosure.hidden:
             metadata = self._hint(message.seq, durationMs=max(0, now - message.started_ms))
-        self._out.append(make.reasoning_message_end(message.id, metadata, now))
+        self._out.append(self._events.at(now, "REASONING_MESSAGE_END", metadata, messageId=message.id))
         self._out += self._values.of_reasoning(self._state, message)
+        self._out += self._span.end()
 
-    def _enter_span(self) -> str:
-        self._leaving = False
-        if self._span is None:
-            self._span = self._new_id()
-            self._out.append(make.span_start(self._span, self._now()))
-        return self._span
-
-    def _carry_riders(self) -> None:
-        """Send values again whose riders ended, before something else follows: the client may stop there."""
-        carried = {self._state.carried_by.get(stretch) for stretch in self._speaking.values()}
-        for message in [message for message in self._overtaken if message not in carried]:
-            del self._overtaken[message]
-            self._out += self._values.of_riders(self._state, message)
+    def _send_carried(self) -> None:
+        """Send values again whose carried ended, before something else follows: the client may stop there."""
+        state = self._state
+        if not state.overtaken:
+            return
+        carried = {state.carried_by.get(stretch) for stretch in state.speaking.values()}
+        for message in [message for message in state.overtaken if message not in carried]:
+            del state.overtaken[message]
+            self._out += self._values.of_carried(state, message)
 
     def _leave_reasoning(self) -> None:
-        """End what text, a call or a result follows."""
-        self._carry_riders()
+        """End what text, a call or a result follows: clients of 0.x refuse or misplace what comes inside."""
+        self._send_carried()
         self._leave_span()
 
     def _leave_span(self) -> None:
         """End the span, now or as soon as the last reasoning message in it ends."""
-        self._is_past = True
-        self._end_empty()
-        if self._span is None:
-            return
-        self._leaving = bool(self._open)
-        if not self._leaving:
-            self._out.append(make.span_end(self._span, self._now()))
-            self._span = None
+        if (empty := self._empty.leave()) is not None:
+            self._end_reasoning(empty)
+        self._out += self._span.leave()
 
     # -- text
 
@@ -351,7 +338,8 @@ class Writer:
         self._leave_reasoning()
         message = self._open_text(unit)
         held, self._state.held = self._state.held, []
-        self._out.append(make.text_content(message.id, "".join(text for _, text in held)))
+        shown = "".join(text for _, text in held)
+        self._send_delta("TEXT_MESSAGE_CONTENT", "messageId", message.id, shown)
         for holder, text in held:
             self._state.place(holder, message, len(text))
 
@@ -360,7 +348,7 @@ class Writer:
 
     def _show_text(self, message: AssistantMessage, unit: TextUnit, text: str) -> None:
         self._state.place(unit, message, len(text))
-        self._out.append(make.text_content(message.id, text))
+        self._send_delta("TEXT_MESSAGE_CONTENT", "messageId", message.id, text)
 
     def _open_text(self, unit: TextUnit) -> AssistantMessage:
         message = self._open_message_of_text(unit.seq)
@@ -375,17 +363,17 @@ class Writer:
         if self._bubble is not None:
             self._state.leave_behind()
         self._bubble = message.id
-        self._out.append(make.text_start(message.id, self._hint(seq), self._now()))
+        self._send("TEXT_MESSAGE_START", self._hint(seq), messageId=message.id, role="assistant")
         return message
 
     def _end_text(self) -> None:
-        self._state.held.clear()
-        message = self._message
-        if not message.open:
-            return
-        message.open = False
-        self._out.append(make.text_end(message.id, self._now()))
-        self._out += self._values.of_text(self._state, message)
+        state = self._state
+        state.held.clear()
+        message = state.messages[-1]
+        if message.open:
+            message.open = False
+            self._send("TEXT_MESSAGE_END", messageId=message.id)
+            self._out += self._values.of_text(state, message)
 
     @property
     def _message(self) -> AssistantMessage:
@@ -394,7 +382,8 @@ class Writer:
     def _fresh_assistant(self) -> None:
         """Choose the ID of the next assistant message, unless it has one already.
 
-        This happens early so that the envelope of the preceding reasoning can name it.
+        This happens early so that the envelope of the preceding reasoning can name it. Each response has its
+        own: under one ID for the whole run, even CopilotKit loses the order of thoughts and calls.
         """
         messages = self._state.messages
         if not messages or messages[-1].used:
@@ -414,6 +403,7 @@ class Writer:
     def _new_call(self, unit: CallUnit) -> EmittedCall:
         native_id = unit.key or ""
         wire_id = native_id
+        # Ollama's calls have no ID, and assistant-ui does not answer a call whose ID it has seen.
         if not native_id or native_id in self.used_call_ids:
             wire_id = self._new_id()
         self.used_call_ids.add(wire_id)
@@ -421,15 +411,21 @@ class Writer:
         parent.used = True
         owns = self._state.attributor.call(wire_id)
         after = () if owns is None or isinstance(owns, Shared) else tuple(int(seq) for seq in owns)
-        return EmittedCall(wire_id, unit, parent, owns, after, conceals=not self._disclosure.full)
+        return EmittedCall(wire_id, unit, parent, owns, after, hides=not self._disclosure.full)
 
     def _start_call(self, call: EmittedCall) -> None:
         self._note_id(call.id)
         self._bubble = self._bubble or call.parent.id
-        self._note_concealed(call)
+        self._note_hidden(call)
         metadata = self._hint(call.unit.seq, **self._owned(call))
         name = call.unit.name or NAMELESS
-        self._out.append(make.call_start(call.id, name, call.parent.id, metadata, self._now()))
+        self._send(
+            "TOOL_CALL_START",
+            metadata,
+            toolCallId=call.id,
+            toolCallName=name,
+            parentMessageId=call.parent.id,
+        )
 
     def _owned(self, call: EmittedCall) -> dict[str, Any]:
         """Return the ID of the reasoning message that a call followed, for display."""
@@ -445,17 +441,17 @@ class Writer:
 
     def _call_grew(self, unit: CallUnit, change: Grew) -> None:
         call = self._state.calls[unit]
-        self._note_concealed(call)
-        if not call.concealed:
-            self._out.append(make.call_args(call.id, change.text))
+        self._note_hidden(call)
+        if not call.hidden:
+            self._send_delta("TOOL_CALL_ARGS", "toolCallId", call.id, change.text)
 
-    def _note_concealed(self, call: EmittedCall) -> None:
-        if call.concealed:
-            self.concealed.add(call.id)
+    def _note_hidden(self, call: EmittedCall) -> None:
+        if call.hidden:
+            self.hidden_calls.add(call.id)
 
     def _call_ended(self, unit: CallUnit) -> None:
         call = self._state.calls[unit]
-        self._out.append(make.call_end(call.id, self._now()))
+        self._send("TOOL_CALL_END", toolCallId=call.id)
         self._out += self._values.of_call(self._state, call)
 
     def _server_result(self, unit: ResultUnit) -> None:
@@ -464,7 +460,8 @@ class Writer:
         self._state.attributor.result()
         message_id, call_id = self._result(unit, *(_told(unit) if self._disclosure.full else ("", None)))
         self._state.results[unit] = (message_id, call_id)
-        # Later text needs another message, or the client would put it before the result.
+        # Later text needs another message: assistant-ui begins a bubble only at a new ID, and clients would
+        # put the text before the result.
         self._fresh_assistant()
 
     def _result(
@@ -474,11 +471,18 @@ class Writer:
         message_id = self._new_id()
         self.produced.unanswered.pop(call_id, None)
         shown = content if self._takes_media else self._as_text(content)
-        self._out.append(make.call_result(message_id, call_id, shown, metadata, self._now()))
+        self._send(
+            "TOOL_CALL_RESULT",
+            metadata,
+            messageId=message_id,
+            toolCallId=call_id,
+            content=shown,
+            role="tool",
+        )
         return message_id, call_id
 
     def _as_text(self, content: str | list[Any]) -> str:
-        """Return content for clients that predate content parts in results, and reject the whole run."""
+        """Return content for clients that reject runs with parts in results, as `@ag-ui/client` 0.0.59."""
         if not isinstance(content, str):
             self._warn(
                 "A tool result contains media. The client declares no protocol version, so it gets their "
@@ -487,57 +491,25 @@ class Writer:
         return text_of(content)
 
 
-def _empty_span(now_ms: Callable[[], int] | None, span_id: str) -> tuple[Event, ...]:
-    now = now_ms() if now_ms else None
-    return make.span_start(span_id, now), make.span_end(span_id, now)
-
-
 def _told(unit: ResultUnit) -> tuple[str | list[Any], dict[str, Any] | None]:
     """Return the content and the metadata of a result."""
     return told(unit.content, unit.error), error_hint(error_sentence(unit.error))
 
 
-def _appeared(writer: Writer, change: Appeared) -> None:
-    _APPEARED[type(change.unit)](writer, change.unit)
-
-
-def _resumed(writer: Writer, change: Resumed) -> None:
-    _RESUMED[type(change.unit)](writer, change.unit)
-
-
-def _grew(writer: Writer, change: Grew) -> None:
-    _GREW[type(change.unit)](writer, change.unit, change)
-
-
-def _ended(writer: Writer, change: Ended) -> None:
-    _ENDED[type(change.unit)](writer, change.unit)
-
-
-def _nothing(writer: Writer, unit: UnitBuffer, pieces: Sequence[str] = ()) -> None:
-    """Leave text open until something else follows; late values are sent with the response."""
-
-
-_CHANGES: dict[type, Callable[[Writer, Any], None]] = {
+_OF_RESPONSES: dict[type, Callable[[Writer, Any], None]] = {
     ResponseOpened: Writer._response_opened,
-    Appeared: _appeared,
-    Grew: _grew,
-    Resumed: _resumed,
-    Valued: _nothing,
-    Ended: _ended,
+    Valued: Writer._valued,
     ResponseEnded: Writer._response_ended,
     Answered: Writer._answered,
 }
-_APPEARED: dict[type, Callable[[Writer, Any], None]] = {
-    ReasoningUnit: Writer._reasoning_appeared,
-    TextUnit: _nothing,
-    CallUnit: Writer._call_appeared,
-    ResultUnit: Writer._server_result,
-    NativeUnit: _nothing,
-}
-_RESUMED: dict[type, Callable[[Writer, Any], None]] = {
-    ReasoningUnit: Writer._reasoning_resumed,
-    TextUnit: _nothing,
-    CallUnit: Writer._call_resumed,
+_OF_UNITS: dict[type, dict[type, Callable[[Writer, Any], None]]] = {
+    Appeared: {
+        ReasoningUnit: Writer._reasoning_appeared,
+        CallUnit: Writer._call_appeared,
+        ResultUnit: Writer._server_result,
+    },
+    Resumed: {ReasoningUnit: Writer._reasoning_resumed, CallUnit: Writer._call_resumed},
+    Ended: {ReasoningUnit: Writer._reasoning_ended, CallUnit: Writer._call_ended},
 }
 _GREW: dict[type, Callable[[Writer, Any, Grew], None]] = {
     ReasoningUnit: Writer._reasoning_grew,
@@ -547,10 +519,4 @@ _GREW: dict[type, Callable[[Writer, Any, Grew], None]] = {
 _CATCH_UP: dict[type, Callable[[Writer, Any, Sequence[str]], None]] = {
     ReasoningUnit: Writer._note_reasoning,
     TextUnit: Writer._note_text,
-    CallUnit: _nothing,
-}
-_ENDED: dict[type, Callable[[Writer, Any], None]] = {
-    ReasoningUnit: Writer._reasoning_ended,
-    TextUnit: _nothing,
-    CallUnit: Writer._call_ended,
 }

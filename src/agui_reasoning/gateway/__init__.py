@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
+from agui_reasoning._lazy import lazy_attributes
 from agui_reasoning.errors import MissingExtraError
 
 try:
@@ -16,13 +18,19 @@ except ImportError:
     raise MissingExtraError("agui_reasoning.gateway", "server") from None
 
 from agui_reasoning.gateway._app import create_app
-from agui_reasoning.gateway._capabilities import capabilities
+from agui_reasoning.gateway._framing import FRAMINGS as FRAMINGS  # what is renamed to itself: for other rooms
+from agui_reasoning.gateway._framing import encode_chunk as encode_chunk
 from agui_reasoning.gateway._http import HTTPUpstream
-from agui_reasoning.gateway._provider_replay import provider_app
-from agui_reasoning.gateway._replay import ReplayUpstream
+from agui_reasoning.gateway._http import endpoint_of as endpoint_of
+from agui_reasoning.gateway._replay import ProviderRules as ProviderRules
+from agui_reasoning.gateway._replay import ReplayUpstream, provider_app
+from agui_reasoning.gateway._replay import ScriptedProvider as ScriptedProvider
 from agui_reasoning.gateway._serving import listen, local_server, serve, url_of
-from agui_reasoning.gateway._upstream import Upstream
+from agui_reasoning.gateway._upstream import Upstream, capabilities
 from agui_reasoning.gateway._xai import XAIUpstream
+
+if TYPE_CHECKING:
+    from agui_reasoning.gateway._proxy import create_proxy as create_proxy
 
 __all__ = [
     "HTTPUpstream",
@@ -37,3 +45,6 @@ __all__ = [
     "serve",
     "url_of",
 ]
+
+if not TYPE_CHECKING:  # it needs the extra `client`
+    __getattr__, __dir__ = lazy_attributes(__name__, {"agui_reasoning.gateway._proxy": ["create_proxy"]})

@@ -1,7 +1,7 @@
 """The ASGI application of a gateway.
 
 ``POST`` to the endpoint starts a run, ``GET`` to its ``/capabilities`` describes it, and ``GET /`` returns a
-page with a chat and an inspector.
+page with a chat and an inspector. ``GET /healthz`` and ``GET /readyz`` are for load balancers.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from contextlib import asynccontextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
-from inspect import isawaitable
-from typing import Any, Final, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
 import anyio.from_thread
 import anyio.to_thread
@@ -25,59 +24,59 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from agui_reasoning._driver import BriefFailureLog, OnError, hold_keys, now_in_ms
 from agui_reasoning._escaping import one_line
-from agui_reasoning._options import ApplicationOptions, check_options, shows_options
-from agui_reasoning._shells.driver import OnError, now_in_ms
-from agui_reasoning._shells.failures import BriefFailureLog
-from agui_reasoning._shells.keys import hold_keys
+from agui_reasoning._page import HEADERS, ICON, JoinedBy, Settings, page_routes, render_hint
 from agui_reasoning._strict_json import JSONObject, Malformed, load
 from agui_reasoning.aio import EventStream, agent_events
-from agui_reasoning.asgi import AGUIResponse
-from agui_reasoning.emitter._disclosure import Disclosure
-from agui_reasoning.errors import AGUIReasoningError, ConfigurationError, RemoteProtocolError
-from agui_reasoning.gateway._body import BODY_TIMEOUT_S, read_body
-from agui_reasoning.gateway._capabilities import capabilities
+from agui_reasoning.asgi import (
+    BODY_TIMEOUT_S,
+    MAX_BODY_BYTES,
+    AGUIResponse,
+    TenantOf,
+    check_type,
+    is_local,
+    read_body,
+    require_local,
+    status_of,
+    tenant_by,
+)
+from agui_reasoning.copilotkit import routes
+from agui_reasoning.emitter import Disclosure
+from agui_reasoning.errors import (
+    AGUIReasoningError,
+    ConfigurationError,
+    RemoteProtocolError,
+    TransportError,
+)
 from agui_reasoning.gateway._guard import middleware, refusal
-from agui_reasoning.gateway._inspector import findings_report, request_report, require_local
-from agui_reasoning.gateway._losses import Losses
-from agui_reasoning.gateway._page import HEADERS, ICON, Settings, page_routes, render_hint
+from agui_reasoning.gateway._health import health_routes
+from agui_reasoning.gateway._inspector import Losses, findings_report, request_report
 from agui_reasoning.gateway._replay import ReplayUpstream
-from agui_reasoning.gateway._upstream import Upstream
+from agui_reasoning.gateway._upstream import Upstream, capabilities
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import NO_RULE, EchoRule
-from agui_reasoning.providers._stored_objects import is_public_address
 from agui_reasoning.providers.echo import explain_no_rule, rule_for
 from agui_reasoning.providers.own_rules import own_rules
-from agui_reasoning.run import Run
+from agui_reasoning.providers.stored_objects import is_public_address
+from agui_reasoning.run import ApplicationOptions, Run, RunSettings, run_settings, shows_options
 
-__all__ = ["MAX_BODY_BYTES", "create_app"]
-
-MAX_BODY_BYTES: Final = 16 * 1024 * 1024
-"""The default limit for request bodies, in bytes: enough for a million words and their encrypted values."""
-
-TenantOf: TypeAlias = Callable[[Request], str | Awaitable[str]]
-"""Returns the tenant of a request."""
+if TYPE_CHECKING:  # imported with the runs
+    from agui_reasoning.durable import LogStream, Runs
 
 _Inspect: TypeAlias = Callable[[bytes, str], JSONObject]
 """Answers a body of a tenant."""
 
+_Durable: TypeAlias = Callable[[JSONObject, str], Awaitable[Response]]
+"""Answers a request about a thread of a tenant."""
+
 _Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 _log = logging.getLogger("agui_reasoning")
-_STATUS = {
-    "no_tenant": 401,
-    "not_local": 403,
-    "body_timeout": 408,
-    "body_too_large": 413,
-    "too_large": 413,
-    "not_declared_json": 415,
-    "bad_input": 422,
-    "file_not_allowed": 422,
-}
 _NAMES = {404: "not_found", 405: "method_not_allowed"}
 
 
-@shows_options(ApplicationOptions, Run.__init__)
+@shows_options(ApplicationOptions, RunSettings)
 def create_app(
     upstream: Upstream | None = None,
     *,
@@ -92,7 +91,10 @@ def create_app(
     allowed_hosts: Sequence[str] = (),
     allowed_origins: Sequence[str] = (),
     page: bool = True,
-    page_links: Mapping[str, str] | None = None,
+    page_links: Mapping[str, str | Mapping[str, str]] | None = None,
+    runs: Runs | None = None,
+    copilotkit: str | None = None,
+    single_tenant: bool = False,
     **options: Unpack[ApplicationOptions],
 ) -> Starlette:
     """Create the application of a gateway.
@@ -115,7 +117,12 @@ def create_app(
             connection. Patterns such as ``*.example.com`` and ``*`` are allowed.
         allowed_origins: Origins of web pages that may use the gateway, besides its own; ``*`` allows all.
         page: Serve a page with a chat and an inspector at ``/``, to callers that ``tenant`` accepts.
-        page_links: The pages of other gateways, by label, for the page to link.
+        page_links: The pages of other gateways, by label, to be linked; or groups of them, by heading.
+        runs: Keeps the runs, so that they outlive their connections: ``POST`` to the endpoint's ``/connect``
+            joins a thread, and to ``/stop`` stops its run. They are closed with the application.
+        copilotkit: The path of a CopilotKit runtime, such as ``/api/copilotkit``; needs ``runs``.
+        single_tenant: All callers are one tenant. Without this, and without ``tenant``, only callers of this
+            machine can join and stop.
         **options: The options of `agui_reasoning.Run` for all runs; each run gets a copy of ``stages``.
 
     Raises:
@@ -129,33 +136,58 @@ def create_app(
     _check_options(chosen, tenant, options)
     visibility, keys = options.get("visibility", "full"), options.get("keys")
     declared = capabilities(
-        chosen, visibility=visibility, encrypted=keys is not None, policy=options["policy"]
+        chosen,
+        visibility=visibility,
+        encrypted=keys is not None,
+        policy=options["policy"],
+        resumable=runs is not None,
     )
     respond = partial(AGUIResponse, keep_alive_s=keep_alive_s, send_timeout_s=send_timeout_s)
-    reading = _Reading(max_body_bytes, body_timeout_s, allow_file_ids)
-    endpoint = _Endpoint(chosen, respond, on_error, reading, tenant, dict(options), declared, Losses(_warn))
+    reading = _BodyReader(max_body_bytes, body_timeout_s, allow_file_ids)
+    endpoint = _Endpoint(
+        upstream=chosen,
+        respond=respond,
+        on_error=on_error,
+        reading=reading,
+        tenant=tenant,
+        options=dict(options),
+        capabilities=declared,
+        losses=Losses(_warn),
+        runs=runs,
+        single_tenant=single_tenant,
+    )
 
-    settings = Settings(chosen, path, options, allowed_origins, page_links or {})
+    # What is wrong with the server's configuration is not for its clients.
+    answer = partial(_answered, endpoint.answer, errors=(RemoteProtocolError, TransportError))
+    questions = chosen.questions if isinstance(chosen, ReplayUpstream) else None
+    settings = Settings(
+        chosen, path, options, allowed_origins, page_links or {}, questions, endpoint.joined_by
+    )
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         try:
             yield
         finally:
+            if runs is not None:
+                await runs.aclose()
             await chosen.aclose()
 
     return Starlette(
         lifespan=lifespan,
         middleware=middleware(allowed_hosts, allowed_origins),
         routes=[
-            Route(path, endpoint.answer, methods=["POST"], name="agent"),
+            Route(path, answer, methods=["POST"], name="agent"),
+            *health_routes(keys, runs),
             Route("/favicon.ico", endpoint.show_icon, methods=["GET"]),
             Route(
                 f"{path.rstrip('/')}/capabilities",
                 endpoint.guarded(endpoint.show_capabilities),
                 methods=["GET"],
             ),
-            *(page_routes(settings, endpoint.guarded) if page else ()),
+            *(_durable_routes(endpoint, path) if runs is not None else ()),
+            *(_copilotkit_routes(endpoint, copilotkit) if copilotkit is not None else ()),
+            *(page_routes(settings, endpoint.guarded, is_local) if page else ()),
             *(_inspector_routes(endpoint) if page else ()),
         ],
         exception_handlers={HTTPException: _refuse_request},
@@ -163,7 +195,7 @@ def create_app(
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _BodyReader:
     """Reads request bodies, and checks their file references."""
 
     max_body_bytes: int
@@ -196,42 +228,62 @@ def _names_file(message: Message) -> bool:
 @dataclass(frozen=True, slots=True)
 class _Endpoint:
     upstream: Upstream
-    respond: Callable[[EventStream], Response]
+    respond: Callable[[EventStream | LogStream], Response]
     on_error: OnError | None
-    reading: _Reading
+    reading: _BodyReader
     tenant: TenantOf | None
     options: dict[str, Any]
     capabilities: AgentCapabilities
     losses: Losses
+    runs: Runs | None
+    single_tenant: bool
+
+    @property
+    def joined_by(self) -> JoinedBy:
+        """Who can join and stop runs."""
+        if self.runs is None:
+            return "nobody"
+        return "this machine" if self.tenant is None and not self.single_tenant else "all"
+
+    @property
+    def origin(self) -> Origin:
+        upstream = self.upstream
+        return Origin(upstream.provider, upstream.api, upstream.model, account=upstream.account)
 
     async def answer(self, request: Request) -> Response:
-        try:
-            if self.upstream.live:
-                _check_type(request)
-            tenant = await self._tenant(request)
-            body = await self.reading.body(request)
-            # In a worker thread, because a large input would block other runs.
-            run = await anyio.to_thread.run_sync(lambda: self.run(body, tenant))
-        except RemoteProtocolError as error:
-            return refusal(_STATUS.get(error.code, 400), error.code, str(error))
-        except ClientDisconnect:
-            return Response(status_code=400)  # not received by anyone
+        if self.upstream.live:
+            check_type(request)
+        tenant = await self._tenant(request)
+        body = await self.reading.body(request)
+        # In a worker thread, because a large input would block other runs.
+        run = await anyio.to_thread.run_sync(lambda: self.run(body, tenant))
         agent = partial(self.losses.watched, self.upstream.agent)
         events = agent_events(run, agent, self.on_error, BriefFailureLog)
-        return self.respond(events)
+        return self.respond(events if self.runs is None else await self.runs._start(run, events))
+
+    async def durable(self, answer: _Durable, request: Request) -> Response:
+        """Answer what concerns a stored thread of the caller."""
+        if self.joined_by == "this machine":
+            require_local(
+                request,
+                "Without tenants, only callers of this machine can join and stop threads.",
+                "Give the gateway a tenant function, or pass single_tenant=True.",
+            )
+        check_type(request)
+        tenant = await self._tenant(request)
+        return await answer(_of_thread(_parse_json(await self.reading.body(request))), tenant)
 
     async def inspect(self, answer: _Inspect, request: Request) -> Response:
-        try:
-            require_local(request)
-            _check_type(request)
-            tenant = await self._tenant(request)
-            body = await self.reading.body(request)
-            report = await anyio.to_thread.run_sync(lambda: answer(body, tenant))
-        except AGUIReasoningError as error:
-            return refusal(_STATUS.get(error.code, 400), error.code, str(error))
-        except ClientDisconnect:
-            return Response(status_code=400)
-        # Half characters of the events are escaped: no encoding can write them.
+        require_local(
+            request,
+            "The inspector answers only this machine.",
+            "Open the page at a loopback address of the gateway, such as http://127.0.0.1.",
+        )
+        check_type(request)
+        tenant = await self._tenant(request)
+        body = await self.reading.body(request)
+        report = await anyio.to_thread.run_sync(lambda: answer(body, tenant))
+        # Lone surrogates in the events are escaped, because UTF-8 cannot encode them.
         return Response(json.dumps(report), media_type="application/json")
 
     async def show_icon(self, request: Request) -> Response:
@@ -244,24 +296,13 @@ class _Endpoint:
         """Return a handler that answers only requests with a tenant."""
 
         async def guarded(request: Request) -> Response:
-            try:
-                await self._tenant(request)
-            except RemoteProtocolError as error:
-                return refusal(_STATUS[error.code], error.code, str(error))
+            await self._tenant(request)
             return await handler(request)
 
-        return guarded
+        return partial(_answered, guarded)
 
     async def _tenant(self, request: Request) -> str:
-        if self.tenant is None:
-            return ""
-        found = self.tenant(request)
-        tenant = await found if isawaitable(found) else found
-        if not isinstance(tenant, str) or not tenant:
-            raise RemoteProtocolError(
-                "The request has no tenant.", code="no_tenant", hint="Authenticate as the gateway requires."
-            )
-        return tenant
+        return "" if self.tenant is None else await tenant_by(self.tenant, request)
 
     def held_run(self, body: bytes, tenant: str) -> Run:
         """Return a run with its keys, in a worker thread."""
@@ -272,9 +313,7 @@ class _Endpoint:
     def run(self, body: bytes, tenant: str) -> Run:
         run = Run(
             _parse_json(body),
-            api=self.upstream.api,
-            provider=self.upstream.provider,
-            model=self.upstream.model,
+            origin=self.origin,
             tenant=tenant,
             **(self.options | {"stages": deepcopy(self.options.get("stages", ()))}),
             allow_file_ids=self.reading.allow_file_ids,
@@ -285,30 +324,81 @@ class _Endpoint:
         return run
 
 
-def _inspector_routes(endpoint: _Endpoint) -> list[Route]:
-    """Return what the inspector asks for; nothing in front of a model, whose reasoning it would decrypt."""
-    upstream = endpoint.upstream
-    if not isinstance(upstream, ReplayUpstream):
-        return []
-    answers: dict[str, _Inspect] = {
-        "check": lambda body, tenant: findings_report(body),
-        "request": lambda body, tenant: request_report(endpoint.held_run(body, tenant), upstream),
-    }
+def _durable_routes(endpoint: _Endpoint, path: str) -> list[Route]:
+    runs, respond = cast("Runs", endpoint.runs), endpoint.respond
+
+    async def connect(asked: JSONObject, tenant: str) -> Response:
+        version = asked.get("protocolVersion")
+        return respond(await runs.join(asked["threadId"], tenant, protocol_version=version))
+
+    async def stop(asked: JSONObject, tenant: str) -> Response:
+        return JSONResponse({"stopped": await runs.stop(asked["threadId"], tenant)})
+
     return [
-        Route(f"/_page/{name}", partial(endpoint.inspect, answer), methods=["POST"])
+        Route(
+            f"{path.rstrip('/')}/{name}",
+            partial(_answered, partial(endpoint.durable, answer)),
+            methods=["POST"],
+        )
+        for name, answer in (("connect", connect), ("stop", stop))
+    ]
+
+
+def _copilotkit_routes(endpoint: _Endpoint, path: str) -> list[Route]:
+    if endpoint.runs is None:
+        raise ConfigurationError(
+            "A CopilotKit runtime needs runs that outlive their connection.",
+            code="wrong_option",
+            hint="Pass runs=, for example Runs(SQLiteRuns(path)).",
+        )
+    agent = partial(endpoint.losses.watched, endpoint.upstream.agent)
+    return routes(
+        {"default": agent},
+        runs=endpoint.runs,
+        path=path,
+        tenant=endpoint.tenant,
+        single_tenant=endpoint.single_tenant,
+        on_error=endpoint.on_error,
+        origin=endpoint.origin,
+        on_warning=_warn,
+        **cast("ApplicationOptions", endpoint.options),
+    )
+
+
+def _of_thread(body: Any) -> JSONObject:
+    """Return a body that names a thread."""
+    thread_id = body.get("threadId") if isinstance(body, dict) else None
+    if not isinstance(thread_id, str) or not thread_id:
+        raise RemoteProtocolError(
+            "The body of the request names no thread.",
+            code="bad_input",
+            hint="Send a RunAgentInput, or an object with `threadId`.",
+        )
+    return cast("JSONObject", body)
+
+
+def _inspector_routes(endpoint: _Endpoint) -> list[Route]:
+    """Return what the inspector asks for; in front of a model nothing that would decrypt its reasoning."""
+    upstream = endpoint.upstream
+    answers: dict[str, _Inspect] = {"losses": lambda body, tenant: endpoint.losses.report(tenant)}
+    if isinstance(upstream, ReplayUpstream):
+        answers["check"] = lambda body, tenant: findings_report(body)
+        answers["request"] = lambda body, tenant: request_report(endpoint.held_run(body, tenant), upstream)
+    return [
+        Route(f"/_page/{name}", partial(_answered, partial(endpoint.inspect, answer)), methods=["POST"])
         for name, answer in answers.items()
     ]
 
 
 def _check_options(upstream: Upstream, tenant: TenantOf | None, options: ApplicationOptions) -> None:
     """Reject invalid options when the application is created, instead of in every run."""
-    check_options(api=upstream.api, **options)
+    run_settings({"api": upstream.api, **options})
     own = own_rules(options.get("policy", ()))
     if upstream.live:
         _check_provider(upstream, own)
     if upstream.api is not None:
         narrowest = "hidden" if options.get("allow_reasoning_request") else options.get("visibility", "full")
-        disclosure = Disclosure(narrowest, options.get("keys") is not None)
+        disclosure = Disclosure.of(narrowest, sealed=options.get("keys") is not None)
         disclosure.check(Origin(upstream.provider, upstream.api, upstream.model), partial(rule_for, own=own))
     if tenant is not None and not callable(tenant):
         raise ConfigurationError(
@@ -329,17 +419,6 @@ def _warn(message: str) -> None:
     _log.warning("%s", one_line(message))
 
 
-def _check_type(request: Request) -> None:
-    """Require JSON, so that forms of other web pages, which cannot send this type, do not start paid runs."""
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type != "application/json":
-        raise RemoteProtocolError(
-            "The content type of the request is not JSON.",
-            code="not_declared_json",
-            hint="Send the header Content-Type: application/json.",
-        )
-
-
 def _parse_json(body: bytes) -> Any:
     """Parse the body as JSON, regardless of its content type, which curl does not set by default."""
     try:
@@ -351,6 +430,26 @@ def _parse_json(body: bytes) -> Any:
             "The body of the request is not JSON.", code="bad_json", hint="Send a RunAgentInput in UTF-8."
         )
     return value
+
+
+_Errors: TypeAlias = tuple[type[AGUIReasoningError], ...]
+
+
+async def _answered(
+    handler: _Handler, request: Request, *, errors: _Errors = (AGUIReasoningError,)
+) -> Response:
+    """Answer a request, errors included."""
+    try:
+        return await handler(request)
+    except errors as error:
+        return _refused(error)
+    except ClientDisconnect:
+        return Response(status_code=400)  # not received by anyone
+
+
+def _refused(error: AGUIReasoningError) -> Response:
+    status = 422 if error.code == "bad_input" else status_of(error.code)
+    return refusal(status, error.code, str(error))
 
 
 async def _refuse_request(request: Request, error: Exception) -> Response:

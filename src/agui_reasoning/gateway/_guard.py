@@ -1,4 +1,4 @@
-"""Protection of a gateway against other web pages in the browsers of its users.
+"""Protection of a gateway against other web pages in the browsers of its users, and against endless bodies.
 
 The gateway does not authenticate callers. Two checks reject requests from other pages: the ``Host`` header
 reveals a page whose name was resolved to this machine (DNS rebinding), the ``Origin`` header any other page.
@@ -6,13 +6,10 @@ reveals a page whose name was resolved to this machine (DNS rebinding), the ``Or
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from ipaddress import ip_address
 from typing import Final
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
@@ -20,15 +17,10 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from agui_reasoning.asgi import bare_host, is_loopback, netloc
 from agui_reasoning.errors import ConfigurationError
 
-__all__ = ["bare_host", "is_loopback", "middleware", "refusal"]
-
 _ANY: Final = "*"
-# An address in brackets or a name, and a port: what else URLs can have there is not for this machine.
-_ADDRESS: Final = r"([\da-f.]*:[\da-f:.]*)"  # of IPv6; whether it is one is looked at later
-_HOST: Final = re.compile(rf"(?:\[{_ADDRESS}\]|([\w.-]+))(?::\d{{0,5}})?|{_ADDRESS}", re.ASCII)
-_LOCALHOST: Final = "localhost"
 
 
 def middleware(allowed_hosts: Sequence[str], allowed_origins: Sequence[str]) -> list[Middleware]:
@@ -39,7 +31,7 @@ def middleware(allowed_hosts: Sequence[str], allowed_origins: Sequence[str]) -> 
     """
     hosts = tuple(_allowed(host.lower()) for host in allowed_hosts)
     origins = tuple(_origin(origin) for origin in allowed_origins)
-    checks = Middleware(_Guard, hosts=hosts, origins=origins)
+    checks = Middleware(_OriginGuard, hosts=hosts, origins=origins)
     if not origins:
         return [checks]
     # After the checks, so that preflight requests of other pages are rejected too.
@@ -55,7 +47,7 @@ def refusal(status: int, code: str, message: str) -> Response:
 
 
 @dataclass(frozen=True, slots=True)
-class _Guard:
+class _OriginGuard:
     app: ASGIApp
     hosts: tuple[str, ...]
     origins: tuple[str, ...]
@@ -98,34 +90,11 @@ _NOT_YOU: Final = (
 )
 
 
-def bare_host(host: str) -> str:
-    """Return the name or address in a ``Host`` header; ``""`` if the header is not valid."""
-    found = _HOST.fullmatch(host)
-    return (found[1] or found[2] or found[3]) if found else ""
-
-
 def _allowed(host: str) -> str:
     """Return a host that the operator allows, which can be a pattern, without port and brackets."""
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.partition(":")[0] if host.count(":") == 1 else host
-
-
-def is_loopback(name: str) -> bool:
-    """Return whether a name or an address without brackets is one of this machine."""
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return name == _LOCALHOST or name.endswith(f".{_LOCALHOST}")
-
-
-def netloc(origin: str) -> str | None:
-    """Return name and port of an origin; ``None`` for other values, such as ``null``."""
-    try:
-        parts = urlsplit(origin)
-    except ValueError:
-        return None
-    return parts.netloc if parts.scheme in ("http", "https") and parts.netloc else None
 
 
 def _origin(given: str) -> str:

@@ -1,33 +1,37 @@
-"""The upstream that sends requests to a provider over HTTP."""
+"""The upstream that sends requests to a provider over HTTP.
+
+Requests that a provider could not take for a moment are repeated, before the first byte of its answer.
+"""
 
 from __future__ import annotations
 
+import logging
+import random
 import re
 from base64 import b64encode
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from urllib.parse import quote
 
+import anyio
 import anyio.to_thread
 
 from agui_reasoning import aio
-from agui_reasoning._shells.driver import AgentItem, ModelStream
-from agui_reasoning._strict_json import dump
-from agui_reasoning.errors import ConfigurationError
+from agui_reasoning._driver import AgentItem, ModelStream
+from agui_reasoning._limits import check_seconds
+from agui_reasoning._strict_json import JSONObject, dump, load
+from agui_reasoning.errors import ConfigurationError, ProviderError, TransportError
 from agui_reasoning.gateway._framing import FRAMINGS
-from agui_reasoning.gateway._parameters import checked_parameters, with_reasoning
-from agui_reasoning.gateway._retries import ATTEMPTS, MAX_WAIT_S, Retries
 from agui_reasoning.gateway._signing import find_signer
-from agui_reasoning.gateway._upstream import Upstream
-from agui_reasoning.parts import Origin
-from agui_reasoning.policy import EchoFlag, EchoRule
+from agui_reasoning.gateway._upstream import ModelUpstream, checked_parameters
+from agui_reasoning.policy import EchoFlag
 from agui_reasoning.providers import provider_api
 from agui_reasoning.providers.api import HTTPEndpoint, ProviderAPI
-from agui_reasoning.providers.registry import api_id, provider_apis, vendor_of
+from agui_reasoning.providers.registry import API_IDS, api_id, provider_apis, vendor_of
 from agui_reasoning.providers.vendors import canonical
-from agui_reasoning.request import ProviderRequest
-from agui_reasoning.request._merge import joined, suitable, without_flags, write_flags
+from agui_reasoning.request import ProviderRequest, joined, suitable, without_flags, write_flags
 from agui_reasoning.run import Run
 
 # The HTTP library is imported only when an upstream is created, because a replay does not need it.
@@ -36,11 +40,25 @@ if TYPE_CHECKING:
 
     from agui_reasoning.gateway._transport import ProviderAnswer
 
-__all__ = ["TIMEOUT_S", "HTTPUpstream", "endpoint_of"]
-
 TIMEOUT_S: Final = 600.0
 """The default limit for the time without data from a provider, in seconds; as in the vendors' SDKs."""
 
+ATTEMPTS: Final = 3
+"""The default limit for requests per answer."""
+
+MAX_WAIT_S: Final = 30.0
+"""The default limit for the time from the first request to the start of the last, in seconds."""
+
+_TRANSIENT: Final = frozenset({408, 429, 500, 502, 503, 504, 529})
+_LASTING: Final = frozenset({"insufficient_quota", "exceeded_current_quota_error", "billing_error"})
+"""Names of errors with a transient status that waiting does not end."""
+
+_FIRST_PAUSE_S: Final = 0.5
+_LONGEST_PAUSE_S: Final = 8.0
+
+_log = logging.getLogger("agui_reasoning")
+_T = TypeVar("_T")
+_Failure: TypeAlias = ProviderError | TransportError
 
 # Arguments of SDKs that are not fields of the request.
 _OF_SDKS: Final = frozenset({"extra_body", "extra_headers", "extra_query"})
@@ -52,15 +70,83 @@ _TOKEN: Final = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 _SENDABLE: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _SECRET_CHARS: Final = 8
 
+# Of a call that is only described.
+_NO_HOST: Final = "http://localhost"
+_NO_KEY: Final = "none"
 
-class HTTPUpstream(Upstream):
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """How often and how long to try.
+
+    Pauses double from half a second, with jitter, and are never shorter than the provider asks for.
+
+    Attributes:
+        attempts: The maximum number of requests.
+        max_wait_s: The maximum time from the first request to the start of the last, in seconds.
+        sleep: Waits for a number of seconds.
+        clock: Returns the time in seconds.
+        jitter: Returns a number from 0 to 1.
+    """
+
+    attempts: int = ATTEMPTS
+    max_wait_s: float = MAX_WAIT_S
+    sleep: Callable[[float], Awaitable[None]] = anyio.sleep
+    clock: Callable[[], float] = anyio.current_time
+    jitter: Callable[[], float] = random.random
+
+    def __post_init__(self) -> None:
+        if self.attempts < 1 or self.max_wait_s < 0:
+            raise ConfigurationError(
+                f"attempts is {self.attempts} and max_wait_s is {self.max_wait_s}.",
+                code="bad_limit",
+                hint="Pass at least 1 attempt, and a number of seconds of at least 0.",
+            )
+
+    async def call(self, send: Callable[[], Awaitable[_T]]) -> _T:
+        """Send a request until it is answered, fails for good, or the limits are reached.
+
+        Raises:
+            ProviderError: The provider returned an error.
+            TransportError: The provider cannot be reached.
+        """
+        start, sent = self.clock(), 1
+        while True:
+            try:
+                return await send()
+            except (ProviderError, TransportError) as error:
+                pause = self._pause(error, sent)
+                if pause is None or self.clock() - start + pause > self.max_wait_s:
+                    raise
+                _log.info(
+                    "%s Request %d of %d follows in %.1f s.", error.args[0], sent + 1, self.attempts, pause
+                )
+            await self.sleep(pause)
+            sent += 1
+
+    def _pause(self, error: _Failure, sent: int) -> float | None:
+        """Return the seconds to wait after the failure of a request; ``None`` if it is the last."""
+        if sent >= self.attempts or not _is_transient(error):
+            return None
+        longest: float = min(_FIRST_PAUSE_S * 2 ** (sent - 1), _LONGEST_PAUSE_S)
+        backoff = longest * (1 + self.jitter()) / 2
+        asked = error.retry_after if isinstance(error, ProviderError) else None
+        return max(backoff, asked or 0.0)
+
+
+def _is_transient(error: _Failure) -> bool:
+    if isinstance(error, TransportError):
+        return error.code == "unreachable"
+    names = {error.provider_code, error.provider_type}
+    return error.status_code in _TRANSIENT and not names & _LASTING
+
+
+class HTTPUpstream(ModelUpstream):
     """Answers each run with a request to a provider's HTTP API, without a vendor SDK.
 
     The request contains the conversation and the tools of the run input. If the model calls such tools, the
     front end answers the calls in its next run. Use an upstream in only one event loop.
     """
-
-    live = True
 
     def __init__(
         self,
@@ -69,6 +155,7 @@ class HTTPUpstream(Upstream):
         base_url: str,
         model: str,
         provider: str | None = None,
+        account: str | None = None,
         api_key: str | None = None,
         system: str | None = None,
         parameters: Mapping[str, Any] | None = None,
@@ -76,7 +163,7 @@ class HTTPUpstream(Upstream):
         timeout_s: float | None = TIMEOUT_S,
         attempts: int = ATTEMPTS,
         max_wait_s: float = MAX_WAIT_S,
-        retry_poisoned: bool = True,
+        retry_without_reasoning: bool = True,
         http: httpx2.AsyncClient | None = None,
     ) -> None:
         """Create an upstream. Sends no request.
@@ -87,6 +174,8 @@ class HTTPUpstream(Upstream):
             model: The model's name.
             provider: The provider ID; default is the vendor of a single-vendor API. Without one, reasoning is
                 not sent back over ``openai-chat``.
+            account: The account or organization of the key: what only another account reads, is not sent
+                (`agui_reasoning.parts.Origin`). Change it together with the key.
             api_key: The API key, sent only in the API's header for it. Without one, requests to Bedrock are
                 signed with the AWS credentials that botocore finds (extra ``bedrock``), and requests to
                 Vertex AI carry the access token that google-auth finds (extra ``vertex``).
@@ -101,8 +190,8 @@ class HTTPUpstream(Upstream):
                 fails or cannot be reached. ``Retry-After`` is honored. Nothing is repeated once a response
                 has begun.
             max_wait_s: Limit for the time from the first attempt to the start of the last, in seconds.
-            retry_poisoned: Send a request once more, without what was refused, if the provider refuses it
-                because of reasoning in it; see `ModelStream`.
+            retry_without_reasoning: Send a request once more, without what was refused, if the provider
+                refuses it because of reasoning in it; see `ModelStream`.
             http: Your own HTTP client, which is not closed; by default, one is created for all requests and
                 closed by `aclose`.
 
@@ -118,12 +207,13 @@ class HTTPUpstream(Upstream):
         api = api_id(api)
         self.name = f"{api}:{model}"
         self.api, self.provider, self.model = api, provider or vendor_of(api), model
+        self.account = account
         self._endpoint = endpoint_of(api, self.provider)
         self._stores = provider_api(api).stores
         self._http_body = provider_api(api).load_http_body()
         self._system = system
         self._parameters = checked_parameters(parameters or {}, _OURS | provider_api(api).conversation_fields)
-        self.reasons = with_reasoning(Origin(self.provider, api, model), self._parameters)
+        self.reasons = self._reasons(())
         self._headers = _Headers(self._endpoint, api_key, headers or {})
         framing = FRAMINGS[self._endpoint.framing]
         path = self._endpoint.path.replace("{model}", quote(model, safe=""))
@@ -132,21 +222,17 @@ class HTTPUpstream(Upstream):
         self._signer = None if authorized else find_signer(self._endpoint, base_url)
         self._url = str(url)
         retries = Retries(attempts, max_wait_s)
-        self._transport = Transport(url, self._secrets, _timeout(timeout_s), http, framing, retries)
-        self._retry_poisoned = retry_poisoned
+        check_seconds(timeout_s=timeout_s)
+        self._transport = Transport(url, self._secrets, timeout_s, http, framing, retries)
+        self._retry_without_reasoning = retry_without_reasoning
 
     def __repr__(self) -> str:
         return f"HTTPUpstream({self.api!r}, provider={self.provider!r}, model={self.model!r})"
 
-    def reasons_by(self, policy: Sequence[EchoRule]) -> bool | None:
-        """Return whether responses contain reasoning, by parameters and policy; ``None`` if unknown."""
-        origin = Origin(self.provider, self.api, self.model)
-        return with_reasoning(origin, self._parameters, policy) if policy else self.reasons
-
     async def agent(self, run: Run) -> AsyncIterator[AgentItem]:
         """Send a request with the complete conversation."""
         target: dict[str, Any] = {"api": self.api, "provider": self.provider, "model": self.model}
-        if self._retry_poisoned:
+        if self._retry_without_reasoning:
             yield ModelStream(self._ask, **target, **self._fields(run))
         else:
             request = await aio.request(run, **self._fields(run))
@@ -155,15 +241,15 @@ class HTTPUpstream(Upstream):
     async def _ask(self, request: ProviderRequest) -> AbstractAsyncContextManager[ProviderAnswer]:
         """Return the answer to a request, which is sent when the answer is opened."""
         content = await anyio.to_thread.run_sync(self._content, request)
-        sealed = await anyio.to_thread.run_sync(self._sealed, request, content)
-        return self._transport.ask(sealed.headers, content)
+        signed = await anyio.to_thread.run_sync(self._signed, request, content)
+        return self._transport.ask(signed.headers, content)
 
-    def _sealed(self, request: ProviderRequest, content: bytes) -> _Sealed:
+    def _signed(self, request: ProviderRequest, content: bytes) -> _SignedHeaders:
         """Return the headers of a request, signed if necessary. Can wait for the network."""
-        sealed = _Sealed(self._headers.of(request))
+        signed = _SignedHeaders(self._headers.of(request))
         if self._signer is not None:
-            sealed.headers |= self._signer.sign(self._url, sealed.headers, content)
-        return sealed
+            signed.headers |= self._signer.sign(self._url, signed.headers, content)
+        return signed
 
     def _secrets(self) -> list[str]:
         """Return the secrets in use, longest first."""
@@ -217,7 +303,31 @@ class HTTPUpstream(Upstream):
         return named.model_copy(update={"name": ".".join(path)})
 
 
-class _Sealed:
+def described_call(
+    request: ProviderRequest, *, api: str, provider: str | None, model: str | None
+) -> JSONObject:
+    """Describe the HTTP request that a request becomes, with the key and the base URL left out.
+
+    Returns:
+        ``path`` with its query, to be appended to the base URL; ``headers``; ``key``, the name of the header
+        that carries the key, and the text before it; and ``body``.
+
+    Raises:
+        ConfigurationError: The API has no HTTP form (``unknown_api``).
+        MissingExtraError: The extra ``client`` is not installed.
+    """
+    upstream = HTTPUpstream(api, base_url=_NO_HOST, model=model or "", provider=provider, api_key=_NO_KEY)
+    endpoint, headers = upstream._endpoint, upstream._headers.of(request)
+    del headers[endpoint.key_header]
+    return {
+        "path": upstream._url.removeprefix(_NO_HOST),
+        "headers": headers,
+        "key": {"name": endpoint.key_header, "prefix": endpoint.key_prefix},
+        "body": load(upstream._content(request).decode()),
+    }
+
+
+class _SignedHeaders:
     """The headers of one request, hidden from tracebacks, which can show local variables."""
 
     __slots__ = ("headers",)
@@ -275,25 +385,21 @@ def endpoint_of(api: str, provider: str | None) -> HTTPEndpoint:
     Raises:
         ConfigurationError: It has no HTTP form (``unknown_api``).
     """
-    endpoint = provider_api(api).endpoint(canonical(provider or ""))
+    spec = provider_api(api)
+    endpoint = spec.endpoint(canonical(provider or ""))
     if endpoint is None or endpoint.framing not in FRAMINGS:
         raise ConfigurationError(
-            f"The API {api!r} has no HTTP form.",
-            code="unknown_api",
-            hint=provider_api(api).instead
-            or f"Use one of: {', '.join(known.id for known in provider_apis() if known.http)}.",
+            f"The API {api!r} has no HTTP form.", code="unknown_api", hint=_how_to_call(spec)
         )
     return endpoint
 
 
-def _timeout(timeout_s: float | None) -> float | None:
-    if timeout_s is not None and timeout_s <= 0:
-        raise ConfigurationError(
-            f"timeout_s is {timeout_s}, which is not positive.",
-            code="bad_limit",
-            hint="Pass a number of seconds above 0, or None for no limit.",
-        )
-    return timeout_s
+def _how_to_call(api: ProviderAPI) -> str:
+    if api.instead:
+        return api.instead
+    if api.id not in API_IDS:
+        return "Give it one: ProviderAPI(…, http=HTTPEndpoint(path=…))."
+    return f"Use one of: {', '.join(known.id for known in provider_apis() if known.http)}."
 
 
 def _bad_header(what: str) -> ConfigurationError:

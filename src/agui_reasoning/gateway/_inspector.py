@@ -1,7 +1,8 @@
-"""What the inspector of the page asks the gateway: findings, and the request that a history becomes.
+"""What the operator of a gateway can see: findings, the request that a history becomes, and lost reasoning.
 
-A request contains decrypted reasoning. The application therefore offers this only for replayed responses, and
-only to this machine.
+A request contains decrypted reasoning. The application therefore offers it only for replayed responses, and
+only to this machine. Reasoning that did not come back from a client as it was sent is also logged, once per
+thread.
 """
 
 from __future__ import annotations
@@ -9,63 +10,48 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from starlette.requests import Request
+from ag_ui.core import Message
 
-from agui_reasoning._scripted._artifacts import artifacts, checked
-from agui_reasoning._scripted._transcript import read_request
+from agui_reasoning._driver import AgentItem
 from agui_reasoning._strict_json import JSONObject
+from agui_reasoning._wire_events import hint_of
 from agui_reasoning.consumer import Finding, check_events
-from agui_reasoning.errors import RemoteProtocolError
-from agui_reasoning.gateway._guard import bare_host, is_loopback, netloc
-from agui_reasoning.gateway._replay import ReplayUpstream
-from agui_reasoning.providers import provider_api
-from agui_reasoning.providers.transcript import CALL_ID
-from agui_reasoning.request import ProviderRequest, ReportEntry
-from agui_reasoning.request._explain import explain
+from agui_reasoning.errors import ConfigurationError
+from agui_reasoning.parts import Origin
+from agui_reasoning.replay import CALL_ID, TRANSCRIPTS, checked_value, read_request, required_values
+from agui_reasoning.request import ProviderRequest, ReportEntry, explain, why
 from agui_reasoning.run import Run
 from agui_reasoning.wire import read_events
 
-__all__ = ["findings_report", "is_local", "request_report", "require_local"]
+if TYPE_CHECKING:
+    from agui_reasoning.gateway._replay import ReplayUpstream
 
-_SHOWN: Final = 500
+_MAX_FINDINGS: Final = 500
 """The number of findings that a page can show at once."""
 
+_THREADS: Final = 4096
+"""The number of threads to remember; the log repeats itself for older ones."""
+
+_MAX_THREADS: Final = 50
+"""The number of threads that a page shows."""
+
 _PAGES: Final = "reference/findings"
-_FORWARDED: Final = frozenset(
-    {"cf-connecting-ip", "forwarded", "true-client-ip", "via", "x-client-ip", "x-real-ip"}
+
+_NOT_RETURNED: Final = "not_returned"
+_SENTENCES: Final = {
+    _NOT_RETURNED: "the front end returned answers and no reasoning; does it filter messages or events?"
+}
+"""What only the gateway sees: a history without reasoning is a good one."""
+
+_INTENDED: Final = frozenset(
+    {"compacted", "declined", "empty", "needs_beta", "on_server", "orphan", "out_of_scope", "policy"}
 )
-_X_FORWARDED: Final = "x-forwarded-"
-
-
-def is_local(request: Request) -> bool:
-    """Return whether a request was sent to this machine by this machine, and not through a proxy.
-
-    Pages of other origins are not local, also if they may use the gateway: they show only what users may see.
-    """
-    headers, host = request.headers, request.headers.get("host", "").lower()
-    peers = (request.scope.get(name) or ("",) for name in ("client", "server"))
-    names = (*(peer[0] for peer in peers), bare_host(host))
-    own_page = "origin" not in headers or netloc(headers["origin"].lower()) == host
-    forwarded = any(name in _FORWARDED or name.startswith(_X_FORWARDED) for name in headers)
-    return own_page and not forwarded and all(map(is_loopback, names))
-
-
-def require_local(request: Request) -> None:
-    """Reject requests from other machines.
-
-    Raises:
-        RemoteProtocolError: The request is not local (``not_local``).
-    """
-    if not is_local(request):
-        raise RemoteProtocolError(
-            "The inspector answers only this machine.",
-            code="not_local",
-            hint="Open the page at a loopback address of the gateway, such as http://127.0.0.1.",
-        )
+"""Why reasoning is left out although nothing is wrong: the provider does without it."""
 
 
 def findings_report(body: bytes) -> JSONObject:
@@ -84,13 +70,13 @@ def findings_report(body: bytes) -> JSONObject:
         "events": len(events),
         "errors": counts["error"],
         "warnings": counts["warning"],
-        "findings": [_finding(finding) for finding in findings[:_SHOWN]],
-        "omitted": max(0, len(findings) - _SHOWN),
+        "findings": [_finding(finding) for finding in findings[:_MAX_FINDINGS]],
+        "omitted": max(0, len(findings) - _MAX_FINDINGS),
     }
 
 
 def request_report(run: Run, upstream: ReplayUpstream) -> JSONObject:
-    """Build the provider's request for a run, and describe the provider's artifacts in it.
+    """Build the provider's request for a run, and describe the provider's values in it.
 
     Raises:
         ConfigurationError: The request cannot be built.
@@ -102,8 +88,9 @@ def request_report(run: Run, upstream: ReplayUpstream) -> JSONObject:
         "provider": upstream.provider,
         "model": upstream.model,
         "body": body,
-        "artifacts": list(_artifacts(body, upstream)),
+        "values": list(_values(body, upstream)),
         "outcomes": list(_outcomes(built)),
+        "http": _over_http(built, upstream),
         "flags": [flag.model_dump(mode="json") for flag in built.flags],
     }
 
@@ -112,16 +99,16 @@ def _finding(finding: Finding) -> JSONObject:
     return {**asdict(finding), "page": f"{_PAGES}/{finding.code}"}
 
 
-def _artifacts(body: JSONObject, upstream: ReplayUpstream) -> Iterator[JSONObject]:
-    """Describe the artifacts in a request; ``unchanged`` if the upstream sent them in this form.
+def _values(body: JSONObject, upstream: ReplayUpstream) -> Iterator[JSONObject]:
+    """Describe the provider's values in a request; ``unchanged`` if the upstream sent them in this form.
 
     Call IDs are compared too, but another one is no fault: each API accepts IDs of its own form only.
     """
-    if upstream.api is None or provider_api(upstream.api).transcript is None:
+    if upstream.api not in TRANSCRIPTS:
         return
-    for entry in artifacts(read_request(upstream.api, body)):
+    for entry in required_values(read_request(upstream.api, body)):
         unchanged = upstream.has_sent(entry.kind, entry.value)
-        described = asdict(checked(entry, entry.path, unchanged=unchanged))
+        described = asdict(checked_value(entry, entry.path, unchanged=unchanged))
         yield described | ({"unchanged": None} if entry.kind == CALL_ID and not unchanged else {})
 
 
@@ -135,10 +122,97 @@ def _outcomes(built: ProviderRequest) -> Iterator[JSONObject]:
             "units": [entry.unit for entry in entries],
             "outcome": entries[0].outcome,
             "reason": entries[0].reason,
+            "intended": entries[0].reason in _INTENDED and built.policy != "unknown",
             "answer": entries[0].answer,
             "sentence": explain(entries, built.target, built.policy),
         }
 
 
+def _over_http(built: ProviderRequest, upstream: ReplayUpstream) -> JSONObject | None:
+    """Describe the call of the provider; ``None`` if the API has no HTTP form, or no client is installed."""
+    from agui_reasoning.gateway._http import described_call
+
+    if upstream.api is None:
+        return None
+    try:
+        return described_call(built, api=upstream.api, provider=upstream.provider, model=upstream.model)
+    except ConfigurationError:
+        return None
+
+
 def _base64(value: bytes) -> str:
     return b64encode(value).decode()
+
+
+class Losses:
+    """Looks at the history of each run, and warns about the first loss of each thread."""
+
+    def __init__(self, warn: Callable[[str], None]) -> None:
+        self._warn = warn
+        self._known: dict[tuple[str, str], Counter[str]] = {}
+        """What the newest run of a thread lost, by reason; the newest loss is last."""
+
+    def watched(self, agent: Callable[[Run], AsyncIterator[AgentItem]], run: Run) -> AsyncIterator[AgentItem]:
+        """Call an agent, after a look at the history, which the driver has restored before."""
+        with suppress(Exception):  # raised again when the agent reads the history
+            self._look(run)
+        return agent(run)
+
+    def report(self, tenant: str) -> JSONObject:
+        """Return what the threads of a tenant lost, the newest loss first."""
+        known = reversed(list(self._known.items()))  # a copy, because runs go on in another thread
+        lost = [(thread, lost) for (owner, thread), lost in known if owner == tenant and lost]
+        return {
+            "threads": [{"thread": name, "losses": _described(lost)} for name, lost in lost[:_MAX_THREADS]]
+        }
+
+    def _look(self, run: Run) -> None:
+        lost = Counter(entry.reason for entry in run.history.report if entry.outcome == "dropped")
+        if missing := _answers_without_reasoning(run.input.messages):
+            lost[_NOT_RETURNED] = missing
+        thread = run.tenant, run.input.thread_id
+        is_known = self._known.pop(thread, None) is not None
+        if not (lost or is_known):
+            return
+        self._known[thread] = lost
+        if not is_known:
+            self._say(run, lost)
+        if len(self._known) > _THREADS:
+            del self._known[next(iter(self._known))]
+
+    def _say(self, run: Run, lost: Counter[str]) -> None:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in lost.items())
+        self._warn(
+            f"In thread {run.input.thread_id[:80]!r}, reasoning did not come back from the client as it was "
+            f"sent ({reasons}). This is said once per thread; the page Troubleshoot explains the reasons."
+        )
+
+
+def _answers_without_reasoning(messages: Iterable[Message]) -> int:
+    """Count the answers of this library whose reasoning is missing, if no reasoning at all came back.
+
+    A client that filters reasoning out returns the rest of an answer. Metadata numbers the messages and calls
+    of a response, and reasoning comes first. Clients that change some of it are none of these: they return
+    messages of reasoning, or values.
+    """
+    first: dict[str, float] = {}
+    for message in messages:
+        if message.role != "assistant":
+            if message.role == "reasoning":
+                return 0
+            continue
+        for entity in (message, *(message.tool_calls or ())):
+            if entity.encrypted_value is not None:
+                return 0
+            told = hint_of({"metadata": entity.metadata})
+            response, place = told.get("response"), told.get("seq")
+            if isinstance(response, str) and isinstance(place, int):
+                first[response] = min(place, first.get(response, place))
+    return sum(place > 0 for place in first.values())
+
+
+def _described(lost: Counter[str]) -> list[JSONObject]:
+    return [
+        {"reason": reason, "count": count, "sentence": _SENTENCES.get(reason) or why(reason, None, Origin())}
+        for reason, count in lost.items()
+    ]

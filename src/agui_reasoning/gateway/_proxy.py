@@ -15,11 +15,15 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agui_reasoning._strict_json import dump, load
-from agui_reasoning.asgi import ThinkingUpgradeMiddleware
-from agui_reasoning.asgi._response import cancel_on_disconnect
-from agui_reasoning.compat._peers import peer_of
+from agui_reasoning.asgi import (
+    BODY_TIMEOUT_S,
+    ThinkingUpgradeMiddleware,
+    cancel_on_disconnect,
+    read_body,
+    status_of,
+)
+from agui_reasoning.compat import peer_of
 from agui_reasoning.errors import ConfigurationError, MissingExtraError, RemoteProtocolError
-from agui_reasoning.gateway._body import BODY_TIMEOUT_S, read_body
 from agui_reasoning.gateway._guard import middleware, refusal
 
 try:
@@ -27,15 +31,12 @@ try:
 except ImportError:
     raise MissingExtraError("The proxy", "client") from None
 
-__all__ = ["create_proxy"]
-
 _RawHeaders: TypeAlias = Iterable[tuple[bytes, bytes]]
 
 _log = logging.getLogger("agui_reasoning")
 
 _CONNECT_S: Final = 10.0
 _MAX_BODY_BYTES: Final = 64 * 1024 * 1024
-_STATUS: Final = {"body_too_large": 413, "body_timeout": 408, "bad_target": 400}
 _IS_IT_UP: Final = "Check that it is running, and that --upstream is its URL."
 
 # Hop-by-hop headers (RFC 9110, 7.6.1), which are not forwarded.
@@ -96,11 +97,7 @@ def create_proxy(
     strips = _is_without_reasoning(agent_version)
     proxy = _Proxy(_base(upstream), strips, max_body_bytes, body_timeout_s, transport)
     upgraded = ThinkingUpgradeMiddleware(
-        proxy,
-        repair=repair,
-        keep_title=keep_title,
-        downgrade=downgrade,
-        downgrade_header=downgrade_header,
+        proxy, repair=repair, keep_title=keep_title, downgrade=downgrade, downgrade_header=downgrade_header
     )
     # The agent checks origins. Hosts are checked here, because the agent does not receive them.
     checks, *_ = middleware(allowed_hosts, ("*",))
@@ -136,7 +133,7 @@ class _Proxy:
         try:
             sent = self._request(request, await self._body(request))
         except RemoteProtocolError as error:
-            await refusal(_STATUS[error.code], error.code, str(error))(scope, receive, send)
+            await refusal(status_of(error.code), error.code, str(error))(scope, receive, send)
         except ClientDisconnect:
             return
         else:

@@ -19,8 +19,6 @@ from agui_reasoning._forks import renew_lock_after_fork
 from agui_reasoning.errors import ConfigurationError, TransportError
 from agui_reasoning.providers.api import HTTPEndpoint, Signing
 
-__all__ = ["Signer", "find_signer"]
-
 _KEPT: Final = 6
 """The number of secrets to remember: requests with earlier credentials can be in progress."""
 

@@ -11,13 +11,11 @@ import socket
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import anyio
 
-from agui_reasoning._shells._google_errors import google_reason
-from agui_reasoning._shells._retry_after import retry_after
-from agui_reasoning._shells.connections import unreachable
+from agui_reasoning._driver import google_reason, retry_after
 from agui_reasoning._strict_json import Malformed, dump, load
 from agui_reasoning.errors import (
     ConfigurationError,
@@ -27,19 +25,18 @@ from agui_reasoning.errors import (
     RemoteProtocolError,
     TransportError,
 )
-from agui_reasoning.gateway._frame_reader import FrameReader
-from agui_reasoning.gateway._framing import StreamFraming
-from agui_reasoning.gateway._retries import Retries
+from agui_reasoning.gateway._framing import FrameReader, StreamFraming
 from agui_reasoning.wire import MAX_FRAME_BYTES
+
+if TYPE_CHECKING:
+    from agui_reasoning.gateway._http import Retries
 
 try:
     import httpx2
 except ImportError:
     raise MissingExtraError("agui_reasoning.gateway.HTTPUpstream", "client") from None
 
-from agui_reasoning.client import close_response
-
-__all__ = ["ProviderAnswer", "Transport", "address"]
+from agui_reasoning.client import close_response, unreachable
 
 ProviderAnswer: TypeAlias = AsyncIterator[Any] | Any
 """The payloads of a stream, or a whole response."""
@@ -50,8 +47,8 @@ _Write: TypeAlias = Callable[[httpx2.AsyncClient], httpx2.Request]
 IDLE_S: Final = 5.0
 """The time before idle connections are closed, in seconds."""
 
+_MARKS_OF_ERRORS: Final = ('"error"', '"response.failed"')
 _JOBS: Final[set[asyncio.Task[None]]] = set()
-_DONE: Final = "[DONE]"
 _SLICE_BYTES: Final = 16_384
 _RECEIVE_BYTES: Final = 65_536
 _REFUSAL_BYTES: Final = 65_536
@@ -128,7 +125,7 @@ class Transport:
         self._answers += 1
         self._answering += 1
         try:
-            async with self._judged(write) as answer:
+            async with self._checked_response(write) as answer:
                 yield answer
         finally:
             self._answering -= 1
@@ -143,11 +140,11 @@ class Transport:
         return self._http
 
     @asynccontextmanager
-    async def _judged(self, write: _Write) -> AsyncIterator[ProviderAnswer]:
+    async def _checked_response(self, write: _Write) -> AsyncIterator[ProviderAnswer]:
         http = self._client()
         response = await self._retries.call(lambda: self._opened(http, write(http)))
         async with _pieces(response) as pieces:
-            if _media_type(response) == self._framing.media_type:
+            if self._framing.has_type(_media_type(response)):
                 _bound(response)
                 async with aclosing(self._payloads(pieces)) as payloads:
                     yield payloads
@@ -211,8 +208,9 @@ class Transport:
             raise error
 
     def _payload(self, text: str) -> Any:
-        if text.strip() == _DONE:
-            return _DONE
+        """Return the text of a payload, which the decoder parses; or an error, without its secrets."""
+        if not any(mark in text for mark in _MARKS_OF_ERRORS):
+            return text
         payload = load(text)
         if isinstance(payload, Malformed):
             raise DecodeError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 import anyio.to_thread
 
 from agui_reasoning import aio
-from agui_reasoning._shells._grpc_errors import GRPCFailure
-from agui_reasoning._shells.driver import AgentItem, ModelStream
+from agui_reasoning._driver import AgentItem, GRPCFailure, ModelStream
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.errors import (
     AGUIReasoningError,
@@ -22,14 +21,9 @@ from agui_reasoning.errors import (
     ProviderError,
     TransportError,
 )
-from agui_reasoning.gateway._parameters import checked_parameters, with_reasoning
-from agui_reasoning.gateway._upstream import Upstream
-from agui_reasoning.parts import Origin
-from agui_reasoning.policy import EchoRule
+from agui_reasoning.gateway._upstream import ModelUpstream, checked_parameters
 from agui_reasoning.providers import provider_api
 from agui_reasoning.run import Run
-
-__all__ = ["XAIUpstream"]
 
 _API: Final = "xai-grpc"
 _BASE_URL: Final = "https://api.x.ai"
@@ -37,19 +31,18 @@ _HIDDEN: Final = "[hidden]"
 _WORDS_CHARS: Final = 2_000
 
 
-class XAIUpstream(Upstream):
+class XAIUpstream(ModelUpstream):
     """Answers each run with one request to xAI's gRPC chat, through the vendor's SDK.
 
     Works like `HTTPUpstream`. Every request has a connection of its own, which ends with the run. Requires
     asyncio.
     """
 
-    live = True
-
     def __init__(
         self,
         *,
         model: str,
+        account: str | None = None,
         api_key: str | None = None,
         base_url: str = _BASE_URL,
         system: str | None = None,
@@ -60,6 +53,7 @@ class XAIUpstream(Upstream):
 
         Args:
             model: The model's name.
+            account: See `HTTPUpstream`.
             api_key: The API key; default is the environment variable ``XAI_API_KEY``.
             base_url: The address of the API. One with ``http`` is called without encryption.
             system: System instructions, before the conversation.
@@ -78,6 +72,7 @@ class XAIUpstream(Upstream):
         except ImportError:
             raise MissingExtraError("agui_reasoning.gateway.XAIUpstream", "xai") from None
         self.api, self.provider, self.model = _API, "xai", model
+        self.account = account
         self.name = f"{_API}:{model}"
         self._host, self._insecure = _address(base_url)
         self._system = system
@@ -85,18 +80,13 @@ class XAIUpstream(Upstream):
             parameters or {}, provider_api(_API).conversation_fields | {"model"}
         )
         _check_names(self._parameters, inspect.signature(Client.create).parameters)
-        self.reasons = with_reasoning(Origin(self.provider, _API, model), self._parameters)
+        self.reasons = self._reasons(())
         self._key = _Key(api_key)
         self._timeout_s = timeout_s
         self._client_type = xai_sdk.AsyncClient
 
     def __repr__(self) -> str:
         return f"XAIUpstream(model={self.model!r})"
-
-    def reasons_by(self, policy: Sequence[EchoRule]) -> bool | None:
-        """Return whether responses contain reasoning, by parameters and policy; ``None`` if unknown."""
-        origin = Origin(self.provider, self.api, self.model)
-        return with_reasoning(origin, self._parameters, policy) if policy else self.reasons
 
     async def agent(self, run: Run) -> AsyncIterator[AgentItem]:
         """Send one request with the complete conversation."""

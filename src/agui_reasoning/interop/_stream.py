@@ -1,17 +1,45 @@
-"""What the streams of all frameworks have in common: AG-UI events pass, and what is left out is told."""
+"""Reads the stream of a framework as the items of a run: what the readers of all frameworks share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from ag_ui.core import BaseEvent
 
-from agui_reasoning._shells.driver import AgentItem, ModelStream, PayloadReader
+from agui_reasoning._driver import AgentItem, ModelStream, PayloadReader, explain
+from agui_reasoning.deltas import CloseDelta, Delta, FinishDelta, OpaqueDelta, ResponseStart
+from agui_reasoning.errors import ProviderError
+from agui_reasoning.parts import Opaque, Origin
 from agui_reasoning.run import Run
 
-__all__ = ["events_in", "framework_stream", "note_ignored"]
+
+class FrameworkReader(ABC):
+    """Reads what a framework yields in one run of an agent."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    @abstractmethod
+    def receive(self, payload: Any) -> Sequence[AgentItem]:
+        """Read an event; those that repeat others give nothing."""
+
+    def whole(self, response: Any) -> Sequence[AgentItem]:
+        """Read a source that is not a stream: the result of a run, or one event."""
+        return self.receive(response)
+
+    @abstractmethod
+    def close(self) -> Sequence[AgentItem]:
+        """End what is still open."""
+
+    def _ignored(self, what: str) -> list[AgentItem]:
+        """Warn, once per run, of what the run does not show."""
+        self._run.warn_once(
+            [f"{what} in the stream of the framework are ignored: AG-UI has no place for them."]
+        )
+        return []
 
 
 def framework_stream(source: Any, reader: Callable[[Run], PayloadReader]) -> ModelStream:
@@ -27,17 +55,18 @@ def framework_stream(source: Any, reader: Callable[[Run], PayloadReader]) -> Mod
 class _WithEvents:
     """Passes AG-UI events on, and gives the rest to the reader of a framework."""
 
+    of_framework = True
+
     def __init__(self, reader: Callable[[Run], PayloadReader], run: Run) -> None:
-        self._reader = reader(run)
+        reading = reader(run)
+        self.close = reading.close
+        self._receive, self._whole = reading.receive, reading.whole
 
     def receive(self, payload: Any) -> Sequence[AgentItem]:
-        return [payload] if isinstance(payload, BaseEvent) else self._reader.receive(payload)
+        return [payload] if isinstance(payload, BaseEvent) else self._receive(payload)
 
     def whole(self, response: Any) -> Sequence[AgentItem]:
-        return [response] if isinstance(response, BaseEvent) else self._reader.whole(response)
-
-    def close(self) -> Sequence[AgentItem]:
-        return self._reader.close()
+        return [response] if isinstance(response, BaseEvent) else self._whole(response)
 
 
 def events_in(value: Any) -> Iterator[BaseEvent]:
@@ -47,6 +76,140 @@ def events_in(value: Any) -> Iterator[BaseEvent]:
             yield one
 
 
-def note_ignored(run: Run, what: str) -> None:
-    """Warn, once per run, of what a framework streams and the run does not show."""
-    run.warn_once([f"{what} in the stream of the framework are ignored: AG-UI has no place for them."])
+def gemini_signature(value: str, attach: str) -> Opaque:
+    """Return a signature of Gemini, which frameworks keep as base64 beside what it signs.
+
+    Args:
+        value: Its base64.
+        attach: What it signs: ``self``, ``text`` or ``tool_call:<id>``.
+    """
+    return Opaque("gemini.thought_signature", value, "base64", attach)
+
+
+# -- responses
+
+
+class OpenResponse:
+    """One response: opens with its first unit, and ends a unit when another begins.
+
+    Attributes:
+        open: Whether the response has begun and not ended.
+        current: The key of the unit that is open.
+    """
+
+    def __init__(self, origin: Origin) -> None:
+        self.open = False
+        self._origin = origin
+        self.current: str | None = None
+        self._known: set[str] = set()
+        self._segments: dict[str, list[Any]] = {}
+        self._values: dict[str, Opaque] = {}
+
+    def begin(self) -> list[Delta]:
+        """Open the response, unless it is open."""
+        if self.open:
+            return []
+        self.open = True
+        return [ResponseStart(self._origin)]
+
+    def unit(self, key: str, text: str = "") -> list[Delta]:
+        """Begin or continue a unit. Without text, one that has ended stays so: an ID or a value came late."""
+        if key == self.current or (key in self._known and not text):
+            return []
+        ended = self.end_unit()
+        self.current = key
+        self._known.add(key)
+        return ended
+
+    def has(self, key: str) -> bool:
+        return key in self._known
+
+    def end_unit(self) -> list[Delta]:
+        """End the open unit, with its value. Calls are no units here, because parallel ones may alternate."""
+        key, self.current = self.current, None
+        if key is None:
+            return []
+        value = self._values.pop(key, None)
+        return [*([] if value is None else [OpaqueDelta(value, key=key)]), CloseDelta(key=key)]
+
+    def keep(self, key: str, value: Opaque | None) -> None:
+        """Keep a value that may still change until its unit ends."""
+        if value is not None:
+            self._values[key] = value
+
+    def segment(self, key: str, place: Any) -> int:
+        """Return the number of a segment in its unit, from what the framework names it by."""
+        places = self._segments.setdefault(key, [])
+        if place not in places:
+            places.append(place)
+        return places.index(place)
+
+    def has_segments(self, key: str) -> bool:
+        return key in self._segments
+
+    def end(self, reason: str | None = None, details: Mapping[str, Any] | None = None) -> list[Delta]:
+        """End the response: before its tools run, or when another one begins.
+
+        Only Claude's stop reason for a refusal has this name.
+        """
+        if not self.open:
+            return []
+        ended = self.end_unit()
+        self.open = False
+        return [*ended, FinishDelta(reason, details=details, refused=reason == "refusal")]
+
+
+# -- subagents
+
+
+class _Closable(Protocol):
+    def close(self) -> Sequence[AgentItem]:
+        """Return the last items."""
+
+
+KeyT = TypeVar("KeyT", bound=Hashable)
+ReaderT = TypeVar("ReaderT", bound=_Closable)
+
+
+class Subagents(Generic[KeyT, ReaderT]):
+    """The subagents at work, by what the framework knows them by, each with a reader of its own."""
+
+    def __init__(self, reader: Callable[[Run], ReaderT]) -> None:
+        self._reader = reader
+        self._at_work: dict[KeyT, tuple[Run, ReaderT]] = {}
+
+    def run(self, key: KeyT | None) -> Run | None:
+        """Return the run of a subagent; ``None`` if there is none."""
+        found = None if key is None else self._at_work.get(key)
+        return None if found is None else found[0]
+
+    def read(
+        self, key: KeyT, parent: Run, name: str, read: Callable[[ReaderT], Sequence[AgentItem]]
+    ) -> list[AgentItem]:
+        """Return the events of what a subagent says; it begins with the first."""
+        begun: list[AgentItem] = []
+        if key not in self._at_work:
+            run = parent.subagent(name)
+            self._at_work[key] = run, self._reader(run)
+            begun += run.start()
+        run, reader = self._at_work[key]
+        return [*begun, *_shown(run, read(reader))]
+
+    def end(self, wanted: Callable[[KeyT], bool] = lambda _: True) -> list[AgentItem]:
+        """Return the last events of subagents: of all, or those wanted. The newest ends first."""
+        ended: list[AgentItem] = []
+        for key in [key for key in reversed(self._at_work) if wanted(key)]:
+            run, reader = self._at_work.pop(key)
+            ended += [*_shown(run, reader.close()), *run.finish()]
+        return ended
+
+    def fail(self, key: KeyT, error: ProviderError) -> list[AgentItem]:
+        """Return the last events of a subagent whose provider failed."""
+        run, _ = self._at_work.pop(key)
+        explanation = explain(error, run.origin)
+        assert explanation is not None  # it is the error of a provider
+        return [*_shown(run, error.deltas), *run.fail(explanation.sentence, code=explanation.code)]
+
+
+def _shown(run: Run, items: Sequence[Any]) -> list[AgentItem]:
+    return [event for item in items for event in run.receive(item)]

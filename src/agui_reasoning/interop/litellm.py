@@ -5,16 +5,18 @@ LiteLLM is not imported: its messages are dicts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-from agui_reasoning._shells.driver import ModelStream, PayloadReader, Reading
+from agui_reasoning._driver import ModelStream, Reading
+from agui_reasoning.interop._messages import with_names
 from agui_reasoning.providers.payload import JSONObject
 from agui_reasoning.run import Run
 
 __all__ = ["messages", "stream"]
 
 _API: Final = "litellm"
+_LEFT_OUT: Final = "(Not sent in a tool result: image.)"
 _CACHED: Final[Mapping[str, Any]] = {"type": "ephemeral"}
 
 
@@ -28,11 +30,9 @@ def stream(source: Any) -> ModelStream:
         A model stream to yield from an agent. The provider is the upstream; it and the model are those of
         the run.
     """
-    return ModelStream(source, reader=_reading)
-
-
-def _reading(run: Run) -> PayloadReader:
-    return Reading(run, ModelStream(None, _API, run.provider, run.model))
+    return ModelStream(
+        source, reader=lambda run: Reading(run, ModelStream(None, _API, run.provider, run.model))
+    )
 
 
 def messages(
@@ -73,21 +73,11 @@ def messages(
     """
     request = run.request(api=_API, system=system, tools=())
     as_list = cache or bool(vision) or bool(function_calling)
-    made = list(_named(request.body["messages"]))
+    made = list(with_names(request.body["messages"]))
     if vision is False:
         made = [_without_images(message, run) for message in made]
     made = [_as_list(message) for message in made] if as_list else made
     return _cached(made) if cache else made
-
-
-def _named(made: Iterable[JSONObject]) -> Iterator[JSONObject]:
-    """Add the names of the tools to their results."""
-    names: dict[str, str] = {}
-    for message in made:
-        for call in message.get("tool_calls", ()):
-            names[call["id"]] = call.get("function", call.get("custom", {}))["name"]
-        name = names.get(message.get("tool_call_id", ""))
-        yield message if name is None else {**message, "name": name}
 
 
 def _without_images(message: JSONObject, run: Run) -> JSONObject:
@@ -96,7 +86,9 @@ def _without_images(message: JSONObject, run: Run) -> JSONObject:
     if not isinstance(content, list) or all(part["type"] != "image_url" for part in content):
         return message
     run.warn_once(["An image was left out of the messages for LiteLLM: vision is off."])
-    kept = [part for part in content if part["type"] != "image_url"]
+    # A result must neither be empty nor seem to have been.
+    instead = [{"type": "text", "text": _LEFT_OUT}] if message["role"] == "tool" else []
+    kept = [kept for part in content for kept in (instead if part["type"] == "image_url" else [part])]
     if any(part["type"] != "text" for part in kept):
         return {**message, "content": kept}
     return {**message, "content": "\n".join(part["text"] for part in kept)}

@@ -1,6 +1,6 @@
 """The models of the vendor rows: how vendors send reasoning, and how they treat it when it is returned.
 
-The rows are in ``vendors.toml`` in each API's folder in ``providers``, with dated evidence.
+The rows are in the folder ``rows`` of ``providers``, with dated evidence.
 `agui_reasoning.providers.vendors` reads them, `agui_reasoning.providers.echo` looks up the rules.
 
 Reasoning-only responses are never sent.
@@ -214,6 +214,10 @@ class EchoRule(_Row):
         """Whether a response without reasoning gets an empty reasoning message to carry its values."""
         return self.status in ("required", "recommended") if self.anchor is None else self.anchor
 
+    def misses(self, *, calls: bool) -> bool:
+        """Return whether the provider misses what a response with calls, or without, lacks of its values."""
+        return calls or (self.needed or self.scope) == "all"
+
     @property
     def echoes(self) -> bool:
         """Whether any reasoning is sent."""
@@ -225,7 +229,24 @@ class EchoRule(_Row):
         return self.natives and self.status != "unknown"
 
 
-class Generation(_Row):
+class _OfTarget(_Row):
+    """A row about some providers of an API, and some of their models if it has ``model``."""
+
+    api: str
+    provider: tuple[str, ...]
+    evidence: str
+    checked: str
+
+    def matches(self, origin: Origin) -> bool:
+        """Return whether the row applies to an origin."""
+        return (
+            self.api == origin.api
+            and matches_any(self.provider, [(origin.provider or "").lower()])
+            and matches_any(getattr(self, "model", ("*",)), _model_names(origin.model))
+        )
+
+
+class Generation(_OfTarget):
     """The request fields by which a generation of models thinks, and shows what it thinks.
 
     Attributes:
@@ -237,20 +258,10 @@ class Generation(_Row):
         checked: When it was last checked, ISO date.
     """
 
-    api: str
-    provider: tuple[str, ...]
     model: tuple[str, ...]
     flags: tuple[EchoFlag, ...] = ()
     evidence: str
     checked: str
-
-    def matches(self, origin: Origin) -> bool:
-        """Return whether the row applies to an origin."""
-        return (
-            self.api == origin.api
-            and matches_any(self.provider, [(origin.provider or "").lower()])
-            and matches_any(self.model, _model_names(origin.model))
-        )
 
 
 class VendorTraits(_Row):
@@ -261,7 +272,6 @@ class VendorTraits(_Row):
         cut_reasons: The finish reasons that mean that the last unit is incomplete.
         refusal_reasons: The finish reasons that mean that the model declined, and declines every request that
             contains the turn.
-        usage_at: The fields with token counts, in order of preference; a dotted name is a path.
         reasoning_outside_output: Whether the count of output tokens excludes reasoning; a total, if present,
             decides.
         thought_signature_kind: The kind of thought signatures on calls and messages.
@@ -275,12 +285,12 @@ class VendorTraits(_Row):
         tags_anywhere: The opening tags of reasoning that also count within the answer.
         upstreams: For gateways: the names of upstreams in responses, and their names in requests.
         tags_prefilled: Whether the prompt contains the opening tag, so that only the closing one may arrive.
+        result_media: The types of AG-UI content parts, besides text, that results of tools can contain.
     """
 
     cumulative: bool = False
     cut_reasons: tuple[str, ...] = ()
     refusal_reasons: tuple[str, ...] = ()
-    usage_at: tuple[str, ...] = ("usage",)
     reasoning_outside_output: bool = False
     thought_signature_kind: str = "gemini.openai_compat_signature"
     signature_home: str = "extra_content.google"
@@ -293,9 +303,10 @@ class VendorTraits(_Row):
     tags_anywhere: tuple[str, ...] = ()
     tags_prefilled: bool = False
     upstreams: Mapping[str, str] = {}
+    result_media: tuple[Literal["image", "document"], ...] = ()
 
 
-class Vendor(_Row):
+class Vendor(_OfTarget):
     """How one vendor, or several similar ones, send reasoning over a wire format.
 
     Attributes:
@@ -308,42 +319,33 @@ class Vendor(_Row):
         checked: When it was last checked, ISO date.
     """
 
-    api: str
-    provider: tuple[str, ...]
     arrives: tuple[str, ...] = ()
     source: Literal["recorded", "documented"]
     traits: VendorTraits = VendorTraits()
     evidence: str
     checked: str
 
-    def matches(self, origin: Origin) -> bool:
-        """Return whether the row applies to an origin."""
-        return self.api == origin.api and matches_any(self.provider, [(origin.provider or "").lower()])
 
-
-class ModelHabit(_Row):
-    """The peculiarities of some models at every vendor of a wire format.
+class ModelHabit(_OfTarget):
+    """The peculiarities of some models, at every vendor of a wire format or at some.
 
     Attributes:
         api: The API ID.
+        provider: The providers; all by default.
         model: The models, as in `EchoRule`.
         traits: The peculiarities; the defaults provide the others.
         evidence: Where this is known from.
         checked: When it was last checked, ISO date.
     """
 
-    api: str
+    provider: tuple[str, ...] = ("*",)
     model: tuple[str, ...]
     traits: VendorTraits
     evidence: str
     checked: str
 
-    def matches(self, origin: Origin) -> bool:
-        """Return whether the row applies to an origin."""
-        return self.api == origin.api and matches_any(self.model, _model_names(origin.model))
 
-
-class Inside(_Row):
+class Inside(_OfTarget):
     """What some models accept inside a conversation, or else the field that says it for the whole request.
 
     Attributes:
@@ -364,7 +366,6 @@ class Inside(_Row):
         checked: When it was last checked, ISO date.
     """
 
-    api: str
     accepts: InsideItem
     field: str = ""
     extra_body: bool = False
@@ -373,12 +374,9 @@ class Inside(_Row):
     off: bool = False
     budget_below: str = ""
     unless: tuple[str, ...] = ()
-    provider: tuple[str, ...]
     model: tuple[str, ...]
     except_model: tuple[str, ...] = ()
     beta: str = ""
-    evidence: str
-    checked: str
 
     @model_validator(mode="after")
     def _take_levels(self) -> Self:
@@ -388,13 +386,7 @@ class Inside(_Row):
 
     def matches(self, origin: Origin) -> bool:
         """Return whether the row applies to an origin."""
-        names = _model_names(origin.model)
-        return (
-            self.api == origin.api
-            and matches_any(self.provider, [(origin.provider or "").lower()])
-            and matches_any(self.model, names)
-            and not matches_any(self.except_model, names)
-        )
+        return super().matches(origin) and not matches_any(self.except_model, _model_names(origin.model))
 
     def flag(self, effort: Effort) -> EchoFlag:
         """Return the request field that sets the effort."""
@@ -445,7 +437,7 @@ BetaUse: TypeAlias = Literal["fallback", "compaction", "signed_compaction", "thr
 """What requires a beta header: a block in the history, or a conversation that the server holds."""
 
 
-class Beta(_Row):
+class Beta(_OfTarget):
     """A beta feature that requests must name in the header ``anthropic-beta``.
 
     Attributes:
@@ -458,17 +450,9 @@ class Beta(_Row):
         checked: When it was last checked, ISO date.
     """
 
-    api: str
     use: BetaUse
-    provider: tuple[str, ...]
     header: str
     reason: str
-    evidence: str
-    checked: str
-
-    def matches(self, origin: Origin) -> bool:
-        """Return whether the row applies to an origin."""
-        return self.api == origin.api and matches_any(self.provider, [(origin.provider or "").lower()])
 
     @property
     def flag(self) -> EchoFlag:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol
 
-from agui_reasoning.deltas import fold
+from agui_reasoning._strict_json import Malformed, load
+from agui_reasoning.deltas import Delta, FinishDelta, ResponseStart, UsageDelta, fold
 from agui_reasoning.errors import AGUIReasoningWarning, ConfigurationError
 from agui_reasoning.parts import Origin, Part
-from agui_reasoning.providers._tagging import Tagging
 from agui_reasoning.providers.api import ProviderAPI
 from agui_reasoning.providers.base import Decoder
+from agui_reasoning.providers.inline import InlineThought, Tagging
+from agui_reasoning.providers.payload import JSONObject
 from agui_reasoning.providers.registry import api_of, named_origin
 from agui_reasoning.providers.think_tags import DEFAULT_TAGS
-
-__all__ = ["decode_response", "decoder"]
 
 
 def decoder(
@@ -60,7 +61,7 @@ def decoder(
         raise ConfigurationError(
             f"{reader.api} does not support `stream_id`.",
             code="wrong_option",
-            hint="Omit it; a connection of this API carries one stream.",
+            hint="Remove it: a connection of this API carries one stream.",
         )
     reader.stream_id = stream_id
     if tags is not None or starts_in_reasoning:
@@ -68,28 +69,109 @@ def decoder(
             raise ConfigurationError(
                 f"{reader.api} does not support `tags` and `starts_in_reasoning`.",
                 code="wrong_option",
-                hint="Omit them; this API has fields for reasoning.",
+                hint="Remove them: this API has fields for reasoning.",
             )
         reader.tagging = Tagging(DEFAULT_TAGS if tags is None else tags, starts_in_reasoning)
-        reader.tagging.splitter()  # rejects invalid tags before the first answer
+        InlineThought(tags=reader.tagging.tags)  # rejects invalid tags before the first answer
     return reader
 
 
 def decode_response(
-    api: str | ProviderAPI, response: Any, *, provider: str | None = None, model: str | None = None
+    api: str | ProviderAPI | None,
+    response: Any,
+    *,
+    provider: str | None = None,
+    model: str | None = None,
+    origin: Origin | None = None,
 ) -> list[Part]:
-    """Decode a whole response: the API's JSON as a dict, or the SDK's object.
+    """Decode a whole response.
+
+    Args:
+        api: One of `API_IDS`, or a format of your own; ``None`` with ``origin``.
+        response: The API's JSON as a dict, or the SDK's object.
+        provider: See `decoder`.
+        model: See `decoder`.
+        origin: API, provider, model and account, instead of ``api``, ``provider`` and ``model``.
 
     Raises:
-        ConfigurationError: The API ID is unknown (``unknown_api``).
+        ConfigurationError: The API ID is unknown (``unknown_api``) or missing (``no_api``), or there is an
+            origin beside other names (``wrong_option``).
         DecodeError: The response does not have the API's format.
         ProviderError: The response is an error of the provider.
 
     Warns:
         AGUIReasoningWarning: Something of the response was omitted.
     """
-    reader = decoder(api, provider=provider, model=model)
+    reader = decoder(api, provider=provider, model=model, origin=origin)
     parts = fold(reader.whole(response))
     for sentence in reader.warnings:
         warnings.warn(sentence, AGUIReasoningWarning, stacklevel=2)
     return parts
+
+
+# -- wire formats that an application brings
+
+
+class _Reader(Protocol):
+    """What an application's format is decoded by."""
+
+    def receive(self, payload: Any, /) -> Sequence[Delta]: ...
+    def whole(self, response: Any, /) -> Sequence[Delta]: ...
+    def close(self) -> Sequence[Delta]: ...
+
+
+def decoder_of(api: str, make: Callable[..., Any]) -> Callable[..., Decoder]:
+    """Return what creates the decoder of a stream: the application's, if it is a `Decoder`."""
+    kind: Any = make
+    if isinstance(kind, type) and issubclass(kind, Decoder):
+        return kind
+    return partial(_OwnDecoder, api, make)
+
+
+class _OwnDecoder(Decoder):
+    """Passes payloads to the application's object, and says where its responses come from."""
+
+    def __init__(
+        self,
+        api: str,
+        make: Callable[..., _Reader],
+        *,
+        provider: str | None = None,
+        model: str | None = None,
+    ) -> None:
+        self.api = api  # type: ignore[misc]
+        super().__init__(provider=provider or api, model=model)
+        self._reader = make(provider=self.provider, model=model)
+
+    def receive(self, payload: Any) -> list[Delta]:
+        """Decode one payload of the stream, as the application does; JSON text is parsed."""
+        return self._placed(self._reader.receive(_parsed(payload)))
+
+    def whole(self, response: Any) -> list[Delta]:
+        """Decode a whole response, as the application does."""
+        return self._placed(self._reader.whole(response))
+
+    def close(self) -> list[Delta]:
+        """End the stream."""
+        return self._placed(self._reader.close())
+
+    def _placed(self, deltas: Iterable[Delta]) -> list[Delta]:
+        """Put the start of a response before its first delta, unless there is one."""
+        self.warnings = list(getattr(self._reader, "warnings", ()))
+        placed: list[Delta] = []
+        for delta in deltas:
+            if not self._running and not isinstance(delta, ResponseStart | UsageDelta):
+                placed.append(ResponseStart(self._last_origin))
+            self._running = not isinstance(delta, FinishDelta) and (
+                self._running or not isinstance(delta, UsageDelta)
+            )
+            placed.append(delta)
+        return placed
+
+    def _whole(self, data: JSONObject, raw: JSONObject) -> list[Delta]:
+        raise NotImplementedError
+
+
+def _parsed(payload: Any) -> Any:
+    value = load(payload) if isinstance(payload, str) else payload
+    return payload if isinstance(value, Malformed) else value

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from ag_ui.core import DeveloperMessage, SystemMessage, TextInputContent, UserMessage
+from ag_ui.core import TextInputContent, UserMessage
 
+from agui_reasoning.parts import Part, ToolCallPart, ToolResultPart
 from agui_reasoning.providers.encoding import (
     GO_ON,
+    CallAnswer,
     EchoReport,
+    EchoUnit,
     EncodingOptions,
     MessageContent,
     PartSpelling,
@@ -20,7 +23,19 @@ from agui_reasoning.providers.encoding import (
 )
 from agui_reasoning.providers.payload import JSONObject
 
-__all__ = ["INSTRUCTED", "OPENING", "BlockStyle", "alternate", "blocks_of"]
+__all__ = [
+    "INSTRUCTED",
+    "OPENING",
+    "BlockStyle",
+    "Key",
+    "PartWriter",
+    "Writing",
+    "alternate",
+    "blocks_of",
+    "server_pairs",
+    "server_result",
+    "written_units",
+]
 
 OPENING: Final = "(The conversation begins with the assistant.)"
 """The user message that precedes an assistant's greeting, or a history trimmed before a response."""
@@ -38,27 +53,96 @@ class BlockStyle:
         field: The field that holds the blocks of a message.
         text: Writes a text block.
         parts: Spells content parts other than text.
+        response: Writes the blocks of a response.
+        result: Writes the block of a tool result.
         pauses: Returns whether a message of the model that ends with a block goes on after instructions.
         begins: Whether a conversation may begin with the model's message if this is its first block.
+        trims_end: Whether text that the model continues must not end in white space.
     """
 
     model: str
     field: str
     text: Callable[[str], JSONObject]
     parts: PartSpelling
+    response: Callable[[Writing], Sequence[JSONObject]]
+    result: Callable[[CallAnswer, EchoReport], JSONObject]
     pauses: Callable[[JSONObject], bool] = lambda block: False
     begins: Callable[[JSONObject], bool] = lambda block: False
+    trims_end: bool = False
 
     def text_part(self, part: TextInputContent) -> JSONObject | None:
         """Write a text part, unless it is blank."""
         return self.text(part.text) if part.text.strip() else None
 
 
+Key: TypeAlias = tuple[int, int]
+"""The number of a turn, and of a part in the turn, as in `EchoUnit`."""
+
+
+class Writing(NamedTuple):
+    """What the writer of a part may need to know.
+
+    Attributes:
+        step: The response.
+        options: How to write the request.
+        pairs: The calls of server tools that have a result, and these results.
+    """
+
+    step: ResponseStep
+    options: EncodingOptions
+    pairs: Set[Key] = frozenset()
+
+
+PartWriter: TypeAlias = Callable[[Any, EchoUnit, Writing], JSONObject | None]
+"""Writes a part, which it is given with its unit; returns ``None`` for a part that cannot be sent."""
+
+
+def written_units(
+    writing: Writing, writers: Mapping[type[Part], PartWriter]
+) -> list[tuple[EchoUnit, JSONObject]]:
+    """Write the parts of a response; incomplete calls and what cannot be sent are left out."""
+    return [
+        (unit, block)
+        for unit in writing.step.units
+        if not unit.incomplete and (block := writers[type(unit.part)](unit.part, unit, writing)) is not None
+    ]
+
+
+def server_pairs(
+    conversation: PreparedConversation, answers: Callable[[EchoUnit, EchoUnit], bool]
+) -> set[Key]:
+    """Return the provider's own calls with a result, possibly in a later response, and these results.
+
+    Args:
+        conversation: The conversation.
+        answers: Whether a block is the result of a call, given both units: clients may send anything.
+    """
+    waiting: dict[str, EchoUnit] = {}
+    paired: set[Key] = set()
+    for step in conversation:
+        for unit in step.units if isinstance(step, ResponseStep) else ():
+            part = unit.part
+            if isinstance(part, ToolCallPart):
+                if part.server and unit.same_format and not unit.incomplete:
+                    waiting[part.id] = unit
+            elif isinstance(part, ToolResultPart) and unit.same_format:
+                call = waiting.get(part.tool_call_id)
+                if call is not None and answers(call, unit):
+                    paired |= {call.key, unit.key}
+                    del waiting[part.tool_call_id]
+    return paired
+
+
+def server_result(part: ToolResultPart, unit: EchoUnit, writing: Writing) -> JSONObject | None:
+    """Write the result of a tool of the provider's as it came, if its call is sent."""
+    return dict(part.native) if unit.key in writing.pairs else None
+
+
 def alternate(
     conversation: PreparedConversation,
     options: EncodingOptions,
     style: BlockStyle,
-    respond: Callable[[ResponseStep], tuple[Sequence[JSONObject], Sequence[JSONObject]]],
+    pairs: Set[Key] = frozenset(),
 ) -> tuple[list[JSONObject], list[str]]:
     """Write a conversation as alternating messages, starting with the user.
 
@@ -66,7 +150,7 @@ def alternate(
         conversation: The conversation.
         options: How to write the request.
         style: The spelling of messages.
-        respond: Writes the blocks of a response, and those of its tool results.
+        pairs: The calls of server tools that have a result, and these results.
 
     Returns:
         The messages, and the system texts of the whole request.
@@ -75,17 +159,25 @@ def alternate(
     for item in conversation:
         if isinstance(item, ResponseStep):
             written.effort = ("" if item.on_server else item.effort) or written.effort
-            written.respond(*respond(item))
-        elif isinstance(item, UserMessage):
+            blocks = [] if item.on_server else style.response(Writing(item, options, pairs))
+            results = (
+                [style.result(answer, options.report) for answer in item.answers] if item.answers else ()
+            )
+            written.respond(blocks, results)
+        elif item.role == "user":
             written.ask(item)
         elif item.content.strip():
-            written.instruct(item)
+            written.instruct(item.content)
     written.effort = options.effort or written.effort
     written.settle()
     messages = written.messages
     first = next((message for message in messages if message["role"] != "system"), None)
     if first and first["role"] == style.model and not style.begins(first[style.field][0]):
         messages.insert(0, {"role": "user", style.field: [style.text(OPENING)]})
+    if style.trims_end and messages and messages[-1]["role"] == style.model:
+        last = messages[-1][style.field][-1]
+        if "text" in last and last.get("type", "text") == "text":
+            last["text"] = last["text"].rstrip()
     return messages, written.system
 
 
@@ -118,7 +210,8 @@ class _Alternation:
         if blocks:
             self.settle()
         self._extend(self.style.model, blocks)
-        self._extend("user", results)
+        if results:
+            self._extend("user", results)
 
     def ask(self, message: UserMessage) -> None:
         """Add a user message.
@@ -131,14 +224,14 @@ class _Alternation:
             blocks = [self.style.text(GO_ON)] if self._role() == self.style.model else []
         self._extend("user", blocks)
 
-    def instruct(self, message: SystemMessage | DeveloperMessage) -> None:
+    def instruct(self, text: str) -> None:
         """Add instructions, in their place if the model accepts that."""
         if not self.messages or "system" not in self.options.inside:
-            self.system.append(message.content)
+            self.system.append(text)
             if self.turns:
                 self.options.report.moved.append(self.turns)
         else:
-            self.waiting.append(message.content)
+            self.waiting.append(text)
 
     def settle(self) -> None:
         """Write what waits as one message: with instructions after the user's, as the API requires."""
@@ -161,10 +254,11 @@ class _Alternation:
         """Add blocks, merging consecutive messages of one role."""
         if not blocks:
             return
-        if self._role() == role:
-            self.messages[-1][self.style.field] += blocks
+        messages, name = self.messages, self.style.field
+        if messages and messages[-1]["role"] == role:
+            messages[-1][name] += blocks
         else:
-            self.messages.append({"role": role, self.style.field: list(blocks)})
+            messages.append({"role": role, name: [*blocks]})
 
 
 def blocks_of(

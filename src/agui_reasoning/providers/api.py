@@ -1,4 +1,4 @@
-"""Descriptors of wire formats: one per folder, listed in `registry`."""
+"""Descriptors of wire formats, which `registry` lists."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
-from importlib.resources import files
 from string import ascii_letters, digits
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:  # heavy members are imported when they are first used
     from agui_reasoning._strict_json import JSONObject
     from agui_reasoning.providers.base import Decoder
     from agui_reasoning.providers.encoding import Encoder
-    from agui_reasoning.providers.transcript import Transcript
 
 __all__ = [
     "NOTHING_WRITTEN",
@@ -25,6 +24,7 @@ __all__ = [
     "HTTPEndpoint",
     "PlainValues",
     "ProviderAPI",
+    "Sign",
     "Signing",
 ]
 
@@ -34,9 +34,18 @@ Framing: TypeAlias = Literal["sse", "json-lines", "json-array", "aws-event-strea
 Signing: TypeAlias = Literal["key", "aws-sigv4", "google"]
 """How a request is authorized: a key in a header, else AWS Signature Version 4 or a Google access token."""
 
+Sign: TypeAlias = Mapping[str, type | re.Pattern[str]]
+"""Fields of a payload, each with its JSON type, or for a string with the pattern of the whole value."""
+
 _BEFORE_SLASH: Final = re.compile(r"^([^/]*)/")
 _LETTERS: Final = ascii_letters + digits
 _ANYTHING: Final = re.compile(r".", re.DOTALL)
+
+
+@cache
+def _all_of(legal: re.Pattern[str]) -> re.Pattern[str]:
+    """Return the pattern of a text of legal characters."""
+    return re.compile(f"(?:{legal.pattern})*", legal.flags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +67,10 @@ class CallIds:
         if self.exact:
             fits = len(name) == self.longest and all(map(self.legal.fullmatch, name))
             return name if fits else self._hashed(name)
-        return "".join(c if self.legal.fullmatch(c) else "_" for c in name[: self.longest]) or "call"
+        short = name[: self.longest]
+        if not _all_of(self.legal).fullmatch(short):
+            short = "".join(c if self.legal.fullmatch(c) else "_" for c in short)
+        return short or "call"
 
     def numbered(self, spelled: str, number: int) -> str:
         """Return a variant of a legal ID that is already in use."""
@@ -162,7 +174,7 @@ class ProviderAPI:
     this process; a later object of the same ID replaces it. Of the attributes, use ``id``, ``decoder``,
     ``encoder``, ``http``, ``vendor``, ``native_kinds`` and ``conversation_fields``; the others can change.
 
-    In the folders of this package, ``"module:name"`` stands for a member that is imported on first use.
+    Here, ``"package.module:name"`` stands for a member that is imported on first use.
 
     Attributes:
         id: The API ID, for example ``"anthropic-messages"``.
@@ -176,10 +188,9 @@ class ProviderAPI:
         native_kinds: The prefixes of native parts that can be returned to the API.
         conversation_fields: The fields of a request that contain the conversation, which the library writes.
         title: The API's display name.
-        package: The folder, as a dotted name.
-        transcript: Reads requests and answers without decoder and encoder, to verify these.
-        strategy: Creates Hypothesis strategies of responses for an origin (extra ``testing``).
         example: The provider and model of generated responses.
+        signs: By each of these, a payload is recognized; those of other APIs are rejected. Without signs, all
+            payloads are accepted.
         call_ids: The tool call IDs that the API accepts.
         echo_fields: The fields in which the encoder can write reasoning, as in echo rules; empty for any.
         plain: What is taken from values that are not authenticated.
@@ -196,7 +207,6 @@ class ProviderAPI:
         http_body: Converts the arguments of the vendor's SDK to an HTTP body, if they differ.
         previous_id: The request field with the ID of the response to continue from.
         model_vendor: Matches the vendor in the name of a hosted model, as its first group.
-        scripts: The demo conversations in the folder ``scripts``, starting with the first to play.
     """
 
     id: str
@@ -207,10 +217,8 @@ class ProviderAPI:
     native_kinds: tuple[str, ...] = ()
     conversation_fields: frozenset[str] = frozenset()
     title: str = ""
-    package: str = ""
-    transcript: str | None = None
-    strategy: str | None = None
     example: tuple[str, str] = ("", "")
+    signs: tuple[Sign, ...] = ()
     call_ids: CallIds = field(default_factory=CallIds)
     echo_fields: tuple[str, ...] = ()
     plain: PlainValues = field(default_factory=PlainValues)
@@ -220,7 +228,6 @@ class ProviderAPI:
     group_kinds: tuple[str, ...] = ()
     hosts_models: bool = False
     stores: bool = False
-    scripts: tuple[str, ...] = ()
     previous_id: str = "previous_response_id"
     threads: bool = False
     model_vendor: re.Pattern[str] = _BEFORE_SLASH
@@ -237,22 +244,14 @@ class ProviderAPI:
     def load_decoder(self) -> Callable[..., Decoder]:
         """Import the decoder."""
         if isinstance(self.decoder, str):
-            return cast("type[Decoder]", self._load(self.decoder))
-        from agui_reasoning.providers._own_decoder import decoder_of
+            return cast("type[Decoder]", _imported(self.decoder))
+        from agui_reasoning.providers._decoding import decoder_of
 
         return decoder_of(self.id, self.decoder)
 
     def load_encoder(self) -> Encoder:
         """Import the encoder, which must exist."""
-        return cast("Encoder", self._load(self.encoder) if isinstance(self.encoder, str) else self.encoder)
-
-    def load_transcript(self) -> Transcript:
-        """Import the transcript reader, which must exist."""
-        return cast("Transcript", self._load(cast("str", self.transcript)))
-
-    def load_strategy(self) -> Callable[..., Any]:
-        """Import the function that creates Hypothesis strategies, which must exist."""
-        return cast("Callable[..., Any]", self._load(cast("str", self.strategy)))
+        return cast("Encoder", _imported(self.encoder) if isinstance(self.encoder, str) else self.encoder)
 
     def endpoint(self, provider: str | None) -> HTTPEndpoint | None:
         """Return how a provider is called over HTTP."""
@@ -260,15 +259,10 @@ class ProviderAPI:
 
     def load_http_body(self) -> Callable[[JSONObject], JSONObject]:
         """Import the writer of HTTP bodies; the default writes the arguments of the SDK unchanged."""
-        written = self._load(self.http_body) if self.http_body else dict
+        written = _imported(self.http_body) if self.http_body else dict
         return cast("Callable[[JSONObject], JSONObject]", written)
 
-    def read(self, name: str) -> str:
-        """Read a text file of the folder, in UTF-8; an API without a folder has empty ones."""
-        if not self.package:
-            return ""
-        return files(self.package).joinpath(name).read_text(encoding="utf-8")
 
-    def _load(self, member: str) -> object:
-        module, _, name = member.partition(":")
-        return getattr(import_module(f"{self.package}.{module}"), name)
+def _imported(member: str) -> object:
+    module, _, name = member.partition(":")
+    return getattr(import_module(module), name)

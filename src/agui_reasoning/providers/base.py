@@ -1,26 +1,59 @@
-"""The base class of decoders, which turn the payloads of a wire format into deltas."""
+"""The base class of decoders, which turn the payloads of a wire format into deltas.
+
+Payloads of another API are recognized by signs, so that they are reported instead of skipped.
+"""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, Final, TypeVar
 
-from agui_reasoning._strict_json import flaw
-from agui_reasoning.deltas import CloseDelta, Delta, UsageDelta
+from msgspec import Struct, convert
+from msgspec.structs import replace
+
+from agui_reasoning._strict_json import Malformed, flaw, load
+from agui_reasoning.deltas import CloseDelta, Delta, ReasoningDelta, TextDelta, ToolCallDelta, UsageDelta
 from agui_reasoning.errors import DecodeError, ProviderError
 from agui_reasoning.parts import Origin
-from agui_reasoning.providers._lane import Lane, Repeatable, Repeats
-from agui_reasoning.providers._prose import prose
-from agui_reasoning.providers._signs import SIGNS, bears_sign, is_error, looks_like
-from agui_reasoning.providers._tagging import Tagging
-from agui_reasoning.providers.payload import JSONObject, plain, reject, string
+from agui_reasoning.providers.api import Sign
+from agui_reasoning.providers.inline import Tagging
+from agui_reasoning.providers.payload import (
+    UNLIKE,
+    Continued,
+    Events,
+    JSONObject,
+    Shape,
+    TextOf,
+    like,
+    plain,
+    prose,
+    read,
+    reject,
+    rejected,
+    string,
+)
+from agui_reasoning.providers.registry import find_api, provider_apis
 from agui_reasoning.providers.vendors import vendor_traits
 
-__all__ = ["Decoder"]
+__all__ = ["Decoder", "OfAgent", "is_error"]
 
 _Result = TypeVar("_Result")
+
+
+class OfAgent(Struct, frozen=True):
+    """A delta of an agent below the root of a response that several agents wrote.
+
+    The items of such agents are also native parts of the response, so that they go back in their places.
+
+    Attributes:
+        agent: The name of the agent, a path such as ``/root/researcher``.
+        delta: What it says.
+    """
+
+    agent: str
+    delta: Delta
 
 
 class Decoder(ABC):
@@ -32,18 +65,23 @@ class Decoder(ABC):
     Attributes:
         api: The ID of the API.
         vendor: The provider of a single-vendor API; ``None`` if several vendors use the format.
-        repeatable: The members of payloads that may differ in a repeat; ``None`` to read every payload.
+        payload: What is read of a payload, if all have the same members; see `Members`.
+        events: What is read of each type of event, otherwise.
+        response: What is read of a whole response.
         multiplexed: Whether one connection may carry several streams, whose events name theirs.
         stream_id: The stream to decode if a connection carries several; events of others are skipped.
         splits_tags: Whether the API's answers may contain reasoning between tags.
         tagging: The tags, for such an API.
+        more: How the next payload is read if it only adds text to the same unit.
         splits_agents: Whether what agents below the root say is kept apart from the response. Runs set it, to
             show such agents as subagents.
     """
 
     api: ClassVar[str]
     vendor: ClassVar[str | None] = None
-    repeatable: ClassVar[Repeatable | None] = None
+    payload: ClassVar[Any] = Any
+    events: ClassVar[Events | None] = None
+    response: ClassVar[Any] = Any
     multiplexed: ClassVar[bool] = False
     stream_id: str | None = None
     splits_tags: ClassVar[bool] = False
@@ -63,12 +101,14 @@ class Decoder(ABC):
         self._traits = vendor_traits(self._last_origin)
         self.warnings: list[str] = []
         """Warnings about omitted data, each once; the shells pass them to ``on_warning``."""
+        self._running = False
+        """Whether a response has started and not ended."""
         # Without known signs of the API, all payloads are accepted.
-        self._recognized = self.api not in SIGNS
+        self._recognized = not _signs_of(self.api)
         self._strange = False
         self._flaw: str | None = None
-        self._repeats = Repeats(self.repeatable)
-        self._lane: Lane | None = None
+        self.more: Continued | None = None
+        self._misfits = 0
 
     def use_account(self, account: str | None) -> None:
         """Name the account in the origins of responses; see `Origin`."""
@@ -78,8 +118,8 @@ class Decoder(ABC):
         """Decode one payload of the stream.
 
         Args:
-            payload: The API's JSON as a dict, ``"[DONE]"``, or the SDK's object, which gives the same deltas
-                as its wire JSON. Unknown events and the helper events of SDKs give none.
+            payload: The API's JSON as a dict or as text, ``"[DONE]"``, or the SDK's object, which gives the
+                same deltas as its wire JSON. Unknown events and the helper events of SDKs give none.
 
         Returns:
             The deltas in order.
@@ -89,15 +129,23 @@ class Decoder(ABC):
                 API (``wrong_api``).
             ProviderError: The payload is an error of the provider.
         """
-        data = payload if type(payload) is dict else self._plain(self._unwrapped(payload))
-        lane = self._lane
-        if lane is not None and (text := lane.text_of(data)):
-            usage = self._read(data, self._read_usage) if lane.counts else None
-            if lane.passes(text):
-                self._repeats.patience = 0
-                delta = lane.again(lane.delta, text)
-                return [delta, *self._counted(usage)] if lane.counts else [delta]
-        return self._read_anew(data)
+        kind, more = type(payload), self.more
+        if more is not None and (kind is dict or kind is str or kind is bytes):
+            shape, text_of, delta = more.shape, more.text_of, more.delta
+            try:
+                text = text_of(convert(payload, shape.struct) if kind is dict else shape.json(payload))
+            except UNLIKE:
+                text = ""
+            if text:
+                return [delta(text)]
+            self.more = None
+        if kind is str or kind is bytes:
+            payload = self._parsed(payload)
+        elif kind is not dict:
+            payload = self._plain(self._unwrapped(payload))
+            if type(payload) is dict:
+                return self.receive(payload)
+        return self._receive_in_full(payload)
 
     def close(self) -> list[Delta]:
         """End the stream.
@@ -107,19 +155,26 @@ class Decoder(ABC):
                 error mark open units as incomplete, and further calls return nothing. Or no payload was one
                 of the API's (``wrong_api``).
         """
-        self._lane = None
+        self.more = None
         if self._strange and not self._recognized:
             self._strange = False
             raise self._wrong_api(None)
         return [] if self._flaw is not None else self._end()
 
-    @abstractmethod
-    def _decode(self, data: JSONObject) -> list[Delta]:
-        """Decode one payload that is an object."""
+    def _decode(self, payload: Any, raw: JSONObject) -> list[Delta]:
+        """Decode one payload: as `payload`, and as it came."""
+        raise NotImplementedError
 
-    @abstractmethod
     def _end(self) -> list[Delta]:
-        """Close the stream."""
+        """Close the stream; inside a response, it was cut."""
+        if not self._running:
+            return []
+        held, self._running = self._held_back(), False
+        raise self._truncated([*held, CloseDelta(status="incomplete")])
+
+    def _held_back(self) -> list[Delta]:
+        """Return what was held back of a response that is cut off."""
+        return []
 
     def whole(self, response: Any) -> list[Delta]:
         """Decode a whole response, as if it had been streamed.
@@ -129,32 +184,62 @@ class Decoder(ABC):
                 API (``wrong_api``).
             ProviderError: The response is an error of the provider.
         """
-        self._lane = None
+        self.more = None
         data = self._plain(response)
         self._require_json(data)
-        return self._read(data, self._whole, alone=True)
+        return self._read(data, self._whole_of, alone=True)
+
+    def _whole_of(self, data: JSONObject) -> list[Delta]:
+        return self._whole(read(data, self.response), data)
 
     @abstractmethod
-    def _whole(self, data: JSONObject) -> list[Delta]:
-        """Decode a whole response that is an object."""
+    def _whole(self, response: Any, raw: JSONObject) -> list[Delta]:
+        """Decode a whole response that is an object: as `response`, and as it came."""
 
-    def _read_anew(self, data: Any) -> list[Delta]:
-        """Decode a payload by reading it; the next one may repeat it."""
-        self._lane = None
+    def _receive_in_full(self, data: Any) -> list[Delta]:
         if self._flaw is not None:
             self._require_json(data)
-        if isinstance(data, str) and data == "[DONE]":
+        if isinstance(data, str) and data == _DONE:
             return self._done()
         try:
-            deltas = self._read(data, self._decode)
+            deltas = self._read(data, self._of_members)
         except _OF_OTHERS:
             self._require_json(data)
             raise
-        self._lane = self._repeats.after(data, deltas, self._reader_of) if self._recognized else None
-        if not self._repeats.grew:
-            # Text that continues keeps nothing of its payload; the rest may be sent on.
+        only: Any = deltas[0] if len(deltas) == 1 else None
+        if type(only) not in _TEXTS or only.ext is not None:
+            # Text keeps nothing else of its payload; the rest may be sent on.
             self._require_json(data)
         return deltas
+
+    def _of_members(self, data: JSONObject) -> list[Delta]:
+        if self.events is None:
+            return self._decode(read(data, self.payload), data)
+        struct, handler = self.events.of(data)
+        return handler(self, read(data, struct), data)
+
+    def _parsed(self, text: str | bytes) -> Any:
+        value = _loaded(text)
+        if isinstance(value, Malformed):
+            error = rejected("JSON", "other text", "")
+            error.provider = self.provider
+            raise error
+        return value
+
+    def _continue(self, shape: Shape, text_of: TextOf, raw: JSONObject, deltas: Sequence[Delta]) -> None:
+        """Read the next payloads in a shape, if this one has it and added only text.
+
+        Args:
+            shape: What is read of payloads that add text to the same unit.
+            text_of: Returns the text of such a payload.
+            raw: The payload.
+            deltas: What it became.
+        """
+        only: Any = deltas[0] if len(deltas) == 1 else None
+        if type(only) in _TEXTS and only.ext is None and self._misfits < _MOST_MISFITS:
+            fits = shape.fits(raw)
+            self.more = Continued(shape, text_of, like(only)) if fits else None
+            self._misfits = 0 if fits else self._misfits + 1
 
     def _require_json(self, data: Any) -> None:
         """Raise an error if a payload was never JSON: its parser was not strict, or a program made it.
@@ -170,21 +255,6 @@ class Decoder(ABC):
                 provider=self.provider,
                 deltas=(CloseDelta(status="incomplete"),),
             )
-
-    def _reader_of(self, delta: Delta) -> Callable[[str], bool]:
-        """Return what is asked whether another text than that of the delta passes unchanged.
-
-        Decoders that look at the text itself override it. The empty text never passes.
-        """
-        return bool
-
-    def _read_usage(self, data: JSONObject) -> UsageDelta | None:
-        """Read the token counts of a payload."""
-        return None
-
-    def _counted(self, usage: UsageDelta | None) -> list[Delta]:
-        """Return the token counts of a payload, or keep them."""
-        return [] if usage is None else [usage]
 
     def _read(self, data: Any, decode: Callable[[JSONObject], _Result], *, alone: bool = False) -> _Result:
         try:
@@ -210,11 +280,13 @@ class Decoder(ABC):
         if sentence not in self.warnings:
             self.warnings.append(sentence)
 
-    def _prose(self, source: JSONObject, key: str) -> str:
+    def _prose(self, value: Any, name: str) -> str:
         """Read reasoning of any JSON type; omit what has no text, with a warning."""
-        text = prose(source.get(key))
+        if type(value) is str:
+            return value
+        text = prose(value)
         if text is None:
-            self._warn_unread(key)
+            self._warn_unread(name)
         return text or ""
 
     def _warn_unread(self, name: str) -> None:
@@ -226,7 +298,7 @@ class Decoder(ABC):
 
         Payloads of no known API are skipped in streams: SDKs and gateways add events of their own.
         """
-        if bears_sign(self.api, data):
+        if matches_api(self.api, data):
             self._recognized = True
         elif data and not is_error(data):
             likely = looks_like(data)
@@ -257,7 +329,9 @@ class Decoder(ABC):
         return self._last_origin
 
     def _refusal(self, data: JSONObject) -> ProviderError:
-        """Build the error for a payload with an error in a common format."""
+        """Build the error for a payload with an error in a common format, which ends the response."""
+        held = self._held_back() if self._running else []
+        self._running = False
         error = data.get("error")
         fields = error if isinstance(error, dict) else data
         words = error if isinstance(error, str) else fields.get("message")
@@ -266,8 +340,31 @@ class Decoder(ABC):
             provider_code=None if code is None else str(code),
             provider_type=kind if isinstance(kind, str) else None,
             provider_message=str(words or ""),
-            deltas=(CloseDelta(status="incomplete"),),
+            deltas=(*held, CloseDelta(status="incomplete")),
         )
+
+    def _counts_of(
+        self,
+        asked: int | None,
+        written: int | None,
+        *,
+        model: str | None = None,
+        reasoning: int | None = None,
+        cached: int | None = None,
+    ) -> list[Delta]:
+        """Return token counts with their sum, if there are any."""
+        if asked is None and written is None and reasoning is None:
+            return []
+        counts = UsageDelta(
+            provider=self.provider,
+            model=model or self.model,
+            input_tokens=asked,
+            output_tokens=written,
+            total_tokens=None if asked is None or written is None else asked + written,
+            reasoning_tokens=reasoning,
+            cached_input_tokens=cached,
+        )
+        return [counts]
 
     def _truncated(self, deltas: Sequence[Delta] = (CloseDelta(status="incomplete"),)) -> DecodeError:
         return DecodeError(
@@ -279,5 +376,62 @@ class Decoder(ABC):
         )
 
 
+def _loaded(text: str | bytes) -> Any:
+    """Parse JSON text, or return `Malformed`; ``[DONE]`` is returned unchanged."""
+    decoded = text if isinstance(text, str) else text.decode(errors="replace")
+    return _DONE if decoded.strip() == _DONE else load(decoded)
+
+
+_MOST_MISFITS: Final = 16
+"""After how many payloads of other forms a decoder stops looking for those that only add text."""
+
+_DONE: Final = "[DONE]"
+_TEXTS: Final = frozenset({ReasoningDelta, TextDelta, ToolCallDelta})
+"""The deltas that add text to a unit."""
+
 _OF_OTHERS: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What code for JSON may raise for other data."""
+
+
+# -- signs of each API
+
+
+def matches_api(api: str, data: JSONObject) -> bool:
+    """Return whether a payload has a sign of an API.
+
+    Examples:
+        >>> matches_api("openai-chat", {"choices": []})
+        True
+    """
+    return any(_fits(sign, data) for sign in _signs_of(api))
+
+
+def looks_like(data: JSONObject) -> list[str]:
+    """Return the APIs that a payload may belong to, starting with the one with the most specific sign.
+
+    Examples:
+        >>> looks_like({"candidates": []})
+        ['gemini']
+    """
+    fitting = {api.id: [len(sign) for sign in api.signs if _fits(sign, data)] for api in provider_apis()}
+    return sorted(filter(fitting.__getitem__, fitting), key=lambda api: -max(fitting[api]))
+
+
+def is_error(data: JSONObject) -> bool:
+    """Return whether a payload is an error in the format that all APIs use."""
+    return bool(data.get("error")) or "error" in (data.get("type"), data.get("object"))
+
+
+def _signs_of(api: str) -> tuple[Sign, ...]:
+    known = find_api(api)
+    return () if known is None else known.signs
+
+
+def _fits(sign: Sign, data: JSONObject) -> bool:
+    return all(name in data and _is(data[name], wanted) for name, wanted in sign.items())
+
+
+def _is(value: Any, wanted: type | re.Pattern[str]) -> bool:
+    if isinstance(wanted, re.Pattern):
+        return isinstance(value, str) and wanted.fullmatch(value) is not None
+    return isinstance(value, wanted)

@@ -1,4 +1,4 @@
-"""The echo policy: the rows of every API's folder, looked up by origin.
+"""The echo policy: the rows of every API, looked up by origin.
 
 The first matching row wins; without one, no reasoning is sent. The rows also define which providers can read
 one another's opaque values.
@@ -6,15 +6,17 @@ one another's opaque values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from typing import Any
 
 from agui_reasoning.errors import did_you_mean
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import (
     NO_RULE,
     RECEIVED,
+    Beta,
+    BetaUse,
     EchoFlag,
     EchoRule,
     Format,
@@ -25,10 +27,13 @@ from agui_reasoning.policy import (
     Kinship,
     matches_any,
 )
-from agui_reasoning.providers.registry import hosts_models, provider_api, provider_apis, vendor_of
+from agui_reasoning.providers.registry import hosts_models, listed_ids, provider_api, vendor_of
 from agui_reasoning.providers.vendors import canonical, known_providers, rows, rule_rows, spellings
 
 __all__ = [
+    "beta_rows",
+    "betas",
+    "betas_of",
     "explain_no_rule",
     "format_of",
     "generations",
@@ -47,26 +52,19 @@ __all__ = [
 def rules() -> tuple[EchoRule, ...]:
     """Return all rows, by API ID and in order of precedence."""
     return tuple(
-        EchoRule.model_validate({"api": api.id, **row})
-        for api in provider_apis()
-        for row in rule_rows(api.id)
+        EchoRule.model_validate({"api": api, **row}) for api in listed_ids() for row in rule_rows(api)
     )
 
 
 @cache
 def generations() -> tuple[Generation, ...]:
     """Return the generations of models, by API ID and in order of precedence."""
-    return tuple(
-        Generation.model_validate({"api": api.id, **row})
-        for api in provider_apis()
-        for row in rows(api.id, "generation")
-    )
+    return tuple(map(Generation.model_validate, _with_api("generation")))
 
 
 def recommended(origin: Origin, rule: EchoRule) -> tuple[EchoFlag, ...]:
     """Return the request fields that the model's generation recommends, then those of its row."""
-    named = replace(origin, provider=origin.provider or vendor_of(origin.api))
-    names = spellings(named)
+    names = spellings(origin)
     row = next((row for row in generations() if any(map(row.matches, names))), None)
     return (row.flags if row else ()) + rule.flags
 
@@ -74,22 +72,25 @@ def recommended(origin: Origin, rule: EchoRule) -> tuple[EchoFlag, ...]:
 @cache
 def groups() -> tuple[Group, ...]:
     """Return the groups of providers that read one another's values."""
-    return tuple(Group.model_validate(row) for api in provider_apis() for row in rows(api.id, "group"))
+    return tuple(Group.model_validate(row) for api in listed_ids() for row in rows(api, "group"))
 
 
 @cache
 def inside_rows() -> tuple[Inside, ...]:
     """Return the rows on what models accept inside a conversation."""
-    return tuple(
-        Inside.model_validate({"api": api.id, **row})
-        for api in provider_apis()
-        for row in rows(api.id, "inside")
-    )
+    return tuple(map(Inside.model_validate, _with_api("inside")))
 
 
 @cache
 def _formats() -> tuple[Format, ...]:
-    return tuple(Format.model_validate(row) for api in provider_apis() for row in rows(api.id, "format"))
+    return tuple(Format.model_validate(row) for api in listed_ids() for row in rows(api, "format"))
+
+
+def _with_api(name: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one kind in all files, with the API of each."""
+    for api in listed_ids():
+        for row in rows(api, name):
+            yield {"api": api, **row}
 
 
 def rule_for(origin: Origin, own: Sequence[EchoRule] = ()) -> EchoRule:
@@ -100,11 +101,10 @@ def rule_for(origin: Origin, own: Sequence[EchoRule] = ()) -> EchoRule:
         own: The user's own rows, which are tried first; except for `RECEIVED`, which applies if the others
             and the package know nothing.
     """
-    named = replace(origin, provider=origin.provider or vendor_of(origin.api))
-    if (found := _first((rule for rule in own if rule is not RECEIVED), named)) is not None:
+    if (found := _first((rule for rule in own if rule is not RECEIVED), origin)) is not None:
         return found
-    known = _packaged_rule(named)
-    last = RECEIVED in own and known.status == "unknown" and RECEIVED.matches(named)
+    known = _packaged_rule(origin)
+    last = RECEIVED in own and known.status == "unknown" and RECEIVED.matches(origin)
     return RECEIVED if last else known
 
 
@@ -117,19 +117,19 @@ def inside(target: Origin) -> Mapping[InsideItem, Inside]:
         >>> found["effort"].field
         'output_config.effort'
     """
-    names = spellings(replace(target, provider=target.provider or vendor_of(target.api)))
+    names = spellings(target)
     matching = [row for row in inside_rows() if any(map(row.matches, names))]
     return {row.accepts: row for row in reversed(matching)}
 
 
 @lru_cache(maxsize=1024)
-def _packaged_rule(named: Origin) -> EchoRule:
-    return _first(rules(), named) or NO_RULE
+def _packaged_rule(origin: Origin) -> EchoRule:
+    return _first(rules(), origin) or NO_RULE
 
 
-def _first(rows: Iterable[EchoRule], named: Origin) -> EchoRule | None:
+def _first(rows: Iterable[EchoRule], origin: Origin) -> EchoRule | None:
     """Return the first row that applies to an origin, under one of the provider's names."""
-    names = spellings(named)
+    names = spellings(origin)
     return next((rule for rule in rows if any(map(rule.matches, names))), None)
 
 
@@ -218,3 +218,42 @@ def _same_vendor(api: str | None, one: str | None, other: str | None) -> bool:
     pattern = provider_api(str(api)).model_vendor
     first, second = (pattern.search((name or "").lower()) for name in (one, other))
     return first is None or second is None or first[1] == second[1]
+
+
+# -- beta features that requests must name, because of a block in the history or of what they ask for
+
+
+@cache
+def beta_rows() -> tuple[Beta, ...]:
+    """Return all rows, by API ID."""
+    return tuple(map(Beta.model_validate, _with_api("beta")))
+
+
+@lru_cache(maxsize=1024)
+def betas(target: Origin) -> Mapping[BetaUse, Beta]:
+    """Return the beta features of a target, by what requires them.
+
+    Examples:
+        >>> betas(Origin("anthropic", "anthropic-messages", "claude-opus-5"))["fallback"].header
+        'server-side-fallback-2026-07-01'
+    """
+    names = spellings(target)
+    return {row.use: row for row in beta_rows() if any(map(row.matches, names))}
+
+
+def betas_of(body: Mapping[str, Any]) -> list[BetaUse]:
+    """Return what a body of Anthropic Messages contains that requires a beta feature."""
+    return list(dict.fromkeys(_uses(body)))
+
+
+def _uses(body: Mapping[str, Any]) -> Iterator[BetaUse]:
+    if body.get("thread"):
+        yield "thread"
+    for message in body.get("messages", ()):
+        blocks = message.get("content")
+        for block in blocks if isinstance(blocks, list) else ():
+            kind = block.get("type")
+            if kind == "fallback":
+                yield "fallback"
+            elif kind == "compaction":
+                yield "signed_compaction" if block.get("signature") else "compaction"

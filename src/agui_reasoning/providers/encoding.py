@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from ag_ui.core import DeveloperMessage, SystemMessage, TextPart, Tool, UserMessage
 from msgspec import Struct, field
 
-from agui_reasoning._media import data_of, from_base64, media_type, source_of, stand_in
+from agui_reasoning._content import data_of, from_base64, media_type, source_of, stand_in
 from agui_reasoning._strict_json import dump, well_formed
 from agui_reasoning.errors import DecodeError
 from agui_reasoning.parts import NativePart, Opaque, Part, ReasoningPart, ToolCallPart, Turn
@@ -39,6 +39,7 @@ __all__ = [
     "Verdict",
     "as_json",
     "as_object",
+    "chat_body",
     "data_of",
     "data_uri",
     "file_name",
@@ -57,6 +58,7 @@ __all__ = [
     "spelled",
     "text_of",
     "text_or_parts",
+    "tool_message",
     "tools_of",
     "type_of",
     "typed_text",
@@ -85,7 +87,11 @@ PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """The media types of images that most APIs accept."""
 
 
-class EchoUnit(Struct, frozen=True):
+HOME: Final = frozenset({"same", "group"})
+"""The kinships of producers whose native IDs and additional fields the target understands."""
+
+
+class EchoUnit(Struct, frozen=True, gc=False):
     """A part of a response, and the decision about it.
 
     Attributes:
@@ -95,8 +101,8 @@ class EchoUnit(Struct, frozen=True):
         kinship: The relation of its producer to the target.
         refused: The reason why its reasoning or values may not be sent; empty if they may.
         required: Whether the provider requires them here.
-        cut: Whether it is an incomplete call, which is here only because reasoning may have led to it.
-        damaged: Whether its native block had half a character; the part no longer has the block.
+        incomplete: Whether it is an incomplete call, which is here only because reasoning may have led to it.
+        altered: Whether its native block had a lone surrogate; the part no longer has the block.
         unread: Whether the model cannot read it, so that the provider leaves it out without an error.
         call_id: The ID of a call in this request.
     """
@@ -107,23 +113,23 @@ class EchoUnit(Struct, frozen=True):
     kinship: Kinship
     refused: str = ""
     required: bool = False
-    cut: bool = False
-    damaged: bool = False
+    incomplete: bool = False
+    altered: bool = False
     unread: bool = False
     call_id: str = ""
 
     @property
-    def at_home(self) -> bool:
+    def same_format(self) -> bool:
         """Whether the target understands the unit's native IDs and additional fields."""
-        return self.kinship in ("same", "group")
+        return self.kinship in HOME
 
     @property
-    def apart(self) -> bool:
+    def reported_alone(self) -> bool:
         """Whether it has an entry in the report that does not depend on reasoning."""
-        return self.cut or self.damaged or isinstance(self.part, NativePart)
+        return self.incomplete or self.altered or isinstance(self.part, NativePart)
 
 
-class CallAnswer(Struct, frozen=True):
+class CallAnswer(Struct, frozen=True, gc=False):
     """The result of a client's or the agent's tool, and its call."""
 
     unit: EchoUnit
@@ -135,8 +141,13 @@ class CallAnswer(Struct, frozen=True):
         """The ID of the call in this request."""
         return self.unit.call_id
 
+    @property
+    def call(self) -> ToolCallPart:
+        """The call."""
+        return cast("ToolCallPart", self.unit.part)
 
-class ResponseStep(Struct, frozen=True):
+
+class ResponseStep(Struct, frozen=True, gc=False):
     """One response, with the results of its calls.
 
     Attributes:
@@ -170,11 +181,14 @@ def in_scope(scope: Scope, *, calls: bool, current: bool) -> bool:
 PreparedConversation: TypeAlias = "Sequence[ResponseStep | PlainMessage]"
 
 
-class Verdict(Struct, frozen=True):
+class Verdict(Struct, frozen=True, gc=False):
     """The outcome for a unit."""
 
     outcome: Literal["echoed", "placeholder", "dropped"]
     reason: str = ""
+
+
+_ECHOED: Final = Verdict("echoed")
 
 
 class EchoReport(Struct):
@@ -202,7 +216,7 @@ class EchoReport(Struct):
         if unit.unread:
             self.drop(unit, "model_binding")
             return
-        self.verdicts[unit.key] = unit.name, Verdict("echoed")
+        self.verdicts[unit.key] = unit.name, _ECHOED
         self.lost.discard(unit.key)
 
     def drop(self, unit: EchoUnit, reason: str, *, harmless: bool = False) -> None:
@@ -215,14 +229,14 @@ class EchoReport(Struct):
     def drop_step(self, step: ResponseStep) -> None:
         """Drop the reasoning of a response that is not in the body at all, which is harmless."""
         for unit in step.units:
-            if unit.key in self.verdicts and not unit.apart:
+            if unit.key in self.verdicts and not unit.reported_alone:
                 self.drop(unit, unit.refused or "orphan", harmless=True)
 
     def stand_in(self, units: Iterable[EchoUnit]) -> None:
         """Note that a placeholder replaces units."""
         for unit in units:
             name, before = self.verdicts.get(unit.key, ("", None))
-            if before is not None and before.outcome == "dropped" and not unit.apart:
+            if before is not None and before.outcome == "dropped" and not unit.reported_alone:
                 self.verdicts[unit.key] = name, Verdict("placeholder", before.reason)
                 self.lost.discard(unit.key)
 
@@ -292,8 +306,8 @@ INTERNAL = frozenset(
 
 def leftovers(unit: EchoUnit, *apart: str) -> JSONObject:
     """Return the provider's own fields of a unit, for the provider that sent them."""
-    ext = getattr(unit.part, "ext", None) or {}
-    if not unit.at_home:
+    ext = getattr(unit.part, "ext", None)
+    if not ext or not unit.same_format:
         return {}
     return {name: value for name, value in ext.items() if name not in INTERNAL and name not in apart}
 
@@ -307,12 +321,14 @@ def type_of(block: Any) -> str:
 def values(unit: EchoUnit, *kinds: str) -> list[Opaque]:
     """Return the values of some kinds that a unit may send back; empty or ill-formed ones never may."""
     opaque: tuple[Opaque, ...] = getattr(unit.part, "opaque", ())
-    return [] if unit.refused else [one for one in opaque if one.kind in kinds and _is_sound(one.value)]
+    if unit.refused or not opaque:
+        return []
+    return [one for one in opaque if one.kind in kinds and _is_sound(one.value)]
 
 
 def _is_sound(value: str) -> bool:
-    """Return whether a value is not empty and has no half characters, which JSON in UTF-8 cannot carry."""
-    return bool(value) and well_formed(value) == value
+    """Return whether a value is not empty and has no lone surrogates, which UTF-8 cannot encode."""
+    return bool(value) and (value.isascii() or well_formed(value) == value)
 
 
 def reasoning_units(step: ResponseStep) -> list[EchoUnit]:
@@ -337,7 +353,10 @@ def native_id(call: ToolCallPart) -> str:
 
 def as_object(call: ToolCallPart) -> JSONObject:
     """Return arguments as an object; anything else becomes its only member, ``arguments``."""
-    return call.args if is_readable(call) else {"arguments": call.arguments}
+    try:
+        return call.args
+    except DecodeError:
+        return {"arguments": call.arguments}
 
 
 def as_json(call: ToolCallPart) -> str:
@@ -461,10 +480,47 @@ def function_tool(name: str, description: str, schema: JSONObject) -> JSONObject
 
 def function_call(unit: EchoUnit) -> JSONObject:
     """Write a call in OpenAI's format, with its arguments as JSON text."""
-    part = unit.part
-    assert isinstance(part, ToolCallPart)
-    function = {"name": part.name, "arguments": as_json(part)}
+    call = cast("ToolCallPart", unit.part)
+    function = {"name": call.name, "arguments": as_json(call)}
     return {"id": unit.call_id, "type": "function", "function": function}
+
+
+def tool_message(answer: CallAnswer, options: EncodingOptions) -> JSONObject:
+    """Write a result as a message of text in OpenAI's format."""
+    text = text_of(answer.content, options.report, RESULT)
+    return {"role": "tool", "tool_call_id": answer.call_id, "content": text}
+
+
+def chat_body(
+    conversation: PreparedConversation,
+    options: EncodingOptions,
+    respond: Callable[[ResponseStep, EncodingOptions], Iterable[JSONObject]],
+    speak: PartSpelling | Callable[[PlainMessage, EncodingOptions], JSONObject],
+    result: Callable[[CallAnswer, EncodingOptions], JSONObject] = tool_message,
+) -> JSONObject:
+    """Write ``messages`` and ``tools`` in the style of Chat Completions.
+
+    Args:
+        conversation: The conversation.
+        options: How to write the request.
+        respond: Writes the message of a response, or none.
+        speak: The spelling of a user's content parts, or what writes a user's or a system message.
+        result: Writes the message of a result.
+    """
+    messages: list[JSONObject] = [{"role": "system", "content": options.system}] if options.system else []
+    for item in conversation:
+        if isinstance(item, ResponseStep):
+            messages += respond(item, options)
+            messages += [result(answer, options) for answer in item.answers]
+        elif callable(speak):
+            messages.append(speak(item, options))
+        elif isinstance(item, UserMessage):
+            content = text_or_parts(item.content, speak, options.report)
+            messages.append({"role": "user", "content": content})
+        else:
+            messages.append({"role": "system", "content": item.content})
+    tools = tools_of(options.tools, function_tool)
+    return {"messages": messages, **({"tools": tools} if tools else {})}
 
 
 def _agui_tool(tool: Tool | Mapping[str, Any]) -> Tool | None:

@@ -1,4 +1,4 @@
-"""Reads provider payloads: SDK objects as plain data, and fields with clear errors.
+"""Reads payloads: SDK objects as plain data, fields with clear errors, and Structs of the known members.
 
 Missing fields and ``null`` are the same, because gateways send either. Errors name the type and path of a
 field, never its content.
@@ -6,26 +6,51 @@ field, never its content.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
-from agui_reasoning._strict_json import JSONObject, dump
+from msgspec import DecodeError as MsgspecDecodeError
+from msgspec import Meta, Struct, ValidationError, convert, defstruct, field
+from msgspec.json import Decoder as JSONDecoder
+
+from agui_reasoning._strict_json import JSONObject, dump, well_formed
+from agui_reasoning.deltas import Delta, InputTransformation, ReasoningDelta, TextDelta, ToolCallDelta
 from agui_reasoning.errors import DecodeError
+from agui_reasoning.parts import Ext
 
 __all__ = [
+    "BLANK",
+    "NO_ITEMS",
+    "TEXT",
+    "Call",
+    "Events",
+    "Handler",
     "JSONObject",
+    "Members",
+    "Only",
+    "Shape",
+    "Whole",
+    "anthropic_transformations",
     "array",
     "as_text",
     "compact_json",
     "integer",
     "obj",
+    "openai_transformations",
     "other_fields",
     "plain",
+    "prose",
+    "read",
+    "read_call",
     "reject",
+    "rejected",
+    "required_index",
+    "shape",
+    "spelled",
     "string",
     "total",
 ]
-
 
 _LONG: Final = 2**1024
 """Integers are smaller; JSON has no limit, but Python does not write every integer."""
@@ -57,12 +82,7 @@ def dumped(model: Any, *, mode: str) -> Any:
 
 def reject(expected: str, value: Any, path: str) -> DecodeError:
     """Build the error for a field of the wrong type."""
-    return DecodeError(
-        f"The payload has {type(value).__name__} at {path or 'top level'}, where {expected} was expected.",
-        code="bad_payload",
-        hint="Check that the API ID matches the endpoint; everything before this payload was delivered.",
-        path=path,
-    )
+    return rejected(expected, type(value).__name__, path)
 
 
 def string(source: JSONObject, key: str, path: str = "") -> str:
@@ -110,6 +130,13 @@ def integer(source: JSONObject, key: str, path: str = "") -> int | None:
     return value
 
 
+def required_index(index: int | None, path: str = "/index") -> int:
+    """Return the index of a block, without which its event has no meaning."""
+    if index is None:
+        raise reject("a whole number", None, path)
+    return index
+
+
 def total(one: int | None, other: int | None) -> int | None:
     """Add two counts, either of which may be unknown."""
     if one is None or other is None:
@@ -143,3 +170,342 @@ def as_text(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else compact_json(value, sort_keys=True)
+
+
+# -- objects as Structs
+
+Whole: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+"""A whole number that can be written as text; Python does not write every integer."""
+
+UNLIKE: Final = (MsgspecDecodeError, ValueError, RecursionError)
+"""What reading a payload as a Struct may raise."""
+
+
+BLANK: Final[Any] = Literal[""] | None
+NO_ITEMS: Final[Any] = Annotated[list[Any], Meta(max_length=0)] | None
+"""What members may be that add nothing."""
+
+TEXT: Final[Any] = Annotated[str, "text"]
+"""The member of a shape with the text, which is read as ``text``."""
+
+
+class Members(Struct, gc=False):
+    """The members of an object that a decoder reads; the others are skipped.
+
+    All are optional and may be null, because gateways send either. Those that no standard defines are
+    ``Any``. Enumerations, tagged unions and forbidden members are not used: their errors quote values.
+    """
+
+
+TextOf: TypeAlias = Callable[[Any], str]
+"""Returns the text of a payload that was read as a `Shape`; empty if it must be read in full."""
+
+Handler: TypeAlias = Callable[[Any, Any, JSONObject], list[Delta]]
+"""A method of a decoder: its arguments are the decoder, the event, and the payload as it came."""
+
+
+class Events:
+    """The events of an API: what is read of each type, and by which method. Others are ignored."""
+
+    def __init__(self, name: str, known: Mapping[str | None, tuple[type[Members], Handler]]) -> None:
+        """List the values of the member ``name``; ``None`` is for events without it."""
+        self._name = name
+        self._known = known
+
+    def of(self, data: JSONObject) -> tuple[type[Members], Handler]:
+        """Return what is read of an event, and the method.
+
+        Raises:
+            DecodeError: Its type is not a string.
+        """
+        kind = data.get(self._name)
+        if kind is not None and not isinstance(kind, str):
+            raise rejected("a string", type(kind).__name__, f"/{self._name}")
+        return self._known.get(kind, _OTHER)
+
+
+class Shape:
+    """A Struct, and what reads it from JSON text."""
+
+    __slots__ = ("json", "struct")
+
+    def __init__(self, struct: Any) -> None:
+        self.struct = struct
+        self.json: Callable[[str | bytes], Any] = JSONDecoder(struct).decode
+
+    def fits(self, raw: JSONObject) -> bool:
+        """Return whether a payload has it."""
+        try:
+            convert(raw, self.struct) if isinstance(raw, dict) else self.json(raw)
+        except UNLIKE:
+            return False
+        return True
+
+
+class Continued(Struct):
+    """How payloads are read that only add text to the unit that grew last.
+
+    Their Struct says all that must hold beside the text, so that nothing else needs to be looked at: members
+    with anything are ``None``, a ``Literal`` or a list without items. Errors are not passed on; a payload of
+    another form is read in full.
+
+    Attributes:
+        shape: What is read.
+        text_of: Returns the text of a payload that was read; empty if it must be read in full.
+        delta: Returns the delta of a text.
+    """
+
+    shape: Shape
+    text_of: TextOf
+    delta: Callable[[str], Delta]
+
+
+class Only(dict[str, Any]):
+    """The members of an object in a shape that has no others."""
+
+
+def shape(members: Mapping[str, Any]) -> Shape:
+    """Return the shape of objects that have these members.
+
+    Args:
+        members: A type for each name. A dict stands for an object, a list of one dict for a list of one
+            object. Members that may be ``None`` may be missing.
+    """
+    return Shape(_struct_of(members))
+
+
+def _struct_of(members: Mapping[str, Any]) -> type[Struct]:
+    fields: list[Any] = []
+    for name, kind in members.items():
+        if isinstance(kind, dict):
+            kind = _struct_of(kind)
+        elif isinstance(kind, list):
+            kind = tuple[_struct_of(kind[0])]  # type: ignore[misc]
+        if kind is TEXT:
+            fields.append(("text", str, field(name=name)))
+            continue
+        optional = kind is None or type(None) in get_args(kind)
+        fields.append((name, kind, None) if optional else (name, kind))
+    closed = isinstance(members, Only)
+    return defstruct("Shape", fields, gc=False, kw_only=True, forbid_unknown_fields=closed)
+
+
+def like(last: Any) -> Callable[[str], Delta]:
+    """Return what makes deltas that add to the unit of the last one."""
+    kind = type(last)
+    if kind is ToolCallDelta:
+        call_id, server = last.id, last.server
+        return lambda text: ToolCallDelta(call_id, "", text, server=server)
+    key = last.key
+    if kind is TextDelta:
+        return lambda text: TextDelta(text, key=key)
+    channel, index = last.channel, last.index
+    return lambda text: ReasoningDelta(text, key=key, channel=channel, index=index)
+
+
+def _ignored(decoder: Any, event: Any, raw: JSONObject) -> list[Delta]:
+    return []
+
+
+_OTHER: Final = (Members, _ignored)
+
+
+def read(source: JSONObject, struct: Any, path: str = "") -> Any:
+    """Read an object as a Struct; a whole number may be written as 5.0.
+
+    Raises:
+        DecodeError: A member has another type (``bad_payload``).
+    """
+    try:
+        return convert(source, struct)
+    except ValidationError as error:
+        fault = str(error)
+    except UnicodeEncodeError:  # a lone surrogate in a name, or where no string belongs
+        return read(well_formed(source), struct, path)
+    if "got `float`" in fault:
+        try:
+            return convert(source, struct, strict=False)
+        except ValidationError:
+            pass
+    raise fault_of(fault, path)
+
+
+def fault_of(message: str, path: str = "") -> DecodeError:
+    """Return the error for a member of another type.
+
+    Args:
+        message: That of msgspec, which names types and places, but no values.
+        path: The path of what was read.
+    """
+    expected, got, place = (_first(pattern, message) for pattern in _PATTERNS)
+    types = [name for name in expected.split(" | ") if name != "null"]
+    return rejected(
+        " or ".join(_EXPECTED.get(name, name) for name in types) or "something else",
+        "a name that is not a string" if " at `key` " in message else _GOT.get(got, got) or "another value",
+        path + place.replace(".", "/").replace("[", "/").replace("]", ""),
+    )
+
+
+def rejected(expected: str, found: str, path: str) -> DecodeError:
+    """Build the error for a member of another type than the expected one."""
+    return DecodeError(
+        f"The payload has {found} at {path or 'top level'}, where {expected} was expected.",
+        code="bad_payload",
+        hint="Check that the API ID matches the endpoint; everything before this payload was delivered.",
+        path=path,
+    )
+
+
+def _first(pattern: re.Pattern[str], message: str) -> str:
+    found = pattern.search(message)
+    return found[1] if found else ""
+
+
+_PATTERNS: Final = tuple(map(re.compile, (r"Expected `([^`]*)`", r"got `([^`]*)`", r"`\$([^`]*)`")))
+
+_EXPECTED: Final = {
+    "str": "a string",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "an array",
+    "object": "an object",
+}
+_GOT: Final = {"array": "list", "object": "dict", "null": "NoneType"}
+
+
+# -- reasoning in members that no standard defines, which gateways send in any JSON type
+
+_SPELLINGS: Final = ("thinking", "text", "reasoning", "content")
+"""The members in which gateways put the text of a block of reasoning."""
+
+_PROSE_TYPES: Final = frozenset(
+    {"", "text", "thinking", "reasoning", "reasoning_text", "reasoning.text", "summary_text"}
+)
+_DEEPEST_PROSE: Final = 4
+
+
+def spelled(source: JSONObject) -> str | None:
+    """Return the member that has the text of a block of reasoning; ``None`` if there is none.
+
+    Examples:
+        >>> spelled({"type": "thinking", "thinking": "", "text": "Hm."})
+        'text'
+    """
+    present = [name for name in _SPELLINGS if source.get(name) is not None]
+    return next((name for name in present if source[name]), next(iter(present), None))
+
+
+def prose(value: Any, depth: int = _DEEPEST_PROSE) -> str | None:
+    """Read reasoning from a member that no standard defines.
+
+    Returns:
+        The text of a string, of an object that has one, or of a list of these; ``None`` for other values.
+
+    Examples:
+        >>> prose([{"type": "text", "text": "Hm, "}, "yes."])
+        'Hm, yes.'
+    """
+    if isinstance(value, str) or value is None:
+        return value or ""
+    if isinstance(value, dict) and depth and _is_prose(value):
+        name = spelled(value)
+        return None if name is None else prose(value[name], depth - 1)
+    if not isinstance(value, list) or not depth:
+        return None
+    texts = [prose(item, depth - 1) for item in value]
+    return None if None in texts else "".join(filter(None, texts))
+
+
+def _is_prose(block: JSONObject) -> bool:
+    kind = block.get("type")
+    return kind is None or (isinstance(kind, str) and kind in _PROSE_TYPES)
+
+
+# -- tool calls of the common form: an ID, and a function with its name and arguments
+
+
+class Call(NamedTuple):
+    """A call, or a fragment of one; the arguments are JSON text, and ``ext`` has its other members."""
+
+    id: str
+    name: str
+    arguments: str
+    ext: Ext | None
+
+
+class _FunctionMembers(Members):
+    name: str | None = None
+    arguments: Any = None
+
+
+class _CallMembers(Members):
+    id: str | None = None
+    function: _FunctionMembers | None = None
+
+
+def read_call(source: JSONObject, path: str, *, default: str = "{}") -> Call:
+    """Read a call.
+
+    Args:
+        source: The call.
+        path: Its path.
+        default: The arguments of a call that has none.
+
+    Raises:
+        DecodeError: A member has the wrong type.
+    """
+    call = read(source, _CallMembers, path)
+    function = call.function or _FunctionMembers()
+    given = function.arguments
+    arguments = given if isinstance(given, str) else compact_json(given) if given else default
+    ext = other_fields(source, "id", "type", "index", "function") or None
+    return Call(call.id or "", function.name or "", arguments, ext)
+
+
+# -- `input_transformations`: what a provider did with the reasoning in the request. Anthropic and OpenAI have
+# a list of this name, with entries of different forms; whatever is not an entry about reasoning is skipped
+
+Transformations: TypeAlias = tuple[InputTransformation, ...]
+
+_DROPPED: Final = {"thinking_dropped": True, "thinking_mismatch_allowed": False}
+"""Anthropic's types of entries, and whether the model was not shown the block."""
+
+_FORGOTTEN: Final = "turn_boundary"
+"""Not a loss: OpenAI's models forget the reasoning of earlier turns unless they are asked not to."""
+
+
+def anthropic_transformations(entries: Any) -> Transformations:
+    """Read entries that name places in the request."""
+    return _transformations(entries, _dropped)
+
+
+def openai_transformations(entries: Any) -> Transformations:
+    """Read entries that name reasoning items by their ID."""
+    return _transformations(entries, _removed)
+
+
+def _transformations(
+    entries: Any, read: Callable[[JSONObject], InputTransformation | None]
+) -> Transformations:
+    given = entries if isinstance(entries, list) else []
+    found = (read(entry) for entry in given if isinstance(entry, dict))
+    return tuple(entry for entry in found if entry is not None)
+
+
+def _dropped(entry: JSONObject) -> InputTransformation | None:
+    kind, path = _word(entry, "type"), _word(entry, "path")
+    if not path or kind not in _DROPPED:
+        return None
+    return InputTransformation(path, _word(entry, "reason"), _DROPPED[kind])
+
+
+def _removed(entry: JSONObject) -> InputTransformation | None:
+    name, reason = _word(entry, "id"), _word(entry, "reason")
+    removed = _word(entry, "action") == "removed" and _word(entry, "type") == "reasoning"
+    return InputTransformation(name, reason) if name and removed and reason != _FORGOTTEN else None
+
+
+def _word(entry: JSONObject, name: str) -> str:
+    value: Any = entry.get(name)
+    return value if isinstance(value, str) else ""

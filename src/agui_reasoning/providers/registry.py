@@ -1,4 +1,4 @@
-"""The list of wire formats. Each one is a folder next to this module, and a row in `_PACKAGES`.
+"""Looks up wire formats: those of this package, and those of the application.
 
 Applications bring formats of their own: an object that is passed as ``api=`` is known by its ID from then on.
 """
@@ -6,12 +6,12 @@ Applications bring formats of their own: an object that is passed as ``api=`` is
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
-from typing import Final
+from typing import Final, get_args
 
 from agui_reasoning.errors import ConfigurationError, did_you_mean
 from agui_reasoning.parts import Origin, given_origin
-from agui_reasoning.providers.api import ProviderAPI
+from agui_reasoning.providers._apis import APIS
+from agui_reasoning.providers.api import Framing, HTTPEndpoint, ProviderAPI
 
 __all__ = [
     "API_IDS",
@@ -20,6 +20,7 @@ __all__ = [
     "find_api",
     "group_kinds",
     "hosts_models",
+    "listed_ids",
     "named_origin",
     "native_kinds",
     "provider_api",
@@ -28,22 +29,7 @@ __all__ = [
     "vendor_of",
 ]
 
-_PACKAGES: Final[dict[str, str]] = {
-    "anthropic-messages": "agui_reasoning.providers.anthropic_messages",
-    "openai-responses": "agui_reasoning.providers.openai_responses",
-    "openai-chat": "agui_reasoning.providers.openai_chat",
-    "bedrock-converse": "agui_reasoning.providers.bedrock_converse",
-    "mistral-chat": "agui_reasoning.providers.mistral_chat",
-    "cohere-chat": "agui_reasoning.providers.cohere_chat",
-    "ollama": "agui_reasoning.providers.ollama",
-    "gemini": "agui_reasoning.providers.gemini",
-    "xai-grpc": "agui_reasoning.providers.xai_grpc",
-    "litellm": "agui_reasoning.providers.litellm",
-    "gemini-interactions": "agui_reasoning.providers.gemini_interactions",
-}
-"""The package with the descriptor of each API, imported on first use."""
-
-API_IDS: Final[tuple[str, ...]] = tuple(sorted(_PACKAGES))
+API_IDS: Final[tuple[str, ...]] = tuple(sorted(APIS))
 """All API IDs, sorted."""
 
 
@@ -65,7 +51,7 @@ def api_id(api: str | ProviderAPI) -> str:
         return api
     if not isinstance(api, ProviderAPI):
         raise _bad(f"api is {type(api).__name__}, not an ID or a ProviderAPI")
-    if api.id in _PACKAGES:
+    if api.id in APIS:
         if provider_api(api.id) is not api:
             raise _bad(f"The ID {api.id!r} is that of an API of this package")
     elif _OWN.get(api.id) is not api:
@@ -81,6 +67,18 @@ def _check(api: ProviderAPI) -> None:
         raise _bad(f"The decoder of {api.id!r} is {type(api.decoder).__name__}, and cannot be called")
     if api.encoder is not None and not callable(api.encoder):
         raise _bad(f"The encoder of {api.id!r} is {type(api.encoder).__name__}, and cannot be called")
+    if isinstance(api.conversation_fields, str):
+        raise _bad(f"The conversation fields of {api.id!r} are a string, not a set of names")
+    if api.http is not None:
+        _check_http(api.id, api.http)
+
+
+def _check_http(name: str, http: HTTPEndpoint) -> None:
+    framings = get_args(Framing)
+    if not http.path.startswith("/"):
+        raise _bad(f"The HTTP path of {name!r} is {http.path!r}, which does not start with a slash")
+    if http.framing not in framings:
+        raise _bad(f"The HTTP framing of {name!r} is {http.framing!r}, not one of {', '.join(framings)}")
 
 
 def provider_api(api: str | ProviderAPI) -> ProviderAPI:
@@ -134,13 +132,17 @@ def api_of(origin: Origin) -> ProviderAPI:
 
 def find_api(api: str | None) -> ProviderAPI | None:
     """Return a wire format; ``None`` for an unknown API."""
-    package = _PACKAGES.get(api or "")
-    return _OWN.get(api or "") if package is None else _descriptor(package)
+    return APIS.get(api or "") or _OWN.get(api or "")
+
+
+def listed_ids() -> tuple[str, ...]:
+    """Return the IDs of all wire formats of this package, in display order."""
+    return tuple(APIS)
 
 
 def provider_apis() -> tuple[ProviderAPI, ...]:
     """Return all wire formats of this package, in display order."""
-    return tuple(map(provider_api, _PACKAGES))
+    return tuple(APIS.values())
 
 
 def vendor_of(api: str | None) -> str | None:
@@ -173,12 +175,6 @@ def signature_kinds() -> dict[str, tuple[str, str]]:
 def group_kinds() -> frozenset[str]:
     """Return the kinds of values that members of groups share."""
     return frozenset(kind for api in provider_apis() for kind in api.group_kinds)
-
-
-@cache
-def _descriptor(package: str) -> ProviderAPI:
-    descriptor: ProviderAPI = import_module(package).API
-    return descriptor
 
 
 def _bad(what: str) -> ConfigurationError:

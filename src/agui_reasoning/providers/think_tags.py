@@ -8,10 +8,11 @@ in the next request, so nothing is dropped: every character is in exactly one pi
 from __future__ import annotations
 
 import re
+from collections import abc
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cache
-from itertools import permutations, product
+from itertools import chain, permutations, product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -142,6 +143,12 @@ class ThinkTagSplitter:
         tags: Mapping[str, str] = DEFAULT_TAGS,
         anywhere: Collection[str] = (),
     ) -> None:
+        if not isinstance(tags, abc.Mapping) or not all(isinstance(tag, str) for tag in chain(*tags.items())):
+            raise ConfigurationError(
+                "The reasoning tags are not a mapping of opening to closing tags.",
+                code="bad_tags",
+                hint='Pass, for example, {"<plan>": "</plan>"}.',
+            )
         if not tags.keys() >= set(anywhere):
             raise _bad_tags()
         self._grammar: _Grammar = _grammar(tuple(tags.items()))

@@ -1,4 +1,4 @@
-"""The vendors of each wire format, and how each sends reasoning, read from the API's folder.
+"""The vendors of each wire format, and how each sends reasoning, read from the folder ``rows``.
 
 Every row that matches an origin contributes the traits it sets, and the first row that sets a trait wins:
 rows of vendors, then rows of models, each in the order of the file, then the defaults of the format, then
@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
+from msgspec.structs import replace
+
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import BlockReaders, EchoFlag, ModelHabit, Vendor, VendorTraits
-from agui_reasoning.providers.registry import provider_api, provider_apis, vendor_of
+from agui_reasoning.providers.registry import listed_ids, vendor_of
 
 __all__ = [
     "aliases",
     "canonical",
     "known_providers",
     "model_habits",
+    "read_rows",
     "rows",
     "rule_rows",
     "spellings",
@@ -30,19 +32,25 @@ __all__ = [
     "vendors",
 ]
 
-_FILE = "vendors.toml"
+
+_FOLDERS = [files("agui_reasoning.providers") / "rows"]
+
+
+def read_rows(name: str) -> dict[str, Any]:
+    """Read a TOML file of rows; a name without a file has none."""
+    found = (file for folder in _FOLDERS if (file := folder / f"{name}.toml").is_file())
+    return next((tomllib.loads(file.read_text(encoding="utf-8")) for file in found), {})
 
 
 @cache
 def _table(api: str) -> dict[str, Any]:
-    return tomllib.loads(provider_api(api).read(_FILE))
+    return read_rows(api) if api in listed_ids() else {}
 
 
 @cache
 def aliases() -> dict[str, str]:
     """Return the provider that each other name stands for."""
-    text = files("agui_reasoning.providers").joinpath("aliases.toml").read_text(encoding="utf-8")
-    return {alias: provider for provider, names in tomllib.loads(text).items() for alias in names}
+    return {alias: provider for provider, names in read_rows("aliases").items() for alias in names}
 
 
 def canonical(provider: str) -> str:
@@ -56,10 +64,14 @@ def canonical(provider: str) -> str:
 
 
 def spellings(origin: Origin) -> tuple[Origin, ...]:
-    """Return an origin under its own name and, if that is an alias, under the usual one."""
-    provider = origin.provider or ""
+    """Return an origin under its own name and, if that is an alias, under the usual one.
+
+    The provider of a single-vendor API need not be named.
+    """
+    provider = origin.provider or vendor_of(origin.api) or ""
+    named = origin if origin.provider or not provider else replace(origin, provider=provider)
     usual = canonical(provider)
-    return (origin,) if usual == provider.lower() else (origin, replace(origin, provider=usual))
+    return (named,) if usual == provider.lower() else (named, replace(named, provider=usual))
 
 
 def rows(api: str, name: str) -> Iterator[dict[str, Any]]:
@@ -120,14 +132,13 @@ def vendor_traits(origin: Origin) -> VendorTraits:
         True
     """
     api = origin.api
-    if api is None or api not in (known.id for known in provider_apis()):
+    if api is None:
         return VendorTraits()
-    named = replace(origin, provider=origin.provider or vendor_of(api))
-    names = spellings(named)
+    names = spellings(origin)
     matching = [row.traits for row in vendors(api) if any(map(row.matches, names))]
-    matching += [row.traits for row in model_habits(api) if row.matches(named)]
+    matching += [row.traits for row in model_habits(api) if any(map(row.matches, names))]
     like = _table(api).get("like")
-    inherited = [vendor_traits(replace(named, api=like))] if like else []
+    inherited = [vendor_traits(replace(names[0], api=like))] if like else []
     found: dict[str, Any] = {}
     for traits in (*matching, _defaults(api), *inherited):
         found = {**{name: getattr(traits, name) for name in traits.model_fields_set}, **found}

@@ -2,65 +2,62 @@
 
 from __future__ import annotations
 
-import warnings
-from collections import Counter
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, Final
+from inspect import signature
+from typing import Any, ClassVar, Final, ParamSpec, TypeVar, cast, get_args
 
 from ag_ui.core import AssistantMessage, Message, RunAgentInput, Tool
-from msgspec import to_builtins
+from msgspec import structs, to_builtins
 from msgspec.json import encode
 
-from agui_reasoning._envelope import OnUndecryptable
-from agui_reasoning._escaping import one_line
-from agui_reasoning._limits import DEFAULT_LIMITS, Limits
+from agui_reasoning._envelope.format import OnUndecryptable
+from agui_reasoning._limits import DEFAULT_LIMITS, Limits, check_choice
 from agui_reasoning._strict_json import well_formed
 from agui_reasoning.crypto import KeyRing
-from agui_reasoning.errors import (
-    AGUIReasoningWarning,
-    ConfigurationError,
-    ReasoningLostError,
-    ReasoningLostWarning,
-)
-from agui_reasoning.parts import NativePart, Opaque, Origin, Prefix, ReasoningPart, RedactedRepr, Turn
-from agui_reasoning.policy import NO_RULE, RECEIVED, EchoFlag, EchoRule, EchoStatus, Kinship
+from agui_reasoning.errors import ConfigurationError, ReasoningLostError, RemoteProtocolError
+from agui_reasoning.parts import Origin, Prefix, ReasoningPart, RedactedRepr, Turn
+from agui_reasoning.policy import EchoFlag, EchoRule, EchoStatus
 from agui_reasoning.providers import provider_api, provider_apis
-from agui_reasoning.providers._betas import betas, betas_of
 from agui_reasoning.providers.api import CallIds, ProviderAPI
-from agui_reasoning.providers.echo import explain_no_rule, inside, recommended, rule_for
-from agui_reasoning.providers.encoding import (
-    EchoReport,
-    EchoUnit,
-    EncodingOptions,
-    PlainMessage,
-    ResponseStep,
-    Verdict,
-)
+from agui_reasoning.providers.echo import betas, betas_of, inside, recommended, rule_for
+from agui_reasoning.providers.encoding import EchoReport, EncodingOptions, PlainMessage, ResponseStep
 from agui_reasoning.providers.own_rules import OwnRules, own_rules
 from agui_reasoning.providers.registry import api_of, named_origin
+from agui_reasoning.providers.stored_objects import objects_of, stored_objects
 from agui_reasoning.providers.vendors import vendor_traits
-from agui_reasoning.request._accounts import OTHER_ACCOUNT
-from agui_reasoning.request._conversations import check_conversation, last_stored
-from agui_reasoning.request._efforts import efforts_of
-from agui_reasoning.request._explain import explain
+from agui_reasoning.request._conversation import PreparedConversation, prepared_conversation
 from agui_reasoning.request._fallback import plain_turn
-from agui_reasoning.request._foreign import ForeignReasoning, as_context, check_foreign_reasoning
+from agui_reasoning.request._fields import joined_flags, merge, write_flags
 from agui_reasoning.request._history import History, HistoryItem, ReportEntry
-from agui_reasoning.request._merge import joined_flags, merge, write_flags
-from agui_reasoning.request._plain import NEEDS_KEYS, STORED_OBJECT
-from agui_reasoning.request._prefix import note_other_prefix, prefix_of
-from agui_reasoning.request._prepare import prepare
-from agui_reasoning.request._prepared import PreparedConversation, prepared_conversation
-from agui_reasoning.request._refused_turns import RefusedTurns, check_refused_turns, left_out
+from agui_reasoning.request._messages import checked_messages
+from agui_reasoning.request._prepare import prepared
+from agui_reasoning.request._report import (
+    explain,
+    note_losses,
+    note_other_prefix,
+    note_unknown,
+    outcomes,
+    prefix_of,
+    settle,
+    warn,
+)
 from agui_reasoning.request._restore import restore
-from agui_reasoning.request._withheld import reasoning_at
+from agui_reasoning.request._selection import (
+    ForeignReasoning,
+    RefusedTurns,
+    as_context,
+    efforts_of,
+    left_out,
+)
 
-__all__ = ["REQUEST_API_IDS", "ProviderRequest", "build_request"]
+_CONVERSATION: Final = "conversation"
+"""The field that names a conversation of OpenAI's, in which the server stores input and output."""
 
-_UNREAD: Final = "model_binding"
-"""The reason of units that are sent, but that the model cannot read."""
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
 
 REQUEST_API_IDS: tuple[str, ...] = tuple(sorted(api.id for api in provider_apis() if api.encoder))
 """The ID of every API for which requests can be built."""
@@ -96,14 +93,14 @@ class ProviderRequest(RedactedRepr):
     overrides: tuple[EchoFlag, ...] = ()
     reasoning: tuple[ReasoningPart, ...] = ()
     prefix: Prefix | None = None
-    _prepare: Callable[[], PreparedConversation] | None = field(default=None, compare=False, repr=False)
+    _conversation: Callable[[], PreparedConversation] | None = field(default=None, compare=False, repr=False)
 
     _private: ClassVar[frozenset[str]] = frozenset({"body", "reasoning"})
 
     @property
     def conversation(self) -> PreparedConversation:
         """The conversation of the body as parts, to write other messages from; built when it is read."""
-        return PreparedConversation(self.target, ()) if self._prepare is None else self._prepare()
+        return PreparedConversation(self.target, ()) if self._conversation is None else self._conversation()
 
     def override(self, flag: EchoFlag) -> ProviderRequest:
         """Return the request with a field that must win over the caller's own."""
@@ -148,7 +145,7 @@ class ProviderRequest(RedactedRepr):
         Returns:
             The unit; ``None`` if there is none.
         """
-        return reasoning_at(self.body, path, self.reasoning)
+        return _reasoning_at(self.body, path, self.reasoning)
 
     def explain(self) -> str:
         """Return the report in sentences: a line for each answer, outcome and reason.
@@ -243,16 +240,9 @@ def build_request(
         {'messages': [{'role': 'user', 'content': [{'type': 'text', 'text': 'Hello.'}]}]}
     """
     named = named_origin(origin, api=api, provider=provider, model=model)
-    spec = _spec(named, store, previous_response_id)
-    check_conversation(spec, conversation, previous_response_id)
-    if named.model == "":
-        raise ConfigurationError(
-            "No model was named: which reasoning it takes back depends on it.",
-            code="no_model",
-            hint="Pass model=, or model=None if it is unknown.",
-        )
-    check_foreign_reasoning(foreign_reasoning)
-    check_refused_turns(refused_turns)
+    spec, target = _receiver(named, store, previous_response_id, conversation)
+    check_choice("foreign_reasoning", foreign_reasoning, get_args(ForeignReasoning))
+    check_choice("refused_turns", refused_turns, get_args(RefusedTurns))
     reading = {
         "keys": keys,
         "thread_id": thread_id,
@@ -263,30 +253,26 @@ def build_request(
         "allow_file_ids": allow_file_ids,
     }
     history = _history(history_or_messages, reading)
-    items = history.items
+    items, turns = history.items, history.turns
     if previous_response_id is not None:
         _check_response(items, previous_response_id)
-    target = replace(named, provider=named.provider or spec.vendor)
-    _check_thread(spec, target, store, previous_response_id)
     unsent = left_out(items, refused_turns)
     if foreign_reasoning == "context":
         items = tuple(as_context(items, target, unsent))
     rule, report = rule_for(target, own_rules(policy)), EchoReport()
-    scope = rule.scope_with_flags if apply_flags and rule.scope_with_flags else rule.scope
-    accepted = inside(target)
+    accepted, known_betas = inside(target), betas(target)
     efforts = efforts_of(items, target, accepted.get("effort"), unsent)
-    prepared = prepare(
+    steps = prepared(
         items,
         target=target,
         rule=rule,
-        scope=scope,
+        scope=rule.scope_with_flags if apply_flags and rule.scope_with_flags else rule.scope,
         ids=_call_ids(spec, target),
-        previous_response_id=previous_response_id or last_stored(items, conversation),
+        previous_response_id=previous_response_id or _last_stored(items, conversation),
         left_out=unsent,
         report=report,
         efforts=efforts.before if efforts.inside else {},
     )
-    known_betas = betas(target)
     options = EncodingOptions(
         rule,
         target.provider,
@@ -295,64 +281,77 @@ def build_request(
         tools,
         store,
         report,
-        [name for name, row in accepted.items() if not row.field],
-        efforts.pending if efforts.inside else "",
-        known_betas if apply_flags else (),
-        previous_response_id or "",
+        inside=[name for name, row in accepted.items() if not row.field],
+        effort=efforts.pending if efforts.inside else "",
+        betas=known_betas if apply_flags else (),
+        previous_response_id=previous_response_id or "",
     )
     refusals = {entry.unit: entry.reason for entry in history.report if entry.outcome == "dropped"}
-    _settle(prepared, report, refusals)
-    body = spec.load_encoder()(prepared, options)
-    _note_lost_blocks(prepared, report)
-    _note_withheld(history, report)
-    efforts.note(target, report)
-    _note_moved(rule, report)
-    if rule.prefix_bound:
-        _note_changed_prefix(history, rule, report, refusals, flagged=apply_flags)
-    if spec.stores:
-        body |= {} if previous_response_id is None else {spec.previous_id: previous_response_id}
-        body |= {} if store is None else {"store": store}
-    body |= {} if conversation is None else {"conversation": conversation}
-    used = [known_betas[use].flag for use in betas_of(body) if use in known_betas]
-    flags = joined_flags([*_flags(target, options, body), *used]) + _pin(rule, prepared)
+    blocks = settle(steps, report, refusals)
+    body = _encoded(spec, steps, options) | _stored_fields(spec, store, previous_response_id, conversation)
+    uses = betas_of(body) if known_betas and (blocks or "thread" in body) else ()
+    used = [known_betas[use].flag for use in uses if use in known_betas]
+    flags = joined_flags([*_flags(target, options, body), *used]) + _pin(rule, steps)
     if apply_flags:
         write_flags(body, flags)
-    if target.provider is None and rule is not RECEIVED:
-        report.note(f"{explain_no_rule(target)} Pass provider=.")
-    elif _knows_nothing(rule) and any(verdict.reason == "policy" for _, verdict in report.verdicts.values()):
-        report.note(explain_no_rule(target, rule))
-    entries, lost = _entries(report, history.turns, refusals)
     changed = efforts.field_flags()
     write_flags(body, changed)
-    sent = tuple(_echoed(prepared, report))
     body = _own(body)
-    prefix = prefix_of(body, rule, history.turns, previous_response_id)
-    if prefix is not None:
-        note_other_prefix(history.turns, prefix, target, report)
-    read = partial(prepared_conversation, prepared, spec.load_encoder(), options, target)
-    request = ProviderRequest(
-        body, flags, entries, lost, target, rule.status, changed, sent, prefix, _prepare=read
+    prefix = prefix_of(body, rule, turns, previous_response_id)
+    note_losses(history, rule, report, refusals, blocks, flagged=apply_flags)
+    efforts.note(target, report)
+    note_unknown(target, rule, report)
+    note_other_prefix(turns, prefix, target, report)
+    entries, lost, sent = outcomes(report, turns, refusals)
+    warn(report, lost, on_warning)
+    conversation_of = partial(prepared_conversation, steps, spec.load_encoder(), options, target)
+    return ProviderRequest(
+        body, flags, entries, lost, target, rule.status, changed, sent, prefix, _conversation=conversation_of
     )
-    _warn(request, report, on_warning)
-    return request
 
 
-def _echoed(
-    conversation: Iterable[ResponseStep | PlainMessage], report: EchoReport
-) -> Iterator[ReasoningPart]:
-    """Yield the reasoning units that are in the body, also those that the model cannot read."""
-    for step in conversation:
-        for unit in step.units if isinstance(step, ResponseStep) else ():
-            _, verdict = report.verdicts.get(unit.key, ("", Verdict("dropped")))
-            if isinstance(unit.part, ReasoningPart) and (
-                verdict.outcome == "echoed" or verdict.reason == _UNREAD
-            ):
-                yield unit.part
+def _with_parameters_of(
+    other: Callable[_Parameters, Any],
+) -> Callable[[Callable[..., _Result]], Callable[_Parameters, _Result]]:
+    """Let type checkers, `help` and `inspect.signature` show the parameters of another function."""
+
+    def decorate(function: Callable[..., _Result]) -> Callable[_Parameters, _Result]:
+        result = signature(function).return_annotation
+        shown = signature(other).replace(return_annotation=result)
+        setattr(function, "__signature__", shown)  # noqa: B010
+        return cast("Callable[_Parameters, _Result]", function)
+
+    return decorate
 
 
-def _knows_nothing(rule: EchoRule) -> bool:
-    """Return whether the policy knows nothing about the target; a row of the caller's is a decision."""
-    return rule is NO_RULE or (rule.status == "unknown" and rule.checked != "")
+@_with_parameters_of(build_request)
+def prepare(*given: Any, **options: Any) -> PreparedConversation:
+    """Prepare a conversation for a target, to write it as the messages of an agent framework.
+
+    The arguments, errors and warnings are those of `build_request`: the result has what the body of that
+    request contains, in the same order. `ProviderRequest.conversation` is the same for a request that you
+    already have.
+
+    Examples:
+        >>> messages = [{"id": "1", "role": "user", "content": "Hello."}]
+        >>> conversation = prepare("anthropic-messages", messages, provider="anthropic", model="claude")
+        >>> [item.content for item in conversation.items]
+        ['Hello.']
+    """
+    return build_request(*given, **options).conversation
+
+
+def _encoded(
+    spec: ProviderAPI, prepared: Sequence[ResponseStep | PlainMessage], options: EncodingOptions
+) -> dict[str, Any]:
+    body: object = spec.load_encoder()(prepared, options)
+    if not isinstance(body, dict):
+        raise ConfigurationError(
+            f"The encoder of {spec.id!r} returned {type(body).__name__}, not a request.",
+            code="bad_api",
+            hint="Return a dict with the fields of the request.",
+        )
+    return body
 
 
 def _own(body: dict[str, Any]) -> dict[str, Any]:
@@ -365,7 +364,10 @@ def _own(body: dict[str, Any]) -> dict[str, Any]:
     return copied
 
 
-def _spec(named: Origin, store: bool | None, previous_response_id: str | None) -> ProviderAPI:
+def _receiver(
+    named: Origin, store: bool | None, previous_response_id: str | None, conversation: str | None
+) -> tuple[ProviderAPI, Origin]:
+    """Return the API and the target of a request, if it takes what the server is to store or has stored."""
     spec = api_of(named)
     if spec.encoder is None:
         raise ConfigurationError(
@@ -375,22 +377,45 @@ def _spec(named: Origin, store: bool | None, previous_response_id: str | None) -
         )
     if not (spec.stores or spec.threads) and not (store is None and previous_response_id is None):
         storing = ", ".join(known.id for known in provider_apis() if known.stores or known.threads)
-        raise ConfigurationError(
+        raise _wrong(
             f"{spec.id} does not support `store` and `previous_response_id`.",
-            code="wrong_option",
-            hint=f"Omit them; they belong to {storing}.",
+            f"Remove them: only {storing} support them.",
         )
-    return spec
-
-
-def _check_thread(spec: ProviderAPI, target: Origin, store: bool | None, response_id: str | None) -> None:
-    """Refuse message threads at providers that are not known to have them."""
-    if spec.threads and (store or response_id is not None) and "thread" not in betas(target):
+    if conversation is not None and _CONVERSATION not in spec.conversation_fields:
+        raise _wrong(
+            f"{spec.id} does not support `conversation`.", "Omit it; it belongs to openai-responses."
+        )
+    if conversation is not None and previous_response_id is not None:
+        raise _wrong(
+            "The API refuses `conversation` together with `previous_response_id`.", "Pass one of them."
+        )
+    if named.model == "":
         raise ConfigurationError(
-            f"The provider {target.provider!r} is not known to hold conversations for {spec.id}.",
-            code="wrong_option",
-            hint="Omit `store` and `previous_response_id`: the request then contains the whole conversation.",
+            "No model was named: which reasoning it takes back depends on it.",
+            code="no_model",
+            hint="Pass model=, or model=None if it is unknown.",
         )
+    target = structs.replace(named, provider=named.provider or spec.vendor)
+    if spec.threads and (store or previous_response_id is not None) and "thread" not in betas(target):
+        raise _wrong(
+            f"The provider {target.provider!r} is not known to hold conversations for {spec.id}.",
+            "Omit `store` and `previous_response_id`: the request then contains the whole conversation.",
+        )
+    return spec, target
+
+
+def _wrong(problem: str, hint: str) -> ConfigurationError:
+    return ConfigurationError(problem, code="wrong_option", hint=hint)
+
+
+def _stored_fields(
+    spec: ProviderAPI, store: bool | None, previous_response_id: str | None, conversation: str | None
+) -> dict[str, Any]:
+    """Return the fields of a body that say what the server stores, and what it has stored."""
+    fields: dict[str, Any] = {_CONVERSATION: conversation}
+    if spec.stores:
+        fields = {spec.previous_id: previous_response_id, "store": store, **fields}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _call_ids(spec: ProviderAPI, target: Origin) -> CallIds:
@@ -401,15 +426,17 @@ def _call_ids(spec: ProviderAPI, target: Origin) -> CallIds:
 
 def _history(given: Any, reading: dict[str, Any]) -> History:
     if isinstance(given, History):
-        return replace(given, items=tuple(map(_as_turn, given.items)))
+        if not any(issubclass(kind, AssistantMessage) for kind in {*map(type, given.items)}):
+            return given
+        # Applications may put assistant messages into a history.
+        items = [_turn_of(item) if isinstance(item, AssistantMessage) else item for item in given.items]
+        return replace(given, items=tuple(items))
     return restore(given if isinstance(given, RunAgentInput | Mapping) else list(given), **reading)
 
 
-def _as_turn(item: HistoryItem) -> HistoryItem:
-    """Return an assistant message, which applications may put into a history, as the turn that it is."""
-    if not isinstance(item, AssistantMessage):
-        return item
-    return plain_turn(item.model_dump(mode="json", by_alias=True, exclude_none=True))
+def _turn_of(message: Any) -> Turn:
+    """Return an assistant message as the turn that it is."""
+    return plain_turn(checked_messages([message]).read[0])
 
 
 def _check_response(items: Sequence[HistoryItem], response_id: str) -> None:
@@ -421,173 +448,98 @@ def _check_response(items: Sequence[HistoryItem], response_id: str) -> None:
         )
 
 
-def _settle(
-    conversation: Iterable[ResponseStep | PlainMessage], report: EchoReport, refusals: Mapping[str, str]
-) -> None:
-    """Enter what was decided before the encoder runs; the encoder's own verdicts replace ``no_place``.
-
-    ``refusals`` says why values were refused when the history was read, by unit.
-    """
-    for step in conversation:
-        if not isinstance(step, ResponseStep):
-            continue
-        for unit in step.units:
-            opaque: tuple[Opaque, ...] = getattr(unit.part, "opaque", ())
-            if unit.apart:
-                report.drop(unit, "on_server" if step.on_server else _left_out(unit), harmless=True)
-                continue
-            if not opaque and not isinstance(unit.part, ReasoningPart):
-                if unit.name in refusals and not step.on_server:
-                    report.drop(unit, refusals[unit.name], harmless=True)
-                continue
-            reason = "on_server" if step.on_server else unit.refused or "no_place"
-            report.drop(unit, reason, harmless=step.on_server)
-
-
-_BLOCK_REASONS: Final[dict[Kinship, str]] = {"foreign": "native_foreign", "unknown": "unknown_origin"}
-"""Why a block is left out, by the relation of its producer to the target."""
-
-
-_NOT_MISSED: Final = frozenset({"compacted", "declined", "empty", "needs_beta", "orphan"})
-"""Why blocks are left out that the provider does without."""
-
-
-def _left_out(unit: EchoUnit) -> str:
-    """Return why an incomplete call, or a block that only its producer reads, is left out."""
-    if unit.cut:
-        return "incomplete"
-    if unit.refused == OTHER_ACCOUNT:
-        return OTHER_ACCOUNT
-    return _BLOCK_REASONS.get(unit.kinship, "incomplete" if unit.damaged else "no_place")
-
-
-def _note_lost_blocks(conversation: Iterable[ResponseStep | PlainMessage], report: EchoReport) -> None:
-    """Warn about blocks that should be returned verbatim but are not in the request."""
-    lost = [
-        unit.part.kind
-        for step in conversation
-        if isinstance(step, ResponseStep) and not step.on_server
-        for unit in step.units
-        if isinstance(unit.part, NativePart)
-        and (unit.damaged or unit.part.payload is not None)
-        and report.verdicts[unit.key][1].outcome == "dropped"
-        and report.verdicts[unit.key][1].reason not in _NOT_MISSED
-    ]
-    if lost:
-        summed_up = any("compaction" in kind for kind in lost)
-        stands_for = ", and with it the conversation that was compacted" if summed_up else ""
-        report.note(
-            f"{len(lost)} block(s) cannot be sent to this target ({', '.join(sorted(set(lost))[:5])}); "
-            f"their content is left out{stands_for}."
-        )
-
-
-def _note_withheld(history: History, report: EchoReport) -> None:
-    """Warn about what is left out because anybody could have written it, and say how to send it."""
-    reasons = Counter(entry.reason for entry in history.report)
-    stored, others = reasons[STORED_OBJECT], reasons[NEEDS_KEYS]
-    if stored:
-        report.note(
-            f"{stored} block(s) or server tool call(s) with their results are left out: they name objects "
-            "stored at the provider, and their values are not encrypted. Use keys=, or let every client name "
-            "objects with `allow_file_ids=True`; beside keys, `accept_plain=True` reads plain values."
-        )
-    if others:
-        report.note(
-            f"{others} block(s) or server tool call(s) with their results are left out: blocks of their kind "
-            "are sent only if their values are encrypted. Use keys=."
-        )
-
-
-def _note_changed_prefix(
-    history: History, rule: EchoRule, report: EchoReport, refusals: Mapping[str, str], *, flagged: bool
-) -> None:
-    """Warn about reasoning that is bound to a conversation whose beginning has changed.
-
-    The beginning changes if turns were trimmed, or if a unit that was sent before came back damaged.
-    """
-    echoed = [key for key, (_, verdict) in report.verdicts.items() if verdict.outcome == "echoed"]
-    damaged = [key for key, (name, _) in report.verdicts.items() if name in refusals]
-    start = (-1, -1) if history.trimmed else min(damaged, default=None)
-    bound = [key for key in echoed if start is not None and key > start]
-    if bound and not (flagged and rule.flags):
-        remedy = "`apply_flags=True` lets it drop them, `History" if rule.flags else "`History"
-        report.note(
-            f"The conversation before {len(bound)} reasoning unit(s) has changed, and this model accepts "
-            "them only after the same conversation: it may refuse the request. "
-            f"{remedy}.strip_opaque` removes them."
-        )
-
-
-def _note_moved(rule: EchoRule, report: EchoReport) -> None:
-    """Warn about instructions that were moved out of the conversation, and say what that costs."""
-    if not report.moved:
-        return
-    before = max(report.moved)
-    outcomes = ((turn, verdict.outcome) for (turn, _), (_, verdict) in report.verdicts.items())
-    bound = (
-        sum(turn < before and outcome == "echoed" for turn, outcome in outcomes) if rule.prefix_bound else 0
-    )
-    invalid = f"{bound} reasoning unit(s) before them are no longer valid, and " if bound else ""
-    report.note(
-        f"{len(report.moved)} system message(s) inside the conversation were moved to its beginning, because "
-        f"they are not known to be accepted there: {invalid}what was cached of the prompt is not used."
-    )
+def _last_stored(items: Iterable[object], conversation: str | None) -> str | None:
+    """Return the ID of the last response that was made in a conversation; ``None`` if there is none."""
+    if conversation is None:
+        return None
+    stored = [item.id for item in items if isinstance(item, Turn) and item.conversation == conversation]
+    return stored[-1] if stored else None
 
 
 def _flags(target: Origin, options: EncodingOptions, body: Mapping[str, Any]) -> tuple[EchoFlag, ...]:
     """Return the recommended fields that apply to this body, one flag for each."""
-    fields = {field for message in body.get("messages", ()) for field in message}
+    messages = body.get("messages", ())
     return joined_flags(
         flag
         for flag in recommended(target, options.rule)
-        if (flag.when == "always" or options.stateless) and (flag.beside is None or flag.beside in fields)
+        if (flag.when == "always" or options.stateless)
+        and (flag.beside is None or any(flag.beside in message for message in messages))
     )
 
 
 def _pin(rule: EchoRule, conversation: Sequence[ResponseStep | PlainMessage]) -> tuple[EchoFlag, ...]:
     """Return the flag that keeps a tool loop with the upstream that began it, if that is known."""
+    if not rule.pins:
+        return ()
     loop = (step for step in conversation if isinstance(step, ResponseStep) and step.within("tool_loop"))
     origins = (unit.part.origin for step in loop for unit in step.units if unit.kinship == "same")
     upstream = next((origin.upstream for origin in origins if origin and origin.upstream), None)
-    if upstream is None or not rule.pins:
+    if upstream is None:
         return ()
     value = {"order": [upstream], "allow_fallbacks": False}
     reason = "another upstream cannot read the values of this tool loop"
     return (EchoFlag(name="provider", value=value, reason=reason, extra_body=True),)
 
 
-def _entries(
-    report: EchoReport, turns: Sequence[Turn], refusals: Mapping[str, str]
-) -> tuple[tuple[ReportEntry, ...], tuple[ReportEntry, ...]]:
-    """Return all entries, and those of lost units."""
-    entries: dict[tuple[int, int], ReportEntry] = {}
-    for key, (name, verdict) in report.verdicts.items():
-        turn = turns[key[0]]
-        reason = verdict.reason and refusals.get(name, verdict.reason)
-        origin = turn.parts[key[1]].origin or turn.origin
-        entries[key] = ReportEntry(name, verdict.outcome, reason, key[0] + 1, origin)
-    return tuple(entries.values()), tuple(entry for key, entry in entries.items() if key in report.lost)
+# -- what a provider's report names
 
 
-def _warn(request: ProviderRequest, report: EchoReport, on_warning: Callable[[str], None] | None) -> None:
-    sentences: list[tuple[str, type[Warning]]] = [(note, AGUIReasoningWarning) for note in report.notes]
-    unread = sum(entry.reason == _UNREAD for entry in request.lost)
-    if unread:
-        sentence = (
-            f"The model goes on without {unread} reasoning unit(s) of this tool loop: it cannot read those "
-            "of the model that began it. Switch models when no call is pending."
-        )
-        sentences.append((sentence, ReasoningLostWarning))
-    if len(request.lost) > unread:
-        reasons = sorted({entry.reason for entry in request.lost} - {_UNREAD})
-        sentence = (
-            f"{len(request.lost) - unread} reasoning unit(s) that the provider requires cannot be sent "
-            f"({', '.join(reasons)}). It may refuse the request; see `report`."
-        )
-        sentences.append((sentence, ReasoningLostWarning))
-    for sentence, category in sentences:
-        if on_warning is not None:
-            on_warning(one_line(sentence))
+def _reasoning_at(body: Any, path: str, units: Iterable[ReasoningPart]) -> ReasoningPart | None:
+    """Return the unit whose value is at a place of a body, or whose ID the place is.
+
+    Args:
+        body: The body of the request.
+        path: The names and indexes from the body to a block, separated by dots; or an ID.
+        units: The units that are in the body.
+    """
+    found = set(_strings(_block(body, path.split("."))))
+    for unit in units:
+        if unit.item_id == path or any(opaque.value in found for opaque in unit.opaque):
+            return unit
+    return None
+
+
+def _block(body: Any, path: list[str]) -> Any:
+    for step in path:
+        if isinstance(body, Mapping):
+            body = body.get(step)
+        elif isinstance(body, list) and step.isascii() and step.isdigit() and int(step) < len(body):
+            body = body[int(step)]
         else:
-            warnings.warn(sentence, category, stacklevel=3)
+            return None
+    return body
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, bytes):
+        yield b64encode(value).decode("ascii")
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _strings(inner)
+
+
+# -- what a request may name
+
+
+def check_named_objects(request: ProviderRequest, history: History, produced: Iterable[HistoryItem]) -> None:
+    """Reject a request that names a stored object, unless an encrypted value or this run named it.
+
+    Args:
+        request: The request.
+        history: The conversation that it was built from.
+        produced: The responses of this run.
+
+    Raises:
+        RemoteProtocolError: It does (``file_not_allowed``).
+    """
+    api = provider_api(str(request.target.api))
+    sent = {name: request.body[name] for name in api.conversation_fields & request.body.keys()}
+    named = set(stored_objects(sent, api.json_fields))
+    if named and named - history.vouched - objects_of(item for item in produced if isinstance(item, Turn)):
+        raise RemoteProtocolError(
+            "The request would name an object stored at the provider, such as a file.",
+            code="file_not_allowed",
+            hint="Send its data or URL, or allow it with `allow_file_ids=True`.",
+        )

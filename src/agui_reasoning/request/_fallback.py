@@ -6,11 +6,11 @@ pydantic-ai is supported, and bare provider strings if the caller names the prov
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from dataclasses import replace
+from collections.abc import Container, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from agui_reasoning._hint import hint_of, hint_of_call
+from msgspec.structs import replace
+
 from agui_reasoning._strict_json import load
 from agui_reasoning.parts import (
     Opaque,
@@ -24,21 +24,23 @@ from agui_reasoning.parts import (
     Turn,
 )
 from agui_reasoning.providers.registry import signature_kinds
-from agui_reasoning.request._client_history import ClientHistory, Position, calls_of, message_text
-from agui_reasoning.request._client_view import ClientView
 from agui_reasoning.request._history import ReportEntry
-
-__all__ = ["fallback_turns", "plain_turn"]
+from agui_reasoning.request._index import ClientHistory, Position
+from agui_reasoning.request._messages import ClientCall, ClientMessage
 
 _REDACTED_ID = "redacted_thinking"
 
 
-class _Piece(NamedTuple):
-    """Text and calls of one response in a message, the call they follow or begin with, and its hint."""
+class _Portion(NamedTuple):
+    """Text and calls of one response in a message, the call they follow or begin with, and its hint.
+
+    It is ``apart`` if another response comes between it and the previous portion.
+    """
 
     position: float
     response: str | None
     parts: list[Part]
+    apart: bool = False
 
 
 class _Placed(NamedTuple):
@@ -50,27 +52,28 @@ class _Placed(NamedTuple):
 
 
 def fallback_turns(
-    history: ClientHistory,
-    view: ClientView,
-    assume_provider: str | None,
-    report: list[ReportEntry],
+    history: ClientHistory, assume_provider: str | None, report: list[ReportEntry]
 ) -> list[tuple[Position, Turn]]:
     """Build turns from the messages and calls that no envelope names."""
-    foreign = set(history.foreign)
-    cut = view.cut_calls()
+    foreign = history.foreign
+    cut = _cut_calls(history)
+    followed = {response.place.after_entity for response in history.responses.values()}
     pending: list[Part] = []
     placed: list[_Placed] = []
     first = 0
     for index, message in enumerate(history.messages):
-        if index in foreign:
+        role = message.role
+        if role == "reasoning" and index in foreign:
             first = first if pending else index
             part = _reasoning(message, history.refused, assume_provider, report)
-            pending.append(replace(part, seen=str(message.get("id"))))
-        elif message.get("role") == "assistant":
-            for piece in _pieces(history, view, message, cut):
-                placed.append(_Placed((index, piece.position), piece.response, _turn(pending, piece.parts)))
+            pending.append(replace(part, seen=message.id))
+        elif role == "assistant":
+            for portion in _portions(history, index, cut, followed):
+                placed.append(
+                    _Placed((index, portion.position), portion.response, _turn(pending, portion.parts))
+                )
                 pending = []
-        elif message.get("role") == "user" and pending:
+        elif pending and role == "user":
             placed.append(_Placed((first, -1), None, _turn(pending, [])))
             pending = []
     if pending:
@@ -83,62 +86,137 @@ def _turn(reasoning: list[Part], parts: list[Part]) -> Turn:
     return Turn((*reasoning, *parts), origin)
 
 
-def plain_turn(message: dict[str, Any]) -> Turn:
+def plain_turn(message: ClientMessage) -> Turn:
     """Return an assistant message without values as a turn of unknown origin."""
-    return Turn((*_text(message), *(_call(call) for call in calls_of(message))))
+    return Turn((*_text(message), *map(_call, message.calls)))
 
 
-def _text(message: dict[str, Any]) -> list[Part]:
-    text = message_text(message)
-    return [TextPart(text, seen=str(message.get("id")))] if text else []
+def _text(message: ClientMessage) -> list[Part]:
+    return [TextPart(message.text, seen=message.id)] if message.text else []
 
 
-def _call(call: dict[str, Any], cut: Container[str] = ()) -> ToolCallPart:
-    function = call.get("function")
-    function = function if isinstance(function, dict) else {}
-    name, arguments = str(function.get("name") or ""), str(function.get("arguments") or "")
-    call_id = str(call.get("id"))
-    status: Status = "incomplete" if call_id in cut else "complete"
-    return ToolCallPart(call_id, name, arguments, status=status, seen=call_id)
+def _call(call: ClientCall, cut: Container[str] = ()) -> ToolCallPart:
+    status: Status = "incomplete" if call.id in cut else "complete"
+    return ToolCallPart(call.id, call.name, call.arguments, status=status, seen=call.id)
 
 
-def _pieces(
-    history: ClientHistory, view: ClientView, message: dict[str, Any], cut: Container[str]
-) -> list[_Piece]:
-    """Return what no envelope names in a message: one piece, or several if a front end merged responses."""
-    earlier = _earlier_calls(history, view, message)
-    pieces = [
-        _Piece(position, _hinted(hint_of_call(call, message)), [_call(call, cut)])
-        for position, call in enumerate(calls_of(message))
-        if view.response_of_call(str(call.get("id"))) is None
-    ]
-    text = [] if view.has_message(str(message.get("id"))) else _text(message)
+def _portions(
+    history: ClientHistory, index: int, cut: Container[str], followed: Container[str | None]
+) -> list[_Portion]:
+    """Return what no envelope names in a message: one portion, or several if a front end merged responses.
+
+    assistant-ui and TanStack merge the responses around calls that the server answered.
+
+    Args:
+        history: The messages.
+        index: The position of the message.
+        cut: The calls that the client received before it stopped the response.
+        followed: The messages and calls without a value after which a response with values comes.
+    """
+    message = history.messages[index]
+    portions = list(_calling(history, message, cut)) if message.calls else []
+    text = [] if message.id in history.message_owners else _text(message)
     if text:
-        before = sum(piece.position < earlier for piece in pieces)
-        pieces.insert(before, _Piece(earlier - 0.5, _hinted(hint_of(message)), text))
-    merged: list[_Piece] = []
-    for piece in pieces:
-        if merged and (piece.response is None or merged[-1].response in (None, piece.response)):
+        hinted = message.hinted()
+        earlier = _earlier_calls(history, message, hinted)
+        before = sum(portion.position < earlier for portion in portions)
+        portions.insert(before, _Portion(earlier - 0.5, hinted, text))
+    merged: list[_Portion] = []
+    for portion in portions:
+        if merged and _is_continued(merged[-1], portion, followed):
             last = merged.pop()
-            piece = _Piece(last.position, last.response or piece.response, [*last.parts, *piece.parts])
-        merged.append(piece)
+            parts = [*last.parts, *portion.parts]
+            portion = _Portion(last.position, last.response or portion.response, parts, last.apart)
+        merged.append(portion)
     return merged
 
 
-def _earlier_calls(history: ClientHistory, view: ClientView, message: dict[str, Any]) -> int:
+def _calling(history: ClientHistory, message: ClientMessage, cut: Container[str]) -> Iterator[_Portion]:
+    """Yield a portion for each call of a message that no envelope names."""
+    apart = False
+    for number, call in enumerate(message.calls):
+        named = call.id in history.call_owners
+        if not named:
+            yield _Portion(number, message.hinted(call), [_call(call, cut)], apart)
+        apart = named
+
+
+def _is_continued(last: _Portion, portion: _Portion, followed: Container[str | None]) -> bool:
+    """Return whether two portions in succession may be of one response."""
+    if portion.apart or last.parts[-1].seen in followed:
+        return False
+    return portion.response is None or last.response in (None, portion.response)
+
+
+def _earlier_calls(history: ClientHistory, message: ClientMessage, own: str | None) -> int:
     """Return the number of calls before the text of a message; TanStack adds text to earlier calls.
 
     They belong to other responses than the text, and not to the one after it.
     """
-    own = _hinted(hint_of(message))
     if own is None:
         return 0
-    for position, call in enumerate(calls_of(message)):
-        response = view.response_of_call(str(call.get("id"))) or _hinted(hint_of_call(call, message))
+    for number, call in enumerate(message.calls):
+        response = history.call_owners.get(call.id) or message.hinted(call)
         recorded = history.responses.get(response or "")
-        if response in (None, own) or (recorded is not None and recorded.after == own):
-            return position
-    return len(calls_of(message))
+        if response in (None, own) or (recorded is not None and recorded.place.after == own):
+            return number
+    return len(message.calls)
+
+
+# -- calls of a response that the client stopped
+
+
+def _cut_calls(history: ClientHistory) -> set[str]:
+    """Return the IDs of the unanswered calls that the client received before it stopped the response.
+
+    The last value of a response names all of its calls. If the values that arrived do not name a call of
+    their response, the client never received the last one.
+    """
+    unanswered = [
+        (message, call)
+        for message in history.messages
+        for call in message.calls
+        if call.id not in history.call_owners and call.id not in history.answers
+    ]
+    if not unanswered:
+        return set()
+    calling = set(history.call_owners.values())
+    followed = _followed_by_unseen(history, calling)
+    return {
+        call.id for message, call in unanswered if _is_of_recorded(history, message, call, calling, followed)
+    }
+
+
+def _followed_by_unseen(history: ClientHistory, calling: set[str]) -> set[str]:
+    """Return the responses before those of which only reasoning is visible, in the same run."""
+    found: set[str] = set()
+    responses = history.responses
+    for response in responses.values():
+        if response.id in calling or any(name in history.by_id for name in response.messages):
+            continue
+        before = responses.get(response.place.after or "")
+        while before is not None and before.id not in found:
+            found.add(before.id)
+            before = responses.get(before.place.after or "")
+    return found
+
+
+def _is_of_recorded(
+    history: ClientHistory, message: ClientMessage, call: ClientCall, calling: set[str], followed: set[str]
+) -> bool:
+    """Return whether a call without a name belongs to a response with values.
+
+    Without a hint, assistant-ui may have merged the call into the message of an earlier response. Then it is
+    one of a later response of which only reasoning is visible. A message that exists only for calls, of a
+    response that names none, has its own.
+    """
+    hinted = message.hinted(call)
+    if hinted is not None:
+        return hinted in history.responses
+    response = history.message_owners.get(message.id)
+    if response is None or response in calling or message.text:
+        return response in followed
+    return True
 
 
 def _joined(placed: list[_Placed]) -> list[tuple[Position, Turn]]:
@@ -159,25 +237,19 @@ def _one_turn(turns: list[Turn]) -> Turn:
     )
 
 
-def _hinted(hint: Mapping[str, Any]) -> str | None:
-    """Return the response that a hint names."""
-    response = hint.get("response")
-    return response if isinstance(response, str) else None
-
-
 def _reasoning(
-    message: dict[str, Any], refused: Mapping[str, str], provider: str | None, report: list[ReportEntry]
+    message: ClientMessage, refused: Mapping[str, str], provider: str | None, report: list[ReportEntry]
 ) -> Part:
-    text, value = message_text(message), message.get("encryptedValue")
-    segments = (Segment("text", 0, text),) if text else ()
-    unit = str(message.get("id"))
+    value, unit = message.value, message.id
+    segments = (Segment("text", 0, message.text),) if message.text else ()
     reason = refused.get(unit, "unknown_value" if value else "no_value")
     usable = isinstance(value, str) and value and unit not in refused
     part = _foreign_value(segments, str(value), provider) if usable else None
     if part is not None:
         report.append(ReportEntry(unit, "restored"))
         return part
-    # Without a value the producer is unknown: keep the text for display, and never send it back.
+    # Without a value the producer is unknown: keep the text for display, and never send it back, because
+    # Anthropic refuses thinking without its signature, and Groq and Mistral refuse the field.
     report.append(ReportEntry(unit, "dropped", reason))
     return ReasoningPart(segments, status="incomplete")
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
-from ag_ui.core import DeveloperMessage, Message, SystemMessage, UserMessage
+from ag_ui.core import DeveloperMessage, Interrupt, Message, SystemMessage, UserMessage
+from msgspec import structs
 
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.parts import (
@@ -15,22 +16,26 @@ from agui_reasoning.parts import (
     NativePart,
     Origin,
     Part,
+    PartlyCompared,
     ReasoningPart,
     ToolResultPart,
     Turn,
 )
 
-__all__ = ["History", "HistoryItem", "Outcome", "ReportEntry"]
-
 HistoryItem: TypeAlias = Turn | EffortChange | Message
 """An item of a conversation."""
+
+
+def role_of(item: HistoryItem) -> str:
+    """Return the role of a message; empty for turns and changes. To test for models takes longer."""
+    return getattr(item, "role", "")
+
 
 Outcome: TypeAlias = Literal["restored", "echoed", "placeholder", "dropped"]
 """The outcome for a unit: restored by `restore`; echoed, replaced or dropped by `build_request`."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportEntry:
+class ReportEntry(PartlyCompared, frozen=True, repr_omit_defaults=False):
     """The outcome for one reasoning unit.
 
     Attributes:
@@ -44,8 +49,10 @@ class ReportEntry:
     unit: str
     outcome: Outcome
     reason: str = ""
-    answer: int | None = field(default=None, compare=False)
-    origin: Origin | None = field(default=None, compare=False)
+    answer: int | None = None
+    origin: Origin | None = None
+
+    _not_compared: ClassVar[frozenset[str]] = frozenset({"answer", "origin"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +65,14 @@ class History:
         report: The outcome of restoring each reasoning unit.
         trimmed: Whether the oldest items were removed by `trim`.
         vouched: The names of objects stored at the provider in values that were encrypted.
+        interrupts: What earlier runs asked about calls, as far as values tell.
     """
 
     items: tuple[HistoryItem, ...] = ()
     report: tuple[ReportEntry, ...] = ()
     trimmed: bool = False
     vouched: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+    interrupts: tuple[Interrupt, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def turns(self) -> list[Turn]:
@@ -145,7 +154,9 @@ def _without(change: Callable[[Part], Part | None], item: HistoryItem) -> Histor
     """Change the parts of a turn; parts that become ``None`` are left out."""
     if not isinstance(item, Turn):
         return item
-    return replace(item, parts=tuple(part for whole in item.parts if (part := change(whole)) is not None))
+    return structs.replace(
+        item, parts=tuple(part for whole in item.parts if (part := change(whole)) is not None)
+    )
 
 
 def _said(part: Part) -> Part | None:
@@ -156,10 +167,10 @@ def _stripped(part: Part) -> Part | None:
     if isinstance(part, NativePart):
         return None
     if isinstance(part, ToolResultPart):
-        return replace(part, native=None)
+        return structs.replace(part, native=None)
     if isinstance(part, ReasoningPart):
-        return replace(part, opaque=(), item_id=None) if part.segments else None
-    return replace(part, opaque=(), ext=_without_id(part.ext))
+        return structs.replace(part, opaque=(), item_id=None) if part.segments else None
+    return structs.replace(part, opaque=(), ext=_without_id(part.ext))
 
 
 def _without_id(ext: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

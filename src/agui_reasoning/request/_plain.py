@@ -11,13 +11,10 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from agui_reasoning._envelope import CallRecord, ResultRecord, UnitRecord
-from agui_reasoning.parts import Origin
-from agui_reasoning.providers._stored_objects import stored_objects
+from agui_reasoning._envelope.format import CallRecord, ResultRecord, UnitRecord
 from agui_reasoning.providers.api import NOTHING_WRITTEN, Fields, PlainValues
 from agui_reasoning.providers.registry import find_api
-
-__all__ = ["AUTHENTICATED", "NEEDS_KEYS", "STORED_OBJECT", "Intake", "intake_of"]
+from agui_reasoning.providers.stored_objects import stored_objects
 
 NEEDS_KEYS: Final = "needs_keys"
 STORED_OBJECT: Final = "stored_object"
@@ -34,7 +31,7 @@ _MEMBERS: Final[dict[str, frozenset[str] | None]] = {
 """The names in ``ext`` that decoders of all APIs use."""
 
 
-class Intake(Struct, frozen=True):
+class Intake(Struct, frozen=True, gc=False):
     """What is taken of the units of one response.
 
     Attributes:
@@ -84,11 +81,11 @@ class Intake(Struct, frozen=True):
             return {}
         found: dict[str, str] = {}
         for unit in units:
-            reason = ""
-            if isinstance(unit.part, ResultRecord) and unit.part.native is not None:
-                reason = self._refusal(unit.part.native, _fields_of(unit.part.native, self.lists))
-            elif isinstance(unit.part, CallRecord) and unit.part.server:
-                reason = STORED_OBJECT if self._names_stored(unit.part.ext) else ""
+            part, reason = unit.part, ""
+            if type(part) is CallRecord:
+                reason = STORED_OBJECT if part.server and self._names_stored(part.ext) else ""
+            elif type(part) is ResultRecord and part.native is not None:
+                reason = self._refusal(part.native, _fields_of(part.native, self.lists))
             if reason:
                 found.setdefault(unit.id or "", reason)
         return found
@@ -121,11 +118,9 @@ AUTHENTICATED: Final = Intake()
 """Takes everything."""
 
 
-def intake_of(origin: Origin | None, *, authentic: bool, allow_file_ids: bool) -> Intake:
-    """Return what is taken of a response of a producer."""
-    if authentic:
-        return AUTHENTICATED
-    api = find_api(origin.api if origin else None)
+def intake_of(api_id: str | None, *, allow_file_ids: bool) -> Intake:
+    """Return what is taken of a response of an API whose values are not authenticated."""
+    api = find_api(api_id)
     if api is None:  # no request contains its blocks
         return Intake(NOTHING_WRITTEN)
     return Intake(api.plain, api.json_fields, allow_file_ids)

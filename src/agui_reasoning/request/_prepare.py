@@ -2,21 +2,23 @@
 
 Resolves everything that all providers reject: incomplete calls are left out with their results, unanswered
 calls get a result that says so, and results without a call are left out. If a request would then end with the
-model's turn, a user message is added.
+model's turn, which Anthropic and Mistral reject, a user message is added.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
-from itertools import count
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, ClassVar, Final, cast
 
-from ag_ui.core import DeveloperMessage, SystemMessage, ToolMessage, UserMessage
+from ag_ui.core import Interrupt, ResumeEntry, ToolMessage, UserMessage
 from msgspec import Struct, field, structs
 
-from agui_reasoning._failed_tools import told
-from agui_reasoning._strict_json import has_half_character
+from agui_reasoning._content import told
+from agui_reasoning._strict_json import has_lone_surrogate
+from agui_reasoning._wire_events import is_expired
+from agui_reasoning.errors import RemoteProtocolError
 from agui_reasoning.parts import (
     CUT_CALL_RESULT,
     NativePart,
@@ -24,6 +26,7 @@ from agui_reasoning.parts import (
     Origin,
     Part,
     ReasoningPart,
+    RedactedRepr,
     ToolCallPart,
     ToolResultPart,
     Turn,
@@ -33,6 +36,7 @@ from agui_reasoning.providers.api import CallIds
 from agui_reasoning.providers.echo import kinship, reads
 from agui_reasoning.providers.encoding import (
     GO_ON,
+    HOME,
     CallAnswer,
     EchoReport,
     EchoUnit,
@@ -43,11 +47,12 @@ from agui_reasoning.providers.encoding import (
     is_readable,
 )
 from agui_reasoning.providers.registry import group_kinds
-from agui_reasoning.request._accounts import OTHER_ACCOUNT, is_of_other_account
-from agui_reasoning.request._history import HistoryItem
-from agui_reasoning.request._withheld import Withheld, withheld_from
+from agui_reasoning.request._history import History, HistoryItem, role_of
+from agui_reasoning.request._selection import OTHER_ACCOUNT, Withheld, is_of_other_account, withheld_from
 
-__all__ = ["prepare"]
+_WITH_BLOCKS: Final = (NativePart, ToolResultPart)
+_is_incomplete: Final = attrgetter("incomplete")
+_PLAIN: Final = frozenset({"user", "system", "developer"})
 
 UNANSWERED = "No result: the call was not answered."
 """The result of an unanswered call; the next message may explain why there is no other."""
@@ -84,39 +89,45 @@ class _Names(Struct):
         return self.ids.numbered(stem, number)
 
 
-class _Draft(Struct):
+class _TurnDraft(Struct, gc=False):
     """A turn under preparation.
 
     Attributes:
         calls: Its calls, except those that the provider answers itself.
-        open: The numbers of the calls without a result, by call ID.
-        results: The results, by the number of the call.
+        open: The numbers of the calls without a result, by call ID, the last one first.
+        results: What the model is told, and whether the tool failed, by the number of the call.
         misses_result: Whether a result after it was left out because it has no call.
     """
 
     turn: Turn
     number: int
-    index: int
     calls: list[ToolCallPart]
-    open: dict[str, deque[int]] = field(default_factory=dict)
+    open: dict[str, list[int]] = field(default_factory=dict)
     results: dict[int, tuple[MessageContent, bool]] = field(default_factory=dict)
     misses_result: bool = False
 
     def __post_init__(self) -> None:
-        for number, call in enumerate(self.calls):
-            self.open.setdefault(call.id, deque()).append(number)
+        for number in range(len(self.calls) - 1, -1, -1):
+            self.open.setdefault(self.calls[number].id, []).append(number)
 
-    def take(self, call_id: str, content: MessageContent, is_error: bool) -> bool:
+    def take(self, call_id: str, content: MessageContent, error: str | None) -> bool:
         """Answer the first unanswered call with this ID."""
         waiting = self.open.get(call_id)
         if not waiting:
             return False
-        self.results[waiting.popleft()] = content, is_error
+        self.results[waiting.pop()] = told(content, error), error is not None
         return True
 
-    def cut(self) -> set[int]:
+    def cut(self) -> Set[int]:
         """Return the numbers of the incomplete calls, answered or not."""
+        if not self.calls:
+            return frozenset()
         return {number for number, call in enumerate(self.calls) if self._is_cut(number, call)}
+
+    def waiting(self) -> list[ToolCallPart]:
+        """Return the calls that have no result but could get one."""
+        settled = self.cut() | self.results.keys()
+        return [call for number, call in enumerate(self.calls) if number not in settled]
 
     def _is_cut(self, number: int, call: ToolCallPart) -> bool:
         if call.status == "incomplete":
@@ -126,7 +137,7 @@ class _Draft(Struct):
         return self.results[number][0] == CUT_CALL_RESULT
 
 
-def prepare(
+def prepared(
     items: Sequence[HistoryItem],
     *,
     target: Origin,
@@ -151,38 +162,46 @@ def prepare(
         report: Collects the notes.
         efforts: The effort that changes with a response, by the index of its turn.
     """
-    drafts = _drafts(items)
-    placed: dict[int, _Draft] = {draft.index: draft for draft in drafts}
-    loop = max((n for n, item in enumerate(items) if isinstance(item, UserMessage)), default=-1)
-    known = max((d.index for d in drafts if d.turn.id == previous_response_id), default=-1)
-    known = known if previous_response_id is not None else -1
-    _match_results(items, drafts, report)
-    names, kinships = _Names(ids), _Kinships(target)
-    withheld = withheld_from((draft.turn for draft in drafts), target, rule)
+    drafts = _drafts(items, report)
+    loop = next((n for n in range(len(items) - 1, -1, -1) if role_of(items[n]) == "user"), -1)
+    stored = () if previous_response_id is None else drafts.items()
+    known = max((index for index, draft in stored if draft.turn.id == previous_response_id), default=-1)
+    withheld = withheld_from((draft.turn for draft in drafts.values()), target, rule)
+    judge = _Judge(target, rule, scope, _Names(ids), withheld)
     ready: list[ResponseStep | PlainMessage] = []
-    torn: set[int] = set()
+    gaps: set[int] = set()
     for index, item in enumerate(items):
-        draft = placed.get(index)
+        draft = drafts.get(index)
         if index in left_out and index > known:
-            torn.add(len(ready) - 1)
+            gaps.add(len(ready) - 1)
             if draft is not None:
-                _leave_out(_step(draft, kinships, rule, scope, names, withheld, current=index > loop), report)
+                _leave_out(judge.step(draft, current=index > loop), report)
         elif draft is not None:
-            step = _step(draft, kinships, rule, scope, names, withheld, current=index > loop)
-            step = structs.replace(step, effort=efforts.get(index, ""))
-            if index < known:
-                step = structs.replace(step, answers=())
-            elif draft.misses_result or any(unit.cut for unit in step.units):
-                torn.add(len(ready))
-            ready.append(step if index > known else structs.replace(step, on_server=True))
-        elif isinstance(item, UserMessage | SystemMessage | DeveloperMessage) and index > known:
-            ready.append(item)
+            step = judge.step(draft, current=index > loop, effort=efforts.get(index, ""))
+            if index <= known:
+                answers = () if index < known else step.answers
+                step = structs.replace(step, answers=answers, on_server=True)
+            if index >= known and (draft.misses_result or any(map(_is_incomplete, step.units))):
+                gaps.add(len(ready))
+            ready.append(step)
+        elif index > known and role_of(item) in _PLAIN:
+            ready.append(cast("PlainMessage", item))
     if ready and isinstance(ready[-1], ResponseStep):
-        _warn_of_waiting(drafts[-1], report)
-    ready = list(_prompted(ready, torn))
+        _warn_of_waiting([*drafts.values()][-1], report)
+    ready = list(_prompted(ready, gaps)) if gaps else ready
     if ready and isinstance(ready[-1], ResponseStep):
         ready[-1] = structs.replace(ready[-1], last=not ready[-1].answers)
     return ready
+
+
+def unanswered(items: Sequence[HistoryItem]) -> Iterator[tuple[int, ToolCallPart]]:
+    """Yield the calls that have no result but could get one, each with the index of its turn.
+
+    These are calls of the client's and the agent's tools, without those that were cut.
+    """
+    for index, draft in _drafts(items, EchoReport()).items():
+        for call in draft.waiting():
+            yield index, call
 
 
 def _leave_out(step: ResponseStep, report: EchoReport) -> None:
@@ -191,224 +210,328 @@ def _leave_out(step: ResponseStep, report: EchoReport) -> None:
 
 
 def _prompted(
-    ready: Sequence[ResponseStep | PlainMessage], torn: set[int]
+    ready: Sequence[ResponseStep | PlainMessage], gaps: set[int]
 ) -> Iterator[ResponseStep | PlainMessage]:
     """Add a user message after model turns that end the request only because something was left out.
 
     Args:
         ready: The conversation.
-        torn: The indexes of the steps after which a call or a result was left out.
+        gaps: The indexes of the steps after which a call or a result was left out.
     """
-    models = owed = False
+    ends_with_model = needs_user = False
     for number, item in enumerate(ready):
         if isinstance(item, ResponseStep):
-            if owed:
+            if needs_user:
                 yield UserMessage(id="", content=GO_ON)
-                models = False
-            models = not item.answers and (models or _speaks(item))
-            owed = models and number in torn
-        elif isinstance(item, UserMessage):
-            models = owed = False
+                ends_with_model = False
+            ends_with_model = not item.answers and (ends_with_model or _speaks(item))
+            needs_user = ends_with_model and number in gaps
+        elif (ends_with_model or needs_user) and isinstance(item, UserMessage):
+            ends_with_model = needs_user = False
         yield item
-    if owed:
+    if needs_user:
         yield UserMessage(id="", content=GO_ON)
 
 
 def _speaks(step: ResponseStep) -> bool:
     """Return whether the request may contain anything of the step; reasoning is never alone."""
     return step.on_server or any(
-        not unit.cut and not isinstance(unit.part, ReasoningPart) for unit in step.units
+        not unit.incomplete and not isinstance(unit.part, ReasoningPart) for unit in step.units
     )
 
 
-def _drafts(items: Sequence[HistoryItem]) -> list[_Draft]:
-    drafts: list[_Draft] = []
+def _drafts(items: Sequence[HistoryItem], report: EchoReport) -> dict[int, _TurnDraft]:
+    """Return the turns by index, each result matched with the latest unanswered call with its ID."""
+    drafts: dict[int, _TurnDraft] = {}
+    waiting: dict[str, list[_TurnDraft]] = {}
+    # A result without an open call is expected if it repeats another one.
+    mentioned: set[str] = set()
+    draft: _TurnDraft | None = None
     for index, item in enumerate(items):
-        if not isinstance(item, Turn):
-            continue
-        calls = [part for part in item.parts if isinstance(part, ToolCallPart) and not part.server]
-        draft = _Draft(item, len(drafts), index, calls)
-        for part in item.parts:
-            # The turn may contain the result of an agent's tool.
-            if isinstance(part, ToolResultPart):
-                draft.take(part.tool_call_id, told(part.content, part.error), part.error is not None)
-        drafts.append(draft)
+        if isinstance(item, Turn):
+            calls = [part for part in item.parts if isinstance(part, ToolCallPart)]
+            mentioned.update([call.id for call in calls])
+            draft = drafts[index] = _draft(item, len(drafts), [call for call in calls if not call.server])
+            for call_id in draft.open:
+                waiting.setdefault(call_id, []).append(draft)
+        elif role_of(item) == "tool":
+            message = cast("ToolMessage", item)
+            taken = _answer_latest(waiting.get(message.tool_call_id, []), message)
+            if not taken and message.tool_call_id not in mentioned:
+                report.note("A tool result has no call before it; it was left out.")
+                if draft is not None:
+                    draft.misses_result = True
     return drafts
 
 
-def _match_results(items: Sequence[HistoryItem], drafts: list[_Draft], report: EchoReport) -> None:
-    """Match each result with the latest unanswered call with its ID."""
-    placed = {draft.index: draft for draft in drafts}
-    waiting: dict[str, list[_Draft]] = {}
-    # A result without an open call is expected if it repeats another one.
-    mentioned: set[str] = set()
-    last: _Draft | None = None
-    for index, item in enumerate(items):
-        draft = placed.get(index)
-        if draft is not None:
-            last = draft
-            mentioned |= {part.id for part in draft.turn.parts if isinstance(part, ToolCallPart)}
-            for call_id in draft.open:
-                waiting.setdefault(call_id, []).append(draft)
-        elif isinstance(item, ToolMessage):
-            taken = _answer_latest(waiting.get(item.tool_call_id, []), item)
-            if not taken and item.tool_call_id not in mentioned:
-                report.note("A tool result has no call before it; it was left out.")
-                if last is not None:
-                    last.misses_result = True
+def _draft(turn: Turn, number: int, calls: list[ToolCallPart]) -> _TurnDraft:
+    """Return a turn with the results of the agent's tools that are in it."""
+    draft = _TurnDraft(turn, number, calls)
+    for part in turn.parts if calls else ():
+        if isinstance(part, ToolResultPart):
+            draft.take(part.tool_call_id, part.content, part.error)
+    return draft
 
 
-def _answer_latest(drafts: list[_Draft], message: ToolMessage) -> bool:
+def _answer_latest(drafts: list[_TurnDraft], message: ToolMessage) -> bool:
     """Match a result with the last turn that waits for it, dropping turns that no longer wait."""
     while drafts:
-        if drafts[-1].take(message.tool_call_id, *_result(message)):
+        if drafts[-1].take(message.tool_call_id, message.content, message.error or None):
             return True
         drafts.pop()
     return False
 
 
-def _result(message: ToolMessage) -> tuple[MessageContent, bool]:
-    """Return what the model is told, and whether the tool failed."""
-    error = message.error or None
-    return told(message.content, error), error is not None
-
-
-def _warn_of_waiting(draft: _Draft, report: EchoReport) -> None:
+def _warn_of_waiting(draft: _TurnDraft, report: EchoReport) -> None:
     """Warn of unanswered calls at the end of a history; earlier ones were skipped on purpose."""
-    waiting = len({*range(len(draft.calls))} - draft.cut() - set(draft.results))
+    waiting = len(draft.waiting())
     if waiting:
         report.note(
             f"{waiting} call(s) at the end of the history have no result. "
-            "Answer them before the next request: the model will be told that no result was provided."
+            "Answer those of `Run.pending_calls`, and of earlier runs those of `Run.open_calls`, before the "
+            "next request: the model will be told that no result was provided."
         )
 
 
 # -- a turn
 
 
-def _step(
-    draft: _Draft,
-    kinships: _Kinships,
-    rule: EchoRule,
-    scope: Scope,
-    names: _Names,
-    withheld: Withheld,
-    *,
-    current: bool,
-) -> ResponseStep:
-    name = draft.turn.id or f"turn{draft.number}"
-    cut = draft.cut()
-    calls = len(cut) < len(draft.calls)
-    judge = _Judge(
-        kinships,
-        rule,
-        in_scope(scope, calls=calls, current=current),
-        in_scope(rule.needed or scope, calls=calls, current=current),
-        withheld,
-        is_of_other_account(draft.turn, kinships.target),
-    )
-    units: list[EchoUnit] = []
-    answers: list[CallAnswer] = []
-    numbers = count()
-    for index, part in enumerate(draft.turn.parts):
-        if not _belongs(part, draft):
-            continue
-        number = next(numbers) if isinstance(part, ToolCallPart) and not part.server else -1
-        if isinstance(part, ToolCallPart) and number in cut:
-            part = replace(part, status="incomplete")
-        unit = judge.unit(part, draft.turn.origin, (draft.number, index), _unit_name(part, f"{name}:{index}"))
-        if isinstance(part, ToolCallPart) and not unit.cut:
-            unit = structs.replace(unit, call_id=names.give(_wanted(unit, part)))
-            if not part.server:
-                content, is_error = draft.results.get(number, (UNANSWERED, True))
-                answers.append(CallAnswer(unit, content, is_error))
-        units.append(unit)
-    return ResponseStep(draft.turn, tuple(units), tuple(answers), current)
-
-
-def _belongs(part: Part, draft: _Draft) -> bool:
-    return not isinstance(part, ToolResultPart) or part.tool_call_id not in draft.open
-
-
-def _unit_name(part: Part, place: str) -> str:
-    """Return the ID of the message or call under which the client sees a unit, if known; else its place."""
-    return part.seen or (part.id if isinstance(part, ToolCallPart) else "") or place
-
-
-def _wanted(unit: EchoUnit, part: ToolCallPart) -> list[str]:
+def _wanted(part: ToolCallPart, related: Kinship) -> list[str]:
     """Return possible IDs of a call, starting with its provider's own if the target knows that."""
-    native = (part.ext or {}).get("native_id")
-    return [native, part.id] if unit.at_home and isinstance(native, str) and native else [part.id]
+    native = part.ext.get("native_id") if part.ext and related in HOME else None
+    return [native, part.id] if isinstance(native, str) and native else [part.id]
 
 
-class _Kinships(Struct):
-    """Knows how the producers of a history are related to the target; few are different."""
+class _Relation(Struct, frozen=True, gc=False):
+    """How a producer is related to the target.
+
+    Attributes:
+        kinship: The relation.
+        refused: The reason why nothing of the producer is sent; empty if it is sent.
+        unread: Whether the target's model cannot read the values, although its provider can.
+    """
+
+    kinship: Kinship
+    refused: str
+    unread: bool = False
+
+
+class _Judge(Struct):
+    """Decides which units of a history may be sent.
+
+    Attributes:
+        target: The receiver of the request.
+        rule: The target's echo rule.
+        scope: The responses whose reasoning is sent.
+        names: The call IDs of the request.
+        withheld: What the model was not shown before.
+        known: The relation of each producer, for values of some kinds, and for reasoning or something else.
+            Producers are told apart by their identity, because to compare them takes longer.
+    """
 
     target: Origin
-    known: dict[tuple[Origin | None, tuple[str, ...]], Kinship] = field(default_factory=dict)
-    readable: dict[tuple[Origin | None, tuple[str, ...]], bool] = field(default_factory=dict)
-
-    def of(self, origin: Origin | None, kinds: tuple[str, ...]) -> Kinship:
-        """Return how a producer is related to the target, for values of these kinds."""
-        key = origin, kinds
-        if key not in self.known:
-            self.known[key] = kinship(origin, self.target, kinds)
-        return self.known[key]
-
-    def unread(self, part: Part, origin: Origin | None) -> bool:
-        """Return whether the target's model cannot read a part, although its provider can."""
-        kinds = tuple([value.kind for value in getattr(part, "opaque", ())])
-        key = origin, kinds
-        if kinds and key not in self.readable:
-            self.readable[key] = reads(origin, self.target, kinds)
-        return bool(kinds) and not self.readable[key]
-
-
-class _Judge(Struct, frozen=True):
-    """Decides which units of a turn may be sent."""
-
-    kinships: _Kinships
     rule: EchoRule
-    in_scope: bool
-    needed: bool
+    scope: Scope
+    names: _Names
     withheld: Withheld
-    other_account: bool
+    known: dict[tuple[int, tuple[str, ...], bool], _Relation] = field(default_factory=dict)
 
-    def unit(self, part: Part, turn_origin: Origin | None, key: tuple[int, int], name: str) -> EchoUnit:
-        related = self._kinship(part, part.origin or turn_origin)
-        required = self.needed and self.rule.status == "required"
-        cut = isinstance(part, ToolCallPart) and part.status == "incomplete"
-        refused, whole = self._refusal(part, related, required=required), _without_damage(part)
-        unread = not refused and self.kinships.unread(part, part.origin or turn_origin)
-        return EchoUnit(whole, key, name, related, refused, required, cut, whole is not part, unread)
+    def step(self, draft: _TurnDraft, *, current: bool, effort: str = "") -> ResponseStep:
+        """Return a response with a decision about each unit, and the results of its calls."""
+        turn = draft.turn
+        cut = draft.cut()
+        calls = len(cut) < len(draft.calls)
+        sent = in_scope(self.scope, calls=calls, current=current)
+        needed = self.rule.needed or self.scope
+        required = self.rule.status == "required" and in_scope(needed, calls=calls, current=current)
+        other_account = is_of_other_account(turn, self.target)
+        units: list[EchoUnit] = []
+        answers: list[CallAnswer] = []
+        number = -1
+        for index, part in enumerate(turn.parts):
+            is_own = False
+            if isinstance(part, ToolCallPart):
+                if not part.server:
+                    is_own, number = True, number + 1
+                    if number in cut and part.status != "incomplete":
+                        part = structs.replace(part, status="incomplete")
+            elif isinstance(part, ToolResultPart) and part.tool_call_id in draft.open:
+                continue
+            relation = self._other_account if other_account else self._relation(part, turn.origin)
+            unit = self._unit(turn, part, (draft.number, index), relation, sent, required)
+            units.append(unit)
+            if is_own and not unit.incomplete:
+                content, is_error = draft.results.get(number, (UNANSWERED, True))
+                answers.append(CallAnswer(unit, content, is_error))
+        return ResponseStep(turn, tuple(units), tuple(answers), current, effort=effort)
 
-    def _kinship(self, part: Part, origin: Origin | None) -> Kinship:
-        if self.other_account:
-            return "foreign"
+    def _unit(
+        self, turn: Turn, part: Part, key: tuple[int, int], relation: _Relation, sent: bool, required: bool
+    ) -> EchoUnit:
+        """Return a unit with the decision about it; ``sent`` if reasoning of its response is."""
+        name, kinship, refused = part.seen, relation.kinship, relation.refused
+        whole, cut, call_id = part, False, ""
+        if isinstance(part, _WITH_BLOCKS):
+            whole = _without_damage(part)
+        elif part.status == "incomplete":
+            refused = refused or "incomplete"
+            cut = isinstance(part, ToolCallPart)
+        refused = refused or ("" if sent else "out_of_scope")
+        if isinstance(part, ToolCallPart):
+            name = name or part.id
+            call_id = "" if cut else self.names.give(_wanted(part, kinship))
+        elif isinstance(part, ReasoningPart) and not refused:
+            refused = "withheld" if self.withheld.hides(part, required=required) else ""
+        if not name:
+            name = f"{turn.id or f'turn{key[0]}'}:{key[1]}"  # the client does not see it
+        unread = relation.unread and not refused
+        return EchoUnit(whole, key, name, kinship, refused, required, cut, whole is not part, unread, call_id)
+
+    @property
+    def _other_account(self) -> _Relation:
+        """The relation of what another account of the provider made, of which nothing is sent."""
+        return _Relation("foreign", OTHER_ACCOUNT if self.rule.echoes else "policy")
+
+    def _relation(self, part: Part, turn_origin: Origin | None) -> _Relation:
+        """Return how the producer of a part is related to the target, for its values."""
         opaque: tuple[Opaque, ...] = getattr(part, "opaque", ())
-        related = self.kinships.of(origin, tuple([value.kind for value in opaque]))
-        if related == "foreign" and not isinstance(part, ReasoningPart):
-            # Members of a group spell calls, results and blocks alike, with or without a value.
-            return self.kinships.of(origin, tuple(group_kinds()))
-        return related
+        kinds = tuple([value.kind for value in opaque]) if opaque else ()
+        origin = part.origin or turn_origin
+        key = id(origin), kinds, isinstance(part, ReasoningPart)
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = self._related(origin, kinds, is_reasoning=key[2])
+        return found
 
-    def _refusal(self, part: Part, related: Kinship, *, required: bool) -> str:
-        if not self.rule.echoes:
-            return "policy"
-        if related in ("foreign", "unknown"):
-            return OTHER_ACCOUNT if self.other_account else f"{related}_origin"
-        if getattr(part, "status", "complete") == "incomplete":
-            return "incomplete"
-        if not self.in_scope:
-            return "out_of_scope"
-        withheld = isinstance(part, ReasoningPart) and self.withheld.hides(part, required=required)
-        return "withheld" if withheld else ""
+    def _related(self, origin: Origin | None, kinds: tuple[str, ...], *, is_reasoning: bool) -> _Relation:
+        related = kinship(origin, self.target, kinds)
+        if related == "foreign" and not is_reasoning:
+            # Members of a group spell calls, results and blocks alike, with or without a value.
+            related = kinship(origin, self.target, group_kinds())
+        refused = f"{related}_origin" if related in ("foreign", "unknown") else ""
+        unread = bool(kinds) and not reads(origin, self.target, kinds)
+        return _Relation(related, refused if self.rule.echoes else "policy", unread)
 
 
 def _without_damage(part: Part) -> Part:
-    """Return a part without its native block, if half a character shows that the block was changed."""
-    if isinstance(part, NativePart) and has_half_character(part.payload):
-        return replace(part, payload=None)
-    if isinstance(part, ToolResultPart) and has_half_character(part.native):
-        return replace(part, native=None)
+    """Return a part without its native block, if a lone surrogate shows that the block was changed."""
+    if isinstance(part, NativePart) and has_lone_surrogate(part.payload):
+        return structs.replace(part, payload=None)
+    if isinstance(part, ToolResultPart) and has_lone_surrogate(part.native):
+        return structs.replace(part, native=None)
     return part
+
+
+# -- calls of earlier runs
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class OpenCall(RedactedRepr):
+    """A tool call of an earlier run that has no result yet.
+
+    Answer it with ``ToolResultPart(call.id, …)``, also if the user refused.
+
+    Attributes:
+        id: The ID of the call that the client knows.
+        name: The name of the tool.
+        arguments: The arguments as JSON text.
+        interrupt: What the earlier run asked about the call. Clients return no interrupts, so the value of
+            the response keeps it; ``None`` if the front end lost that, or if nothing was asked.
+        resume: The user's answer, from ``resume`` of the input: the entry for the interrupt, or one whose
+            ``interrupt_id`` is the ID of the call. ``None`` if the user did not answer; then do not run a
+            tool that needs an approval.
+    """
+
+    id: str
+    name: str
+    arguments: str = ""
+    interrupt: Interrupt | None = None
+    resume: ResumeEntry | None = None
+
+    _private: ClassVar[frozenset[str]] = frozenset({"arguments", "interrupt", "resume"})
+
+    @property
+    def args(self) -> dict[str, Any]:
+        """The parsed arguments; ``""`` and ``null`` are ``{}``."""
+        return ToolCallPart(self.id, self.name, self.arguments).args
+
+
+def open_calls(
+    history: History, produced: Iterable[HistoryItem], resume: Mapping[str, ResumeEntry], now_ms: int | None
+) -> Iterator[OpenCall]:
+    """Yield the calls of earlier runs that wait for their result, in order.
+
+    A call that the user did not answer before the model went on is no longer open, because a late result
+    would change what the model has seen; it is, if the user answers it now.
+
+    Args:
+        history: The conversation before this run.
+        produced: What this run added to it.
+        resume: The user's answers, by interrupt ID.
+        now_ms: Unix time in milliseconds, to reject answers to expired interrupts.
+
+    Raises:
+        RemoteProtocolError: An answer came after its interrupt expired (``expired_interrupt``).
+    """
+    asked: dict[str | None, list[Interrupt]] = {}
+    for one in history.interrupts:
+        asked.setdefault(one.tool_call_id, []).append(one)
+    start = _start_of_latest(history.items)
+    for index, call in unanswered([*history.items, *produced]):
+        if index >= len(history.items):
+            return
+        interrupt, answer = _answered(asked.get(call.id, []), resume)
+        answer = answer or resume.get(call.id)
+        if index >= start or answer is not None:
+            _check_expiry(interrupt, answer, now_ms)
+            yield OpenCall(call.id, call.name, call.arguments, interrupt, answer)
+
+
+def unrecognized(
+    calls: Sequence[OpenCall], history: History, resume: Mapping[str, ResumeEntry]
+) -> Iterator[str]:
+    """Yield a warning for each answer that may have been meant for a call that has none.
+
+    Source:
+        AG-UI 1.1, interrupts and resume: a producer proceeds without such an entry, with a warning.
+    """
+    if all(call.resume for call in calls):
+        return
+    known = {interrupt.id for interrupt in history.interrupts} | {call.id for call in calls}
+    for interrupt_id in resume:
+        if interrupt_id not in known:
+            yield (
+                f"The input answers the interrupt {interrupt_id[:80]!r}, which is not known to belong to an "
+                "open call. Give interrupts the ID of their call: some front ends lose what says more."
+            )
+
+
+def _answered(
+    interrupts: Sequence[Interrupt], resume: Mapping[str, ResumeEntry]
+) -> tuple[Interrupt | None, ResumeEntry | None]:
+    """Return the interrupt of a call that the user answered, else the last one."""
+    for interrupt in interrupts:
+        if interrupt.id in resume:
+            return interrupt, resume[interrupt.id]
+    return (interrupts[-1] if interrupts else None), None
+
+
+def _start_of_latest(items: Sequence[HistoryItem]) -> int:
+    """Return the index of the last message of the user that the model answered."""
+    answered = False
+    for index in range(len(items) - 1, -1, -1):
+        answered = answered or isinstance(items[index], Turn)
+        if answered and isinstance(items[index], UserMessage):
+            return index
+    return 0
+
+
+def _check_expiry(interrupt: Interrupt | None, answer: ResumeEntry | None, now_ms: int | None) -> None:
+    if interrupt is None or answer is None or answer.status == "cancelled" or now_ms is None:
+        return
+    if is_expired(interrupt.expires_at, now_ms / 1000):
+        raise RemoteProtocolError(
+            f"The interrupt {interrupt.id[:80]!r} was answered after it had expired.",
+            code="expired_interrupt",
+            hint="It can only be cancelled now; ask again with a new interrupt.",
+        )

@@ -8,19 +8,19 @@ responses, change IDs and drop metadata, so the order of messages decides only i
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Set
+from contextlib import suppress
+from operator import itemgetter
+from typing import Any, Final
 
-from ag_ui.core import Message
+from ag_ui.core import Interrupt
+from msgspec.structs import replace
+from pydantic import ValidationError
 
-from agui_reasoning._envelope import EnvelopeReader, OnUndecryptable
-from agui_reasoning._failed_tools import TOOL_FAILED
-from agui_reasoning._hint import hint_of_call, hinted_error
+from agui_reasoning._envelope.format import EnvelopeReader, OnUndecryptable
 from agui_reasoning._limits import DEFAULT_LIMITS, Limits
 from agui_reasoning.audit import AuditRecord, OnAudit
-from agui_reasoning.crypto import Binding, KeyRing
-from agui_reasoning.crypto._keys import token_key_id
+from agui_reasoning.crypto import Binding, KeyRing, token_key_id
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.parts import (
     CUT_CALL_RESULT,
@@ -32,23 +32,12 @@ from agui_reasoning.parts import (
     ToolCallPart,
     Turn,
 )
-from agui_reasoning.providers._stored_objects import objects_of
-from agui_reasoning.request._client_history import (
-    ClientHistory,
-    Position,
-    RecordedResponse,
-    calls_of,
-    index_history,
-    message_text,
-)
-from agui_reasoning.request._client_view import ClientView
+from agui_reasoning.providers.stored_objects import objects_of
 from agui_reasoning.request._fallback import fallback_turns
 from agui_reasoning.request._history import History, HistoryItem, ReportEntry
-from agui_reasoning.request._intake import HistoryInput, thread_of
-from agui_reasoning.request._messages import as_message
-from agui_reasoning.request._rebuild import rebuild
-
-__all__ = ["restore"]
+from agui_reasoning.request._index import ClientHistory, Position, RecordedResponse, index_history
+from agui_reasoning.request._messages import HistoryInput, messages_of, thread_of
+from agui_reasoning.request._turns import Rebuilder
 
 
 def restore(
@@ -94,26 +83,39 @@ def restore(
             keys (``keys_missing``).
         DecryptionError: A value is not authentic, and ``on_undecryptable`` is ``"raise"``.
     """
-    opener = EnvelopeReader(
-        keys, _binding(given, keys, thread_id, tenant), bool(accept_plain), on_undecryptable
-    )
-    history = index_history(given, opener, subagent, limits)
-    report: list[ReportEntry] = []
-    turns: dict[str, Turn] = {}
-    view = ClientView(history)
-    for response in history.responses.values():
-        turns[response.id], entries = rebuild(history, response, view, allow_file_ids=allow_file_ids is True)
-        report += entries
-    places = _places(history)
-    placed = fallback_turns(history, view, assume_provider, report)
+    if thread_id is None:
+        thread_id = thread_of(given)
+    messages = messages_of(given, limits)
+    binding = _binding(keys, thread_id, tenant)
+    opener = EnvelopeReader(keys, binding, bool(accept_plain), on_undecryptable)
+    history = index_history(messages, opener, subagent, limits)
+    responses = history.responses.values()
+    rebuilder = Rebuilder(history, allow_file_ids is True)
+    report = rebuilder.report
+    turns = {response.id: rebuilder.turn(response) for response in responses}
+    placed = fallback_turns(history, assume_provider, report)
+    places = _places(history, {part.seen: place for place, turn in placed for part in turn.parts})
     placed += [(place, turns[n]) for n, place in places.items() if turns[n].parts or turns[n].refused]
     report += _refused_elsewhere(history)
     if on_audit is not None:
         for entry, part in _audited(report, turns.values()):
             on_audit(_audit_record(entry, opener, history.value(entry.unit), part))
-    vouched = objects_of(turns[response.id] for response in history.responses.values() if response.authentic)
-    efforts = {id(turns[response.id]): response.effort for response in history.responses.values()}
-    return History(tuple(_in_order(history, placed, efforts)), tuple(report), vouched=vouched)
+    vouched = objects_of(turns[response.id] for response in responses if response.authentic)
+    efforts = {id(turns[one.id]): one.place.effort for one in responses if one.place.effort}
+    return History(
+        tuple(_in_order(history, placed, efforts)),
+        tuple(report),
+        vouched=vouched,
+        interrupts=tuple(_interrupts(history)),
+    )
+
+
+def _interrupts(history: ClientHistory) -> Iterator[Interrupt]:
+    """Yield what earlier runs asked about calls, without what a client may have made up of other forms."""
+    for response in history.responses.values():
+        for interrupt in response.place.interrupts:
+            with suppress(ValidationError):
+                yield Interrupt.model_validate(interrupt)
 
 
 def _audited(
@@ -153,11 +155,10 @@ def _audit_record(entry: ReportEntry, opener: EnvelopeReader, value: str, part: 
     )
 
 
-def _binding(given: HistoryInput, keys: KeyRing | None, thread_id: str | None, tenant: str) -> Binding | None:
+def _binding(keys: KeyRing | None, thread: str | None, tenant: str) -> Binding | None:
     """Return the binding that the values must have."""
     if keys is None:
         return None
-    thread = thread_id if thread_id is not None else thread_of(given)
     if thread is None:
         raise ConfigurationError(
             "Encrypted values need a thread, and none was given.",
@@ -169,47 +170,39 @@ def _binding(given: HistoryInput, keys: KeyRing | None, thread_id: str | None, t
 
 def _refused_elsewhere(history: ClientHistory) -> Iterator[ReportEntry]:
     """Yield values on answers and calls that may not be used; the report already has those of reasoning."""
-    reasoning = {str(history.messages[index].get("id")) for index in history.foreign}
+    reasoning = {history.messages[index].id for index in history.foreign}
     for unit, reason in history.refused.items():
         if unit not in reasoning:
             yield ReportEntry(unit, "dropped", reason)
 
 
-def _places(history: ClientHistory) -> dict[str, Position]:
+def _places(history: ClientHistory, seen: Mapping[str, Position]) -> dict[str, Position]:
     """Return the position of each response, with each one after the previous response of its run.
 
+    ``seen`` has the position of the messages and calls that belong to responses without values.
+
     A response of which only reasoning is visible has the position of that, but follows the previous response,
-    wherever a front end moved its reasoning. So does one that a front end merged into the same message, in
-    which text comes before calls. Responses at the same position keep the order in which they are returned.
+    wherever its reasoning was moved: assistant-ui and TanStack move it before all calls of the answer. So
+    does one that they merged into the same message, in which text comes before calls. Responses at the same
+    position keep the order in which they are returned.
     """
     responses = history.responses
-    places, plain = dict[str, Position](), _plain_calls(history)
+    places = dict[str, Position]()
     for response in responses.values():
         waiting: dict[str, RecordedResponse] = {}
         while response.id not in places and response.id not in waiting:  # a forged one may follow itself
             waiting[response.id] = response
-            response = responses.get(response.after or "", response)
+            response = responses.get(response.place.after or "", response)
         for follower in reversed(waiting.values()):
-            before = follower.after or ""
-            places[follower.id] = _place(history, follower, places.get(before, plain.get(before)))
+            previous = places.get(follower.place.after or "", seen.get(follower.place.after_entity or ""))
+            places[follower.id] = _place(history, follower, previous)
     return places
-
-
-def _plain_calls(history: ClientHistory) -> dict[str, Position]:
-    """Return the position of the last call of each response without values, by the hint of its calls."""
-    return {
-        response: (index, position)
-        for index, message in enumerate(history.messages)
-        for position, call in enumerate(calls_of(message))
-        if isinstance(response := hint_of_call(call, message).get("response"), str)
-        and response not in history.responses
-    }
 
 
 def _place(history: ClientHistory, response: RecordedResponse, previous: Position | None) -> Position:
     """Return the position of a response, given that of the previous one."""
     visible = _visible_position(history, response)
-    own = visible or (min(response.found_at), -1)
+    own = visible or (response.found_at, -1)
     if previous is None or (visible is not None and previous[0] != own[0]):
         return own
     return max(own, previous)
@@ -220,7 +213,7 @@ def _visible_position(history: ClientHistory, response: RecordedResponse) -> Pos
     places = [history.calls[call] for call in response.calls if call in history.calls]
     for message_id in response.messages:
         index = history.by_id.get(message_id)
-        if index is not None and history.messages[index].get("role") == "assistant":
+        if index is not None and history.messages[index].role == "assistant":
             places.append((index, -1))
     return min(places, default=None)
 
@@ -232,20 +225,28 @@ def _in_order(
 
     Changes of the effort, by the identity of the turn that they come with, are directly before it.
     """
-    results = _results(history)
+    # Results of server tools are part of a turn.
+    results = {
+        call_id: index for call_id, index in history.answers.items() if call_id not in history.server_calls
+    }
+    messages = history.messages
+    cut = {call_id for call_id, index in results.items() if messages[index].text == CUT_CALL_RESULT}
     entries: list[tuple[Position, Turn | None]] = [*placed]
-    entries += [((index, -2), None) for index, m in enumerate(history.messages) if _stays(m)]
-    for (index, _), turn in sorted(entries, key=lambda entry: entry[0]):
+    entries += [((index, -2), None) for index, one in enumerate(messages) if one.role not in _OF_TURNS]
+    entries.sort(key=itemgetter(0))
+    for (index, _), turn in entries:
         if turn is None:
-            message = history.messages[index]
-            if message.get("role") != "tool" or str(message.get("toolCallId")) in results:
-                yield from _own(history, message, results)
+            if messages[index].role != "tool":
+                yield history.message(index)
+            elif (call_id := messages[index].answers) in results and call_id not in history.calls:
+                yield history.message(results.pop(call_id))  # without its call, a result stays where it is
             continue
-        yield from _change_of(efforts.get(id(turn)))
-        yield _with_cut_calls(turn, results)
+        if efforts:
+            yield from _change_of(efforts.get(id(turn)))
+        yield _with_cut_calls(turn, cut & results.keys()) if cut else turn
         for part in turn.parts:
-            if isinstance(part, ToolCallPart):
-                yield from (as_message(message) for message in results.pop(part.id, ()))
+            if isinstance(part, ToolCallPart) and part.id in results:
+                yield history.message(results.pop(part.id))
 
 
 def _change_of(effort: Any) -> Iterator[EffortChange]:
@@ -254,12 +255,9 @@ def _change_of(effort: Any) -> Iterator[EffortChange]:
         yield EffortChange(effort)
 
 
-def _with_cut_calls(turn: Turn, results: Mapping[str, list[dict[str, Any]]]) -> Turn:
+def _with_cut_calls(turn: Turn, cut: Set[str]) -> Turn:
     """Return the turn, marking the calls as incomplete that its run answered for that reason."""
-    called = {part.id for part in turn.parts if isinstance(part, ToolCallPart)}
-    answers = {call_id: results[call_id][0] for call_id in called if call_id in results}
-    cut = {call_id for call_id, message in answers.items() if message_text(message) == CUT_CALL_RESULT}
-    if not cut:
+    if not any(isinstance(part, ToolCallPart) and part.id in cut for part in turn.parts):
         return turn
     parts = (
         replace(part, status="incomplete") if isinstance(part, ToolCallPart) and part.id in cut else part
@@ -268,35 +266,5 @@ def _with_cut_calls(turn: Turn, results: Mapping[str, list[dict[str, Any]]]) -> 
     return replace(turn, parts=tuple(parts))
 
 
-def _own(
-    history: ClientHistory, message: dict[str, Any], results: dict[str, list[dict[str, Any]]]
-) -> Iterator[Message]:
-    """Yield a message in its own position; a result with an unknown call stays there."""
-    if message.get("role") != "tool":
-        yield as_message(message)
-    elif str(message.get("toolCallId")) not in history.calls:
-        yield from map(as_message, results.pop(str(message.get("toolCallId")), ()))
-
-
-def _results(history: ClientHistory) -> dict[str, list[dict[str, Any]]]:
-    """Return the results of the client's and the agent's tools, by call; others are part of a turn."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for message in history.messages:
-        call_id = str(message.get("toolCallId"))
-        if message.get("role") == "tool" and call_id not in history.server_calls:
-            found.setdefault(call_id, []).append(_with_error(message, history.failed))
-    return {call_id: messages[:1] for call_id, messages in found.items()}
-
-
-def _with_error(message: dict[str, Any], failed: Container[str]) -> dict[str, Any]:
-    """Return a result with its error, which the event that created it can only carry as a hint."""
-    if message.get("error"):
-        return message
-    error = hinted_error(message.get("metadata"))
-    if error is None and str(message.get("toolCallId")) in failed:
-        error = message_text(message) or TOOL_FAILED
-    return message if error is None else {**message, "error": error}
-
-
-def _stays(message: dict[str, Any]) -> bool:
-    return message.get("role") not in ("assistant", "reasoning", "activity")
+_OF_TURNS: Final = frozenset({"assistant", "reasoning", "activity"})
+"""The roles of messages that are not in a history themselves."""

@@ -10,9 +10,27 @@ from importlib import import_module
 from typing import Any
 
 from agui_reasoning.testing._assertions import assert_round_trip, assert_valid
-from agui_reasoning.testing._front_ends import FRONT_ENDS, assistant_ui, copilotkit, tanstack
+from agui_reasoning.testing._front_ends import (
+    FRONT_ENDS,
+    AssistantUI,
+    FrontEnd,
+    TanStack,
+    assistant_ui,
+    copilotkit,
+    tanstack,
+)
 
-__all__ = ["FRONT_ENDS", "assert_round_trip", "assert_valid", "assistant_ui", "copilotkit", "tanstack"]
+__all__ = [
+    "FRONT_ENDS",
+    "AssistantUI",
+    "FrontEnd",
+    "TanStack",
+    "assert_round_trip",
+    "assert_valid",
+    "assistant_ui",
+    "copilotkit",
+    "tanstack",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,24 +7,25 @@ never contain text or values.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ag_ui.core import Event, RunAgentInput
+from msgspec.structs import replace
 from pydantic import BaseModel
 
 from agui_reasoning.consumer import check_events
 from agui_reasoning.crypto import KeyRing
-from agui_reasoning.errors import did_you_mean
+from agui_reasoning.errors import ConfigurationError, did_you_mean
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import EchoRule, matches_any
 from agui_reasoning.providers.api import ProviderAPI
 from agui_reasoning.providers.echo import explain_no_rule, rules
 from agui_reasoning.providers.own_rules import OwnRules, own_rules
-from agui_reasoning.providers.registry import api_id
-from agui_reasoning.testing._held import Client
-from agui_reasoning.testing._round_trip import Lane
+from agui_reasoning.providers.registry import api_of, named_origin, vendor_of
+from agui_reasoning.testing._round_trip import Client, Lane
 
-__all__ = ["assert_round_trip", "assert_valid"]
+_UNNAMED: Final = ""
+"""The default of names that must be given, but may be ``None``."""
 
 Events: TypeAlias = Iterable[Event | BaseModel | Mapping[str, Any]]
 
@@ -68,9 +69,10 @@ def assert_round_trip(
     run_input: RunAgentInput | Mapping[str, Any],
     events: Events,
     *,
-    api: str | ProviderAPI,
-    provider: str | None,
-    model: str | None,
+    api: str | ProviderAPI | None = None,
+    provider: str | None = _UNNAMED,
+    model: str | None = _UNNAMED,
+    origin: Origin | None = None,
     keys: KeyRing | None = None,
     tenant: str = "",
     policy: OwnRules = (),
@@ -86,8 +88,9 @@ def assert_round_trip(
         run_input: The input of the run.
         events: All events of the run, in order, as models or JSON.
         api: The API of the next request: its ID, or a `ProviderAPI` of your own.
-        provider: The provider of the next request.
-        model: The model of the next request.
+        provider: The provider of the next request, or ``None``.
+        model: The model of the next request, or ``None``.
+        origin: API, provider, model and account, instead of the three arguments before.
         keys: The key ring that the run encrypted with.
         tenant: The tenant that the run encrypted for.
         policy: Rows of the echo policy that are tried before those of this package; see `Run`.
@@ -98,15 +101,17 @@ def assert_round_trip(
             misspelled.
         RemoteProtocolError: The run input is malformed (``bad_input``).
         LocalProtocolError: An item is not an event (``not_an_event``).
-        ConfigurationError: The stream has encrypted values, but no keys are given (``keys_missing``), or a
-            row of the policy is invalid (``bad_policy``).
+        ConfigurationError: The stream has encrypted values, but no keys are given (``keys_missing``), a row
+            of the policy is invalid (``bad_policy``), there is no API (``no_api``), no provider or no model
+            (``no_model``), or there is an origin beside them (``wrong_option``).
     """
     __tracebackhide__ = True
-    api = api_id(api)
+    target = _target(origin, api, provider, model)
     own = own_rules(policy)
-    _raise("Nothing would be sent back:", _misspelled(Origin(provider, api, model), own))
+    _raise("Nothing would be sent back:", _misspelled(target, own))
     client = Client(run_input, events, keys=keys, tenant=tenant)
-    lanes = [Lane(client, name, api=api, provider=provider, model=model, own=own) for name in client.lanes]
+    target = replace(target, provider=target.provider or vendor_of(target.api))
+    lanes = [Lane(client, name, target, own) for name in client.lanes]
     faults = [fault for lane in lanes for fault in lane.faults()]
     _raise("Not everything comes back:", faults)
     if not any(lane.units for lane in lanes):
@@ -114,6 +119,21 @@ def assert_round_trip(
             f"message {name!r} is incomplete: it is shown, but never sent back" for name in client.thoughts
         ]
         _raise("Nothing was tested:", cut or ["the stream has no reasoning"])
+
+
+def _target(
+    origin: Origin | None, api: str | ProviderAPI | None, provider: str | None, model: str | None
+) -> Origin:
+    """Return who receives the next request: whether anything must come back depends on all three names."""
+    named = named_origin(origin, api=api, provider=provider, model=model)
+    api_of(named)
+    if _UNNAMED in (named.provider, named.model):
+        raise ConfigurationError(
+            "No provider or no model was named: what must come back depends on them.",
+            code="no_model",
+            hint="Pass provider= and model=, which may be None, or origin=Origin(…).",
+        )
+    return named
 
 
 def _misspelled(target: Origin, own: Sequence[EchoRule]) -> list[str]:

@@ -5,15 +5,26 @@ from __future__ import annotations
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from ag_ui.core import ToolMessage
+from ag_ui.core import (
+    Event,
+    MessagesSnapshotEvent,
+    ReasoningMessageStartEvent,
+    RunAgentInput,
+    ToolCall,
+    ToolMessage,
+)
+from msgspec.structs import replace
+from pydantic import BaseModel
 
-from agui_reasoning._hint import hint_of
-from agui_reasoning.emitter.stages import Steps
-from agui_reasoning.errors import did_you_mean
+from agui_reasoning._wire_events import hint_of
+from agui_reasoning.consumer import Conversation
+from agui_reasoning.crypto import KeyRing
+from agui_reasoning.emitter.stages import Stage, Steps
+from agui_reasoning.errors import RemoteProtocolError, did_you_mean
 from agui_reasoning.parts import (
     NativePart,
     Origin,
@@ -27,14 +38,20 @@ from agui_reasoning.parts import (
 from agui_reasoning.policy import EchoRule
 from agui_reasoning.providers.echo import groups, rule_for
 from agui_reasoning.providers.encoding import is_readable
-from agui_reasoning.providers.registry import vendor_of
-from agui_reasoning.request import History, ReportEntry, build_request
-from agui_reasoning.testing._assistant_ui import AssistantUI
-from agui_reasoning.testing._front_ends import assistant_ui, copilotkit, tanstack, unused_names
-from agui_reasoning.testing._held import Client, MessageDicts, ignore
-from agui_reasoning.testing._tanstack import TanStack
-
-__all__ = ["Lane"]
+from agui_reasoning.request import History, ReportEntry, build_request, restore
+from agui_reasoning.run import Run
+from agui_reasoning.testing._front_ends import (
+    AssistantUI,
+    FrontEnd,
+    Messages,
+    TanStack,
+    as_dicts,
+    assistant_ui,
+    copilotkit,
+    events_of,
+    tanstack,
+    unused_names,
+)
 
 _Piece: TypeAlias = tuple[str, ReasoningPart]
 """A reasoning message ID, and a unit restored from that message alone."""
@@ -66,6 +83,111 @@ _REASONS = {
 
 _SETTLED = frozenset({"policy", "out_of_scope", "no_place", "empty", "incomplete"})
 """Reasons to omit a unit that are due to the provider, not to the stream."""
+
+
+class Client:
+    """A client after a stream.
+
+    Attributes:
+        thoughts: The IDs of the stream's reasoning messages, mapped to their subagent.
+        before: The messages of the run's input.
+        known: The IDs of messages and calls in the run's input.
+        after: The messages after the stream, followed by the client's next message or tool results.
+    """
+
+    def __init__(
+        self,
+        run_input: RunAgentInput | Mapping[str, Any],
+        events: Iterable[Event | BaseModel | Mapping[str, Any]],
+        *,
+        keys: KeyRing | None,
+        tenant: str,
+    ) -> None:
+        parsed_input = Run(run_input).input
+        self._thread_id, self._keys, self._tenant = parsed_input.thread_id, keys, tenant
+        self.thoughts: dict[str, str | None] = {}
+        self.before = as_dicts(parsed_input.messages)
+        self.known = {entity["id"] for m in self.before for entity in (m, *m.get("toolCalls", ()))}
+        self._delivered: list[Event] = []
+        conversation = Conversation(parsed_input.thread_id, messages=parsed_input.messages, on_warning=ignore)
+        try:
+            for event in events:
+                for delivered in conversation.receive(event):
+                    self._record_reasoning(delivered)
+                    self._delivered.append(delivered)
+            conversation.end_of_stream()
+        except RemoteProtocolError as error:
+            raise AssertionError(f"The stream breaks the protocol ({error.code}): {error}") from None
+        held = as_dicts(conversation.messages)
+        self._record_snapshots(held)
+        self._next = _next(held, conversation.pending_calls)
+        self.after = [*held, *self._next]
+
+    @property
+    def lanes(self) -> list[str | None]:
+        """The client's conversations: ``None`` for the run's own, and the ID of each subagent."""
+        tags = (message.get("subagentRunId") for message in self.after)
+        return list(dict.fromkeys([None, *tags]))
+
+    @property
+    def has_snapshot(self) -> bool:
+        """Whether the stream contains a MESSAGES_SNAPSHOT, which the models do not read."""
+        return any(isinstance(event, MessagesSnapshotEvent) for event in self._delivered)
+
+    def through(
+        self,
+        before: Messages,
+        front_end: FrontEnd,
+        stage: Stage | None = None,
+    ) -> Messages:
+        """Return the messages of a front end that received the stream.
+
+        Args:
+            before: The messages of the run's input, as the front end returns them.
+            front_end: The front end.
+            stage: What its users must add to the stream.
+        """
+        events = self._delivered
+        if stage is not None:
+            events = [staged for event in events for staged in stage.receive(event)] + stage.close()
+        for event in events:
+            front_end.receive(event.model_dump(mode="json", by_alias=True, exclude_none=True))
+        for message in self._next:
+            for answer in events_of(message) if message["role"] == "tool" else ():
+                front_end.receive(answer)
+        later = [message for message in self._next if message["role"] != "tool"]
+        return [*before, *front_end.messages(), *later]
+
+    def restore(self, messages: Messages, lane: str | None) -> History:
+        """Restore one conversation from the client's messages."""
+        return restore(
+            messages, keys=self._keys, thread_id=self._thread_id, tenant=self._tenant, subagent=lane
+        )
+
+    def _record_reasoning(self, event: Event) -> None:
+        if isinstance(event, ReasoningMessageStartEvent):
+            self.thoughts[event.message_id] = event.subagent_run_id
+
+    def _record_snapshots(self, held: Messages) -> None:
+        """Record reasoning from snapshots as if it had been streamed."""
+        for message in held:
+            if message["role"] == "reasoning" and message["id"] not in self.known:
+                self.thoughts.setdefault(message["id"], message.get("subagentRunId"))
+
+
+def _next(messages: Messages, pending: Iterable[ToolCall]) -> Messages:
+    """Return the client's next messages: pending tool results, or else a user message."""
+    owners = {call["id"]: message for message in messages for call in message.get("toolCalls", ())}
+    results = [
+        {"id": f"result of {call.id}", "role": "tool", "toolCallId": call.id, "content": "Done."}
+        | {key: value for key, value in owners[call.id].items() if key == "subagentRunId"}
+        for call in pending
+    ]
+    return results or [{"id": "next message", "role": "user", "content": "Go on."}]
+
+
+def ignore(warning: str) -> None:
+    """Ignore a warning: its effect shows in the restored history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +227,10 @@ class Lane:
         self,
         client: Client,
         name: str | None,
-        *,
-        api: str,
-        provider: str | None,
-        model: str | None,
+        target: Origin,
         own: Sequence[EchoRule] = (),
     ) -> None:
-        self._client, self._name = client, name
-        self._target = Origin(provider or vendor_of(api), api, model)
+        self._client, self._name, self._target = client, name, target
         self._own = own
         self._rule = rule_for(self._target, own)
         self._thoughts = [thought for thought, owner in client.thoughts.items() if owner == name]
@@ -224,15 +342,7 @@ class Lane:
 
         Units are matched by equality and in order, within the stream's turns: front ends rename messages.
         """
-        origin = self._target
-        request = build_request(
-            origin.api or "",
-            history,
-            provider=origin.provider,
-            model=origin.model,
-            policy=self._own,
-            on_warning=ignore,
-        )
+        request = build_request(None, history, origin=self._target, policy=self._own, on_warning=ignore)
         answered = {m.tool_call_id for m in history.messages if isinstance(m, ToolMessage)}
         reported = [
             (part, any(turn is one for one in turns))
@@ -288,7 +398,7 @@ class Lane:
         wrong = [part for part in restored if part not in known]
         return [f"TanStack: {len(wrong)} unit(s) come back that no model produced"] if wrong else []
 
-    def _reasoning(self, messages: MessageDicts, lane: str | None) -> list[ReasoningPart]:
+    def _reasoning(self, messages: Messages, lane: str | None) -> list[ReasoningPart]:
         parts = _parts(self._client.restore(messages, lane))
         return [
             replace(part, ext=None)
@@ -297,26 +407,26 @@ class Lane:
         ]
 
 
-_Returned: TypeAlias = Callable[[Client], tuple[MessageDicts, MessageDicts]]
+_Returned: TypeAlias = Callable[[Client], tuple[Messages, Messages]]
 """Returns the messages that a front end held before the stream, and those after it."""
 
 
-def _as_is(client: Client) -> tuple[MessageDicts, MessageDicts]:
+def _as_is(client: Client) -> tuple[Messages, Messages]:
     return client.before, client.after
 
 
-def _copilotkit(client: Client) -> tuple[MessageDicts, MessageDicts]:
+def _copilotkit(client: Client) -> tuple[Messages, Messages]:
     return copilotkit(client.before), copilotkit(client.after)
 
 
-def _assistant_ui(client: Client) -> tuple[MessageDicts, MessageDicts]:
+def _assistant_ui(client: Client) -> tuple[Messages, Messages]:
     before = assistant_ui(client.before)
     if client.has_snapshot:
         return before, assistant_ui(client.after)
     return before, client.through(before, AssistantUI())
 
 
-def _tanstack(client: Client) -> tuple[MessageDicts, MessageDicts]:
+def _tanstack(client: Client) -> tuple[Messages, Messages]:
     before = tanstack(client.before)
     name = next(unused_names(before, client.after))
     return before, client.through(before, TanStack(name), Steps())

@@ -11,12 +11,22 @@ from typing import TYPE_CHECKING, Final
 from agui_reasoning._lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from agui_reasoning.wire._decode import SSEDecoder
-    from agui_reasoning.wire._drop_in import EventEncoder
-    from agui_reasoning.wire._encode import KEEP_ALIVE, MEDIA_TYPE, SSEEncoder
+    from agui_reasoning.wire._decode import SSEDecoder, iter_events, iter_payloads, read_events, read_payloads
+    from agui_reasoning.wire._decode import check_event as check_event
+    from agui_reasoning.wire._decode import iter_numbered_events as iter_numbered_events
+    from agui_reasoning.wire._encode import END as END
+    from agui_reasoning.wire._encode import KEEP_ALIVE, MEDIA_TYPE, EventEncoder, SSEEncoder
+    from agui_reasoning.wire._encode import frames_of as frames_of
+    from agui_reasoning.wire._encode import json_string as json_string
+    from agui_reasoning.wire._encode import opening_of as opening_of
+    from agui_reasoning.wire._encode import short_frame as short_frame
+    from agui_reasoning.wire._encode import write_json as write_json
     from agui_reasoning.wire._frames import MAX_FRAME_BYTES, SSEFrames
-    from agui_reasoning.wire._read import iter_events, iter_payloads, read_events, read_payloads
+    from agui_reasoning.wire._frames import bad_json as bad_json
+    from agui_reasoning.wire._frames import bad_utf8 as bad_utf8
+    from agui_reasoning.wire._frames import frame_too_large as frame_too_large
 
+# Names with an alias are for the other packages of the library, not for its users.
 __all__ = [
     "KEEP_ALIVE",
     "MAX_FRAME_BYTES",
@@ -32,22 +42,33 @@ __all__ = [
 ]
 
 _HOMES: Final = {
-    "agui_reasoning.wire._decode": ("SSEDecoder",),
-    "agui_reasoning.wire._drop_in": ("EventEncoder",),
-    "agui_reasoning.wire._encode": (
-        "KEEP_ALIVE",
-        "MEDIA_TYPE",
-        "SSEEncoder",
-    ),
     "agui_reasoning.wire._frames": (
         "MAX_FRAME_BYTES",
         "SSEFrames",
+        "bad_json",
+        "bad_utf8",
+        "frame_too_large",
     ),
-    "agui_reasoning.wire._read": (
+    "agui_reasoning.wire._decode": (
+        "SSEDecoder",
+        "check_event",
         "iter_events",
+        "iter_numbered_events",
         "iter_payloads",
         "read_events",
         "read_payloads",
+    ),
+    "agui_reasoning.wire._encode": (
+        "END",
+        "KEEP_ALIVE",
+        "MEDIA_TYPE",
+        "EventEncoder",
+        "SSEEncoder",
+        "frames_of",
+        "json_string",
+        "opening_of",
+        "short_frame",
+        "write_json",
     ),
 }
 

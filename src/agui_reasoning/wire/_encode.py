@@ -1,21 +1,20 @@
-"""Encode AG-UI events as Server-Sent Events."""
+"""Encode AG-UI events as Server-Sent Events, with a drop-in for the official encoder."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
-from ag_ui.core import BaseEvent
+from ag_ui.core import BaseEvent, EventType
+from ag_ui.encoder import EventEncoder as OfficialEncoder
+from msgspec.json import Encoder
 from pydantic import BaseModel
-from pydantic_core import SchemaSerializer, core_schema, to_json
+from pydantic_core import PydanticSerializationError, SchemaSerializer, core_schema, to_json
 
-from agui_reasoning._strict_json import Malformed, load
+from agui_reasoning._strict_json import JSONObject, Malformed, load
+from agui_reasoning._wire_events import EVENT_MODELS, Written
 from agui_reasoning.errors import LocalProtocolError
-from agui_reasoning.wire._growth import GROWTHS, escape_line_breaks
-from agui_reasoning.wire._plain import plain_frame
-
-__all__ = ["KEEP_ALIVE", "MEDIA_TYPE", "SSEEncoder", "frames_of", "short_frame"]
 
 MEDIA_TYPE = "text/event-stream"
 """The ``Content-Type`` of an event stream."""
@@ -23,12 +22,43 @@ MEDIA_TYPE = "text/event-stream"
 KEEP_ALIVE = b": keep-alive\n\n"
 """A comment to send while a stream is idle; readers skip it."""
 
-# Required members that may be null. All other None members are omitted, because peers reject null for
-# optional members.
+# Required members that may be null. All other None members are omitted, because `@ag-ui/client` rejects null
+# for optional members (ag-ui-protocol/ag-ui#2816).
 _PAYLOADS = {"CUSTOM": "value", "RAW": "event", "STATE_SNAPSHOT": "snapshot"}
 
+_NAMES: Final[dict[type, dict[str, str]]] = {
+    model: {name: field.alias or name for name, field in model.model_fields.items()}
+    for kind, model in EVENT_MODELS.items()
+    if kind not in _PAYLOADS
+}
+
+# Valid in JSON and in an SSE line, but many readers split lines there: `str.splitlines`, and with it older
+# versions of httpx-sse (florimondmanca/httpx-sse#34).
+# UTF-8 is self-synchronizing, so replacing bytes is safe.
+_LINE_SEPARATORS: Final = (
+    (b"\xe2\x80\xa8", b"\\u2028"),
+    (b"\xe2\x80\xa9", b"\\u2029"),
+    (b"\xc2\x85", b"\\u0085"),
+)
+
+END: Final = b"}\n\n"
+_TEXTS: Final = frozenset({str, type(None), EventType})
+"""Equality tells values of these types apart, unlike 1 and ``True``."""
+_SCALARS: Final = frozenset({str, int, bool, type(None), EventType})
+_NAME: Final = frozenset({str})
 _UNWRITABLE = object()
+write_json = Encoder().encode
 _ANY = SchemaSerializer(core_schema.any_schema())
+_OF_TEXT: Final = frozenset(
+    {
+        *("RUN_STARTED", "RUN_ERROR", "REASONING_ENCRYPTED_VALUE"),
+        *("REASONING_START", "REASONING_END"),
+        *("REASONING_MESSAGE_START", "REASONING_MESSAGE_CONTENT", "REASONING_MESSAGE_END"),
+        *("TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"),
+        *("TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END"),
+    }
+)
+"""The events of a run that have only texts, times and a hint: all their values are JSON of exact types."""
 
 
 class SSEEncoder:
@@ -43,7 +73,11 @@ class SSEEncoder:
         b'data: {"type":"REASONING_END","messageId":"s1"}\n\n'
     """
 
-    __slots__ = ()
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        self._last: tuple[type | None, JSONObject, bytes] = (None, {}, b"")
+        """The type and the members of the last model that added text, and its frame up to the text."""
 
     def encode(self, event: BaseModel | Mapping[str, Any]) -> bytes:
         r"""Return the frame of one event.
@@ -60,33 +94,133 @@ class SSEEncoder:
             LocalProtocolError: The event is not an object with a non-empty string ``type`` (``bad_event``),
                 or it contains NaN, Infinity, a cycle or a value without a JSON form (``not_json``).
         """
-        if isinstance(event, BaseEvent) and (frame := short_frame(event)) is not None:
+        if type(event) is self._last[0] and (frame := self._again(event)) is not None:
             return frame
-        members = _members(event)
-        kind = _kind(members)
-        payload = _PAYLOADS.get(kind)
-        for name in [name for name, value in members.items() if value is None and name != payload]:
-            del members[name]
-        text = _dump(members)
-        if text is None:
-            raise _not_json(kind)
-        return b"data: %b\n\n" % text
+        if type(event) in _NAMES and (frame := short_frame(event)) is not None:
+            self._remember(event, frame)
+            return frame
+        return _converted(event)
+
+    def _again(self, event: Any) -> bytes | None:
+        """Fast path: an input that differs only in its text gives the last output with the new text."""
+        _, last, opening = self._last
+        held = event.__dict__
+        last["delta"] = text = held.get("delta")
+        if held != last or type(text) is not str or event.__pydantic_extra__:
+            return None
+        try:
+            return opening + json_string(text) + END
+        except UnicodeEncodeError:  # a lone surrogate
+            return None
+
+    def _remember(self, event: Any, frame: bytes) -> None:
+        held = event.__dict__
+        text = held.get("delta")
+        if type(text) is str and _TEXTS.issuperset(map(type, held.values())):
+            ending = json_string(text) + END
+            if frame.endswith(ending):
+                self._last = type(event), held.copy(), frame.removesuffix(ending)
 
 
-def short_frame(event: BaseEvent) -> bytes | None:
-    """Return the frame of an event that needs no serializer, or ``None``."""
-    growth = GROWTHS.get(type(event))
-    if growth is not None and (frame := growth.frame(event)) is not None:
-        return frame
-    return plain_frame(event)
+def _converted(event: object) -> bytes:
+    """Return the frame of a model or mapping, whatever its members are."""
+    members = _members(event)
+    kind = _kind(members)
+    payload = _PAYLOADS.get(kind)
+    for name in [name for name, value in members.items() if value is None and name != payload]:
+        del members[name]
+    text = _dump(members)
+    if text is None:
+        raise _not_json(kind)
+    return _framed(text)
 
 
 _encode = SSEEncoder().encode
 
 
-def frames_of(events: Iterable[BaseModel | Mapping[str, Any]]) -> bytes:
-    """Return the frames of several events."""
-    return b"".join(map(_encode, events))
+def frames_of(events: Iterable[Written]) -> bytes:
+    """Return the frames of several events, models or wire JSON."""
+    return b"".join(map(_frame_of, events))
+
+
+def _frame_of(event: Written) -> bytes:
+    if type(event) is not dict:
+        return _encode(event)
+    if event.get("type") not in _OF_TEXT:
+        return _frame(event) or _encode(event)
+    try:
+        return _framed(write_json(event))
+    except (ValueError, TypeError):  # a lone surrogate, a text of another type
+        return _encode(event)
+
+
+def short_frame(event: Any) -> bytes | None:
+    """Return the frame of a model that needs no conversion, or ``None``."""
+    names, held = _NAMES.get(type(event)), event.__dict__
+    if names is None or event.__pydantic_extra__ or len(held) != len(names):
+        return None
+    try:
+        members = {names[name]: value for name, value in held.items() if value is not None}
+    except KeyError:
+        return None
+    return _frame(members) if type(members.get("type")) is EventType else None
+
+
+def opening_of(event: JSONObject) -> bytes:
+    """Return the frame of an event up to its last member, ``delta``.
+
+    `json_string` of the text, ``}`` and a blank line follow.
+
+    Raises:
+        UnicodeEncodeError: An ID has lone surrogates.
+    """
+    return _framed(write_json(event | {"delta": ""})).removesuffix(b'""}\n\n')
+
+
+def json_string(text: str) -> bytes:
+    """Return a text in JSON.
+
+    Raises:
+        UnicodeEncodeError: It has lone surrogates.
+    """
+    written = write_json(text)
+    # Searching the text is faster than searching its bytes.
+    if text.isascii() or not ("\u2028" in text or "\u2029" in text or "\x85" in text):
+        return written
+    return _without_line_separators(written)
+
+
+def _frame(members: JSONObject) -> bytes | None:
+    """Return the frame of members that are nothing but JSON, or ``None``."""
+    try:
+        return _framed(write_json(members)) if _is_exact(members.values()) else None
+    except (ValueError, OverflowError, RecursionError):  # a lone surrogate, a huge number, a cycle
+        return None
+
+
+def _is_exact(values: Iterable[Any]) -> bool:
+    """Return whether values are JSON of exact types, without floats, which may be NaN."""
+    if _SCALARS.issuperset(map(type, values)):
+        return True
+    for value in values:
+        kind = type(value)
+        if kind is dict:
+            if not (_NAME.issuperset(map(type, value)) and _is_exact(value.values())):
+                return False
+        elif kind not in _SCALARS and (kind is not list or not _is_exact(value)):
+            return False
+    return True
+
+
+def _framed(text: bytes) -> bytes:
+    """Return the frame of one line of JSON."""
+    return b"data: %b\n\n" % (text if text.isascii() else _without_line_separators(text))
+
+
+def _without_line_separators(text: bytes) -> bytes:
+    for character, escape in _LINE_SEPARATORS:
+        text = text.replace(character, escape)
+    return text
 
 
 def _members(event: object) -> dict[str, Any]:
@@ -136,7 +270,7 @@ def _dump(members: dict[str, Any]) -> bytes | None:
         return _dump_escaped(members)
     if (b"NaN" in text or b"Infinity" in text) and isinstance(load(text.decode()), Malformed):
         return None  # parsing tells the constants from the same words in strings
-    return text if text.isascii() else escape_line_breaks(text)
+    return text
 
 
 def _dump_escaped(members: dict[str, Any]) -> bytes | None:
@@ -167,3 +301,37 @@ def _not_json(kind: str | None) -> LocalProtocolError:
         hint="Look for NaN, Infinity, a cycle, bytes or a custom object.",
         event_type=kind,
     )
+
+
+class EventEncoder(OfficialEncoder):
+    r"""A drop-in for ``ag_ui.encoder.EventEncoder`` that writes content events several times as fast.
+
+    The text is that of the official encoder, with two differences: U+2028, U+2029 and U+0085, at which many
+    readers split lines, are escaped in events without a payload; and text with lone surrogates is escaped
+    instead of raising an error.
+
+    Args:
+        accept: The request's ``Accept`` header, which makes no difference.
+
+    Examples:
+        >>> from ag_ui.core import ReasoningEndEvent
+        >>> EventEncoder().encode(ReasoningEndEvent(message_id="s1"))
+        'data: {"type":"REASONING_END","messageId":"s1"}\n\n'
+    """
+
+    def __init__(self, accept: str | None = None) -> None:
+        super().__init__(accept)  # type: ignore[arg-type]
+
+    def encode(self, event: BaseEvent) -> str:
+        """Return the frame of one event.
+
+        Raises:
+            LocalProtocolError: The event cannot be written as JSON (``not_json``).
+        """
+        frame = short_frame(event)
+        if frame is not None:
+            return frame.decode()
+        try:
+            return super().encode(event)
+        except PydanticSerializationError:
+            return SSEEncoder().encode(event).decode()

@@ -10,16 +10,15 @@ from codecs import BOM_UTF8
 from typing import Final
 
 from agui_reasoning.errors import ConfigurationError, LocalProtocolError, RemoteProtocolError
-from agui_reasoning.wire._faults import bad_utf8, frame_too_large
-
-__all__ = ["MAX_FRAME_BYTES", "SSEFrames"]
 
 MAX_FRAME_BYTES = 10 * 1024 * 1024
 """Default limit for one frame, in bytes; the same as in the reference client."""
 
-# A frame with one line of data, which is not empty, at the end. The other lines are not read.
-_FRAME_LF: Final = re.compile(rb"(?:(?!data).*\n)*?data: (.+)\n\n")
-_FRAME_CRLF: Final = re.compile(rb"(?:(?!data)[^\r\n]*\r\n)*?data: ([^\r\n]+)\r\n\r\n")
+# A frame with one line of data, which is not empty, at the end. The other lines are not read. The data gives
+# nothing back (`++`): where a read cuts a frame, its end would be tried at each byte.
+_FRAME_LF: Final = re.compile(rb"(?:(?!data).*\n)*?data: (.++)\n\n")
+_FRAME_CRLF: Final = re.compile(rb"(?:(?!data)[^\r\n]*\r\n)*?data: ([^\r\n]++)\r\n\r\n")
+_ONE_FRAME: Final = _FRAME_LF.fullmatch
 _BLANK_LINE: Final = re.compile(rb"\n\r?\n")
 
 
@@ -65,6 +64,7 @@ class SSEFrames:
         self._closed: bool = False
         # Whether the next byte begins a frame, and neither an error nor the end came before.
         self._between_frames: bool = False
+        self._rest: bytes = b""
         self._error: RemoteProtocolError | None = None
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[str]:
@@ -75,12 +75,23 @@ class SSEFrames:
             LocalProtocolError: The reader is closed.
         """
         data = data if type(data) is bytes else bytes(data)
+        if self._rest:
+            data = self._rejoined(data)
+        if self._between_frames and b"\r" not in data and len(data) <= self._limit:
+            frame = _ONE_FRAME(data)
+            if frame is not None:
+                try:
+                    text = frame[1].decode()
+                except UnicodeDecodeError:
+                    pass
+                else:
+                    self._number += 1
+                    return [text]
         texts: list[str] = []
         at = 0 if self._between_frames else self._read_begun(data, texts)
         at = self._read_whole(data, at, texts)
         if at < len(data):
-            self._between_frames = False
-            self._read_lines(data[at:], texts)
+            self._leave(data[at:], texts)
         return texts if self._between_frames else self._give(texts)
 
     def close(self) -> list[str]:
@@ -97,6 +108,7 @@ class SSEFrames:
         self._check_usable()
         self._closed = True
         self._between_frames = False
+        self._read_lines(self._rest, [])
         if self._line:
             self._take(bytes(self._line))
             self._line.clear()
@@ -120,19 +132,44 @@ class SSEFrames:
         self._between_frames = blank is not None and self._error is None
         return end if self._error is None else len(data)
 
+    def _rejoined(self, data: bytes) -> bytes:
+        """Return data with the beginning of its first frame, unless that would copy much for little."""
+        rest, self._rest = self._rest, b""
+        if len(rest) <= len(data):
+            return rest + data
+        self._between_frames = False
+        self._read_lines(rest, [])
+        return data
+
+    def _leave(self, data: bytes, texts: list[str]) -> None:
+        """Keep the beginning of a frame; read what has another form line by line."""
+        if (
+            self._between_frames
+            and b"\r" not in data
+            and _BLANK_LINE.search(data) is None
+            and len(data) <= self._limit
+        ):
+            self._rest = data
+        else:
+            self._between_frames = False
+            self._read_lines(data, texts)
+
     def _read_whole(self, data: bytes, at: int, texts: list[str]) -> int:
         """Read frames with one line of data; return where they end.
 
         A frame of another form, or a bad one, is read line by line, and with it the rest.
         """
+        if len(data) - at > self._limit:
+            return at
         match = (_FRAME_CRLF if b"\r" in data else _FRAME_LF).match
-        while (frame := match(data, at)) is not None and frame.end() - at <= self._limit:
-            try:
+        before = len(texts)
+        try:
+            while (frame := match(data, at)) is not None:
                 texts.append(frame[1].decode())
-            except UnicodeDecodeError:
-                break
-            self._number += 1
-            at = frame.end()
+                at = frame.end()
+        except UnicodeDecodeError:
+            pass
+        self._number += len(texts) - before
         return at
 
     def _read_lines(self, data: bytes, texts: list[str]) -> None:
@@ -205,3 +242,49 @@ class SSEFrames:
         if self._error is not None and not texts:
             raise self._error
         return texts
+
+
+def bad_event(place: str) -> RemoteProtocolError:
+    """Return the error for JSON that is not an AG-UI event."""
+    return RemoteProtocolError(
+        f"{place} is not an object with a non-empty string `type`.",
+        code="bad_frame",
+        hint="Every AG-UI event is one JSON object with a `type`; decode a provider's own stream with a "
+        "provider decoder first.",
+    )
+
+
+def bad_json(place: str, position: int | None, *, cut: bool = False) -> RemoteProtocolError:
+    """Return the error for text that is not JSON.
+
+    Args:
+        place: The frame or item, as the subject of a sentence.
+        position: The character at which parsing stopped, if known.
+        cut: Whether the stream ended inside the text.
+    """
+    where = "" if position is None else f" (stopped at character {position})"
+    return RemoteProtocolError(
+        f"{place} is not valid JSON{where}.",
+        code="bad_json",
+        hint="The stream ended inside this frame: the connection was probably lost."
+        if cut
+        else "Send one JSON value per frame, without NaN or Infinity.",
+    )
+
+
+def bad_utf8(place: str, position: int) -> RemoteProtocolError:
+    """Return the error for bytes that are not UTF-8; ``position`` counts bytes from 0."""
+    return RemoteProtocolError(
+        f"{place} is not valid UTF-8 at byte {position}.",
+        code="bad_utf8",
+        hint="Event streams and JSON are always UTF-8, regardless of the response header.",
+    )
+
+
+def frame_too_large(place: str, limit: int) -> RemoteProtocolError:
+    """Return the error for a frame above the limit."""
+    return RemoteProtocolError(
+        f"{place} is larger than {limit} bytes.",
+        code="frame_too_large",
+        hint="Raise `max_frame_bytes` if the peer is trusted and its events are this large.",
+    )

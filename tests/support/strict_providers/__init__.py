@@ -145,8 +145,8 @@ class StrictProvider:
         return next(iter(self.refusals(body, issued)), None)
 
 
-def _fields(*names: str) -> Callable[[Body], list[str]]:
-    return lambda body: check_chat(body, fields=names)
+def _fields(*names: str, results: tuple[type, ...] = (str,)) -> Callable[[Body], list[str]]:
+    return lambda body: check_chat(body, fields=names, results=results)
 
 
 def _chat(
@@ -156,10 +156,11 @@ def _chat(
     rules: Callable[[Body], list[str]] | None = None,
     api: str = "openai-chat",
     call: type[openai_chat.Call] = openai_chat.Call,
+    result: type[openai_chat.ToolMessage] = openai_chat.ToolMessage,
 ) -> StrictProvider:
     return StrictProvider(
         Origin(provider, api, model),
-        openai_chat.shape(*fields, call=call),
+        openai_chat.shape(*fields, call=call, result=result),
         rules or _fields(*fields),
         openai_chat.artefacts,
     )
@@ -277,7 +278,12 @@ STRICT: dict[str, StrictProvider] = {
     "cerebras": _chat("cerebras", "gpt-oss-120b", "reasoning"),
     "mistral as openai": _chat("mistral", "mistral-large"),
     "litellm": _chat(
-        "anthropic", "anthropic/claude-opus-5", "thinking_blocks", rules=check_litellm, api="litellm"
+        "anthropic",
+        "anthropic/claude-opus-5",
+        "thinking_blocks",
+        rules=check_litellm,
+        api="litellm",
+        result=openai_chat.MediaResult,
     ),
     "litellm to gemini": _chat(
         "gemini",
@@ -331,8 +337,9 @@ STRICT_LOOPS: dict[str, StrictProvider] = {
         "openai",
         "openai/responses/gpt-5.6",
         _ITEMS,
-        rules=_complete_loop(_fields(_ITEMS), _ITEMS),
+        rules=_complete_loop(_fields(_ITEMS, results=(str, list)), _ITEMS),
         api="litellm",
+        result=openai_chat.MediaResult,
     ),
 }
 """Providers that want the values of a loop of their own, for which nothing can stand in.

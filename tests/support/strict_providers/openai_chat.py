@@ -124,6 +124,12 @@ class ToolMessage(Strict):
     content: str
 
 
+class MediaResult(ToolMessage):
+    """LiteLLM hands media in results on to Claude: `ChatCompletionToolMessage`."""
+
+    content: str | Annotated[list[Text | Image | File], Field(min_length=1)]  # type: ignore[assignment]
+
+
 class Assistant(Strict):
     role: Literal["assistant"]
     content: str | None = None
@@ -166,18 +172,19 @@ FIELDS: dict[str, Any] = {
 """What a vendor may take beside OpenAI's fields of an assistant message."""
 
 
-def shape(*fields: str, call: type[Call] = Call) -> TypeAdapter[Any]:
+def shape(*fields: str, call: type[Call] = Call, result: type[ToolMessage] = ToolMessage) -> TypeAdapter[Any]:
     """The shape of a request for a vendor that takes some more fields in an assistant message.
 
     Args:
         fields: Names in `FIELDS`.
         call: The shape of its calls.
+        result: The shape of the results of tools.
     """
     calls = list[Annotated[call | CustomCall, Field(discriminator="type")]]
     more: dict[str, Any] = {name: FIELDS[name] for name in fields}
     more["tool_calls"] = (Annotated[calls, Field(min_length=1)], None)
     assistant = create_model("VendorAssistant", __base__=Assistant, **more)
-    message = Annotated[User | System | ToolMessage | assistant, Field(discriminator="role")]
+    message = Annotated[User | System | result | assistant, Field(discriminator="role")]
     members: dict[str, Any] = {"messages": (list[message], ...), "tools": (list[FunctionTool], None)}
     return TypeAdapter(create_model("VendorRequest", __base__=Strict, **members))
 

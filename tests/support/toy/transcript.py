@@ -1,45 +1,26 @@
-"""Read who said what in the toy's requests and answers."""
+"""Say where the values are that the toy wants back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from agui_reasoning.providers.transcript import (
-    CALL_ID,
-    RESULT,
-    SIGNATURE,
-    THINKING,
-    Entry,
-    JSONObject,
-    Speaker,
-    Transcript,
-    entries,
-    members,
-)
+from agui_reasoning.replay import CALL_ID, RESULT, SIGNATURE, THINKING, Transcript
 
-_SPEAKERS: dict[Any, Speaker] = {"user": "user", "toy": "model", "tool": "tool"}
-_FIELDS = {
-    "think": {"text": THINKING, "seal": SIGNATURE},
-    "call": {"id": CALL_ID},
-    "result": {"answers": RESULT},
-}
+JSONObject = dict[str, Any]
 
 
-def _request(body: Mapping[str, Any]) -> Iterator[Entry]:
-    for path, turn in members(body, "turns", ""):
-        kind = "result" if "answers" in turn else turn.get("t")
-        yield from entries(_SPEAKERS[turn["by"]], turn, kind, path, _FIELDS)
-
-
-def _steps(steps: list[JSONObject]) -> JSONObject:
-    return {"turns": [{"by": "toy", **step} for step in steps if step.get("t") != "end"]}
+def _response(payloads: Iterator[JSONObject]) -> JSONObject:
+    steps = [step for payload in payloads for step in payload.get("turns", [payload])]
+    return {"turns": [{"role": "model", **step} for step in steps if step.get("type") != "end"]}
 
 
 TRANSCRIPT = Transcript(
-    request=_request,
-    whole=lambda response: _steps(response["steps"]),
-    streamed=lambda payloads: _steps(list(payloads)),
-    bond=CALL_ID,
-    bound=frozenset({THINKING, SIGNATURE}),
+    request={
+        "turns/*:think/text": THINKING,
+        "turns/*:think/seal": SIGNATURE,
+        "turns/*:call/id": CALL_ID,
+        "turns/*/answers": RESULT,
+    },
+    response=_response,
 )

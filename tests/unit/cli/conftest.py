@@ -57,7 +57,7 @@ class AtOnce(Timer):
 @pytest.fixture
 def at_once(monkeypatch):
     """Let every progress bar appear at once, as if its work took long."""
-    monkeypatch.setattr("agui_reasoning.cli._progress.Timer", AtOnce)
+    monkeypatch.setattr("agui_reasoning.cli._output.Timer", AtOnce)
 
 
 @pytest.fixture

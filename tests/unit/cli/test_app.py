@@ -1,11 +1,13 @@
 """Test what all commands share: help, wrong usage, and a reader that goes away."""
 
+import json
 import os
 import subprocess
 import sys
 
 import pytest
 
+from agui_reasoning.cli import COMMANDS
 from tests.support.play import FINISHED, STARTED, ev, thought
 from tests.unit.cli.command import environment
 
@@ -156,17 +158,37 @@ LOADED = """
 import sys
 from agui_reasoning.cli import main
 main(sys.argv[1:])
-print(*sorted(name for name in sys.modules if name.startswith("agui_reasoning.cli.")), file=sys.stderr)
+print(*sorted(sys.modules), file=sys.stderr)
 """
+MODULES = {f"agui_reasoning.cli._{spec.module or name}" for name, spec in COMMANDS.items()}
+LARGE = {"agui_reasoning.parts", "agui_reasoning.consumer", "agui_reasoning.providers", "ag_ui", "pydantic"}
 
 
-@pytest.mark.parametrize(("args", "own"), [(["--version"], set()), (["keygen"], {"keys"})], ids=str)
+@pytest.mark.parametrize(
+    ("args", "own"), [(["--version"], set()), (["--help"], set()), (["keygen"], {"agui_reasoning.cli._keys"})]
+)
 def test_a_command_imports_no_other(args, own, process):
-    loaded = {
-        name.removeprefix("agui_reasoning.cli._") for name in process(*args, code=LOADED).stderr.split()
+    loaded = set(process(*args, code=LOADED).stderr.split())
+    assert "agui_reasoning.cli._app" in loaded
+    assert loaded & MODULES == own
+
+
+@pytest.mark.parametrize("args", [["--version"], ["--help"]])
+def test_what_needs_no_stream_imports_nothing_that_reads_one(args, process):
+    loaded = set(process(*args, code=LOADED).stderr.split())
+    assert loaded & LARGE == set()
+    assert args == ["--help"] or "rich" not in loaded
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_check_imports_only_what_reads_a_stream_and_shows_it(output, process):
+    events = json.dumps([STARTED, *thought("r1", "Rain?"), FINISHED]).encode()
+    loaded = set(process("check", "--format", output, "-", code=LOADED, stdin=events).stderr.split())
+    rooms = {".".join(name.split(".")[:2]) for name in loaded if name.startswith("agui_reasoning.")}
+    assert {room.removeprefix("agui_reasoning.") for room in rooms if "._" not in room} == {
+        *("cli", "consumer", "errors", "parts", "protocol", "wire")
     }
-    assert "app" in loaded
-    assert loaded & {*SOME, "keys", "proxy", "serve"} == own
+    assert ("rich" in loaded) == (output == "text")
 
 
 def test_a_name_that_is_almost_right_is_suggested(cli):

@@ -6,14 +6,15 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import pytest
+from pydantic import ValidationError
 
-from agui_reasoning.cli._findings import FINDINGS
-from agui_reasoning.cli._reading import found_files
+from agui_reasoning.cli import FINDINGS
 from tests.docs.markdown import ROOT
 from tests.support.play import FINISHED, STARTED, Json, ev, text, thought
+from tests.support.sarif import Log, Region
 from tests.unit.cli.command import Result
 
 Run = Callable[..., Result]
@@ -56,13 +57,13 @@ def test_folders_are_searched_and_a_file_is_checked_once(folder: Path, cli: Run)
     ]
 
 
-def test_files_are_found_in_order(folder: Path) -> None:
-    assert found_files(["runs", "-", "no-such-file"], {".jsonl"}) == [
-        BAD,
-        "runs/deep/good.jsonl",
-        "-",
-        "no-such-file",
-    ]
+def test_files_are_found_in_order(folder: Path, cli: Run) -> None:
+    write(folder / "runs/a.jsonl", BROKEN)
+    write(folder / "also.jsonl", BROKEN)
+    stdin = (folder / BAD).read_bytes()
+    report = json.loads(cli("check", "--json", "runs", "-", "also.jsonl", "runs", stdin=stdin).stdout)
+    files = [one["file"] for one in report["findings"] if one["code"] == "not_open"]
+    assert files == ["runs/a.jsonl", BAD, "-", "also.jsonl"]
 
 
 def test_a_folder_without_streams_is_wrong_usage(folder: Path, cli: Run) -> None:
@@ -156,31 +157,22 @@ def test_github_is_told_what_cannot_be_read(folder: Path, cli: Run) -> None:
 
 
 def sarif(result: Result) -> dict[str, Any]:
-    """The run of a log, whose required members and references are checked."""
+    """The run of a log, which is one of SARIF 2.1.0, with references that lead somewhere."""
     log = json.loads(result.stdout)
-    assert log["version"] == "2.1.0"
+    Log.model_validate(log)
     assert log["$schema"].endswith("/sarif-schema-2.1.0.json")
     [run] = log["runs"]
-    driver = run["tool"]["driver"]
-    assert driver["name"] == "agui-reasoning"
-    rules = [rule["id"] for rule in driver["rules"]]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     assert len(set(rules)) == len(rules)
-    for rule in driver["rules"]:
-        assert rule["shortDescription"]["text"]
-        assert rule["help"]["text"]
-        assert rule["help"]["markdown"]
-        assert rule["defaultConfiguration"]["level"] in ("error", "warning")
-        assert urlsplit(rule.get("helpUri", "https://x")).scheme
-    for one in run["results"]:
-        assert rules[one["ruleIndex"]] == one["ruleId"]
-        assert one["message"]["text"]
-        assert one["level"] in ("error", "warning")
-        [location] = one["locations"]
-        assert location["physicalLocation"]["region"]["startLine"] >= 1
-        assert ":" not in location["physicalLocation"]["artifactLocation"]["uri"].removeprefix("file:")
-    [invocation] = run["invocations"]
-    assert isinstance(invocation["executionSuccessful"], bool)
+    assert [rules[one["ruleIndex"]] for one in run["results"]] == [one["ruleId"] for one in run["results"]]
     return dict(run)
+
+
+def test_a_log_with_another_member_is_not_valid() -> None:
+    with pytest.raises(ValidationError, match="startLines"):
+        Region.model_validate({"startLine": 1, "startLines": 1})
+    with pytest.raises(ValidationError, match="greater than or equal to 1"):
+        Region.model_validate({"startLine": 0})
 
 
 def test_sarif_has_a_rule_per_code_and_a_result_per_finding(folder: Path, cli: Run) -> None:

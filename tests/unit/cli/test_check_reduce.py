@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agui_reasoning import _scripted as scripted
+from agui_reasoning.replay import load_script, script_names
 from agui_reasoning.wire import SSEEncoder
 from tests.property.test_own_streams import exchanged
 from tests.support.play import FAILED, FINISHED, STARTED, call, ev, text, thought, value
@@ -24,8 +24,8 @@ BROKEN = [STARTED, *thought("r1", "Rain?"), text("m1", "x")[1], FINISHED]
 
 @pytest.fixture
 def file(tmp_path):
-    def write(events):
-        path = tmp_path / "events.json"
+    def write(events, name="events.json"):
+        path = tmp_path / name
         path.write_text(json.dumps(events), encoding="utf-8")
         return path
 
@@ -35,10 +35,10 @@ def file(tmp_path):
 # -- check
 
 
-@pytest.mark.parametrize("name", scripted.names())
+@pytest.mark.parametrize("name", script_names())
 def test_a_script_passes(name, tmp_path, cli):
     path = tmp_path / "run.sse"
-    path.write_bytes(b"".join(map(SSEEncoder().encode, exchanged(scripted.load_script(name)))))
+    path.write_bytes(b"".join(map(SSEEncoder().encode, exchanged(load_script(name)))))
     result = cli("check", path, "--strict")
     assert (result.status, result.stderr) == (0, "")
     assert result.stdout.endswith("no problems found.\n")
@@ -68,7 +68,7 @@ def test_a_finding_says_where_what_and_what_to_do(file, cli):
     assert cli("check", path).stdout.splitlines() == [
         f"{path}:1: error not_open TEXT_MESSAGE_CONTENT: no text message 'm1' is open. (event 5)",
         "  hint: Send TEXT_MESSAGE_START first, and nothing after the end.",
-        "  see:  docs/reference/findings/not_open.md",
+        "  see:  agui-reasoning explain not_open",
         "6 events: 1 error.",
     ]
     assert cli("check", file(GOOD[:1])).stdout.splitlines()[0] == (
@@ -123,7 +123,7 @@ def test_each_message_of_a_code_is_shown_once_and_all_findings_in_json(file, cli
         ("unknown_event", "foo", "29)"),
     ]
     assert "\n  and 24 more: events 4, 5, 6, 7, 8, 9, 10, 11, ...\n" in shown
-    assert shown.count("docs/reference/findings/legacy_shape.md") == 1
+    assert shown.count("agui-reasoning explain legacy_shape") == 1
     assert f"with: agui-reasoning upgrade {path}\n" in shown
     assert "30 events: 28 warnings (27 legacy_shape, 1 unknown_event).\n" in shown
     assert len(json.loads(cli("check", path, "--json").stdout)["findings"]) == 28
@@ -134,6 +134,20 @@ def test_an_upgrade_with_repairs_is_suggested_where_it_mends(file, cli):
     assert f"with: agui-reasoning upgrade --repair {broken}\n" in cli("check", broken).stdout
     other = file([STARTED, ev("THINKING_START"), ev("THINKING_END"), ev("TEXT_MESSAGE_START"), FINISHED])
     assert f"with: agui-reasoning upgrade {other}\n" in cli("check", other).stdout
+
+
+def test_an_upgrade_with_repairs_is_suggested_without_thinking_events_too(file, cli):
+    role = {"type": "REASONING_MESSAGE_START", "messageId": "m", "role": "assistant"}
+    events = [STARTED, role, ev("REASONING_MESSAGE_END", messageId="m"), FINISHED]
+    broken = file(events, "my log.jsonl")
+    shown = cli("check", broken).stdout
+    assert (
+        f"Errors of this stream can be repaired with: agui-reasoning upgrade --repair '{broken}'\n" in shown
+    )
+    repaired = cli("upgrade", "--repair", broken).stdout
+    assert cli("check", "-", stdin=repaired.encode()).status == 0
+    other = file([STARTED, ev("TEXT_MESSAGE_START"), FINISHED])
+    assert "agui-reasoning upgrade" not in cli("check", other).stdout
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agui_reasoning.cli._completion import complete_codes
+from agui_reasoning.cli import FINDINGS, load_command
 from tests.unit.cli.command import Result, environment
 
 Process = Callable[..., Result]
@@ -23,6 +23,7 @@ SCRIPTS = {
 }
 COMPLETED = [
     (["che"], ["check"]),
+    (["explain", "chunk_a"], ["chunk_ambiguous"]),
     (["re"], ["reduce", "request", "rekey"]),
     (["check", "--for"], ["--format"]),
     (["encode", "--api", "gem"], ["gemini", "gemini-interactions"]),
@@ -69,9 +70,14 @@ def test_zsh_completes_too(process: Process) -> None:
 
 
 def test_codes_are_completed_after_a_comma() -> None:
-    assert complete_codes("not_") == ["not_open"]
-    assert complete_codes("not_open,trunc") == ["not_open,truncated_run"]
-    assert complete_codes("nothing") == []
+    (select,) = (param for param in load_command("check").params if param.name == "select")
+
+    def completions(incomplete: str) -> list[str]:
+        return [item.value for item in select.shell_complete(None, incomplete)]
+
+    assert completions("not_") == ["not_open"]
+    assert completions("not_open,trunc") == ["not_open,truncated_run"]
+    assert completions("nothing") == []
 
 
 @pytest.mark.slow  # it starts a shell and a process
@@ -92,3 +98,10 @@ def test_installing_writes_below_the_home_folder_only(tmp_path: Path) -> None:
     subprocess.run(["bash", "-c", script], capture_output=True, timeout=60, env=env, check=True)
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert any(SCRIPTS["bash"] in path.read_text(encoding="utf-8") for path in written)
+
+
+def test_every_code_that_can_be_explained_is_completed() -> None:
+    (code,) = (param for param in load_command("explain").params if param.name == "code")
+    known = {item.value for item in code.shell_complete(None, "")}
+    assert known > set(FINDINGS)
+    assert [item.value for item in code.shell_complete(None, "left_")] == ["left_open"]

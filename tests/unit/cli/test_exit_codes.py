@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agui_reasoning.cli._commands import COMMANDS, exit_codes
+from agui_reasoning.cli import COMMANDS, exit_codes
 from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.wire import SSEEncoder
 from tests.docs.markdown import ROOT
@@ -29,12 +29,17 @@ CASES: dict[tuple[str, int], list[str]] = {
     ("demo", 2): ["--api", "none"],
     ("serve", 2): ["--upstream", "none"],
     ("proxy", 2): ["--upstream", "none"],
+    ("bulk", 0): ["audit", "threads.jsonl"],
+    ("bulk", 1): ["check", "cut.jsonl"],
+    ("bulk", 2): ["erase", "none"],
     ("encode", 0): [*ANTHROPIC, "weather.jsonl"],
     ("encode", 1): [*ANTHROPIC, "cut.jsonl"],
     ("encode", 2): [*ANTHROPIC, "none"],
     ("check", 0): ["warned.jsonl"],
     ("check", 1): ["--strict", "warned.jsonl"],
     ("check", 2): ["none"],
+    ("explain", 0): ["left_open"],
+    ("explain", 2): ["left_opn"],
     ("reduce", 0): ["run.sse"],
     ("reduce", 1): ["broken.jsonl"],
     ("reduce", 2): ["none"],
@@ -90,6 +95,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "token.txt": token,
         "histories.jsonl": f"{json.dumps({'threadId': 'thread-1', 'messages': [message]})}\n",
         "app.py": "x = 1\n",
+        "threads.jsonl": '{"threadId": "t", "messages": []}',
         "undecided.py": "from ag_ui.core import ThinkingStartEvent\n\nNAME = 'THINKING_START'\n",
     }
     for name, content in contents.items():
@@ -104,7 +110,7 @@ def test_a_command_ends_with_the_code(
 ) -> None:
     monkeypatch.chdir(files)
     if (command, code) == ("demo", 1):
-        monkeypatch.setattr("agui_reasoning._demo.playback.Playback.ok", False)
+        monkeypatch.setattr("agui_reasoning.cli._demo._playback.Playback.ok", False)
     result = cli(command, *CASES[command, code])
     assert result.status == code, result.stderr
     if code == 2:

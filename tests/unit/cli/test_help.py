@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agui_reasoning.cli._app import _load
-from agui_reasoning.cli._commands import COMMANDS, EXIT_CODES, Example, exit_codes
-from agui_reasoning.crypto import KeyRing
+from agui_reasoning.cli import COMMANDS, EXIT_CODES, Example, exit_codes, load_command
+from agui_reasoning.crypto import DEFAULT_VARIABLE, KeyRing
 from tests.docs.markdown import ROOT
 from tests.docs.test_snippets import NEEDS_A_SHELL, call_command, run_command
 from tests.unit.cli.command import Result
@@ -53,6 +52,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "histories.jsonl").write_text('{"threadId": "thread-1", "messages": []}\n')
     (folder / "old.jsonl").write_text('{"type": "THINKING_START"}\n{"type": "THINKING_END"}\n')
     (folder / "runs").mkdir()
+    (folder / "threads").mkdir()
+    shutil.copy(folder / "histories.jsonl", folder / "threads")
     for line in (
         "agui-reasoning encode --api anthropic-messages weather.jsonl > run.sse",
         "cp run.sse runs/one.sse; agui-reasoning reduce --json run.sse > messages.json",
@@ -76,6 +77,8 @@ def test_an_example_runs(
     folder = shutil.copytree(files, tmp_path / "folder")
     for key in ("ANTHROPIC_API_KEY", "DEEPSEEK_API_KEY"):
         monkeypatch.setenv(key, "the-key")
+    if name == "bulk":
+        monkeypatch.setenv(DEFAULT_VARIABLE, (files / "keys.txt").read_text())
     is_server = serves(name, example)
     line = f"{example.line} --port 0" if is_server else example.line
     if is_server or needs_shell(example):
@@ -104,7 +107,7 @@ def test_the_help_of_a_command_has_its_examples_options_and_exit_codes(name: str
     shown = result.stdout
     assert re.match(rf"Usage: agui-reasoning {name} .*\[OPTIONS\]", shown)
     assert [example.line for example in COMMANDS[name].examples if f"  $ {example.line}\n" not in shown] == []
-    options = {option for param in _load(name).params for option in getattr(param, "opts", ())}
+    options = {option for param in load_command(name).params for option in getattr(param, "opts", ())}
     assert [one for one in options if one.startswith("--") and f"  {one}" not in shown] == []
     codes = shown.partition("\nExit codes:\n")[2]
     assert re.findall(r"^  (\d+)  ", codes, re.MULTILINE) == [str(code) for code in exit_codes(name)]
@@ -134,6 +137,12 @@ def test_help_shows_defaults_and_what_is_mandatory(cli: Run) -> None:
     assert "--thread ID" in cli("encrypt", "--help").stdout.splitlines()[0]
 
 
+def test_the_summary_of_a_command_is_the_first_sentence_of_its_help() -> None:
+    assert {name: load_command(name).help.partition("\n\n")[0] for name in COMMANDS} == {
+        name: spec.summary for name, spec in COMMANDS.items()
+    }
+
+
 def test_a_hint_has_the_base_url_of_the_provider(cli: Run) -> None:
     told = cli("serve", "--api", "openai-chat", "--provider", "moonshot", "--model", "kimi").stderr
     assert told.endswith(
@@ -142,9 +151,7 @@ def test_a_hint_has_the_base_url_of_the_provider(cli: Run) -> None:
     )
 
 
-def test_the_base_urls_are_those_of_the_page() -> None:
-    from agui_reasoning.cli._base_urls import BASE_URLS
-
+def test_the_base_urls_are_those_of_the_page(cli: Run) -> None:
     page = (ROOT / "docs/how-to/gateway.md").read_text(encoding="utf-8")
     rows = re.findall(
         r"^\| `([\w-]+)`(?: with the provider `([\w-]+)`)?[^|]*\| `(http\S+)`", page, re.MULTILINE
@@ -152,5 +159,5 @@ def test_the_base_urls_are_those_of_the_page() -> None:
     assert len(rows) > 10
     for api, provider, url in rows:
         if api != "xai-grpc":
-            known = {one for (of, who), one in BASE_URLS.items() if of == api and provider in ("", who)}
-            assert url in known
+            options = ["--api", api, *(["--provider", provider] if provider else [])]
+            assert f"--base-url {url} " in cli("serve", *options).stderr

@@ -19,8 +19,7 @@ from typing import Any
 
 import pytest
 
-from agui_reasoning._escaping import Escaper, escaped, one_line
-from agui_reasoning.cli._commands import COMMANDS
+from agui_reasoning.cli import COMMANDS
 from agui_reasoning.crypto import Binding, KeyRing
 from tests.support.effort import mostly_slow
 from tests.support.play import FINISHED, STARTED, call, ev, text, thought, value
@@ -96,7 +95,7 @@ MESSAGES = [
         "id": f"{ATTACK}a",
         "role": "assistant",
         "content": ATTACK,
-        "encryptedValue": json.dumps({"k": "agui-reasoning", "v": 1, ATTACK: ATTACK}),
+        "encryptedValue": json.dumps({"k": "agui-reasoning", "v": 2, ATTACK: ATTACK}),
         "toolCalls": [{"id": ATTACK, "type": "function", "function": {"name": ATTACK, "arguments": ATTACK}}],
     },
     {"id": f"{ATTACK}t", "role": "tool", "toolCallId": ATTACK, "content": ATTACK},
@@ -231,9 +230,12 @@ REFUSED: tuple[tuple[str, ...], ...] = (
     ("demo", "--api", ARGUMENT),
     ("encode", "x", "--api", ARGUMENT),
     ("encrypt", "x", "--thread", "t", "--keys-file", ARGUMENT),
+    ("explain", ARGUMENT),
     ("keygen", "--kid", ARGUMENT),
     ("providers", ARGUMENT),
     ("providers", "--api", ARGUMENT),
+    ("bulk", "erase", ARGUMENT),
+    ("bulk", ARGUMENT, "x"),
     ("proxy", "--upstream", ARGUMENT),
     ("reduce", ARGUMENT, ARGUMENT),
     ("rekey", ARGUMENT),
@@ -342,13 +344,15 @@ def test_plaintext_is_exact_in_a_pipe_and_escaped_on_a_terminal(
     monkeypatch.setenv("AGUI_REASONING_KEYS", KEYS.to_env())
     assert cli("decrypt", "-", "--thread", "t", stdin=TOKEN).stdout == ATTACK
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    assert cli("decrypt", "-", "--thread", "t", stdin=TOKEN).stdout == escaped(ATTACK)
+    shown = cli("decrypt", "-", "--thread", "t", stdin=TOKEN).stdout
+    assert shown != ATTACK
+    assert list(unsafe(shown.encode())) == []
 
 
 def test_the_log_of_a_server_is_escaped_and_records_cannot_be_forged() -> None:
     code = f"""
 import logging
-from agui_reasoning.cli._logs import log_to_stderr
+from agui_reasoning.cli._serve import log_to_stderr
 log_to_stderr()
 try:
     raise ValueError({ATTACK!r})
@@ -361,28 +365,3 @@ except ValueError:
     assert re.match(r"\d{4}-\d\d-\d\d ", first)
     assert "  Traceback (most recent call last):" in others
     assert all(line.startswith("  ") for line in others)
-
-
-# -- the function
-
-
-@pytest.mark.parametrize("kept", ["\n\t", ""])
-def test_every_character_that_controls_or_hides_is_escaped(kept: str) -> None:
-    escape = escaped if kept else one_line
-    categories = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-    for code in range(sys.maxunicode + 1):
-        char = chr(code)
-        if unicodedata.category(char) in categories and char not in kept:
-            assert json.loads(f'"{escape(char)}"') == char
-            assert escape(char).isascii()
-
-
-def test_other_characters_stay() -> None:
-    shown = "Grüße, 東京 \u00a0 ❤\ufe0f \U0001f327 العربية a::b # ## [x] : :"
-    assert escaped(shown) == one_line(shown) == shown
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 7])
-def test_pieces_are_escaped_like_the_whole(size: int) -> None:
-    pieces = [ATTACK[at : at + size] for at in range(0, len(ATTACK), size)]
-    assert "".join(map(Escaper().feed, pieces)) == escaped(ATTACK)

@@ -18,7 +18,6 @@ pytest.importorskip("libcst", reason="the extra `migrate` is not installed")
 
 from agui_reasoning import MissingExtraError, check_events, reduce_events
 from agui_reasoning.compat import ThinkingUpgrader
-from agui_reasoning.compat._codemod import ADVICE
 from agui_reasoning.wire import read_events
 from tests.support.peers import peer_python
 
@@ -262,7 +261,8 @@ def test_json_is_one_object_with_everything(tree, cli):
                 "code": "unclear_use",
                 "severity": "decide",
                 "message": "A string contains THINKING_START.",
-                "advice": ADVICE["unclear_use"][1],
+                "advice": "The file was not changed. Write the new name here by hand (an event that is "
+                "created here also needs an ID), then run the command again.",
             }
         ],
     }

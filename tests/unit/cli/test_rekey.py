@@ -7,12 +7,11 @@ import tracemalloc
 
 import pytest
 
-from agui_reasoning.cli._stored import StoredRecord, records, replace_strings
 from agui_reasoning.crypto import Binding, KeyRing
 from tests.unit.cli.command import touched
 from tests.unit.crypto.tokens import BOTH, NEW, OLD, header_of
 
-PLAIN = '{"k":"agui-reasoning","v":1}'
+PLAIN = '{"k":"agui-reasoning","v":2}'
 LIMITED = """
 import resource, signal, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
@@ -162,23 +161,15 @@ def test_a_line_without_a_token_is_copied_to_the_byte(file, cli):
     assert kids(path) == ["new"]
 
 
-def test_an_escaped_token_is_replaced_too():
+def test_an_escaped_token_is_replaced_too_and_a_string_that_only_ends_with_it_stays(file, cli):
     value = token()
-    escaped = '["\\u0065' + value[1:] + '", "\\"' + value + '"]'
-    assert replace_strings(escaped.encode(), {value: "NEW"}) == b'["NEW", "\\"' + value.encode() + b'"]'
-
-
-def test_a_file_is_read_line_by_line():
-    pulled = []
-
-    def source():
-        for number in range(3):
-            pulled.append(number)
-            yield b"{}\n"
-
-    found = records(source())
-    assert next(found) == StoredRecord(1, b"{}\n")
-    assert pulled == [0]
+    content = lines(history("t", value)).replace(value.encode(), b"\\u0065" + value[1:].encode())
+    quoted = json.dumps({"threadId": "t", "messages": [{"role": "user", "id": "u", "content": f'"{value}'}]})
+    path = file(content + quoted.encode() + b"\n")
+    cli("rekey", path)
+    first, second = path.read_bytes().splitlines()
+    assert header_of(json.loads(first)["messages"][0]["encryptedValue"])["kid"] == "new"
+    assert second.decode() == quoted
 
 
 # -- again, and in part
@@ -363,18 +354,15 @@ def test_a_device_is_not_rewritten(cli):
 
 
 def test_a_file_that_somebody_writes_meanwhile_stays_theirs(file, cli, monkeypatch):
-    from agui_reasoning.cli import _rekey as rekey
-
     path = file(lines(history("t"), history("u")))
     theirs = lines(history("t"), history("u"), history("v"))
-    read = rekey.histories
+    rekey = KeyRing.rekey
 
-    def reading(record):
-        if record.line == 2:
-            path.write_bytes(theirs)
-        return read(record)
+    def rekeying(*given, **options):
+        path.write_bytes(theirs)
+        return rekey(*given, **options)
 
-    monkeypatch.setattr(rekey, "histories", reading)
+    monkeypatch.setattr(KeyRing, "rekey", rekeying)
     result = cli("rekey", path)
     assert result.status == 2
     assert "[changed_file]" in result.stderr

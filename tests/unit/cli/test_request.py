@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from agui_reasoning import reduce_events, stream_run
-from agui_reasoning._scripted import load_script
 from agui_reasoning.crypto import KeyRing
+from agui_reasoning.parts import Origin
+from agui_reasoning.replay import load_script
 from tests.unit.cli.command import Result
 
 INPUT: dict[str, Any] = {"threadId": "t", "runId": "r", "messages": [], "protocolVersion": "1.0"}
@@ -72,6 +73,18 @@ def test_json_has_the_report_beside_the_body(ask: Callable[..., Result]) -> None
     told = json.loads(result.stdout)
     assert [entry["outcome"] for entry in told["report"]] == ["echoed", "echoed"]
     assert told["body"]["messages"][0]["role"] == "user"
+
+
+def test_another_account_gets_no_values_that_it_cannot_read(ask: Callable[..., Result]) -> None:
+    exchange = load_script("anthropic-weather")
+    made_by = Origin("anthropic", "anthropic-messages", account="org-first")
+    payloads = [event["data"] for event in exchange["events"]]
+    messages = reduce_events(stream_run(INPUT, payloads, origin=made_by))
+    given = json.dumps([message.model_dump(mode="json", by_alias=True) for message in messages])
+    own = ask(*ARGS, "--account", "org-first", "--report", "-", given=given)
+    other = ask(*ARGS, "--account", "org-second", "--report", "-", given=given)
+    assert own.stderr.count("echoed: ") == 2
+    assert other.stderr.count("dropped (other_account): ") == 2
 
 
 def test_another_provider_gets_no_foreign_values(ask: Callable[..., Result]) -> None:

@@ -8,11 +8,13 @@ from contextlib import contextmanager
 
 import pytest
 
-from agui_reasoning import _scripted as scripted
 from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.errors import MissingExtraError
 from agui_reasoning.gateway import local_server
+from agui_reasoning.parts import Origin
 from agui_reasoning.providers import API_IDS
+from agui_reasoning.replay import load_script, script_names
+from tests.support.effort import mostly_slow
 from tests.support.replay_server import replaying
 from tests.support.verifier import Client
 from tests.unit.cli.command import environment
@@ -23,7 +25,7 @@ from tests.unit.gateway.test_http import answer
 
 SERVE = [sys.executable, "-W", "error", "-m", "agui_reasoning.cli", "serve"]
 SECONDS = 120
-NAMES = ", ".join(scripted.names())
+NAMES = ", ".join(script_names())
 
 
 @contextmanager
@@ -48,7 +50,7 @@ def types(answer):
     return [event["type"] for event in answer.events]
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("stop", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_it_says_where_it_is_answers_and_ends_on_a_signal(stop):
     with serving(stop=stop) as url:
         assert types(call(f"{url}/agent"))[-1] == "RUN_FINISHED"
@@ -69,17 +71,19 @@ def test_connections_that_are_open_do_not_keep_it():
     unread.__exit__(None, None, None)
 
 
-@pytest.mark.parametrize("upstream", ["replay:openai-weather", "replay:chat-weather-2"])
-def test_a_script_is_chosen_by_its_name(upstream):
-    with serving("--upstream", upstream) as url:
+@pytest.mark.parametrize(
+    "script", mostly_slow(["openai-weather", "chat-weather-2"], quick=["openai-weather"])
+)
+def test_a_script_is_chosen_by_its_name(script):
+    with serving("--upstream", f"replay:{script}") as url:
         answer = call(f"{url}/agent")
     assert types(answer)[-1] == "RUN_FINISHED"
-    assert answer.events[-1]["usage"][0]["provider"] == scripted.load_script(upstream[7:])["provider"]
+    assert answer.events[-1]["usage"][0]["provider"] == load_script(script)["provider"]
 
 
 def test_a_recording_answers_every_request(tmp_path):
     file = tmp_path / "exchange.json"
-    file.write_text(json.dumps(scripted.load_script("openai-weather-2")), encoding="utf-8")
+    file.write_text(json.dumps(load_script("openai-weather-2")), encoding="utf-8")
     with serving("--upstream", f"replay:{file}") as url:
         first, second = types(call(f"{url}/agent")), types(call(f"{url}/agent"))
     assert first == second
@@ -147,7 +151,7 @@ PROVIDER = (
 )
 
 
-@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("api", mostly_slow(APIS, quick=["openai-chat"]))
 def test_a_provider_is_asked_with_the_key_of_the_environment(api, monkeypatch):
     provider = Provider(Reply(frames(answer(api))))
     name, model = MODELS[api]
@@ -156,8 +160,10 @@ def test_a_provider_is_asked_with_the_key_of_the_environment(api, monkeypatch):
         base_url = url if api == "anthropic-messages" else f"{url}/v1"
         where = ("--api", api, "--provider", name, "--base-url", base_url, "--model", model)
         more = ("--api-key-env", "TEST_KEY", "--system", "Be brief.", "--parameters", '{"top_p": 0.5}')
+        more += ("--account", "org-first")
         with serving(*where, *more, "--allow-origin", "http://localhost:3000") as served:
-            assert types(call(f"{served}/agent"))[-1] == "RUN_FINISHED"
+            told = call(f"{served}/agent")
+            assert types(told)[-1] == "RUN_FINISHED"
             preflight = {"origin": "http://localhost:3000", "access-control-request-method": "POST"}
             assert send(served, preflight, "OPTIONS").status == 200
             page = call(f"{served}/_page/config.json", None, "GET").body.decode()
@@ -170,8 +176,11 @@ def test_a_provider_is_asked_with_the_key_of_the_environment(api, monkeypatch):
     assert "Be brief." in json.dumps(asked.body)
     assert f"{api}:{model}" in page
     assert KEY not in page
+    assert f'"account":"{Origin(account="org-first").account}"' in json.dumps(told.events).replace("\\", "")
+    assert "org-first" not in page + json.dumps(told.events)
 
 
+@pytest.mark.slow
 def test_a_server_of_your_own_needs_no_key():
     provider = Provider(Reply(frames(answer("openai-responses"))))
     with (
@@ -182,6 +191,7 @@ def test_a_server_of_your_own_needs_no_key():
     assert "authorization" not in provider.asked[0].headers
 
 
+@pytest.mark.slow
 def test_a_name_is_answered_to_when_it_is_allowed():
     with serving("--allow-host", "agents.example") as url:
         json_body = {"content-type": "application/json"}
@@ -320,7 +330,7 @@ def test_encode_needs_no_server(process):
     assert (result.status, result.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("visibility", ["summary", "hidden"])
+@pytest.mark.parametrize("visibility", mostly_slow(["summary", "hidden"], quick=["hidden"]))
 def test_reasoning_can_be_hidden_with_keys_from_the_environment(visibility, monkeypatch):
     ring = KeyRing.generate()
     monkeypatch.setenv("AGUI_REASONING_KEYS", ring.to_env())
@@ -358,11 +368,13 @@ def test_keys_that_are_not_there_are_told_at_once():
     assert "[no_keys]" in done.stderr
 
 
+@pytest.mark.slow
 def test_steps_and_a_pause_before_each_payload():
     with serving("--steps", "--delay-ms", "1") as url:
         assert "STEP_STARTED" in types(call(f"{url}/agent"))
 
 
+@pytest.mark.slow
 def test_keys_come_from_a_file_too(tmp_path):
     file = tmp_path / "keys"
     file.write_text(KeyRing.generate().to_env(), encoding="utf-8")
@@ -411,7 +423,9 @@ def test_a_provider_that_is_misspelt_is_told_when_it_starts():
     assert re.match(LOGGED + r"WARNING: The echo policy has no row .* Did you mean 'deepseek'\? ", complaints)
 
 
-@pytest.mark.parametrize("api", ["anthropic-messages", "openai-chat", "openai-responses"])
+@pytest.mark.parametrize(
+    "api", mostly_slow(["anthropic-messages", "openai-chat", "openai-responses"], quick=["openai-chat"])
+)
 def test_the_proxy_of_litellm_is_served_over_its_three_apis(api):
     provider = Provider(Reply(frames(answer(api))))
     with local_server(provider) as base:
@@ -426,7 +440,7 @@ def test_xai_is_served_through_its_sdk(monkeypatch):
     monkeypatch.setenv("MY_KEY", "xai-secret")
     monkeypatch.setattr(f"{__name__}.SERVE", [SERVE[0], *SERVE[3:]])  # gRPC warns of itself
     with replaying("xai-grpc") as server:
-        server.exchange = scripted.load_script("xai-weather-2")
+        server.exchange = load_script("xai-weather-2")
         args = ["--api", "xai-grpc", "--base-url", server.url, "--model", "grok-4", "--api-key-env", "MY_KEY"]
         with serving(*args) as url:
             assert types(call(f"{url}/agent"))[-1] == "RUN_FINISHED"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agui_reasoning import stream_run
-from agui_reasoning._scripted import load_script
 from agui_reasoning.crypto import KeyRing
+from agui_reasoning.replay import load_script
 from agui_reasoning.wire import SSEEncoder
 from tests.unit.cli.command import Result
 from tests.unit.cli.test_request import INPUT, history

@@ -11,12 +11,13 @@ import pytest
 
 from agui_reasoning.gateway import local_server
 from agui_reasoning.wire import read_events
+from tests.support.effort import thinned
 from tests.support.play import FINISHED, STARTED, ev, thought
 from tests.unit.cli.command import environment, touched
 from tests.unit.compat.test_downgrade import old, phase
+from tests.unit.driver.test_thinking_middleware import body_of
 from tests.unit.gateway.http_client import call
 from tests.unit.gateway.test_proxy import TYPES, agent
-from tests.unit.shells.test_thinking_middleware import body_of
 
 SECONDS = 120
 OLD = [STARTED, *phase(*old("Hm", "\u2028")), FINISHED]
@@ -280,7 +281,7 @@ def proxying(*args, stop=signal.SIGINT):
             server.kill()
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("stop", thinned([signal.SIGTERM, signal.SIGINT], 2))
 def test_a_running_agent_is_upgraded_from_outside(stop):
     with local_server(agent) as upstream, proxying("--upstream", upstream, stop=stop) as line:
         assert f"in front of {upstream} at " in line

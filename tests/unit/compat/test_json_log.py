@@ -6,9 +6,7 @@ import tracemalloc
 
 import pytest
 
-from agui_reasoning.compat import ThinkingDowngrader, ThinkingUpgrader
-from agui_reasoning.compat._json_log import ArrayRewriter, LinesRewriter, Splitter
-from agui_reasoning.compat._rewriter import Rewriter
+from agui_reasoning.compat import ArrayRewriter, LinesRewriter, Rewriter, ThinkingDowngrader, ThinkingUpgrader
 from agui_reasoning.errors import RemoteProtocolError
 
 START, UPGRADED = b'{"type": "THINKING_START"}', b'{"type":"REASONING_START","messageId":"s"}'
@@ -129,14 +127,13 @@ def test_a_value_that_is_too_large_is_refused_before_it_is_complete() -> None:
         assert failing(rewriter, body + b"x" * 20)[1] == "frame_too_large"
 
 
-def test_the_splitter_follows_strings_through_every_cut() -> None:
+def test_strings_are_followed_through_every_cut() -> None:
     text = b'{"a": "\\\\\\"}", "b": [{}]} "x" 5 [1]'
+    values = b'{"a": "\\\\\\"}", "b": [{}]}\n"x"\n5\n[1]\n'
     for size in range(1, len(text)):
-        splitter = Splitter()
-        found = [piece for at in range(0, len(text), size) for piece in splitter.feed(text[at : at + size])]
-        found += splitter.close()
-        values = [value for kind, value in found if kind == "value"]
-        assert values == [b'{"a": "\\\\\\"}", "b": [{}]}', b'"x"', b"5", b"[1]"]
+        rewriter = LinesRewriter(upgrader(), on_fault=lambda fault: None)
+        found = [rewriter.feed(text[at : at + size]) for at in range(0, len(text), size)]
+        assert b"".join([*found, rewriter.close()]) == values
 
 
 def test_a_long_string_costs_one_look_and_no_more_memory_than_itself() -> None:

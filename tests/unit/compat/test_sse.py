@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agui_reasoning.compat import ThinkingDowngrader, ThinkingUpgrader
-from agui_reasoning.compat._sse import SSERewriter
+from agui_reasoning.compat import SSERewriter, ThinkingDowngrader, ThinkingUpgrader
 from agui_reasoning.errors import RemoteProtocolError
 from tests.support.play import Json
 
@@ -119,6 +118,6 @@ def test_events_are_counted_and_handed_out() -> None:
     assert (machine.events, machine.changed, machine.written) == (2, 1, 3)
 
 
-def test_a_half_character_survives_the_rewriting() -> None:
+def test_a_lone_surrogate_survives_the_rewriting() -> None:
     body = b'data: {"type": "THINKING_TEXT_MESSAGE_CONTENT", "delta": "\\ud83d"}\n\n'
     assert b'"delta":"\\ud83d"' in rewrite(body)

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from ag_ui.core import ReasoningMessageStartEvent
 
-from agui_reasoning import compat
 from agui_reasoning.compat import ThinkingStartEvent, ThinkingUpgrader
 from tests.support.play import FINISHED, STARTED, Json, ev, play, thought
 
@@ -107,9 +106,3 @@ def test_only_losses_are_told_on_request_each_kind_once_and_titles_are_not_quote
     assert "title is dropped" in warnings[0]
     assert "generated ID 'id-2'" in warnings[1]
     assert upgrade(START, TEXT_START, CONTENT, TEXT_END, END, tell="losses")[1] == []
-
-
-def test_the_package_offers_both_ways_and_nothing_else() -> None:
-    assert compat.ThinkingDowngrader.__module__ == "agui_reasoning.compat._downgrade"
-    with pytest.raises(AttributeError, match="has no attribute 'Novelty'"):
-        compat.Novelty  # noqa: B018 -- asking is the test

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agui_reasoning import Finding, LocalProtocolError, check_events
-from agui_reasoning._envelope import (
+from tests.internals.envelopes import (
     Envelope,
     OpaqueRecord,
     ReasoningRecord,
@@ -23,7 +23,8 @@ from tests.support.play import FAILED, FINISHED, RUN, STARTED, Json, call, ev, t
 
 ROOT = Path(__file__).parents[3]
 PAGES = ROOT / "docs" / "reference" / "findings"
-SOURCES = sorted((ROOT / "src" / "agui_reasoning" / "consumer").glob("*.py"))
+ROOMS = [ROOT / "src" / "agui_reasoning" / room for room in ("_lint", "consumer")]
+SOURCES = [path for room in ROOMS for path in sorted(room.glob("*.py"))]
 
 UNVERSIONED = {"type": "RUN_STARTED", **RUN}
 SPAN = [ev("REASONING_START", messageId="sp"), ev("REASONING_END", messageId="sp")]
@@ -274,7 +275,7 @@ def raised(source: Path) -> list[str]:
     for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
         if not isinstance(node, ast.Call):
             continue
-        if ast.unparse(node.func) == "Notice":
+        if ast.unparse(node.func) == "Notice" and isinstance(node.args[0], ast.Constant):
             found.append(ast.literal_eval(node.args[0]))
         if ast.unparse(node.func) in ("RemoteProtocolError", "TruncatedRunError"):
             found += [ast.literal_eval(keyword.value) for keyword in node.keywords if keyword.arg == "code"]
@@ -330,6 +331,43 @@ def test_every_fault_of_a_stream_is_found() -> None:
     ]
     [left] = [finding for finding in check_events(events) if finding.code == "left_open"]
     assert left.message == "RUN_FINISHED while these are still open: text message 'm3'."
+
+
+def messages_of(events: list[Json]) -> list[tuple[str, str]]:
+    return [(finding.code, finding.message.partition(" ")[2]) for finding in check_events(events)]
+
+
+def test_every_malformed_and_unknown_place_of_an_event_is_told() -> None:
+    user = {
+        "id": 1,
+        "role": "user",
+        "content": [{"type": "text"}, {"type": "text", "text": 4}, {"type": "?"}],
+    }
+    caller = {"id": "a", "role": "assistant", "toolCalls": [{"id": 3, "type": "function", "function": 5}]}
+    assert messages_of(run(ev("MESSAGES_SNAPSHOT", messages=[user, caller, "text"], mine=1))) == [
+        ("malformed_event", "is malformed at /messages/0/id: expected a string."),
+        ("malformed_event", "is malformed at /messages/0/content/0: expected the field text."),
+        ("malformed_event", "is malformed at /messages/0/content/1/text: expected a string."),
+        ("malformed_event", "is malformed at /messages/1/toolCalls/0/id: expected a string."),
+        ("malformed_event", "is malformed at /messages/1/toolCalls/0/function: expected an object."),
+        ("malformed_event", "is malformed at /messages/2: expected an object."),
+        ("unknown_member", "is unknown and is removed."),
+        ("unknown_member", "is unknown and is removed."),
+    ]
+
+
+def test_what_is_left_without_malformed_optional_members_is_checked_too() -> None:
+    content = {**text("m", "x")[1], "timestamp": "now", "metadata": 3, "mine": 1}
+    assert messages_of(run(content)) == [
+        ("malformed_event", "is malformed at /timestamp: expected a whole number."),
+        ("malformed_event", "is malformed at /metadata: expected an object."),
+        ("unknown_member", "is unknown and is removed."),
+        ("not_open", "no text message 'm' is open."),
+    ]
+    assert messages_of([STARTED, text("m")[0], {**FINISHED, "usage": 3}]) == [
+        ("malformed_event", "is malformed at /usage: expected an array."),
+        ("left_open", "while these are still open: text message 'm'."),
+    ]
 
 
 FOLLOWED: list[tuple[list[Json], list[tuple[str, int]]]] = [

@@ -169,6 +169,16 @@ def test_an_expired_interrupt_can_only_be_cancelled() -> None:
         assert conversation.run_input(resume=[answer], now=noon - 1)
 
 
+def test_two_answers_to_one_interrupt_must_agree() -> None:
+    conversation = Played(STARTED, INTERRUPTED).conversation
+    one = {"interruptId": "i1", "status": "resolved", "payload": {"ok": True}}
+    other = {"interruptId": "i2", "status": "cancelled"}
+    assert sent(conversation, resume=[one, other, one])["resume"] == [one, other, one]
+    refused(
+        "bad_input", lambda: conversation.run_input(resume=[one, other, {**one, "payload": {"ok": False}}])
+    )
+
+
 def test_no_turn_goes_out_while_a_run_is_open() -> None:
     conversation = Played(STARTED, stop=False).conversation
     refused("run_open", conversation.run_input)
@@ -213,6 +223,7 @@ def test_a_pending_call_is_read_as_one_of_a_run() -> None:
     assert waiting == PendingCall.model_validate(waiting.model_dump())
     assert (waiting.name, waiting.args) == (waiting.function.name, {"city": "Oslo"})
     assert waiting.arguments == waiting.function.arguments
+    assert repr(waiting) == str(waiting) == "PendingCall(id='c1', name='get', arguments=<16>)"
 
 
 def test_reasoning_that_is_erased_is_neither_stored_nor_sent() -> None:

@@ -58,7 +58,7 @@ def test_text_builds_a_message_verbatim() -> None:
 
 
 @requirement("C36")
-def test_half_characters_come_together() -> None:
+def test_surrogates_of_a_pair_come_together() -> None:
     played = play(*text("m", "a\ud83d", "\ude00b"), *thought("r", "\ud83d"))
     assert [content for _, _, content in played.held] == ["a😀b", "\ufffd"]
     assert played.events[2]["delta"] == "a\ud83d"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from agui_reasoning import Conversation, RemoteProtocolError
 from tests.conformance.requirements import requirement
 from tests.support.play import (
     FAILED,
@@ -22,6 +23,7 @@ from tests.support.play import (
     value,
 )
 
+INTERRUPT = {"id": "i", "reason": "a"}
 S1, S2 = {"subagentRunId": "s1"}, {"subagentRunId": "s2"}
 
 
@@ -293,6 +295,32 @@ def test_boundary_ids_and_duplicate_interrupts_are_warned_about() -> None:
     interrupts = [{"id": "i", "reason": "a"}, {"id": "i", "reason": "b"}]
     twice = Played(STARTED, {**FINISHED, "outcome": {"type": "interrupt", "interrupts": interrupts}})
     assert (twice.code, twice.warned("two interrupts", "'i'")) == (None, True)
+
+
+@requirement("C33")
+@pytest.mark.parametrize(
+    ("code", "events"),
+    [
+        ("run_identity", [STARTED, {**FINISHED, "runId": "r2"}]),
+        ("run_identity", [STARTED, {**FINISHED, "threadId": "t2"}]),
+        ("run_identity", [STARTED, FINISHED, {**STARTED, "threadId": "t2"}]),
+        (
+            "duplicate_interrupt",
+            [STARTED, {**FINISHED, "outcome": {"type": "interrupt", "interrupts": [INTERRUPT, INTERRUPT]}}],
+        ),
+    ],
+)
+def test_strict_identity_fails_the_run_and_the_next_one_passes(code: str, events: list[Json]) -> None:
+    stored = Conversation("t").to_json()
+    conversation = Conversation.from_json(stored, strict_identity=True, on_warning=pytest.fail)
+    for event in events[:-1]:
+        conversation.receive(event)
+    with pytest.raises(RemoteProtocolError) as raised:
+        conversation.receive(events[-1])
+    assert (raised.value.code, conversation.status) == (code, "failed")
+    for event in (STARTED, *text("m", "a"), FINISHED):
+        conversation.receive(event)
+    assert [message.content for message in conversation.messages] == ["a"]
 
 
 # -- outcomes

@@ -10,9 +10,20 @@ from collections.abc import Callable
 import pytest
 
 from agui_reasoning.crypto import Binding, KeyRing
-from agui_reasoning.crypto import _base64url as base64url
 from agui_reasoning.errors import DecryptionError
-from tests.unit.crypto.tokens import BOTH, HOME, NEW, OLD, OLD_KEY, TEXT, closed, header_of, with_header
+from tests.unit.crypto.tokens import (
+    BOTH,
+    HOME,
+    NEW,
+    OLD,
+    OLD_KEY,
+    TEXT,
+    base64url,
+    closed,
+    from_base64url,
+    header_of,
+    with_header,
+)
 
 ALPHABET = string.ascii_uppercase + string.ascii_lowercase + string.digits + "-_"
 THERE = Binding("thread-1", tenant="acme", entity_id="m1")
@@ -79,8 +90,8 @@ def test_ciphertext_and_tag_cannot_trade_bytes_or_places() -> None:
     head, _, nonce, ciphertext, tag = TOKEN.split(".")
     closed(OLD, ".".join([head, "", nonce, tag, ciphertext]))
     closed(OLD, ".".join([head, "", tag[:16], ciphertext, tag]))
-    sealed = base64url.decode(ciphertext) + base64url.decode(tag)
-    closed(OLD, ".".join([head, "", nonce, base64url.encode(sealed[:1]), base64url.encode(sealed[1:17])]))
+    sealed = from_base64url(ciphertext) + from_base64url(tag)
+    closed(OLD, ".".join([head, "", nonce, base64url(sealed[:1]), base64url(sealed[1:17])]))
 
 
 def test_a_header_that_says_the_same_in_other_words_is_another_header() -> None:

@@ -14,7 +14,6 @@ SCRIPT = """
 import contextlib, os, signal, sys, threading, warnings
 warnings.simplefilter("ignore", DeprecationWarning)  # of Python 3.12, for this very case
 from agui_reasoning.crypto import Binding, KeyRing
-from agui_reasoning.crypto._recent import Recent
 from agui_reasoning._forks import _OWNERS
 
 ring, binding = KeyRing.generate(), Binding("t")

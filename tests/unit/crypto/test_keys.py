@@ -14,10 +14,8 @@ from typing import Any
 import pytest
 
 from agui_reasoning.crypto import Binding, KeyRing
-from agui_reasoning.crypto._derive import derive
-from agui_reasoning.crypto._secret import Secret
 from agui_reasoning.errors import AGUIReasoningWarning, ConfigurationError, DecryptionError
-from tests.unit.crypto.tokens import BOTH, HOME, NEW, NEW_KEY, OLD, OLD_KEY, TEXT, closed, header_of
+from tests.unit.crypto.tokens import BOTH, HOME, NEW, NEW_KEY, OLD, OLD_KEY, TEXT, closed, forged, header_of
 
 KEY = bytes(32)
 
@@ -286,10 +284,6 @@ HOSTILE = [
 ]
 
 
-def forged(kid: str) -> str:
-    return KeyRing({kid: OLD_KEY}).encrypt(TEXT, HOME)
-
-
 @pytest.mark.parametrize("kid", HOSTILE)
 def test_an_id_that_could_be_a_path_is_not_asked_for_unless_it_is_listed(kid: str) -> None:
     service = Service({kid: OLD_KEY, "new": NEW_KEY})
@@ -374,52 +368,7 @@ def test_a_failing_key_is_asked_for_once_in_a_request() -> None:
     assert ring.decrypt(OLD.encrypt(TEXT, HOME), HOME) == TEXT
 
 
-FAR = Binding("t" * 1_000_000)
-AT = Binding("t" * 1_000_000, entity_id="m")
-
-
-@pytest.fixture
-def derived(monkeypatch: pytest.MonkeyPatch) -> list[Secret]:
-    """The ring keys of which something is derived, in order."""
-    keys: list[Secret] = []
-
-    def counting(key: Secret, info: bytes) -> Secret:
-        keys.append(key)
-        return derive(key, info)
-
-    monkeypatch.setattr("agui_reasoning.crypto._derived.derive", counting)
-    return keys
-
-
-def test_a_reader_derives_each_key_once(derived: list[Secret]) -> None:
-    tokens = [given.encrypt(TEXT, FAR) for given in (OLD, NEW)] + [forged(kid) for kid in "abc"]
-    derived.clear()
-    reader = KeyRing({"new": NEW_KEY, "old": OLD_KEY}).reader(FAR)
-    for text in tokens * 20:
-        reader.open(text)
-    assert len(derived) == 3  # two keys, and the stand-in for what is unknown
-
-
-@pytest.mark.parametrize(("binding", "count"), [(FAR, 1), (AT, 2)])
-def test_a_ring_derives_the_key_of_a_thread_once(binding: Binding, count: int, derived: list[Secret]) -> None:
-    ring = KeyRing({"old": OLD_KEY})
-    for _ in range(20):
-        assert ring.decrypt(ring.rekey(ring.encrypt(TEXT, binding), binding), binding) == TEXT
-    assert len(derived) == count  # one more where tokens are bound to an entity
-    ring.forget()
-    ring.encrypt(TEXT, binding)
-    assert len(derived) == 2 * count
-
-
-def test_few_derived_keys_are_remembered(derived: list[Secret]) -> None:
-    ring = KeyRing({"old": OLD_KEY})
-    for _ in range(2):
-        for thread in range(100):
-            ring.encrypt(TEXT, Binding(f"thread-{thread}"))
-    assert len(derived) == 200
-
-
-def test_a_key_that_was_fetched_again_is_derived_again(derived: list[Secret]) -> None:
+def test_a_key_that_was_fetched_again_is_derived_again() -> None:
     ring = KeyRing(Service({"old": OLD_KEY}), primary="old")
     ring.encrypt(TEXT, HOME)
     ring.forget()

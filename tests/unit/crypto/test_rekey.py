@@ -11,7 +11,7 @@ from agui_reasoning.crypto import Binding, KeyRing, rekey_messages
 from agui_reasoning.errors import ConfigurationError, DecryptionError, LocalProtocolError
 from tests.unit.crypto.tokens import BOTH, HOME, NEW, OLD, OLD_KEY, TEXT, altered, header_of, with_header
 
-PLAIN = '{"k":"agui-reasoning","v":1}'
+PLAIN = '{"k":"agui-reasoning","v":2}'
 FOREIGN = "EqoBCkgIARABGAIiQL8"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from agui_reasoning.crypto import Binding, KeyRing
-from agui_reasoning.crypto._recent import Recent
 from agui_reasoning.errors import ConfigurationError
 from tests.unit.crypto.tokens import HOME, NEW_KEY, OLD, OLD_KEY, TEXT, closed, header_of
 
@@ -188,21 +186,3 @@ def test_an_age_that_is_no_number_of_seconds_is_refused(age: Any) -> None:
     with pytest.raises(ConfigurationError) as caught:
         KeyRing({"old": OLD_KEY}, max_age_s=age)
     assert caught.value.code == "bad_limit"
-
-
-def test_a_cache_holds_the_last_ones_used() -> None:
-    clock: list[float] = [0.0]
-    cache: Recent[str, int] = Recent(2, 10, lambda: clock[0])
-    steps: list[tuple[float, Callable[[], object], object]] = [
-        (0, lambda: cache.put("a", 1), None),
-        (5, lambda: cache.put("b", 2), None),
-        (9, lambda: cache.get("a"), 1),
-        (9, lambda: cache.put("c", 3), None),  # instead of b, which was used longer ago
-        (9, lambda: cache.get("b"), None),
-        (10, lambda: cache.get("a"), None),  # expired, whenever it was used
-        (18, lambda: cache.get("c"), 3),
-        (19, lambda: cache.get("c"), None),
-    ]
-    for time, step, expected in steps:
-        clock[0] = time
-        assert step() == expected

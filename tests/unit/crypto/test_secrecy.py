@@ -12,16 +12,14 @@ from typing import Any
 import pytest
 
 import agui_reasoning.crypto
-from agui_reasoning.crypto import Binding, KeyRing, rekey_messages
-from agui_reasoning.crypto import _base64url as base64url
-from agui_reasoning.crypto._secret import Secret
+from agui_reasoning.crypto import Binding, KeyRing, Secret, rekey_messages
 from agui_reasoning.errors import AGUIReasoningError
-from tests.unit.crypto.tokens import BOTH, HOME, NEW_KEY, OLD, OLD_KEY, TEXT, altered, frames
+from tests.unit.crypto.tokens import BOTH, HOME, NEW_KEY, OLD, OLD_KEY, TEXT, altered, base64url, frames
 
 ROOM = Path(agui_reasoning.crypto.__file__).parent
 SECRETS = [
     *("KEYMATERIAL", "PLAINTEXT"),
-    *(encoded(value)[3:] for value in (OLD_KEY, NEW_KEY, TEXT) for encoded in (base64url.encode, bytes.hex)),
+    *(encoded(value)[3:] for value in (OLD_KEY, NEW_KEY, TEXT) for encoded in (base64url, bytes.hex)),
 ]
 TOKEN = OLD.encrypt(TEXT, HOME)
 BOUND = OLD.encrypt(TEXT, Binding("t", entity_id="m"), ttl_s=10**9)
@@ -74,7 +72,7 @@ FAILURES: dict[str, Callable[[], object]] = {
 
 @pytest.mark.parametrize("failure", FAILURES)
 def test_no_frame_of_ours_shows_a_secret(failure: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RING", f"old:{base64url.encode(OLD_KEY)},new:{base64url.encode(NEW_KEY)}A")
+    monkeypatch.setenv("RING", f"old:{base64url(OLD_KEY)},new:{base64url(NEW_KEY)}A")
     shown = frames(FAILURES[failure])
     assert "File" in shown or failure == "pickle"
     assert [secret for secret in SECRETS if secret in shown] == []
@@ -82,7 +80,7 @@ def test_no_frame_of_ours_shows_a_secret(failure: str, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("failure", FAILURES)
 def test_no_error_of_ours_holds_a_secret(failure: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RING", f"old:{base64url.encode(OLD_KEY)},new:{base64url.encode(NEW_KEY)}A")
+    monkeypatch.setenv("RING", f"old:{base64url(OLD_KEY)},new:{base64url(NEW_KEY)}A")
     with pytest.raises((AGUIReasoningError, TimeoutError, TypeError)) as caught:
         FAILURES[failure]()
     error = caught.value
@@ -99,7 +97,7 @@ def test_a_token_is_in_no_frame_that_says_that_it_does_not_open() -> None:
 def test_a_frame_that_holds_a_secret_does_not_show_it() -> None:
     secret = Secret(OLD_KEY)
 
-    def fail(held: Secret) -> None:
+    def fail(held: Secret[bytes]) -> None:
         raise ValueError(held)
 
     shown = frames(lambda: fail(secret))
@@ -135,7 +133,7 @@ def test_randomness_comes_from_the_operating_system_in_one_function() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and "urandom" in ast.unparse(node.func)
     ]
-    assert called == [("_derive.py", "os.urandom")]
+    assert called == [("_cache.py", "os.urandom")]
     assert not any(
         name.split(".")[0] in ("random", "secrets", "uuid")
         for path in ROOM.glob("*.py")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import traceback
 from collections.abc import Callable
@@ -10,7 +11,6 @@ from typing import Any
 import pytest
 
 from agui_reasoning.crypto import Binding, KeyRing
-from agui_reasoning.crypto import _base64url as base64url
 from agui_reasoning.errors import DecryptionError
 
 OLD_KEY = b"KEYMATERIAL-OLD-" * 2
@@ -20,6 +20,16 @@ NEW = KeyRing({"new": NEW_KEY})
 BOTH = KeyRing({"new": NEW_KEY, "old": OLD_KEY})
 HOME = Binding("thread-1", tenant="acme")
 TEXT = b'{"text":"PLAINTEXT-MARKER"}'
+
+
+def base64url(value: bytes) -> str:
+    """Bytes as base64url without padding."""
+    return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
+
+
+def from_base64url(text: str) -> bytes:
+    """The bytes of base64url without padding."""
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 def closed(ring: KeyRing, token: Any, binding: Binding = HOME) -> DecryptionError:
@@ -49,9 +59,13 @@ def altered(token: str) -> str:
 def with_header(token: str, members: dict[str, Any] | str) -> str:
     """A token with another first segment; its tag no longer fits."""
     text = members if isinstance(members, str) else json.dumps(members)
-    return ".".join([base64url.encode(text.encode()), *token.split(".")[1:]])
+    return ".".join([base64url(text.encode()), *token.split(".")[1:]])
 
 
 def header_of(token: str) -> dict[str, Any]:
     """What a token says of itself."""
-    return json.loads(base64url.decode(token.partition(".")[0]))
+    return json.loads(from_base64url(token.partition(".")[0]))
+
+
+def forged(kid: str) -> str:
+    return KeyRing({kid: OLD_KEY}).encrypt(TEXT, HOME)

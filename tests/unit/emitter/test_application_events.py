@@ -13,7 +13,7 @@ from pydantic.alias_generators import to_camel
 
 from agui_reasoning import Emitter, LocalProtocolError, Run, check_events, compat
 from agui_reasoning.deltas import TextDelta
-from tests.support.verifier import plain, replay
+from tests.support.verifier import plain, replay, types
 
 THINKING: list[dict[str, Any]] = [
     {"type": "THINKING_START"},
@@ -57,10 +57,6 @@ class Own(BaseModel):
     delta: str = "Hello."
 
 
-def types(events: list[dict[str, Any]]) -> list[str]:
-    return [event["type"] for event in events]
-
-
 def emitter(**options: Any) -> tuple[Emitter, list[str]]:
     heard: list[str] = []
     numbers = count()
@@ -91,6 +87,15 @@ def test_thinking_that_is_left_open_is_closed_with_the_run() -> None:
         "CUSTOM",
         "REASONING_MESSAGE_END",
         "REASONING_END",
+    ]
+
+
+def test_steps_of_one_name_in_two_subagents_are_both_closed() -> None:
+    emitter = Emitter()
+    for subagent in ("a", "b"):
+        emitter.receive({"type": "STEP_STARTED", "stepName": "plan", "subagentRunId": subagent})
+    assert plain(emitter.close()) == [
+        {"type": "STEP_FINISHED", "stepName": "plan", "subagentRunId": subagent} for subagent in ("b", "a")
     ]
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from agui_reasoning import Emitter
-from agui_reasoning._envelope import MAX_ENVELOPE_CHARS, read_envelope
 from agui_reasoning.audit import AuditRecord
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import (
@@ -25,7 +24,9 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.parts import Opaque, Origin, ReasoningPart
 from agui_reasoning.request import build_request, restore
-from agui_reasoning.testing._front_ends import FRONT_ENDS, tanstack
+from agui_reasoning.testing import FRONT_ENDS, tanstack
+from tests.internals.envelopes import MAX_ENVELOPE_CHARS, read_envelope
+from tests.laws import law
 from tests.support.verifier import Client, plain, replay
 
 CLAUDE = Origin("anthropic", "anthropic-messages", "claude")
@@ -70,6 +71,7 @@ def signed(text: str, value: str, key: str) -> list[Delta]:
     return [ReasoningDelta(text, key=key), signature, CloseDelta(key=key)]
 
 
+@law("E4")
 def test_the_first_unit_opens_a_message_without_text_and_the_next_with_text_takes_it_over() -> None:
     events = emit(*redacted("R", "0"), *signed("Hm.", "S", "1"), TextDelta("Yes."))
     assert types(events) == [
@@ -79,6 +81,7 @@ def test_the_first_unit_opens_a_message_without_text_and_the_next_with_text_take
     assert told(events) == [("id3", [1, 0])]
 
 
+@law("E4")
 def test_the_message_opens_as_soon_as_there_is_a_unit() -> None:
     emitter = Emitter()
     first = emitter.receive(redacted("R", "0")[0])
@@ -91,6 +94,7 @@ def test_a_later_unit_without_text_rides_along_with_the_message_before_it() -> N
     assert told(events) == [("id3", [0]), ("id3", [0, 1])]
 
 
+@law("E4")
 @pytest.mark.parametrize("between", [TextDelta("Well."), ToolCallDelta("c", "f", "{}")])
 def test_what_follows_text_or_a_call_does_not_take_the_message_over(between: Delta) -> None:
     events = emit(*redacted("R", "0"), between, *signed("Hm.", "S", "1"), TextDelta("Yes."))
@@ -109,6 +113,7 @@ def test_a_unit_that_is_under_way_may_give_the_message_text_after_the_answer_has
     assert types(events).count("MESSAGE_START") == 1
 
 
+@law("E4")
 def test_there_is_one_empty_message_at_most() -> None:
     deltas = [d for n in range(4) for d in (*redacted(f"R{n}", f"{n}"), TextDelta(f"{n}.", key=f"t{n}"))]
     events = emit(*deltas)
@@ -118,6 +123,7 @@ def test_there_is_one_empty_message_at_most() -> None:
     assert spans[1:] == [message] * (len(spans) - 1)
 
 
+@law("E4")
 @pytest.mark.parametrize(("options", "messages"), [(SEALED, 1), ({}, 0)])
 def test_hidden_has_one_message_with_keys_and_none_without(options: dict[str, Any], messages: int) -> None:
     deltas = [
@@ -158,6 +164,7 @@ def test_a_client_that_stops_in_what_follows_has_the_units_without_text(
     assert values == ["S", "R"]
 
 
+@law("E7")
 def test_a_value_that_is_sent_again_contains_the_names_of_the_one_it_replaces() -> None:
     events = emit(*signed("Hm.", "S", "0"), *redacted("R", "1"), ToolCallDelta("c", "f"), TextDelta("Yes."))
     values = [event["encryptedValue"] for event in events if "encryptedValue" in event]
@@ -170,8 +177,8 @@ def test_a_value_that_is_sent_again_contains_the_names_of_the_one_it_replaces() 
 
 
 def test_a_unit_that_is_still_open_is_not_sent_before_it_ends() -> None:
-    rider = OpaqueDelta(Opaque("anthropic.redacted_thinking", "R"), key="1")
-    events = emit(*signed("Hm.", "S", "0"), rider, TextDelta("Yes."), CloseDelta(key="1"))
+    carried = OpaqueDelta(Opaque("anthropic.redacted_thinking", "R"), key="1")
+    events = emit(*signed("Hm.", "S", "0"), carried, TextDelta("Yes."), CloseDelta(key="1"))
     assert told(events) == [("id3", [0]), ("id3", [0, 1])]
 
 
@@ -185,12 +192,32 @@ def test_a_value_is_not_sent_twice_when_nothing_follows() -> None:
     assert told(events) == [("id3", [0]), ("id3", [0, 1])]
 
 
+@pytest.mark.parametrize(
+    "late",
+    [
+        ReasoningDelta("", key="0", item_id="rs_1"),
+        ReasoningDelta("", key="0", ext={"name": "n"}),
+        OpaqueDelta(Opaque("anthropic.signature", "T"), key="0"),
+        CloseDelta(key="0", status="incomplete"),
+    ],
+)
+def test_what_changes_reasoning_after_its_value_is_in_the_last_value(late: Delta) -> None:
+    before = [*signed("Hm.", "S", "0"), TextDelta("Yes.")]
+    assert len(told(emit(*before))) == 1
+    values = [event for event in emit(*before, late) if "encryptedValue" in event]
+    last = read_envelope(values[-1]["encryptedValue"])
+    assert len(values) == 2
+    assert last is not None
+    assert [unit.seq for unit in last.units] == [0]
+
+
 def test_a_value_is_sent_again_when_it_has_twice_as_many_units() -> None:
     units = [d for n in range(1, 9) for d in (*redacted(f"R{n}", f"{n}"), TextDelta(f"{n}.", key=f"t{n}"))]
     events = emit(*signed("Hm.", "S", "0"), *units)
     assert [len(seqs) for _, seqs in told(events)] == [1, 2, 4, 8, 17]
 
 
+@law("E4")
 def test_units_never_ride_across_responses() -> None:
     events = emit(
         *signed("Hm.", "S", "0"), FinishDelta("tool_use"), *redacted("R", "0"), FinishDelta("end_turn")
@@ -199,6 +226,7 @@ def test_units_never_ride_across_responses() -> None:
     assert types(events).count("MESSAGE_START") == 2
 
 
+@law("E4")
 def test_an_altered_text_drops_its_own_signature_and_not_those_that_ride_along() -> None:
     deltas = [ResponseStart(CLAUDE), *signed("Hm.", "S", "0"), *redacted("R", "1"), TextDelta("Yes.")]
     messages = replay(emit(*deltas)).messages

@@ -10,7 +10,6 @@ import msgspec
 import pytest
 
 from agui_reasoning import Emitter, LocalProtocolError
-from agui_reasoning._envelope import MAX_ENVELOPE_CHARS, Envelope, digest, read_envelope, write_envelope
 from agui_reasoning.deltas import (
     CloseDelta,
     FinishDelta,
@@ -24,7 +23,9 @@ from agui_reasoning.deltas import (
     UsageDelta,
 )
 from agui_reasoning.parts import NativePart, Opaque, Origin, ReasoningPart, Segment, TextPart, ToolCallPart
-from tests.support.verifier import plain, replay
+from tests.internals.envelopes import MAX_ENVELOPE_CHARS, Envelope, digest, read_envelope, write_envelope
+from tests.laws import law
+from tests.support.verifier import plain, replay, types
 
 CLAUDE = Origin("anthropic", "anthropic-messages", "claude")
 GEMINI = Origin("google", "openai-chat", "gemini-3-pro")
@@ -63,10 +64,7 @@ def values(events: list[dict[str, Any]]) -> list[tuple[str, str, Envelope]]:
     return found
 
 
-def types(events: list[dict[str, Any]]) -> list[str]:
-    return [event["type"] for event in events]
-
-
+@law("E4")
 def test_reasoning_then_text_is_a_span_a_message_a_value_and_an_answer() -> None:
     events = emit(ReasoningDelta("Hm, "), ReasoningDelta("yes."), TextDelta("Yes."))
     assert brief(events) == [
@@ -83,6 +81,7 @@ def test_reasoning_then_text_is_a_span_a_message_a_value_and_an_answer() -> None
     ]
 
 
+@law("E7")
 def test_a_plain_answer_has_one_value_that_names_the_answer_to_come() -> None:
     events = emit(ResponseStart(CLAUDE, id="msg_1"), ReasoningDelta("Hm."), TextDelta("Yes."))
     [(subtype, entity, envelope)] = values(events)
@@ -103,6 +102,7 @@ def test_a_plain_answer_has_one_value_that_names_the_answer_to_come() -> None:
     }
 
 
+@law("E2")
 def test_adjacent_units_stay_apart_in_one_span() -> None:
     events = emit(
         ReasoningDelta("a", key="0"), CloseDelta(key="0"), ReasoningDelta("b", key="1"), CloseDelta(key="1")
@@ -122,12 +122,14 @@ def test_adjacent_units_stay_apart_in_one_span() -> None:
     ]
 
 
+@law("E2")
 def test_several_units_may_be_open_at_once() -> None:
     events = emit(ReasoningDelta("a", key="0"), ReasoningDelta("b", key="1"), ReasoningDelta("c", key="0"))
     contents = [row for row in brief(events) if row[0] == "REASONING_MESSAGE_CONTENT"]
     assert [row[1:] for row in contents] == [("id3", "a"), ("id4", "b"), ("id3", "c")]
 
 
+@law("E2")
 def test_summary_parts_of_one_unit_are_separated_by_a_blank_line_and_kept_apart_in_the_envelope() -> None:
     events = emit(
         ReasoningDelta("**A**", key="r", channel="summary", index=0, item_id="rs_1"),
@@ -149,6 +151,7 @@ def test_summary_parts_of_one_unit_are_separated_by_a_blank_line_and_kept_apart_
     }
 
 
+@law("E2")
 def test_flat_reasoning_that_resumes_is_another_message_of_the_same_unit() -> None:
     events = emit(
         ReasoningDelta("a", key="r"),
@@ -164,6 +167,7 @@ def test_flat_reasoning_that_resumes_is_another_message_of_the_same_unit() -> No
     ]
 
 
+@law("E2")
 def test_adjacent_texts_share_one_message_and_their_boundaries_ride_in_the_envelope() -> None:
     events = emit(ReasoningDelta("r"), TextDelta("one", key="1"), TextDelta("two", key="2"))
     assert types(events).count("TEXT_MESSAGE_START") == 1
@@ -175,6 +179,7 @@ def test_adjacent_texts_share_one_message_and_their_boundaries_ride_in_the_envel
     ]
 
 
+@law("E3")
 def test_nothing_is_sent_for_what_is_empty() -> None:
     assert (
         emit(ReasoningDelta(""), TextDelta(""), ResponseStart(CLAUDE), CloseDelta(), FinishDelta("stop"))
@@ -201,6 +206,7 @@ def test_a_unit_without_text_is_a_message_without_content(present: list[Any]) ->
     ]
 
 
+@law("E3")
 def test_leading_white_space_waits_for_text() -> None:
     events = emit(
         ReasoningDelta("\n"), ReasoningDelta(" "), ReasoningDelta("a"), TextDelta("\n\n"), TextDelta("b")
@@ -208,6 +214,7 @@ def test_leading_white_space_waits_for_text() -> None:
     assert [row[2] for row in brief(events) if row[0].endswith("CONTENT")] == ["\n a", "\n\nb"]
 
 
+@law("E3")
 def test_white_space_alone_rides_in_the_envelope_only() -> None:
     events = emit(ReasoningDelta("\n"), TextDelta("\n\n"), ToolCallDelta("c", "f", "{}"))
     assert not [row for row in brief(events) if row[0].endswith("CONTENT")]
@@ -218,6 +225,7 @@ def test_white_space_alone_rides_in_the_envelope_only() -> None:
     assert text["text"] == "\n\n"
 
 
+@law("E5")
 def test_a_value_on_a_call_and_one_on_text_reach_their_entities_and_the_last_reasoning() -> None:
     events = emit(
         ReasoningDelta("r"),
@@ -238,6 +246,7 @@ def test_a_value_on_a_call_and_one_on_text_reach_their_entities_and_the_last_rea
     ]
 
 
+@law("E5")
 def test_a_value_that_waits_for_its_call_is_delivered_when_the_call_begins() -> None:
     early = OpaqueDelta(Opaque("gemini.thought_signature", "EARLY", attach="tool_call:c"))
     events = emit(ReasoningDelta("r"), early, ToolCallDelta("c", "f", "{}"))
@@ -250,6 +259,7 @@ def test_a_value_whose_call_never_comes_is_kept_on_a_unit_of_its_own() -> None:
     assert (subtype, envelope.units[0].part.opaque[0].value) == ("message", "ORPHAN")
 
 
+@law("E5")
 def test_a_late_value_is_delivered_to_its_unit() -> None:
     events = emit(
         ReasoningDelta("r", key="0"), CloseDelta(key="0"), TextDelta("t"), OpaqueDelta(SIGNATURE, key="0")
@@ -260,6 +270,7 @@ def test_a_late_value_is_delivered_to_its_unit() -> None:
     assert carried == [[], ["SIG"]]
 
 
+@law("E6")
 def test_native_parts_and_results_ride_verbatim_in_the_last_value_of_the_response() -> None:
     block = {"type": "web_search_tool_result", "tool_use_id": "s", "content": [{"encrypted_content": "X"}]}
     events = emit(
@@ -277,11 +288,13 @@ def test_native_parts_and_results_ride_verbatim_in_the_last_value_of_the_respons
     assert kept["call"]["server"] is True
 
 
+@law("E6")
 def test_the_superset_goes_out_before_the_result_of_the_agents_tool() -> None:
     events = emit(ReasoningDelta("r"), ToolCallDelta("c", "f"), ToolResultDelta("c", "ok"))
     assert types(events)[-3:] == ["TOOL_CALL_END", "REASONING_ENCRYPTED_VALUE", "TOOL_CALL_RESULT"]
 
 
+@law("E6")
 def test_without_reasoning_a_required_value_opens_an_anchor() -> None:
     signature = OpaqueDelta(Opaque("gemini.openai_compat_signature", "SIG", attach="tool_call:c"))
     required = emit(ResponseStart(GEMINI), ToolCallDelta("c", "f"), signature)
@@ -293,8 +306,11 @@ def test_without_reasoning_a_required_value_opens_an_anchor() -> None:
         "REASONING_END",
     ]
     assert values(required)[-1][2].units[0].part.opaque[0].value == "SIG"
+    [opened] = [event for event in required if event["type"] == "REASONING_MESSAGE_START"]
+    assert opened["metadata"] == {"agui-reasoning": {"response": "id0", "empty": True}}
 
 
+@law("E6")
 @pytest.mark.parametrize(
     ("origin", "anchors", "opened"),
     [
@@ -319,6 +335,37 @@ def test_anchors_follow_the_policy_and_the_option(origin: Origin, anchors: Any, 
     assert any("SIG" in event.get("encryptedValue", "") for event in events)
 
 
+LAST_TEXT = [TextDelta("t"), OpaqueDelta(Opaque("gemini.thought_signature", "SIG", "base64", attach="text"))]
+NOTHING = [ReasoningDelta(ext={"field": "reasoning_content", "explicit_empty": True}), TextDelta("t")]
+CALL = ToolCallDelta("c", "f", "{}")
+
+
+@pytest.mark.parametrize(
+    ("origin", "deltas", "opened"),
+    [
+        (Origin("google", "gemini", "gemini-3-pro-preview"), LAST_TEXT, 1),
+        (GEMINI_2_5, LAST_TEXT, 1),
+        (Origin("google", "gemini", "gemini-3-pro-preview"), [*LAST_TEXT, CALL], 1),
+        (GEMINI_2_5, [*LAST_TEXT, CALL], 1),
+        (Origin("xai", "xai-grpc", "grok-4"), LAST_TEXT, 1),
+        (Origin("deepseek", "openai-chat", "deepseek-v4"), NOTHING, 0),
+        (Origin("deepseek", "openai-chat", "deepseek-v4"), [*NOTHING, CALL], 0),
+        (Origin("zai", "openai-chat", "glm-5"), [*NOTHING, CALL], 0),
+        (Origin("zai-coding-plan", "openai-chat", "glm-5"), [*NOTHING, CALL], 1),
+    ],
+    ids=lambda value: value.provider if isinstance(value, Origin) else None,
+)
+def test_only_reasoning_that_says_nothing_may_ride_on_the_answer_alone(
+    origin: Origin, deltas: list[Any], opened: int
+) -> None:
+    """assistant-ui drops values of answers; what DeepSeek misses is a placeholder in the request."""
+    events = emit(ResponseStart(origin), *deltas)
+    assert types(events).count("REASONING_MESSAGE_START") == opened
+    assert {entity for _, entity, _ in values(events)} >= ({"id1"} if deltas[0] is LAST_TEXT[0] else set())
+    assert values(events)
+    assert types(emit(ResponseStart(origin), *deltas, anchors="always")).count("REASONING_MESSAGE_START") == 1
+
+
 def test_a_response_of_native_parts_alone_gets_an_anchor_or_a_warning() -> None:
     native = NativeDelta("openai.compaction", {"encrypted_content": "Y"})
     assert "REASONING_MESSAGE_START" in types(emit(native))
@@ -332,6 +379,7 @@ def test_text_and_calls_alone_have_no_envelope() -> None:
     assert values(events) == []
 
 
+@law("E7")
 def test_history_keeps_the_order_reasoning_text_call() -> None:
     client = replay_of(
         ReasoningDelta("r1"),
@@ -356,6 +404,7 @@ def replay_of(*items: Any) -> Any:
     return replay([event for item in items for event in emitter.receive(item)] + emitter.close())
 
 
+@law("E8")
 def test_hints_say_place_and_which_reasoning_a_call_followed() -> None:
     events = emit(ReasoningDelta("r"), ToolCallDelta("a", "f"), ToolCallDelta("b", "f"))
     hints = [event["metadata"]["agui-reasoning"] for event in events if "metadata" in event]
@@ -366,6 +415,7 @@ def test_hints_say_place_and_which_reasoning_a_call_followed() -> None:
     ]
 
 
+@law("E10")
 def test_a_server_tool_without_a_result_gets_an_empty_one_at_the_end() -> None:
     events = emit(ToolCallDelta("s", "web_search", "{}", server=True), FinishDelta("pause_turn"))
     assert brief(events)[-1] == ("TOOL_CALL_RESULT", "s", "")
@@ -379,6 +429,7 @@ def test_a_server_tool_without_a_result_gets_an_empty_one_at_the_end() -> None:
     ]
 
 
+@law("E11")
 def test_an_abort_closes_in_order_discards_the_unfinished_value_and_marks_the_unit() -> None:
     events = emit(
         ReasoningDelta("r", key="0"), OpaqueDelta(SIGNATURE, key="0", append=True), TextDelta("t"), abort=True
@@ -407,6 +458,7 @@ def test_a_length_limit_reported_after_the_block_marks_it() -> None:
     assert [e.units[0].part.status for _, _, e in values(events)] == ["complete", "incomplete"]
 
 
+@law("E1")
 def test_a_call_id_that_is_missing_or_used_is_minted_and_the_native_one_kept() -> None:
     events = emit(
         ReasoningDelta("r"),
@@ -424,18 +476,21 @@ def test_a_call_id_that_is_missing_or_used_is_minted_and_the_native_one_kept() -
     ]
 
 
+@law("E1")
 def test_a_result_finds_a_call_whose_id_was_minted() -> None:
     events = emit(ToolCallDelta("old", "f"), ToolResultDelta("old", "ok"), used_call_ids=["old"])
     start = next(event for event in events if event["type"] == "TOOL_CALL_START")
     assert events[-1]["toolCallId"] == start["toolCallId"] != "old"
 
 
+@law("E1")
 def test_provider_ids_never_become_message_ids() -> None:
     events = emit(ResponseStart(CLAUDE, id="msg_1"), ReasoningDelta("r", item_id="rs_1"), TextDelta("t"))
     ids = {event.get("messageId") for event in events}
     assert not ids & {"msg_1", "rs_1"}
 
 
+@law("E13")
 def test_a_clock_stamps_openers_and_closers_and_times_the_reasoning() -> None:
     ticks = count(1000, 10)
     events = emit(ReasoningDelta("r"), TextDelta("t"), ToolCallDelta("c", "f", "{}"), now_ms=ticks.__next__)
@@ -454,6 +509,7 @@ def test_a_clock_stamps_openers_and_closers_and_times_the_reasoning() -> None:
     assert end["metadata"]["agui-reasoning"] == {"response": "id0", "seq": 0, "durationMs": 10}
 
 
+@law("E15")
 def test_a_surrogate_pair_cut_in_two_is_one_character_and_a_lone_half_is_replaced() -> None:
     events = emit(
         ReasoningDelta("a\ud83d", key="0"),

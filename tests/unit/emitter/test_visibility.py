@@ -21,7 +21,6 @@ from ag_ui.core import (
 )
 
 from agui_reasoning import ConfigurationError, Emitter
-from agui_reasoning._envelope import Envelope, ReasoningRecord
 from agui_reasoning.crypto import Binding, KeyRing, looks_like_token
 from agui_reasoning.deltas import (
     FinishDelta,
@@ -33,9 +32,11 @@ from agui_reasoning.deltas import (
     ToolCallDelta,
     ToolResultDelta,
 )
-from agui_reasoning.emitter._summaries import PLACEHOLDER
+from agui_reasoning.emitter import PLACEHOLDER
 from agui_reasoning.parts import Opaque, Origin, ReasoningPart
-from tests.support.verifier import plain, replay
+from tests.internals.envelopes import Envelope, ReasoningRecord
+from tests.laws import law
+from tests.support.verifier import plain, replay, types
 
 CLAUDE = Origin("anthropic", "anthropic-messages", "claude")
 GPT = Origin("openai", "openai-responses", "gpt-5")
@@ -52,10 +53,6 @@ def emit(*items: Any, **options: Any) -> list[dict[str, Any]]:
     events = [event for item in items for event in emitter.receive(item)] + emitter.close()
     replay(events)
     return plain(events)
-
-
-def types(events: list[dict[str, Any]]) -> list[str]:
-    return [event["type"] for event in events]
 
 
 def content(events: list[dict[str, Any]]) -> list[str]:
@@ -269,6 +266,7 @@ SEARCH = (
 )
 
 
+@law("E10")
 @pytest.mark.parametrize("visibility", ["summary", "hidden"])
 def test_arguments_and_results_of_server_tools_are_shown_only_in_full(visibility: Any) -> None:
     assert "nobody" in json.dumps(emit(ResponseStart(CLAUDE), *SEARCH))

@@ -113,6 +113,18 @@ async def _wait(event: threading.Event) -> None:
     assert await anyio.to_thread.run_sync(event.wait, TIMEOUT)
 
 
+class Changing(Provider):
+    """A provider that answers each request differently."""
+
+    def __init__(self, *replies: Reply) -> None:
+        super().__init__(replies[0])
+        self._replies = replies
+
+    async def _answer(self, send: Any) -> None:
+        self.reply = self._replies[len(self.asked) - 1]
+        await super()._answer(send)
+
+
 def frames(payloads: Sequence[Any]) -> list[bytes]:
     """Payloads as a provider frames them, one piece each."""
     texts = [payload if isinstance(payload, str) else json.dumps(payload) for payload in payloads]

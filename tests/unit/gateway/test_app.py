@@ -19,11 +19,11 @@ import anyio
 import pytest
 
 from agui_reasoning import Limits, MissingExtraError, Run
-from agui_reasoning._shells.driver import FAILED
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import ReasoningDelta, TextDelta
 from agui_reasoning.emitter.stages import Coalesce, Steps
 from agui_reasoning.gateway import HTTPUpstream, Upstream, create_app, local_server, provider_app
+from tests.support.expected import FAILED
 from tests.support.verifier import Client
 from tests.unit.gateway.http_client import INPUT, TIMEOUT, Answer, call, opened
 
@@ -153,11 +153,11 @@ def test_a_failure_is_a_fixed_sentence_and_a_line_in_the_log(
 
 
 def test_warnings_of_a_run_go_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    def summarise(part: Any) -> str:
+    def summarize(part: Any) -> str:
         raise ValueError
 
     upstream = Fake(ReasoningDelta("Hm"), TextDelta("Yes."))
-    app = create_app(upstream, visibility="summary", keys=KeyRing.generate(), summarise=summarise)
+    app = create_app(upstream, visibility="summary", keys=KeyRing.generate(), summarize=summarize)
     with local_server(app) as url:
         run(call(f"{url}/agent"))
     assert [record.name for record in caplog.records] == ["agui_reasoning"]

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from ag_ui.core import AgentCapabilities
 
-from agui_reasoning._scripted import load_script
-from agui_reasoning.emitter._disclosure import Visibility
+from agui_reasoning.emitter import Visibility
 from agui_reasoning.gateway import HTTPUpstream, ReplayUpstream, capabilities, create_app, local_server
 from agui_reasoning.policy import EchoRule
+from agui_reasoning.replay import load_script
 from tests.unit.gateway.http_client import call
 from tests.unit.gateway.test_app import Fake
 from tests.unit.gateway.test_replay import WHOLE

@@ -12,8 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agui_reasoning.errors import RemoteProtocolError
-from agui_reasoning.gateway._aws_event_stream import AWSEventStream, encode_event
-from agui_reasoning.gateway._framing import FRAMINGS, JSONLines
+from agui_reasoning.gateway import FRAMINGS
+from agui_reasoning.providers import provider_api
+
+# Readers take their limit as an argument, too.
+AWSEventStream: Any = FRAMINGS["aws-event-stream"].reader
+JSONLines: Any = FRAMINGS["json-lines"].reader
+
+
+def encode_event(name: str, payload: Any) -> bytes:
+    bedrock = provider_api("bedrock-converse").http
+    assert bedrock is not None
+    return FRAMINGS["aws-event-stream"].write(bedrock, {"event": name, "data": payload})
+
 
 EVENTS: list[tuple[str, Any]] = [
     ("messageStart", {"role": "assistant"}),

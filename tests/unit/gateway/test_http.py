@@ -16,12 +16,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from agui_reasoning import ConfigurationError, Conversation, MissingExtraError, Run
-from agui_reasoning._scripted import load_script
-from agui_reasoning._scripted._exchange import payloads
 from agui_reasoning.aio import run_agent
 from agui_reasoning.client import AgentClient
 from agui_reasoning.gateway import HTTPUpstream, create_app, local_server, provider_app
-from agui_reasoning.gateway import _transport as transport
+from agui_reasoning.replay import load_script, payloads
 from tests.support.verifier import Client
 from tests.unit.gateway.http_client import INPUT, TIMEOUT, call
 from tests.unit.gateway.provider import APIS, KEY, MODELS, Json, Provider, Reply, frames, gateway, upstream
@@ -94,6 +92,20 @@ def result(request: Json) -> str:
         if last["role"] == "tool"
         else "".join(block["content"] for block in last["content"])
     )
+
+
+@pytest.mark.parametrize(("account", "sent"), [("org-first", True), ("org-second", False), (None, True)])
+def test_signatures_of_another_account_are_not_sent(account: str | None, sent: bool) -> None:
+    api = "anthropic-messages"
+    conversation = Conversation("t")
+    for question, own in (("Umbrella?", "org-first"), ("And tomorrow?", account)):
+        given = conversation.run_input(question).model_dump(mode="json", by_alias=True, exclude_none=True)
+        with gateway(api, Reply(frames(answer(api))), account=own) as (url, provider):
+            told = call(url, given).events
+        for event in told:
+            conversation.receive(event)
+        assert "org-" not in json.dumps(told)
+    assert ("signature" in json.dumps(provider.asked[0].body)) == sent
 
 
 @apis
@@ -456,7 +468,7 @@ async def test_a_closed_upstream_opens_again() -> None:
 async def test_a_connection_that_serves_nobody_is_closed_also_when_no_other_request_comes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(transport, "IDLE_S", 0.01)
+    monkeypatch.setattr("agui_reasoning.gateway._transport.IDLE_S", 0.01)
     body = b"".join(frames(answer("openai-chat")))
     head = f"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {len(body)}\r\n\r\n"
     closed = anyio.Event()

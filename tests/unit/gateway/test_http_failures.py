@@ -18,11 +18,9 @@ import httpx2
 import pytest
 
 from agui_reasoning import DecodeError, ProviderError, Run, TransportError
-from agui_reasoning._shells import sources
-from agui_reasoning._shells.driver import FAILED
 from agui_reasoning.aio import run_agent
-from agui_reasoning.gateway import _serving as serving
 from agui_reasoning.gateway import create_app, listen, local_server, url_of
+from tests.support.expected import FAILED
 from tests.support.verifier import Client
 from tests.unit.gateway.http_client import INPUT, TIMEOUT, call, opened
 from tests.unit.gateway.provider import (
@@ -58,8 +56,8 @@ SENTENCES = {
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the library wait for a connection to close for longer than `SOON`: what closes soon was closed."""
-    monkeypatch.setattr(sources, "CLOSE_WITHIN_S", 2 * SOON)
-    monkeypatch.setattr(serving, "_STOP_S", 2 * SOON)
+    monkeypatch.setattr("agui_reasoning._driver._sources.CLOSE_WITHIN_S", 2 * SOON)
+    monkeypatch.setattr("agui_reasoning.gateway._serving._STOP_S", 2 * SOON)
 
 
 class Failed:

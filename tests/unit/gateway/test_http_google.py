@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from agui_reasoning import _scripted as scripted
-from agui_reasoning._scripted._exchange import payloads
-from agui_reasoning._shells.provider_failures import explain
+from agui_reasoning import stream_run
 from agui_reasoning.gateway import HTTPUpstream, create_app, local_server
-from agui_reasoning.parts import Origin
+from agui_reasoning.replay import load_script, payloads
 from tests.support.verifier import Client
 from tests.unit.gateway.http_client import INPUT, call
 from tests.unit.gateway.provider import KEY, Asked, Json, Provider, Reply, frames
@@ -29,7 +27,7 @@ apis = pytest.mark.parametrize("api", SCRIPTS)
 @contextmanager
 def gateway(api: str, reply: Reply | None = None, **options: Any) -> Iterator[tuple[str, Provider]]:
     """A gateway in front of a server that answers in Google's place."""
-    answer = frames(list(payloads(scripted.load_script(f"{SCRIPTS[api]}-2"))))
+    answer = frames(list(payloads(load_script(f"{SCRIPTS[api]}-2"))))
     provider = Provider(reply or Reply(answer))
     base = options.pop("base", "")
     with local_server(provider) as url:
@@ -57,7 +55,7 @@ def test_the_path_names_the_model_and_asks_for_a_stream() -> None:
 def test_claude_on_vertex_is_asked_with_the_model_in_the_path_and_the_version_in_the_body() -> None:
     """So Anthropic documents it, and so its SDK for Vertex AI does."""
     base = "/v1/projects/p/locations/global/publishers/anthropic"
-    provider = Provider(Reply(frames(list(payloads(scripted.load_script("anthropic-weather-2"))))))
+    provider = Provider(Reply(frames(list(payloads(load_script("anthropic-weather-2"))))))
     with local_server(provider) as url:
         options: Json = {"base_url": url + base, "model": "claude-sonnet-4-6", "api_key": KEY}
         upstream = HTTPUpstream("anthropic-messages", provider="google-vertex", **options)
@@ -219,6 +217,8 @@ class GoogleError(Exception):
     ],
 )
 def test_the_sdks_error_tells_a_wrong_key(details: Json, code: str) -> None:
-    told = explain(GoogleError(details), Origin("google", "gemini", MODEL))
-    assert told is not None
-    assert told.code == code
+    def ask() -> Any:
+        raise GoogleError(details)
+
+    *_, last = stream_run(INPUT, ask, api="gemini", provider="google", model=MODEL)
+    assert (last.type.value, last.code) == ("RUN_ERROR", code)  # type: ignore[union-attr]

@@ -19,12 +19,9 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from agui_reasoning import ConfigurationError, RemoteProtocolError
-from agui_reasoning import _scripted as scripted
-from agui_reasoning.gateway import HTTPUpstream, create_app, local_server
-from agui_reasoning.gateway._aws_event_stream import AWSChunks, encode_chunk, encode_event
-from agui_reasoning.gateway._framing import FRAMINGS
-from agui_reasoning.gateway._signing import _region
+from agui_reasoning.gateway import FRAMINGS, HTTPUpstream, create_app, encode_chunk, local_server
 from agui_reasoning.providers import provider_api
+from agui_reasoning.replay import load_script
 from tests.support.verifier import Client
 from tests.unit.gateway.http_client import INPUT, call
 
@@ -32,7 +29,6 @@ auth = pytest.importorskip("botocore.auth", reason="botocore is not installed: p
 google_auth = pytest.importorskip("google.auth", reason="google-auth is not installed")
 from botocore.awsrequest import AWSRequest  # noqa: E402
 from botocore.credentials import Credentials  # noqa: E402
-from botocore.session import get_session  # noqa: E402
 
 ACCESS, SECRET, TOKEN = (
     "AKIDEXAMPLE0123456",
@@ -110,7 +106,7 @@ class AWS:
             kind = {"x-amzn-errortype": "InvalidSignatureException:http://internal.amazon.com/"}
             return JSONResponse(words, 403, headers=kind)
         framing = FRAMINGS[self._http.framing]
-        events = scripted.load_script(self._script)["events"]
+        events = load_script(self._script)["events"]
         frames = [framing.write(self._http, event) for event in events]
         return StreamingResponse(iter(frames), media_type=framing.media_type)
 
@@ -180,15 +176,21 @@ def test_claude_on_bedrock_is_asked_as_its_own_sdk_asks(
     assert body.get("anthropic_version", "bedrock-2023-05-31") == "bedrock-2023-05-31"
 
 
+def framed(name: str, payload: Any) -> bytes:
+    bedrock = provider_api("bedrock-converse").http
+    assert bedrock is not None
+    return FRAMINGS["aws-event-stream"].write(bedrock, {"event": name, "data": payload})
+
+
 def test_the_sdk_reads_what_is_framed_as_invoke_model_frames_it() -> None:
     decoder = pytest.importorskip(
         "anthropic.lib.bedrock._stream_decoder", reason="Anthropic's SDK is missing"
     )
-    payloads = [event["data"] for event in scripted.load_script("anthropic-weather-2")["events"]]
+    payloads = [event["data"] for event in load_script("anthropic-weather-2")["events"]]
     data = b"".join(encode_chunk(payload) for payload in payloads)
     pieces = [data[start : start + 7] for start in range(0, len(data), 7)]
     theirs = [json.loads(event.data) for event in decoder.AWSEventStreamDecoder().iter_bytes(iter(pieces))]
-    chunks = AWSChunks()
+    chunks = FRAMINGS["aws-chunks"].reader()
     assert [json.loads(text) for piece in pieces for text in chunks.feed(piece)] == theirs == payloads
 
 
@@ -196,32 +198,22 @@ def test_an_exception_in_the_stream_is_read_as_the_sdk_reads_it() -> None:
     decoder = pytest.importorskip(
         "anthropic.lib.bedrock._stream_decoder", reason="Anthropic's SDK is missing"
     )
-    data = encode_event("throttlingException", {"message": "Too many."})
+    data = framed("throttlingException", {"message": "Too many."})
     [event] = decoder.AWSEventStreamDecoder().iter_bytes(iter([data]))
-    [text] = AWSChunks().feed(data)
+    [text] = FRAMINGS["aws-chunks"].reader().feed(data)
     assert json.loads(text) == json.loads(event.data)
 
 
 @pytest.mark.parametrize("chunk", [{}, {"p": "abc"}, []])
 def test_a_chunk_without_bytes_is_skipped(chunk: Any) -> None:
-    assert AWSChunks().feed(encode_event("chunk", chunk)) == []
+    assert FRAMINGS["aws-chunks"].reader().feed(framed("chunk", chunk)) == []
 
 
 @pytest.mark.parametrize("value", ["no base64!", "/w==", 7])
 def test_a_chunk_that_is_no_text_is_damaged(value: Any) -> None:
     with pytest.raises(RemoteProtocolError) as caught:
-        AWSChunks().feed(encode_event("chunk", {"bytes": value}))
+        FRAMINGS["aws-chunks"].reader().feed(framed("chunk", {"bytes": value}))
     assert caught.value.code == "bad_frame"
-
-
-def test_the_region_is_that_of_the_address_first() -> None:
-    hosts = {
-        "https://bedrock-runtime.us-gov-west-1.amazonaws.com": "us-gov-west-1",
-        "https://bedrock-runtime-fips.ca-central-1.amazonaws.com": "ca-central-1",
-        "https://bedrock-mantle.eu-north-1.api.aws/anthropic": "eu-north-1",
-        "https://vpce-1-a.bedrock-runtime.ap-southeast-2.vpce.amazonaws.com": "ap-southeast-2",
-    }
-    assert {host: _region(get_session(), host) for host in hosts} == hosts
 
 
 def test_without_a_region_it_is_said_at_once(aws: pytest.MonkeyPatch) -> None:

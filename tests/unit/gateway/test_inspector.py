@@ -15,7 +15,7 @@ from agui_reasoning import Conversation
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import TextDelta
 from agui_reasoning.gateway import ReplayUpstream, create_app, local_server
-from tests.unit.cli.test_demo import KINDS
+from tests.internals.cli.test_demo import KINDS
 from tests.unit.gateway.http_client import INPUT, Answer, call
 from tests.unit.gateway.test_app import Fake
 
@@ -114,22 +114,22 @@ def test_half_an_emoji_is_no_server_error(url: str) -> None:
 
 
 @pytest.mark.parametrize("script", KINDS)
-def test_every_artifact_of_a_provider_is_marked_and_unchanged(script: str) -> None:
+def test_every_value_of_a_provider_is_marked_and_unchanged(script: str) -> None:
     with local_server(create_app(ReplayUpstream(script))) as url:
         report = preview(url, asked(url))
-    kinds = [artifact["kind"] for artifact in report["artifacts"]]
+    kinds = [value["kind"] for value in report["values"]]
     assert kinds
     assert sorted(set(kinds)) == sorted(set(KINDS[script][: len(kinds)]))
-    assert {artifact["unchanged"] for artifact in report["artifacts"]} <= {True, None}
-    assert all(artifact["unchanged"] for artifact in report["artifacts"] if artifact["kind"] != "call id")
-    assert all(at(report["body"], artifact["path"]) for artifact in report["artifacts"])
+    assert {value["unchanged"] for value in report["values"]} <= {True, None}
+    assert all(value["unchanged"] for value in report["values"] if value["kind"] != "call id")
+    assert all(at(report["body"], value["path"]) for value in report["values"])
     assert "echoed" in {group["outcome"] for group in report["outcomes"]}
 
 
 def test_a_request_says_what_is_sent_and_where(url: str) -> None:
     report = preview(url, asked(url))
     assert (report["api"], report["provider"]) == ("anthropic-messages", "anthropic")
-    signature = next(entry for entry in report["artifacts"] if entry["kind"] == "signature")
+    signature = next(entry for entry in report["values"] if entry["kind"] == "signature")
     assert signature["path"] == "/messages/1/content/0/signature"
     assert signature["bytes"] == len(at(report["body"], signature["path"]))
     (outcome,) = report["outcomes"]
@@ -145,14 +145,14 @@ def test_a_changed_text_loses_its_signature_and_the_report_says_why(url: str) ->
     lost = next(group for group in report["outcomes"] if group["outcome"] == "dropped")
     assert lost["units"] == [thought["id"]]
     assert "left out" in lost["sentence"]
-    assert all("Or not" not in json.dumps(entry) for entry in report["artifacts"])
+    assert all("Or not" not in json.dumps(entry) for entry in report["values"])
 
 
 def test_a_foreign_id_is_not_called_unchanged(url: str) -> None:
     conversation = asked(url)
     body = json.loads(as_text(conversation).replace("toolu_demo_01BergenForecast", "toolu_other"))
     report = json.loads(call(f"{url}/_page/request", body).body)
-    states = {entry["kind"]: entry["unchanged"] for entry in report["artifacts"]}
+    states = {entry["kind"]: entry["unchanged"] for entry in report["values"]}
     assert states["call id"] is None
 
 
@@ -167,7 +167,7 @@ def test_a_hidden_thread_is_decrypted_for_the_preview_and_no_key_is_shown() -> N
         conversation = asked(url)
         answer = call(f"{url}/_page/request", as_json(conversation))
     report = json.loads(answer.body)
-    assert "thinking" in {entry["kind"] for entry in report["artifacts"]}
+    assert "thinking" in {entry["kind"] for entry in report["values"]}
     assert all(secret not in answer.body.decode() for secret in secrets_of(keys))
 
 
@@ -200,9 +200,10 @@ def test_nothing_is_there_in_front_of_a_model() -> None:
     with local_server(create_app(Fake(TextDelta("Yes.")))) as url:
         for name in ("check", "request"):
             refused(call(f"{url}/_page/{name}"), 404, "not_found")
+        assert json.loads(call(f"{url}/_page/losses", {}).body) == {"threads": []}
 
 
-@pytest.mark.parametrize("name", ["check", "request"])
+@pytest.mark.parametrize("name", ["check", "losses", "request"])
 @pytest.mark.parametrize(
     ("base", "client", "headers", "status", "code"),
     [
@@ -229,7 +230,7 @@ def test_only_this_machine_is_answered(
 ) -> None:
     origins = ["http://localhost:3000", "http://127.0.0.1:3000"]
     app = create_app(allowed_hosts=["gateway.example.com"], allowed_origins=origins)
-    body = json.dumps({"check": [], "request": INPUT}[name])
+    body = json.dumps({"check": [], "losses": {}, "request": INPUT}[name])
     with TestClient(app, base_url=base, client=client) as http:
         response = http.post(
             f"/_page/{name}", content=body, headers={"content-type": "application/json"} | headers
@@ -251,7 +252,7 @@ def test_the_tenant_function_guards_it() -> None:
         return "ada"
 
     with local_server(create_app(tenant=tenant)) as url:
-        for name in ("check", "request"):
+        for name in ("check", "losses", "request"):
             assert call(f"{url}/_page/{name}").status == 401
         assert call(f"{url}/_page/check", [], **{"x-user": "ada"}).status == 200
 
@@ -268,8 +269,8 @@ def test_a_request_is_read_with_the_keys_of_its_tenant() -> None:
         own, other = (
             json.loads(call(f"{url}/_page/request", body, **{"x-user": user}).body) for user in ("ada", "bob")
         )
-    assert "thinking" in {entry["kind"] for entry in own["artifacts"]}
-    assert "thinking" not in {entry["kind"] for entry in other["artifacts"]}
+    assert "thinking" in {entry["kind"] for entry in own["values"]}
+    assert "thinking" not in {entry["kind"] for entry in other["values"]}
     assert {group["reason"] for group in other["outcomes"]} == {"undecryptable"}
 
 

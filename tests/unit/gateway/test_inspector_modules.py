@@ -17,7 +17,7 @@ from agui_reasoning.parts import Opaque, Origin
 from tests.differential.node import find_node
 
 TESTS = Path(__file__).parent / "js"
-STATIC = Path(str(files("agui_reasoning.gateway"))) / "_page" / "static"
+STATIC = Path(str(files("agui_reasoning._page"))) / "static"
 SECOND = 4_102_444_800
 
 

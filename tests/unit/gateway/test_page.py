@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,12 @@ from starlette.requests import Request
 from starlette.routing import Mount
 from starlette.testclient import TestClient
 
-import agui_reasoning.gateway._page as page_package
+import agui_reasoning
 from agui_reasoning.crypto import KeyRing
+from agui_reasoning.durable import Runs, SQLiteRuns
 from agui_reasoning.gateway import HTTPUpstream, ReplayUpstream, create_app
 
-STATIC = Path(page_package.__file__).parent / "static"
+STATIC = Path(agui_reasoning.__file__).parent / "_page" / "static"
 FILES = sorted(path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*") if path.is_file())
 POLICY = {
     "default-src": "'none'",
@@ -52,7 +54,31 @@ def config_of(app: Starlette) -> Any:
 def test_the_page_is_a_file_of_the_package(served: TestClient) -> None:
     answer = served.get("/")
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
-    assert answer.content == (STATIC / "index.html").read_bytes()
+    links = re.compile(r'<link rel="modulepreload" href="_page/[0-9a-f]{16}/(.*)">\n')
+    modules = [name for name in FILES if name.endswith(".js") and name != "theme.js"]
+    assert links.findall(answer.text) == modules
+    page = re.sub(r'"_page/[0-9a-f]{16}/', '"_page/', links.sub("", answer.text))
+    assert page == (STATIC / "index.html").read_text(encoding="utf-8")
+
+
+def test_what_the_page_refers_to_is_kept_by_browsers_and_changes_its_address(served: TestClient) -> None:
+    (version,) = set(re.findall(r'"_page/([^/"]*)/', served.get("/").text))
+    answer = served.get(f"/_page/{version}/inspector/tabs.js")
+    assert answer.headers["cache-control"] == "private, max-age=31536000, immutable"
+    assert answer.content == (STATIC / "inspector" / "tabs.js").read_bytes()
+    assert served.get(f"/_page/{'0' * 16}/inspector/tabs.js").status_code == 404
+    assert served.get(f"/_page/{version}/missing.js").status_code == 404
+    assert served.get("/").headers["cache-control"] == "no-cache"
+
+
+def test_files_are_compressed_for_who_can_read_that(served: TestClient) -> None:
+    packed = served.get("/_page/main.js", headers={"accept-encoding": "br, gzip"})
+    plain = served.get("/_page/main.js", headers={"accept-encoding": "identity"})
+    assert (packed.headers["content-encoding"], packed.headers["vary"]) == ("gzip", "accept-encoding")
+    assert "content-encoding" not in plain.headers
+    assert packed.content == plain.content == (STATIC / "main.js").read_bytes()
+    assert int(packed.headers["content-length"]) < int(plain.headers["content-length"])
+    assert packed.headers["etag"] != plain.headers["etag"]
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -116,7 +142,7 @@ def test_the_settings_describe_the_gateway() -> None:
         visibility="summary",
         keys=KeyRing.generate("key-1"),
         allowed_origins=["http://localhost:3000"],
-        page_links={"Gemini": "../gemini-weather/"},
+        page_links={"Gemini": "../gemini-weather/", "Others": {"Ollama": "../ollama-weather/"}},
     )
     config = config_of(app)
     assert config["endpoint"] == "v1/agent"
@@ -130,9 +156,34 @@ def test_the_settings_describe_the_gateway() -> None:
     }
     assert (config["visibility"], config["keyIds"]) == ("summary", ["key-1"])
     assert config["allowedOrigins"] == ["http://localhost:3000"]
-    assert config["links"] == [{"label": "Gemini", "href": "../gemini-weather/"}]
+    assert config["links"] == [
+        {"label": "Gemini", "href": "../gemini-weather/", "group": None},
+        {"label": "Ollama", "href": "../ollama-weather/", "group": "Others"},
+    ]
     assert [tool["declaration"]["name"] for tool in config["tools"]] == ["get_forecast"]
     assert config["questions"][-1] == "And if I go by bicycle instead?"
+
+
+@pytest.mark.parametrize(
+    ("caller", "options", "joins"),
+    [
+        ("127.0.0.1", {}, True),
+        ("192.0.2.1", {}, False),
+        ("192.0.2.1", {"single_tenant": True}, True),
+        ("192.0.2.1", {"tenant": lambda request: "alice"}, True),
+    ],
+)
+def test_the_page_joins_runs_where_the_gateway_lets_it(
+    tmp_path: Path, caller: str, options: Any, joins: bool
+) -> None:
+    app = create_app(path="/v1/agent", runs=Runs(SQLiteRuns(tmp_path / "runs.db")), **options)
+    served = TestClient(app, base_url="http://localhost", client=(caller, 1))
+    expected = {"connect": "v1/agent/connect", "stop": "v1/agent/stop"} if joins else None
+    assert served.get("/_page/config.json").json()["runs"] == expected
+
+
+def test_a_gateway_that_keeps_no_runs_has_none_to_join() -> None:
+    assert config_of(create_app())["runs"] is None
 
 
 def test_the_key_that_encrypts_is_named_first() -> None:

@@ -14,13 +14,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from agui_reasoning import ConfigurationError, Conversation
-from agui_reasoning._scripted import load_script
-from agui_reasoning._scripted._exchange import payloads
 from agui_reasoning.audit import AuditRecord
 from agui_reasoning.crypto import Binding, KeyRing, looks_like_token
 from agui_reasoning.deltas import Delta, fold
 from agui_reasoning.gateway import create_app, local_server, provider_app
 from agui_reasoning.providers import decoder
+from agui_reasoning.replay import load_script, payloads
 from agui_reasoning.wire import read_events
 from tests.support.canary import Canary, strings
 from tests.unit.gateway.http_client import TIMEOUT

@@ -12,10 +12,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from agui_reasoning import Conversation
-from agui_reasoning._scripted import load_script
-from agui_reasoning._scripted._exchange import payloads
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.gateway import create_app, local_server
+from agui_reasoning.replay import load_script, payloads
 from agui_reasoning.wire import read_events
 from tests.unit.gateway.http_client import TIMEOUT
 from tests.unit.gateway.provider import APIS, CUT, Provider, Reply, frames, upstream

@@ -10,12 +10,9 @@ from typing import Any
 import pytest
 
 from agui_reasoning import ConfigurationError
-from agui_reasoning import _scripted as scripted
-from agui_reasoning._scripted._sequence import sequence
-from agui_reasoning._scripted._transcript import read_request
-from agui_reasoning.gateway import local_server, provider_app
-from agui_reasoning.gateway._provider_rules import Rules
+from agui_reasoning.gateway import ProviderRules, local_server, provider_app
 from agui_reasoning.providers import provider_api
+from agui_reasoning.replay import load_script, read_request, script_names, sequence
 from tests.support.recordings import load, recordings
 from tests.unit.gateway.http_client import call
 from tests.unit.gateway.test_replay import WHOLE
@@ -33,14 +30,14 @@ PATHS = {
 }
 FRAMED = [
     name
-    for name in scripted.names()
-    if (http := provider_api(scripted.load_script(name)["api"]).http) and http.framing == "sse"
+    for name in script_names()
+    if (http := provider_api(load_script(name)["api"]).http) and http.framing == "sse"
 ]
 
 
 @pytest.mark.parametrize("name", FRAMED)
 def test_a_script_is_framed_as_its_provider_does(name: str) -> None:
-    script = scripted.load_script(name)
+    script = load_script(name)
     with local_server(provider_app(name)) as url:
         answer = call(url + PATHS[script["api"]], {"stream": True})
     assert answer.headers["content-type"].startswith("text/event-stream")
@@ -61,7 +58,7 @@ def test_lines_of_json_end_with_the_line() -> None:
     with local_server(provider_app("ollama-weather")) as url:
         answer = call(url + PATHS["ollama"], {"stream": True})
     assert answer.headers["content-type"].startswith("application/x-ndjson")
-    events = scripted.load_script("ollama-weather")["events"]
+    events = load_script("ollama-weather")["events"]
     lines = answer.body.decode().split("\n")
     assert lines.pop() == ""
     assert [json.loads(line) for line in lines] == [event["data"] for event in events]
@@ -240,9 +237,9 @@ ACCEPTED: dict[str, tuple[str, int, Change]] = {
         "openai-weather",
         1,
         lambda body: body["input"][1].update(
-            encrypted_content=scripted.load_script("openai-weather")["events"][-1]["data"]["response"][
-                "output"
-            ][0]["encrypted_content"]
+            encrypted_content=load_script("openai-weather")["events"][-1]["data"]["response"]["output"][0][
+                "encrypted_content"
+            ]
         ),
     ),
     "words are the caller's own": (
@@ -275,7 +272,7 @@ def test_recorded_requests_keep_the_rules_of_their_own_provider(api: str) -> Non
         if isinstance(recording.get("request"), dict):
             asked = recording["request"]
             stored = bool(asked.get(provider_api(api).previous_id))
-            fault = Rules([recording]).broken_by(read_request(api, asked), stored=stored)
+            fault = ProviderRules([recording]).broken_by(read_request(api, asked), stored=stored)
             broken |= {file.stem: fault} if fault else {}
     assert broken == {}
 

@@ -21,12 +21,11 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from agui_reasoning.errors import ConfigurationError, MissingExtraError
-from agui_reasoning.gateway import local_server
-from agui_reasoning.gateway._proxy import create_proxy
+from agui_reasoning.gateway import create_proxy, local_server
 from tests.support.play import FINISHED, STARTED
 from tests.unit.compat.test_downgrade import old, phase
+from tests.unit.driver.test_thinking_middleware import body_of
 from tests.unit.gateway.http_client import TIMEOUT, call, opened
-from tests.unit.shells.test_thinking_middleware import body_of
 
 EVENTS = [STARTED, *phase(*old("Hm")), FINISHED]
 UPGRADED = ["REASONING_START", *(f"REASONING_MESSAGE_{part}" for part in ("START", "CONTENT", "END"))]
@@ -258,7 +257,7 @@ async def test_a_client_that_leaves_before_its_body_is_whole_asks_nothing() -> N
 def test_without_the_extra_the_module_names_it() -> None:
     program = (
         "import sys; sys.modules['httpx2'] = None\n"
-        "try:\n    import agui_reasoning.gateway._proxy\n"
+        "try:\n    from agui_reasoning.gateway import create_proxy\n"
         "except ImportError as error: print(error.code, error.hint)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)

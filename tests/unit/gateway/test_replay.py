@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from agui_reasoning import ConfigurationError, DecodeError, Run
-from agui_reasoning import _scripted as scripted
 from agui_reasoning.aio import run_agent
 from agui_reasoning.gateway import ReplayUpstream
-from agui_reasoning.providers import decode_response, provider_apis
+from agui_reasoning.providers import decode_response
+from agui_reasoning.replay import CONVERSATIONS, load_script
 from tests.support.recordings import load, recordings
 from tests.support.verifier import Client, plain
 from tests.unit.gateway.http_client import INPUT
@@ -55,7 +55,7 @@ def calls(messages: list[dict[str, Any]]) -> list[str]:
     return [call["id"] for message in messages for call in message.get("toolCalls", ())]
 
 
-@pytest.mark.parametrize("name", [api.scripts[0] for api in provider_apis()])
+@pytest.mark.parametrize("name", CONVERSATIONS.values())
 async def test_the_calls_of_a_script_have_new_ids_in_each_run(name: str) -> None:
     upstream = ReplayUpstream(name)
     (first,), (second,) = calls(await answer(upstream, USER)), calls(await answer(upstream, USER))
@@ -107,9 +107,7 @@ async def test_a_script_that_nothing_follows_is_the_same_for_every_input() -> No
     assert said(await answer(upstream, USER)) == said(await answer(upstream, USER, CALL, RESULT)) != ""
 
 
-@pytest.mark.parametrize(
-    "recording", [scripted.load_script("openai-weather"), WHOLE], ids=["stream", "whole"]
-)
+@pytest.mark.parametrize("recording", [load_script("openai-weather"), WHOLE], ids=["stream", "whole"])
 async def test_a_recording_is_the_same_for_every_input(recording: dict[str, Any]) -> None:
     upstream = ReplayUpstream(recording)
     first = await answer(upstream, USER)
@@ -121,7 +119,7 @@ async def test_a_recording_is_the_same_for_every_input(recording: dict[str, Any]
 async def test_a_delay_is_waited_before_each_payload() -> None:
     started = time.monotonic()
     await answer(ReplayUpstream("chat-weather-2", delay_s=0.01), USER)
-    assert time.monotonic() - started >= 0.01 * len(scripted.load_script("chat-weather-2")["events"])
+    assert time.monotonic() - started >= 0.01 * len(load_script("chat-weather-2")["events"])
 
 
 def test_an_unknown_script_lists_the_known_ones() -> None:

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from agui_reasoning import ConfigurationError
-from agui_reasoning.asgi import _response
 from agui_reasoning.deltas import ReasoningDelta
-from agui_reasoning.gateway import _serving as serving
 from agui_reasoning.gateway import create_app, listen, local_server, url_of
 from tests.unit.gateway.http_client import TIMEOUT, call, opened
 from tests.unit.gateway.test_app import Fake
@@ -37,8 +35,8 @@ def test_its_thread_ends_with_the_block_also_after_an_error() -> None:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> float:
     """How long a server would wait for its clients: so long that no busy machine takes half of it."""
-    monkeypatch.setattr(serving, "_STOP_S", 100.0)
-    monkeypatch.setattr(_response, "_LAST_SEND_S", 0.1)
+    monkeypatch.setattr("agui_reasoning.gateway._serving._STOP_S", 100.0)
+    monkeypatch.setattr("agui_reasoning.asgi._response._LAST_SEND_S", 0.1)
     return 100.0
 
 
@@ -102,14 +100,14 @@ HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
 
 @pytest.mark.parametrize("sent", [b"", b"GET", HEAD])
 def test_a_connection_on_which_no_head_comes_is_closed(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "HEAD_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("agui_reasoning.gateway._serving.HEAD_TIMEOUT_S", 0.05)
     with local_server(create_app()) as url, connected(url) as connection:
         connection.sendall(sent)
         assert connection.recv(1) == b""
 
 
 def test_so_is_one_whose_second_head_does_not_come_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "HEAD_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("agui_reasoning.gateway._serving.HEAD_TIMEOUT_S", 0.05)
     with local_server(create_app()) as url, connected(url) as connection:
         connection.sendall(HEAD + b"\r\n")
         answer = b""
@@ -120,7 +118,7 @@ def test_so_is_one_whose_second_head_does_not_come_to_an_end(monkeypatch: pytest
 
 
 def test_an_answer_may_take_longer_than_a_head(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "HEAD_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("agui_reasoning.gateway._serving.HEAD_TIMEOUT_S", 0.05)
     with (
         local_server(create_app(Fake(ReasoningDelta("Hm"), ...), keep_alive_s=0.05)) as url,
         opened(f"{url}/agent") as response,

@@ -15,7 +15,6 @@ import pytest
 
 from agui_reasoning import Run
 from agui_reasoning.deltas import TextDelta
-from agui_reasoning.gateway import _serving as serving
 from agui_reasoning.gateway import create_app, local_server
 from tests.unit.gateway.http_client import INPUT, TIMEOUT
 from tests.unit.gateway.provider import upstream
@@ -54,7 +53,7 @@ def test_payloads_that_are_not_taken_yet_are_not_decoded() -> None:
             async with await stream.source(request) as payloads:
                 tracemalloc.start()
                 try:
-                    assert await anext(payloads) == DELTA
+                    assert json.loads(await anext(payloads)) == DELTA
                     return tracemalloc.get_traced_memory()[0]
                 finally:
                     tracemalloc.stop()
@@ -114,7 +113,7 @@ def send_until_refused(client: socket.socket) -> None:
 
 def test_the_connection_of_a_client_that_does_not_read_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """Data that is not received keeps a closed connection, and its memory, until the client leaves."""
-    monkeypatch.setattr(serving, "FLUSH_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("agui_reasoning.gateway._serving.FLUSH_TIMEOUT_S", 0.05)
     counting = Counting()
     with (
         local_server(create_app(counting, send_timeout_s=0.2)) as url,

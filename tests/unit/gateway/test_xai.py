@@ -14,10 +14,10 @@ import anyio
 import pytest
 
 from agui_reasoning import ConfigurationError, Conversation, MissingExtraError
-from agui_reasoning._scripted import load_script
 from agui_reasoning.client import AgentClient
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.gateway import HTTPUpstream, XAIUpstream, create_app, local_server
+from agui_reasoning.replay import load_script
 from tests.support.replay_server import ReplayServer, replaying
 from tests.support.vendor_sdks import THEIR_WARNINGS
 from tests.support.verifier import Client

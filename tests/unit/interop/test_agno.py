@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from agui_reasoning import Conversation, Run, run_agent
 from agui_reasoning.interop import agno
+from agui_reasoning.parts import ToolResultPart
+from tests.support.lines import says, thinks
 from tests.unit.interop.reading import shown
 
 HASH = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
@@ -46,15 +50,8 @@ def test_reasoning_ends_before_the_text_begins() -> None:
     stream = [NEXT, content(thought="Hm"), content(thought="."), content(signature="AA=="), content("Yes.")]
     found = shown(agno.stream, stream)
     assert found.lines == [
-        "reasoning_start 1",
-        "reasoning_message_start 2",
-        "reasoning_message_content 2 | Hm.",
-        "reasoning_message_end 2",
-        "reasoning_encrypted_value 2",
-        "reasoning_end 1",
-        "text_message_start 3",
-        "text_message_content 3 | Yes.",
-        "text_message_end 3",
+        *thinks(1, "Hm."),
+        *says(3, "Yes."),
     ]
     assert found.answers == [[thinking("Hm.", "AA=="), {"type": "text", "text": "Yes."}]]
 
@@ -105,6 +102,36 @@ def test_a_hash_is_a_thought_and_redacted_data_is_not(name: str) -> None:
     assert (DATA in thoughts, HASH in thoughts) == (False, "hash" in name)
 
 
+IN_TEAMS = SHAPED | {
+    "a thought, then redacted": (
+        [content(thought="It is."), content(signature="AA=="), content(thought=DATA)],
+        [thinking("It is.", "AA=="), {"type": "redacted_thinking", "data": DATA}],
+    ),
+}
+
+
+def in_team(events: list[Any]) -> list[Any]:
+    """The events as those of a leader, whose signatures Agno does not stream."""
+    unsigned = [one for one in events if "signature" not in (getattr(one, "model_provider_data", None) or {})]
+    return [SimpleNamespace(**{**vars(one), "event": f"Team{one.event}"}) for one in unsigned]
+
+
+@pytest.mark.parametrize("name", IN_TEAMS)
+def test_the_leader_of_a_team_thinks_like_an_agent(name: str) -> None:
+    events, blocks = IN_TEAMS[name]
+    answer = [*blocks, {"type": "text", "text": "Yes."}]
+    found = shown(agno.stream, in_team([NEXT, *events, content("Yes."), content("", content_blocks=answer)]))
+    assert found.answers == [answer]
+    assert not any(DATA in line for line in found.lines if "reasoning_message_content" in line)
+
+
+def test_two_thoughts_of_a_leader_in_a_row_are_not_sent_back_as_one() -> None:
+    answer = [thinking("One.", "AA=="), thinking("Two.", "BB=="), {"type": "text", "text": "Yes."}]
+    stream = [NEXT, content(thought="One."), content(thought="Two."), content("Yes.")]
+    found = shown(agno.stream, in_team([*stream, content("", content_blocks=answer)]))
+    assert found.answers == [answer[2:]]
+
+
 def test_redacted_data_is_not_shown_without_blocks() -> None:
     found = shown(agno.stream, [NEXT, content(thought=DATA), content("Yes.")])
     assert found.answers == [[{"type": "redacted_thinking", "data": DATA}, {"type": "text", "text": "Yes."}]]
@@ -116,3 +143,36 @@ def test_what_was_kept_is_shown_when_the_provider_fails() -> None:
     found = shown(agno.stream, stream)
     assert found.events[-1].type == "RUN_ERROR"
     assert "reasoning_message_content 3 | Two." in found.lines
+
+
+@dataclass
+class Output:
+    """What Agno returns without a stream."""
+
+    messages: list[Any]
+    status: Any = None
+    metrics: Any = None
+    tools: Any = None
+
+
+def said(**fields: Any) -> Any:
+    given = {"reasoning_content": None, "provider_data": None, "tool_calls": None}
+    return SimpleNamespace(**{"id": "1", "role": "assistant", **given, **fields})
+
+
+def test_the_output_of_a_run_with_gemini_has_its_signatures() -> None:
+    call = {"id": "c1", "function": {"name": "look", "arguments": '{"at": "a"}'}, "thought_signature": "QUE="}
+    signed = {"provider_data": {"thought_signature": "QkI="}, "tool_calls": [call]}
+    output = Output([said(content="I look.", reasoning_content="So?", **signed)])
+    conversation = Conversation("t")
+    asked = Run(conversation.run_input("Is it so?"), **GOOGLE)
+    for event in run_agent(asked, lambda _: iter([agno.stream(output), ToolResultPart("c1", "Here.")])):
+        conversation.receive(event)
+    contents = Run(conversation.run_input("And now?"), **GOOGLE).request(tools=()).body["contents"]
+    assert contents[1]["parts"] == [
+        {"text": "I look.", "thoughtSignature": "QkI="},
+        {"functionCall": {"id": "c1", "name": "look", "args": {"at": "a"}}, "thoughtSignature": "QUE="},
+    ]
+
+
+GOOGLE: dict[str, Any] = {"api": "gemini", "provider": "google", "model": "gemini-3-flash-preview"}

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agui_reasoning.interop import langchain
+from tests.support.lines import calls, says, thinks
 from tests.unit.interop.reading import shown
 
 RUNS = {"a": "lc_run--a", "b": "lc_run--b"}
@@ -59,15 +60,8 @@ BLOCKS_B = [{"type": "thinking", "thinking": "Well.", "signature": "BB=="}, {"ty
 def test_reasoning_ends_before_the_text_begins() -> None:
     stream = [chunk(thought("Hm.")), chunk(signed("AA==")), chunk(said("Yes.")), chunk([], last=True)]
     assert shown(langchain.stream, stream).lines == [
-        "reasoning_start 1",
-        "reasoning_message_start 2",
-        "reasoning_message_content 2 | Hm.",
-        "reasoning_message_end 2",
-        "reasoning_encrypted_value 2",
-        "reasoning_end 1",
-        "text_message_start 3",
-        "text_message_content 3 | Yes.",
-        "text_message_end 3",
+        *thinks(1, "Hm."),
+        *says(3, "Yes."),
     ]
 
 
@@ -85,15 +79,8 @@ def test_a_signature_that_comes_late_follows_as_a_value() -> None:
     stream = [chunk(thought("Hm.")), chunk(said("Yes.")), chunk(signed("AA==")), chunk([], last=True)]
     found = shown(langchain.stream, stream)
     assert found.lines == [
-        "reasoning_start 1",
-        "reasoning_message_start 2",
-        "reasoning_message_content 2 | Hm.",
-        "reasoning_message_end 2",
-        "reasoning_encrypted_value 2",
-        "reasoning_end 1",
-        "text_message_start 3",
-        "text_message_content 3 | Yes.",
-        "text_message_end 3",
+        *thinks(1, "Hm."),
+        *says(3, "Yes."),
         "reasoning_encrypted_value 2",
     ]
     assert found.answers == [
@@ -187,31 +174,15 @@ def test_a_model_inside_a_tool_is_a_subagent(node: str) -> None:
     inside = [of(message, task, step=2) for message in INSIDE]
     found = shown(langchain.stream, [*ASKED, *inside, of(result("call_1", "No."), task, step=2), *ANSWERED])
     assert found.lines == [
-        "reasoning_start 1",
-        "reasoning_message_start 2",
-        "reasoning_message_content 2 | Hm.",
-        "reasoning_message_end 2",
-        "reasoning_encrypted_value 2",
-        "reasoning_end 1",
-        "tool_call_start 3 | look",
-        "tool_call_args 3 | {}",
-        "tool_call_end 3",
+        *thinks(1, "Hm."),
+        *calls(3, "look", "{}"),
         "reasoning_encrypted_value 2",
         f"subagent_started 4 | {node}",
-        "reasoning_start 4 5",
-        "reasoning_message_start 4 6",
-        "reasoning_message_content 4 6 | Well.",
-        "reasoning_message_end 4 6",
-        "reasoning_encrypted_value 4 6",
-        "reasoning_end 4 5",
-        "text_message_start 4 7",
-        "text_message_content 4 7 | No.",
-        "text_message_end 4 7",
+        *thinks(5, "Well.", inside="4 "),
+        *says(7, "No.", inside="4 "),
         "subagent_finished 4",
         "tool_call_result 8 3 | No.",
-        "text_message_start 9",
-        "text_message_content 9 | Yes.",
-        "text_message_end 9",
+        *says(9, "Yes."),
     ]
     call = {"type": "tool_use", "id": "call_1", "name": "look", "input": {}}
     assert found.answers == [[{**BLOCKS_A[0], "thinking": "Hm."}, call], [BLOCKS_A[1]]]

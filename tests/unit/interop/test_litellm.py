@@ -9,9 +9,9 @@ import pytest
 from ag_ui.core import RunAgentInput
 
 from agui_reasoning import Run, reduce_events, run_agent
-from agui_reasoning import _scripted as scripted
 from agui_reasoning.interop import litellm
 from agui_reasoning.parts import Opaque, ReasoningPart, Segment, TextPart, ToolCallPart, ToolResultPart
+from agui_reasoning.replay import load_script
 
 EMPTY = {"state": {}, "tools": [], "context": [], "forwardedProps": {}}
 PICTURE = {"type": "image", "source": {"type": "data", "value": "AA==", "mimeType": "image/png"}}
@@ -107,6 +107,18 @@ def test_a_picture_that_the_model_cannot_see_is_left_out_with_a_warning(as_list:
     assert told == ["An image was left out of the messages for LiteLLM: vision is off."]
 
 
+def test_a_result_says_that_its_picture_was_left_out() -> None:
+    told: list[str] = []
+    run = run_of(ASKED, api="litellm", told=told)
+    run.receive(ToolCallPart("toolu_1", "get_weather", "{}"))
+    run.receive(ToolResultPart("toolu_1", [PICTURE]))
+    [*_, shown] = litellm.messages(run)
+    assert [part["type"] for part in shown["content"]] == ["image_url"]
+    [*_, result] = litellm.messages(run, vision=False)
+    assert result["content"] == "(Not sent in a tool result: image.)"
+    assert "An image was left out of the messages for LiteLLM: vision is off." in told
+
+
 def test_empty_content_stays_as_the_upstream_wants_it() -> None:
     run = called(provider="deepseek", model="deepseek/deepseek-v4-pro")
     assistant = litellm.messages(run, function_calling=True)[1]
@@ -119,7 +131,7 @@ def test_messages_are_plain_json() -> None:
 
 
 def test_a_stream_is_read_in_a_run_of_any_api() -> None:
-    payloads = [event["data"] for event in scripted.load_script("litellm-weather")["events"]]
+    payloads = [event["data"] for event in load_script("litellm-weather")["events"]]
     runs: dict[str, list[Any]] = {}
 
     def agent(run: Run) -> Any:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
-
-import pytest
-from ag_ui.core import UserMessage
 
 from agui_reasoning.aio import ModelStream
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.interop import pydantic_ai
-from agui_reasoning.interop.pydantic_ai._read import EventReader
-from agui_reasoning.interop.pydantic_ai._write import message_dicts
-from agui_reasoning.parts import Origin, Turn
-from agui_reasoning.providers import decode_response
-from agui_reasoning.request import History, build_request
+from tests.support.lines import calls, thinks
 from tests.unit.interop.reading import shown
 
 
@@ -31,15 +25,8 @@ ASKS = [
 ]
 RUNS = SimpleNamespace(event_kind="function_tool_call", part=ASKS[-1].part)
 SHOWN = [
-    "reasoning_start 1",
-    "reasoning_message_start 2",
-    "reasoning_message_content 2 | Hm.",
-    "reasoning_message_end 2",
-    "reasoning_encrypted_value 2",
-    "reasoning_end 1",
-    "tool_call_start 3 | look",
-    "tool_call_args 3 | {}",
-    "tool_call_end 3",
+    *thinks(1, "Hm."),
+    *calls(3, "look", "{}"),
     "reasoning_encrypted_value 2",
 ]
 
@@ -47,13 +34,11 @@ SHOWN = [
 def failing(payloads: list[Any]) -> ModelStream:
     """A stream whose tool raises."""
 
-    class Reader(EventReader):
-        def receive(self, payload: Any) -> Any:
-            if payload is None:
-                raise ProviderError(provider_message="The lamp is broken.")
-            return super().receive(payload)
+    def source() -> Iterator[Any]:
+        yield from payloads
+        raise ProviderError(provider_message="The lamp is broken.")
 
-    return ModelStream([*payloads, None], reader=lambda run: Reader(run))
+    return pydantic_ai.stream(source())
 
 
 def test_a_response_is_over_when_its_tools_begin() -> None:
@@ -74,45 +59,9 @@ def test_the_counts_of_a_run_come_with_its_end() -> None:
     usage = SimpleNamespace(
         **counts, cache_read_tokens=4, cache_write_tokens=0, details={"reasoning_tokens": 3}
     )
-    ended = SimpleNamespace(event_kind="agent_run_result", result=SimpleNamespace(usage=usage))
+    result = SimpleNamespace(usage=usage, output="Yes.")
+    ended = SimpleNamespace(event_kind="agent_run_result", result=result)
     (found,) = shown(pydantic_ai.stream, [*part(0, "text", content="Yes."), ended]).events[-1].usage
     assert (found.input_tokens, found.output_tokens, found.total_tokens) == (10, 5, 15)
     assert (found.reasoning_tokens, found.cached_input_tokens) == (3, 4)
     assert found.cache_write_input_tokens is None
-
-
-BLOCKS: dict[str, list[Any]] = {
-    "anthropic-messages": [
-        {"type": "thinking", "thinking": "Hm.", "signature": "AA=="},
-        {"type": "redacted_thinking", "data": "BB=="},
-        {"type": "text", "text": "Yes."},
-    ],
-    "bedrock-converse": [
-        {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "AA=="}}},
-        {"reasoningContent": {"redactedContent": b"opaque"}},
-        {"text": "Yes."},
-    ],
-}
-
-
-PROVIDERS = {"anthropic-messages": "anthropic", "bedrock-converse": "bedrock"}
-
-
-@pytest.mark.parametrize("api", PROVIDERS)
-def test_what_is_written_for_the_framework_is_read_as_it_was(api: str) -> None:
-    content, provider = BLOCKS[api], PROVIDERS[api]
-    message = {"role": "assistant", "content": content}
-    whole: dict[str, Any] = {"type": "message", **message}
-    if provider == "bedrock":
-        whole = {"output": {"message": message}, "stopReason": "end_turn"}
-    options = {"api": api, "provider": provider, "model": "claude-opus-5"}
-    parts = decode_response(api, whole, provider=provider)
-    turn = Turn(tuple(parts), Origin(provider, api, "claude-opus-5"))
-    asked = UserMessage(id="u", content="Is it so?")
-    request = build_request(history_or_messages=History((asked, turn, asked)), **options)  # type: ignore[arg-type]
-    _, written, _ = message_dicts(request.conversation, pytest.fail)
-    events: list[Any] = []
-    for number, fields in enumerate(written["parts"]):
-        members = {name: value for name, value in fields.items() if name != "part_kind"}
-        events += part(number, fields["part_kind"], **members)
-    assert shown(pydantic_ai.stream, events, **options).answers == [content]

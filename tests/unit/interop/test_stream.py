@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,8 @@ from ag_ui.core import StateDeltaEvent, StateSnapshotEvent
 
 from agui_reasoning import Conversation, Run, run_agent
 from agui_reasoning.interop import agno, claude_agent, langchain, openai_agents, pydantic_ai
+from agui_reasoning.replay import load_script
+from tests.support.telemetry import attributes, exporting
 
 STATE = StateSnapshotEvent(snapshot={"draft": "a"})
 CHANGE = StateDeltaEvent(delta=[{"op": "replace", "path": "/draft", "value": "b"}])
@@ -22,8 +25,9 @@ ADAPTERS: dict[str, Any] = {
 }
 UNKNOWN: dict[str, tuple[Any, str]] = {
     "agno": (SimpleNamespace(event="ReasoningStep"), "'ReasoningStep'"),
-    "agno, a team": (SimpleNamespace(event="TeamRunContent"), "'TeamRunContent'"),
+    "agno, a team": (SimpleNamespace(event="TeamTaskStateUpdated"), "'TaskStateUpdated'"),
     "agno, custom": (SimpleNamespace(event="CustomEvent"), "Custom events"),
+    "claude_agent": (SimpleNamespace(), "'SimpleNamespace'"),
     "langchain": (("custom", {"done": 1}), "Custom data"),
     "langchain, all": ({"type": "custom", "ns": (), "data": 1}, "Custom data"),
     "openai_agents": (SimpleNamespace(type="voice"), "'voice'"),
@@ -80,3 +84,20 @@ def test_an_interrupt_of_a_graph_interrupts_the_run() -> None:
     conversation, _ = told(langchain, [("updates", {"__interrupt__": (*asked, ours)}), ("updates", {"a": 1})])
     found = [(one.id, one.message, one.metadata) for one in conversation.interrupts]
     assert found == [("i1", "Sure?", None), ("i2", None, {"value": {"draft": "a"}})]
+
+
+def test_the_requests_of_a_framework_belong_to_the_span_of_the_run() -> None:
+    with exporting() as exported:
+        tracer = exported.tracers.get_tracer("framework")
+
+        def framework() -> Iterator[Any]:
+            for script in ("openai-weather", "openai-weather-2"):
+                with tracer.start_as_current_span(script):
+                    events = [event["data"] for event in load_script(script)["events"]]
+                yield from (SimpleNamespace(type="raw_response_event", data=event) for event in events)
+
+        told(openai_agents, framework())
+    assert exported.tree() == [("invoke_agent", [("openai-weather", []), ("openai-weather-2", [])])]
+    run = attributes(exported.one("invoke_agent"))
+    assert run["gen_ai.response.finish_reasons"] == ("completed", "completed")
+    assert run["gen_ai.usage.output_tokens"] > 200

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from anthropic.types import Message, RawMessageStreamEvent
-from pydantic import TypeAdapter
 
 from agui_reasoning import DecodeError, ProviderError
 from agui_reasoning.deltas import (
@@ -288,60 +286,6 @@ def test_pings_unknown_events_and_helper_events_mean_nothing() -> None:
         {},
     ]
     assert body(*helpers) == []
-
-
-def test_the_sdks_objects_give_the_same_deltas() -> None:
-    result = {"type": "web_search_tool_result", "tool_use_id": "srv_1", "content": []}
-    payloads = [
-        START,
-        *block(
-            0,
-            thinking(),
-            {"type": "thinking_delta", "thinking": "Hm"},
-            {"type": "signature_delta", "signature": "S"},
-        ),
-        *block(1, {"type": "redacted_thinking", "data": "D"}),
-        *block(2, {"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {}}),
-        *block(3, result),
-        *block(4, {"type": "text", "text": ""}, {"type": "text_delta", "text": "a"}),
-        *block(
-            5,
-            {"type": "tool_use", "id": "t", "name": "f", "input": {}},
-            {"type": "input_json_delta", "partial_json": "{}"},
-        ),
-        *ending(),
-    ]
-    adapter: TypeAdapter[Any] = TypeAdapter(RawMessageStreamEvent)
-    assert decode(*(adapter.validate_python(payload) for payload in payloads)) == decode(*payloads)
-
-
-def test_a_whole_message_gives_the_same_parts_as_its_stream() -> None:
-    content = [
-        {"type": "thinking", "thinking": "Hm", "signature": "S"},
-        {"type": "redacted_thinking", "data": "D"},
-        {"type": "text", "text": "a", "citations": None},
-        {"type": "tool_use", "id": "t", "name": "f", "input": {"b": [1]}},
-    ]
-    message = {**START["message"], "content": content, "stop_reason": "tool_use"}  # type: ignore[dict-item]
-    streamed = decode(
-        START,
-        *block(
-            0,
-            thinking(),
-            {"type": "thinking_delta", "thinking": "Hm"},
-            {"type": "signature_delta", "signature": "S"},
-        ),
-        *block(1, {"type": "redacted_thinking", "data": "D"}),
-        *block(2, {"type": "text", "text": "", "citations": []}, {"type": "text_delta", "text": "a"}),
-        *block(
-            3,
-            {"type": "tool_use", "id": "t", "name": "f", "input": {}},
-            {"type": "input_json_delta", "partial_json": '{"b":[1]}'},
-        ),
-        *ending("tool_use"),
-    )
-    assert decode_response("anthropic-messages", message) == fold(streamed)
-    assert decode_response("anthropic-messages", Message.model_validate(message)) == fold(streamed)
 
 
 ERROR = {"type": "error", "error": {"type": "overloaded_error", "message": "secret words"}}

@@ -130,7 +130,7 @@ def test_a_whole_response_counts_as_its_stream() -> None:
     [
         ({}, "/usage/iterations"),
         ([1], "/usage/iterations/0"),
-        ([{"type": "compaction", "input_tokens": "1"}], "/usage/iterations/input_tokens"),
+        ([{"type": "compaction", "input_tokens": "1"}], "/usage/iterations/0/input_tokens"),
     ],
 )
 def test_malformed_iterations_are_refused(iterations: Any, path: str) -> None:

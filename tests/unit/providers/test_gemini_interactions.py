@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agui_reasoning.deltas import CloseDelta, Delta, FinishDelta, UsageDelta, fold, unfold
 from agui_reasoning.errors import DecodeError, ProviderError

@@ -36,10 +36,11 @@ from agui_reasoning.deltas import (
     UsageDelta,
 )
 from agui_reasoning.gateway import HTTPUpstream, create_app
-from agui_reasoning.parts import NativePart, Opaque, Origin, ReasoningPart, TextPart
+from agui_reasoning.parts import NativePart, Opaque, Origin, ReasoningPart, Segment, TextPart
 from agui_reasoning.policy import EchoRule
 from agui_reasoning.providers import HTTPEndpoint, ProviderAPI, decode_response, decoder, provider_api
 from agui_reasoning.providers.encoding import ResponseStep, reasoning_units, text_of
+from agui_reasoning.request import PreparedResponse, prepare
 from agui_reasoning.testing import assert_round_trip
 from tests.support.verifier import plain, replay
 
@@ -168,6 +169,17 @@ def test_what_was_said_goes_back(keys: KeyRing | None) -> None:
     assert_round_trip(INPUT, events, api=ACME, provider=None, model="acme-1", keys=keys, policy=POLICY)
 
 
+def test_the_conversation_of_an_own_format_has_what_may_be_sent() -> None:
+    messages = [QUESTION, *reduce_events(play())]
+    options: dict[str, Any] = {"model": "acme-1", "on_warning": lambda _: None}
+    thought = ReasoningPart((Segment("text", 0, "Hm."),), (Opaque("acme.seal", "U0VBTA"),), origin=ORIGIN)
+    text = TextPart("Yes.", origin=ORIGIN)
+    said = [prepare(ACME, messages, policy=policy, **options).items[1] for policy in (POLICY, ())]
+    assert said == [PreparedResponse((thought, text)), PreparedResponse((text,))]
+    (_, elsewhere) = prepare(ACME, messages, provider="host", policy=POLICY, **options).items
+    assert elsewhere == PreparedResponse((text,))
+
+
 def test_without_a_row_reasoning_stays_and_a_warning_says_so() -> None:
     heard: list[str] = []
     request = build_request(ACME, [QUESTION, *reduce_events(play())], model="acme-1", on_warning=heard.append)
@@ -291,6 +303,12 @@ async def test_the_gateway_asks_over_http() -> None:
         (acme(decoder=7), "decoder of 'acme' is int"),
         (acme(decoder="decode:AcmeDecoder"), "decoder of 'acme' is str"),
         (acme(encoder={}), "encoder of 'acme' is dict"),
+        (acme(conversation_fields="dialog"), "fields of 'acme' are a string, not a set"),
+        (acme(http=HTTPEndpoint(path="dialog")), "is 'dialog', which does not start with a slash"),
+        (
+            acme(http=HTTPEndpoint(path="/dialog", framing="jsonl")),  # type: ignore[arg-type]
+            "framing of 'acme' is 'jsonl', not one of sse, json-lines",
+        ),
         (AcmeDecoder, "api is type"),
         (7, "api is int"),
     ],
@@ -300,6 +318,34 @@ def test_a_format_that_cannot_work_is_refused_at_once(api: Any, words: str) -> N
         with pytest.raises(ConfigurationError, match=words) as caught:
             step()
         assert caught.value.code == "bad_api"
+
+
+def test_an_encoder_returns_a_request() -> None:
+    with pytest.raises(ConfigurationError, match="encoder of 'listed' returned list") as caught:
+        build_request(acme(id="listed", encoder=lambda conversation, options: []), [QUESTION], model="m")
+    assert caught.value.code == "bad_api"
+
+
+def test_the_gateway_says_how_a_format_gets_an_endpoint() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        HTTPUpstream(acme(id="spoken", http=None), base_url="https://models.example", model="m")
+    assert caught.value.code == "unknown_api"
+    assert caught.value.hint == "Give it one: ProviderAPI(…, http=HTTPEndpoint(path=…))."
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"reader": 7}, "reader of the model stream is int, and cannot be called"),
+        ({"reader": object, "tags": {"<a>": "</a>"}}, "has a reader, and also tags"),
+        ({"reader": object, "starts_in_reasoning": False}, "and also starts_in_reasoning"),
+        ({"reader": object, "stream_id": "s"}, "and also stream_id"),
+    ],
+)
+def test_a_reader_that_cannot_be_used_is_refused_at_once(options: Any, words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words) as caught:
+        ModelStream([], **options)
+    assert caught.value.code == "wrong_option"
 
 
 def test_a_format_of_the_package_stands_for_itself() -> None:

@@ -114,9 +114,10 @@ def test_an_api_without_tags_refuses_the_options(api: str, option: Any) -> None:
         assert caught.value.code == "wrong_option"
 
 
-def test_invalid_tags_are_refused_when_the_run_is_made() -> None:
+@pytest.mark.parametrize("tags", [{"": "x"}, "<think>", ("<a>", "</a>"), [("<a>", "</a>")], {1: 2}])
+def test_invalid_tags_are_refused_when_the_run_is_made(tags: Any) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        stream_run(INPUT, [], api="openai-chat", tags={"": "x"})
+        stream_run(INPUT, [], api="openai-chat", tags=tags)
     assert caught.value.code == "bad_tags"
 
 

@@ -9,12 +9,7 @@ import pytest
 
 from agui_reasoning.parts import Origin
 from agui_reasoning.providers import API_IDS
-from agui_reasoning.providers._refusals import (
-    Refusal,
-    find_refusal,
-    refusals,
-    thinking_off,
-)
+from agui_reasoning.providers.refusals import Refusal, find_refusal, refusals, thinking_off
 from tests.support.recordings import SHARED
 
 CLAUDE = Origin("anthropic", "anthropic-messages", "claude-sonnet-4-6")

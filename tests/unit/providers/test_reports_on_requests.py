@@ -8,7 +8,6 @@ import pytest
 from ag_ui.core import ToolMessage, UserMessage
 
 from agui_reasoning import Run, build_request
-from agui_reasoning._envelope import unit_digest
 from agui_reasoning.deltas import (
     Delta,
     FinishDelta,
@@ -29,6 +28,7 @@ from agui_reasoning.parts import (
 )
 from agui_reasoning.providers import decoder
 from agui_reasoning.request import History
+from tests.internals.envelopes import unit_digest
 from tests.support.strict_providers import STRICT
 
 Json = dict[str, Any]

@@ -100,7 +100,8 @@ def test_reasoning_counts_as_output_once(provider: str | None, usage: dict[str, 
 def test_groq_streams_its_counts_in_a_field_of_its_own(provider: str | None) -> None:
     usage = {"prompt_tokens": 10, "completion_tokens": 25, "total_tokens": 35, **COUNTED}
     reader = decoder("openai-chat", provider=provider)
-    deltas = reader.receive(chat_chunk({"content": "Hi."}, finish="stop", x_groq={"usage": usage}))
+    chunk = chat_chunk({"content": "Hi."}, finish="stop", x_groq={"usage": usage})
+    deltas = [*reader.receive(chunk), *reader.close()]
     (counts,) = (delta for delta in deltas if isinstance(delta, UsageDelta))
     assert (counts.input_tokens, counts.output_tokens, counts.reasoning_tokens) == (10, 25, 20)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from ag_ui.core import UserMessage
+from msgspec.structs import replace
 
 from agui_reasoning import History, KeyRing, ModelStream, Run, build_request, restore, run_agent
 from agui_reasoning.consumer import Conversation

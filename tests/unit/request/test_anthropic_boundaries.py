@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from ag_ui.core import Message, SystemMessage, ToolMessage, UserMessage
+from msgspec.structs import replace
 
 from agui_reasoning import Conversation, ModelStream, ProviderError, Run, build_request, run_agent
 from agui_reasoning.crypto import KeyRing

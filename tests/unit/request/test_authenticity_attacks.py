@@ -11,17 +11,6 @@ import msgspec
 import pytest
 
 from agui_reasoning import Conversation, DecryptionError, Run, build_request, restore
-from agui_reasoning._envelope import (
-    Envelope,
-    EnvelopeWriter,
-    OpaqueRecord,
-    OriginRecord,
-    ResponsePlace,
-    SegmentRecord,
-    Span,
-    digest,
-    write_envelope,
-)
 from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.deltas import (
     FinishDelta,
@@ -33,7 +22,21 @@ from agui_reasoning.deltas import (
     ToolResultDelta,
 )
 from agui_reasoning.parts import Opaque, Origin, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
-from tests.support.envelopes import call_unit, native_unit, reasoning_unit, result_unit, text_unit
+from tests.internals.envelopes import (
+    Envelope,
+    EnvelopeWriter,
+    OpaqueRecord,
+    ResponsePlace,
+    SegmentRecord,
+    Span,
+    call_unit,
+    digest,
+    native_unit,
+    reasoning_unit,
+    result_unit,
+    text_unit,
+    write_envelope,
+)
 
 CLAUDE = Origin("anthropic", "anthropic-messages", "claude")
 KEYS = KeyRing({"k1": bytes(range(32))})
@@ -106,9 +109,7 @@ def forgery(like: dict[str, Any]) -> str:
     )
     segment = SegmentRecord(text=FORGED)
     unit = reasoning_unit(seq=0, segments=(segment,), opaque=opaque, item_id=FORGED)
-    return write_envelope(
-        Envelope(origin=OriginRecord.of(CLAUDE), response=true.response, units=(unit, *records))
-    )
+    return write_envelope(Envelope(origin=CLAUDE, response=true.response, units=(unit, *records)))
 
 
 # -- plain beside sealed

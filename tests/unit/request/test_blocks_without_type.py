@@ -9,11 +9,10 @@ import pytest
 from ag_ui.core import UserMessage
 
 from agui_reasoning import History, build_request
-from agui_reasoning._envelope import Envelope, EnvelopeWriter, OriginRecord, ResponsePlace
 from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.parts import NativePart, Origin, TextPart, ToolCallPart, ToolResultPart, Turn
 from agui_reasoning.providers import provider_api
-from tests.support.envelopes import native_unit
+from tests.internals.envelopes import Envelope, EnvelopeWriter, ResponsePlace, native_unit
 
 KEYS = KeyRing({"k": bytes(32)})
 MARK = "msg_of_somebody_else"
@@ -57,7 +56,7 @@ def test_a_block_without_a_type_is_not_sent_even_if_its_value_was_encrypted(api:
         (f"{PREFIXES[api]}.{payload.get('type')}", f"{PREFIXES[api]}.None", f"{PREFIXES[api]}.")
     ):
         envelope = Envelope(
-            origin=OriginRecord.of(origin),
+            origin=origin,
             response=ResponsePlace(id="r", messages=("a",)),
             units=(native_unit(0, name=kind, payload=payload),),
         )

@@ -22,8 +22,7 @@ from agui_reasoning import Conversation, ModelStream, build_request, run_agent
 from agui_reasoning.gateway import HTTPUpstream, create_app, local_server
 from agui_reasoning.policy import EchoFlag, Generation
 from agui_reasoning.providers.echo import generations
-from agui_reasoning.request import ProviderRequest
-from agui_reasoning.request._merge import joined_flags, write_flags
+from agui_reasoning.request import ProviderRequest, joined_flags, write_flags
 from tests.support.effort import mostly_slow
 from tests.support.strict_providers.anthropic_messages import refused_since_2026_10_21
 from tests.support.strict_providers.claude import BINDING, CLAUDES, INTERLEAVED, Claude, betas

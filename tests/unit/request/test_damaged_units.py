@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import pytest
 from ag_ui.core import Message, ToolMessage, UserMessage
+from msgspec.structs import replace
 
 from agui_reasoning import Run, build_request, reduce_events, restore
-from agui_reasoning._scripted import load_script
 from agui_reasoning.deltas import Delta, fold, unfold
 from agui_reasoning.parts import (
     NativePart,
@@ -28,6 +28,7 @@ from agui_reasoning.parts import (
 from agui_reasoning.policy import EchoRule
 from agui_reasoning.providers import decoder, provider_api, provider_apis
 from agui_reasoning.providers.echo import rule_for
+from agui_reasoning.replay import CONVERSATIONS, load_script
 from agui_reasoning.request import History, ProviderRequest
 from tests.property.test_echoed import readable, secrets
 
@@ -38,7 +39,7 @@ FAR = Origin("elsewhere", "other-api", "other-1")
 @cache
 def spoken(api: str) -> Turn:
     """The first response of an API's own script: reasoning, then a call."""
-    script = load_script(provider_api(api).scripts[0])
+    script = load_script(CONVERSATIONS[api])
     reader = decoder(api, provider=script["provider"], model=script["model"])
     deltas: list[Delta] = [delta for event in script["events"] for delta in reader.receive(event["data"])]
     parts = fold([*deltas, *reader.close()])

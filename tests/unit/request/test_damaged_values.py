@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agui_reasoning import build_request
 from agui_reasoning.parts import (
@@ -102,7 +102,7 @@ BLOCKS: dict[str, NativePart] = {
     ),
     "xai": NativePart("xai.tool_output", {"role": "ROLE_TOOL", "encrypted_content": HALF}),
 }
-"""A block of each API that has blocks, with half a character."""
+"""A block of each API that has blocks, with a lone surrogate."""
 
 
 def mended(value: Any) -> Any:
@@ -148,7 +148,7 @@ RESULTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"role": "ROLE_TOOL", "content": HALF},
     ),
 }
-"""The result of a server tool of each API that takes one, with half a character, and what its call has."""
+"""The result of a server tool of each API that takes one, with a lone surrogate, and what its call has."""
 
 
 @pytest.mark.parametrize("name", RESULTS)
@@ -163,7 +163,7 @@ def test_a_server_result_with_half_a_character_is_not_sent(name: str) -> None:
     assert "SIG" not in str(made.body)
 
 
-def test_halves_that_make_a_character_are_a_character() -> None:
+def test_surrogates_that_make_a_pair_are_a_character() -> None:
     block = NativePart("anthropic.compaction", {"type": "compaction", "content": "SIG\ud83d\ude00"}, CLAUDE)
     made = request("anthropic", block)
     assert [entry.outcome for entry in made.report] == ["echoed"]

@@ -9,18 +9,9 @@ from itertools import chain
 from typing import Any
 
 import pytest
+from ag_ui.core import UserMessage
 
 from agui_reasoning import Emitter, build_request, erase_reasoning, restore
-from agui_reasoning._envelope import (
-    Envelope,
-    OriginRecord,
-    ResponsePlace,
-    SegmentRecord,
-    Span,
-    UnitRecord,
-    digest,
-    write_envelope,
-)
 from agui_reasoning.attribution import PartKind, attribute
 from agui_reasoning.crypto import Binding, KeyRing, rekey_messages
 from agui_reasoning.deltas import CloseDelta
@@ -37,8 +28,21 @@ from agui_reasoning.parts import (
     Turn,
 )
 from agui_reasoning.request import REQUEST_API_IDS, History
+from tests.internals.envelopes import (
+    Envelope,
+    ResponsePlace,
+    SegmentRecord,
+    Span,
+    UnitRecord,
+    call_unit,
+    digest,
+    reasoning_unit,
+    result_unit,
+    text_unit,
+    write_envelope,
+)
+from tests.laws import law
 from tests.support.effort import mostly_slow
-from tests.support.envelopes import call_unit, reasoning_unit, result_unit, text_unit
 from tests.support.growth import assert_linear
 
 Message = dict[str, Any]
@@ -61,7 +65,7 @@ USUAL = ("anthropic-messages", "gemini", "openai-chat")
 APIS = mostly_slow(REQUEST_API_IDS, quick=USUAL)
 """Every API; in the quick profile those whose encoders differ most."""
 
-ORIGIN = OriginRecord(provider="anthropic", api="anthropic-messages", model="claude")
+ORIGIN = Origin(provider="anthropic", api="anthropic-messages", model="claude")
 
 
 def build(api: str, given: Any) -> Any:
@@ -194,7 +198,7 @@ def texts_of_one_message(count: int) -> Messages:
         for n in range(count)
     )
     place = ResponsePlace(id="one", messages=("a0",))
-    origin = OriginRecord(provider="openai", api="openai-responses", model="gpt")
+    origin = Origin(provider="openai", api="openai-responses", model="gpt")
     envelope = Envelope(origin=origin, response=place, units=(unit(count), *records))
     return [thought(0, envelope), {**assistant(0), "content": text}]
 
@@ -247,12 +251,14 @@ SHAPES = [
 ]
 
 
+@law("linear")
 @pytest.mark.growth
 @pytest.mark.parametrize("shape", SHAPES)
 def test_restoring_grows_with_the_history(shape: Callable[[int], Messages]) -> None:
     assert_linear(shape, restore, 400)
 
 
+@law("linear")
 @pytest.mark.growth
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("api", APIS)
@@ -341,6 +347,17 @@ def test_encoding_grows_with_the_parts_of_a_turn(api: str, parts: Callable[[int]
 
 
 # -- what else walks a history
+
+
+@pytest.mark.growth
+@pytest.mark.parametrize("api", ["anthropic-messages", "openai-chat"])
+def test_preparing_a_conversation_grows_with_the_history(api: str) -> None:
+    def history(count: int) -> History:
+        turns = [Turn((ReasoningPart((Segment("text", 0, "Hm."),)), TextPart("Yes."))) for _ in range(count)]
+        asked = UserMessage(id="u", content="And then?")
+        return History(tuple(item for turn in turns for item in (asked, turn)))
+
+    assert_linear(history, lambda given: build(api, given).conversation, 1_600)
 
 
 @pytest.mark.growth

@@ -18,7 +18,6 @@ from agui_reasoning import (
     erase_reasoning,
     restore,
 )
-from agui_reasoning._envelope import Envelope, EnvelopeWriter, OriginRecord, ResponsePlace
 from agui_reasoning.audit import AuditRecord
 from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.deltas import (
@@ -42,7 +41,7 @@ from agui_reasoning.parts import (
     ToolResultPart,
 )
 from agui_reasoning.request import History
-from tests.support.envelopes import native_unit
+from tests.internals.envelopes import Envelope, EnvelopeWriter, ResponsePlace, native_unit
 from tests.support.frontends import FRONT_ENDS
 
 CLAUDE = Origin("anthropic", "anthropic-messages", "claude")
@@ -209,7 +208,7 @@ def test_plain_envelopes_may_be_accepted_for_a_while() -> None:
     [
         '{"provider_name": "anthropic", "signature": "c2ln"}',
         "bare-signature",
-        '{"k": "agui-reasoning", "v": 1, "response": {"id": "x"}}',
+        '{"k": "agui-reasoning", "v": 2, "response": {"id": "x"}}',
     ],
 )
 def test_values_of_other_producers_are_refused_with_keys(value: str) -> None:
@@ -253,7 +252,7 @@ def test_moving_and_repeating_a_value_within_its_thread_changes_nothing() -> Non
 )
 def test_native_blocks_are_checked_even_when_they_are_authentic(name: str, payload: dict[str, Any]) -> None:
     forged = Envelope(
-        origin=OriginRecord.of(CLAUDE),
+        origin=CLAUDE,
         response=ResponsePlace(id="resp"),
         units=(native_unit(seq=0, name=name, payload=payload),),
     )

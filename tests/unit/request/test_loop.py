@@ -6,12 +6,12 @@ whole request is compared with one that is written by hand.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
 import pytest
 from ag_ui.core import Interrupt, ResumeEntry, UserMessage
+from msgspec.structs import replace
 
 from agui_reasoning import build_request, check_events, restore
 from agui_reasoning.deltas import Delta, ReasoningDelta

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain, count
+from itertools import chain, count, product
 from typing import Any
 
 import pytest
 
 from agui_reasoning import Run, build_request, check_events, restore
-from agui_reasoning._demo.playback import compare
-from agui_reasoning._scripted import load_script
-from agui_reasoning._scripted._transcript import read_answer, read_request
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import (
     CloseDelta,
@@ -24,11 +21,9 @@ from agui_reasoning.deltas import (
     ToolCallDelta,
 )
 from agui_reasoning.emitter.stages import Steps
-from agui_reasoning.parts import Opaque, Origin, ToolResultPart, Turn
-from agui_reasoning.testing import assert_round_trip
-from agui_reasoning.testing._assistant_ui import AssistantUI
-from agui_reasoning.testing._front_ends import FrontEnd
-from agui_reasoning.testing._tanstack import TanStack
+from agui_reasoning.parts import Opaque, Origin, ToolCallPart, ToolResultPart, Turn
+from agui_reasoning.replay import compare, load_script, read_answer, read_request
+from agui_reasoning.testing import AssistantUI, FrontEnd, TanStack, assert_round_trip
 from tests.support.server_tools import QUESTION, SCRIPTS, run_with_a_tool
 from tests.support.verifier import plain
 
@@ -116,6 +111,34 @@ def test_responses_without_reasoning_keep_their_order_too(
     assert roles == ["user", "turn", "tool", "turn"]
     values = [value.value for turn in history.turns for part in turn.parts for value in values_of(part)]
     assert values == (["U0lH"] if SIGNED in second else [])
+
+
+def test_three_responses_keep_their_order_whichever_of_them_has_values() -> None:
+    shapes = product(["call", "text", "thought", "thought call", "call thought"], repeat=3)
+    written = [
+        [[f"{kind}-{number}" for kind in shape.split()] for number, shape in enumerate(three)]
+        for three in shapes
+    ]
+    wrong = [names for names in written if through_assistant_ui(names) != list(chain(*names))]
+    assert wrong == []
+
+
+def through_assistant_ui(names: list[list[str]]) -> list[str]:
+    """What comes back of responses whose parts have these names."""
+    responses = [[delta_of(name) for name in response] for response in names]
+    events = run_of(responses, Origin("deepseek", "openai-chat", "deepseek-reasoner"))
+    turns = restore(sent_through(AssistantUI(), events)).turns
+    return [name_of(part) for turn in turns for part in turn.parts]
+
+
+def delta_of(name: str) -> Delta:
+    if name.startswith("call"):
+        return ToolCallDelta(name, "get", "{}")
+    return ReasoningDelta(name) if name.startswith("thought") else TextDelta(name)
+
+
+def name_of(part: Any) -> str:
+    return str(part.id if isinstance(part, ToolCallPart) else part.text)
 
 
 @pytest.mark.parametrize("front_end", [AssistantUI, TanStack])

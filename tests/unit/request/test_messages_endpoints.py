@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
 import anthropic
 import pytest
 from ag_ui.core import ToolMessage, UserMessage
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
@@ -32,9 +33,10 @@ from agui_reasoning.parts import (
     Turn,
 )
 from agui_reasoning.policy import EchoRule
-from agui_reasoning.providers._refusals import find_refusal
 from agui_reasoning.providers.echo import rule_for, rules
+from agui_reasoning.providers.refusals import find_refusal
 from agui_reasoning.request import History, build_request
+from tests.support.effort import thinned
 from tests.support.strict_providers.messages_endpoints import ENDPOINTS, Check, Endpoint, Memory
 from tests.support.two_turns import Led
 from tests.support.verifier import plain
@@ -203,7 +205,7 @@ CHECKS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "check"), CHECKS)
+@pytest.mark.parametrize(("name", "check"), thinned(CHECKS, 2))
 def test_an_endpoint_refuses_what_the_real_one_refuses(
     server: tuple[str, Server], name: str, check: Check
 ) -> None:
@@ -222,7 +224,7 @@ def unknown(endpoint: Endpoint) -> list[EchoRule]:
     return [EchoRule(api=API, provider=(endpoint.provider,), status="unknown")]
 
 
-@pytest.mark.parametrize("name", REQUIRED)
+@pytest.mark.parametrize("name", thinned(REQUIRED, 2))
 def test_an_endpoint_that_misses_reasoning_gets_it(server: tuple[str, Server], name: str) -> None:
     """Without the row, the request is refused once in each run, then sent with reasoning and thinking on."""
     led = lead(server, name, policy=unknown(ENDPOINTS[name]))

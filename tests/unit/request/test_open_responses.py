@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import count
 from typing import Any
 
 import pytest
 from ag_ui.core import UserMessage
+from msgspec.structs import replace
 
 from agui_reasoning import Emitter
 from agui_reasoning.deltas import fold

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
+import pytest
 from ag_ui.core import ImagePart, ToolMessage, UserMessage
 
-from agui_reasoning import build_request
+from agui_reasoning import ConfigurationError, build_request
 from agui_reasoning.parts import Opaque, Origin, ReasoningPart, Segment, TextPart, ToolCallPart, Turn
-from agui_reasoning.request import History, PreparedResponse, ProviderRequest
+from agui_reasoning.request import History, PreparedResponse, ProviderRequest, prepare
 
 IMAGE = {"type": "image", "source": {"type": "data", "value": "aGk=", "mimeType": "image/png"}}
 VIDEO = {"type": "video", "source": {"type": "url", "value": "https://example.com/a.mp4"}}
@@ -64,5 +66,20 @@ def test_reasoning_that_the_target_does_not_take_is_left_out_with_its_ids() -> N
 def test_its_repr_has_no_content() -> None:
     request = asked("anthropic-messages", "anthropic", user(WORDS))
     assert "What is it?" not in f"{request!r} {request.conversation!r}"
-    assert "_prepare" not in repr(request)
+    assert "_conversation" not in repr(request)
     assert ProviderRequest({}).conversation.items == ()
+
+
+def test_a_conversation_is_prepared_as_the_request_has_it_and_warns_alike() -> None:
+    turn = Turn((THOUGHT, TextPart("Yes.", ext={"id": "msg_1"}), ToolCallPart("c1", "look", "{}")), OPENAI)
+    told: list[str] = []
+    given: Any = {"model": "m", "provider": "openai", "on_warning": told.append}
+    history = History((user(WORDS), turn))
+    conversation = prepare("openai-responses", history, **given)
+    assert conversation == build_request("openai-responses", history, **given).conversation
+    assert [type(item) for item in conversation.items] == [UserMessage, PreparedResponse]
+    assert len(told) == 2
+    assert told[0] == told[1]
+    assert list(signature(prepare).parameters) == list(signature(build_request).parameters)
+    with pytest.raises(ConfigurationError, match="No model was named"):
+        prepare("openai-responses", history)

@@ -17,8 +17,7 @@ from agui_reasoning import AGUIReasoningWarning, ConfigurationError, ReasoningLo
 from agui_reasoning.parts import Opaque, Origin, ReasoningPart, Segment, TextPart, ToolCallPart, Turn
 from agui_reasoning.providers import provider_api
 from agui_reasoning.providers.echo import rules
-from agui_reasoning.request import History
-from agui_reasoning.request._build import REQUEST_API_IDS, ProviderRequest, build_request
+from agui_reasoning.request import REQUEST_API_IDS, History, ProviderRequest, build_request
 
 USER = UserMessage(id="u", content="Hi.")
 PROVIDERS = {

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from ag_ui.core import Message, SystemMessage, ToolMessage, UserMessage
+from msgspec import structs
 
 from agui_reasoning import ReasoningLostError
 from agui_reasoning.parts import (
@@ -21,8 +22,7 @@ from agui_reasoning.parts import (
     ToolResultPart,
     Turn,
 )
-from agui_reasoning.request import History, ReportEntry
-from agui_reasoning.request._build import ProviderRequest, build_request
+from agui_reasoning.request import History, ProviderRequest, ReportEntry, build_request
 from tests.support.validators import check_anthropic
 
 CLAUDE = Origin("anthropic", "anthropic-messages", "claude-sonnet-5")
@@ -205,7 +205,7 @@ def test_a_result_that_is_not_what_it_says_is_left_out() -> None:
 
 
 def test_a_remote_tool_keeps_its_type_and_blocks_nobody_knows_go_back() -> None:
-    remote = replace(SEARCH, ext={"type": "mcp_tool_use", "server_name": "docs"})
+    remote = structs.replace(SEARCH, ext={"type": "mcp_tool_use", "server_name": "docs"})
     found = {"type": "mcp_tool_result", "tool_use_id": "srv_1", "content": []}
     upload = NativePart("anthropic.container_upload", {"type": "container_upload", "file_id": "f"})
     made = build(user(), turn(remote, ToolResultPart("srv_1", "", native=found), upload), user("And?"))
@@ -301,7 +301,7 @@ def test_a_changed_beginning_is_told_where_reasoning_is_bound_to_it(
     trimmed = whole.trim(keep_turns=1)
     damaged = replace(whole, report=(ReportEntry("msg_0:0", "dropped", "text_modified"),))
     late = replace(whole, report=(ReportEntry("msg_1:0", "dropped", "text_modified"),))
-    first = replace(spoken[0], parts=(thinking(signature=""), call("toolu_0")))
+    first = structs.replace(spoken[0], parts=(thinking(signature=""), call("toolu_0")))
     lost = replace(damaged, items=(items[0], first, *items[2:]))
     assert heard(whole) == heard(whole.trim(keep_turns=2)) == heard(late) == []
     for changed in (trimmed, lost):

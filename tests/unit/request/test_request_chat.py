@@ -9,8 +9,7 @@ from ag_ui.core import DeveloperMessage, Message, SystemMessage, ToolMessage, Us
 
 from agui_reasoning.parts import Opaque, Origin, Part, ReasoningPart, Segment, TextPart, ToolCallPart, Turn
 from agui_reasoning.providers import decode_response
-from agui_reasoning.request import History
-from agui_reasoning.request._build import ProviderRequest, build_request
+from agui_reasoning.request import History, ProviderRequest, build_request
 from tests.support.validators import (
     check_chat,
     check_deepseek,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from ag_ui.core import (
     ToolMessage,
     UserMessage,
 )
+from msgspec.structs import replace
 
 from agui_reasoning import ConfigurationError
 from agui_reasoning.parts import (
@@ -31,8 +31,7 @@ from agui_reasoning.parts import (
     ToolResultPart,
     Turn,
 )
-from agui_reasoning.request import History
-from agui_reasoning.request._build import ProviderRequest, build_request
+from agui_reasoning.request import History, ProviderRequest, build_request
 from tests.support.sdk_types import check_types
 from tests.support.validators_interactions import check_interactions
 
@@ -125,7 +124,7 @@ def test_an_api_that_stores_nothing_names_those_that_do() -> None:
     with pytest.raises(ConfigurationError) as caught:
         build_request("gemini", [], model="gemini-3-pro", store=False)
     assert caught.value.hint == (
-        "Omit them; they belong to anthropic-messages, openai-responses, gemini-interactions."
+        "Remove them: only anthropic-messages, openai-responses, gemini-interactions support them."
     )
 
 

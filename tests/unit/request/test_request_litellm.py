@@ -10,8 +10,7 @@ from ag_ui.core import ToolMessage, UserMessage
 
 from agui_reasoning.parts import ToolCallPart, Turn
 from agui_reasoning.providers import decode_response
-from agui_reasoning.request import History
-from agui_reasoning.request._build import ProviderRequest, build_request
+from agui_reasoning.request import History, ProviderRequest, build_request
 from tests.support.validators_outputs import check_litellm
 
 API = "litellm"

@@ -197,7 +197,7 @@ def test_openrouter_refuses_unsigned_text_and_an_entry_in_two_messages() -> None
 
 
 @pytest.mark.parametrize(
-    ("api", "field", "whole", "torn"),
+    ("api", "field", "whole", "gaps"),
     [
         ("anthropic-messages", "messages", [USER], [USER, {"role": "assistant", "content": []}]),
         ("openai-responses", "input", [{"role": "user"}], [{"role": "user"}, {"type": "message"}]),
@@ -207,7 +207,7 @@ def test_openrouter_refuses_unsigned_text_and_an_entry_in_two_messages() -> None
     ],
 )
 def test_a_request_that_ends_with_the_models_turn_is_seen(
-    api: str, field: str, whole: list[Any], torn: list[Any]
+    api: str, field: str, whole: list[Any], gaps: list[Any]
 ) -> None:
     assert check_end(api, {field: whole}) == []
-    assert len(check_end(api, {field: torn})) == 1
+    assert len(check_end(api, {field: gaps})) == 1

@@ -20,8 +20,7 @@ from agui_reasoning.parts import (
     ToolResultPart,
     Turn,
 )
-from agui_reasoning.request import History
-from agui_reasoning.request._build import ProviderRequest, build_request
+from agui_reasoning.request import History, ProviderRequest, build_request
 from tests.support.validators_outputs import check_xai
 
 API = "xai-grpc"

@@ -25,6 +25,7 @@ from agui_reasoning.parts import EffortChange, Origin, TextPart, ToolCallPart, T
 from agui_reasoning.providers import decoder
 from agui_reasoning.request import History
 from tests.support.strict_providers.anthropic_features import Threads, named_betas
+from tests.unit.driver.test_recovery import refusing, served
 from tests.unit.gateway.provider import Reply
 from tests.unit.request.test_anthropic_boundaries import (
     ARGUMENTS,
@@ -39,7 +40,6 @@ from tests.unit.request.test_anthropic_boundaries import (
     streamed,
     thinking,
 )
-from tests.unit.shells.test_recovery import refusing, served
 
 TOOL: Json = {"name": "get_weather", "description": "Weather", "input_schema": {"type": "object"}}
 ANSWERS = [

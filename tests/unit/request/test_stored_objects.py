@@ -20,7 +20,7 @@ from agui_reasoning.deltas import (
     ToolResultDelta,
 )
 from agui_reasoning.parts import Opaque, Origin, ToolCallPart, ToolResultPart
-from agui_reasoning.providers._stored_objects import is_public_address, stored_objects
+from agui_reasoning.providers.stored_objects import is_public_address, stored_objects
 from tests.recordings.test_recordings import ALL, decode
 from tests.support.recordings import load
 from tests.support.validators import check_anthropic, check_responses

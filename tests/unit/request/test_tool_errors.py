@@ -212,10 +212,10 @@ def test_the_error_of_a_tool_of_the_provider_is_shown_only_with_everything(visib
     _, events = run_of(*items)
     assert ERROR in str(events)
     unbound = Run(INPUT, visibility=visibility)
-    concealed = unbound.start()
+    hidden = unbound.start()
     for item in items[1:]:
-        concealed += unbound.receive(item)
-    assert ERROR not in str(concealed + unbound.finish())
+        hidden += unbound.receive(item)
+    assert ERROR not in str(hidden + unbound.finish())
 
 
 # -- how it is spelled

@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 
 from agui_reasoning import Conversation, Run
-from agui_reasoning._scripted import _exchange as exchange
-from agui_reasoning._scripted import load_script, names
 from agui_reasoning.deltas import Delta, FinishDelta, fold, unfold
 from agui_reasoning.parts import Origin, Turn
 from agui_reasoning.policy import EchoRule
 from agui_reasoning.providers import decode_response, decoder
 from agui_reasoning.providers.echo import rule_for
+from agui_reasoning.replay import load_script, payloads, script_names
 from agui_reasoning.request import ProviderRequest
 from tests.support.strict_providers import STRICT, STRICT_LOOPS, Issued, StrictProvider
 from tests.support.two_turns import Led
@@ -27,7 +26,7 @@ from tests.unit.request.test_open_responses import LOOPS
 
 Json = dict[str, Any]
 
-SCRIPTS = {load_script(name)["api"]: name for name in names() if name.endswith("-weather")}
+SCRIPTS = {load_script(name)["api"]: name for name in script_names() if name.endswith("-weather")}
 FUNCTION = {"name": "get_weather", "arguments": '{"city":"Oslo"}'}
 CALL: Json = {"id": "call_1", "type": "function", "function": FUNCTION}
 SIGNED = {"thought_signature": "SIG"}
@@ -71,7 +70,7 @@ def response(name: str, target: Origin, number: int) -> list[Delta]:
         return [*unfold(decode_response(api, whole, **who)), FinishDelta("stop")]
     script = load_script(SCRIPTS[STRICT[name].target.api or ""] + ("" if number == 1 else f"-{number}"))
     reader = decoder(api, **who)
-    streamed = [delta for payload in exchange.payloads(script) for delta in reader.receive(payload)]
+    streamed = [delta for payload in payloads(script) for delta in reader.receive(payload)]
     return streamed + reader.close()
 
 

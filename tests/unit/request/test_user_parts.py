@@ -157,6 +157,7 @@ IN_RESULTS = {
     "anthropic-messages": f"{PICTURES} application/pdf text/plain",
     "bedrock-converse": f"{PICTURES} video/mp4 application/pdf text/plain application/msword",
     "gemini-interactions": "image/png image/jpeg image/heic",
+    "litellm": f"{PICTURES} application/pdf",
     "openai-responses": f"{PICTURES} application/* text/*",
 }
 """The media types that the results of tools may contain; other APIs take text only."""

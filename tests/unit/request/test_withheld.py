@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agui_reasoning import Conversation, ModelStream, Run, build_request, run_agent
-from agui_reasoning._envelope import unit_digest
 from agui_reasoning.audit import AuditRecord
 from agui_reasoning.client import AgentClient
 from agui_reasoning.crypto import KeyRing
@@ -30,6 +29,7 @@ from agui_reasoning.parts import Opaque, Origin, ReasoningPart, TextPart, ToolCa
 from agui_reasoning.providers import decoder
 from agui_reasoning.request import History, ProviderRequest, restore
 from agui_reasoning.testing import FRONT_ENDS
+from tests.internals.envelopes import unit_digest
 from tests.support.strict_claude import BETA, StrictClaude, events
 from tests.support.verifier import Client, plain
 

@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 
 from agui_reasoning import ConfigurationError, LocalProtocolError, RemoteProtocolError, Run, check_events
-from agui_reasoning._scripted import _exchange as exchange
-from agui_reasoning._scripted import load_script, names
 from agui_reasoning.consumer import Conversation
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import (
@@ -26,9 +24,8 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.parts import Opaque, Origin
 from agui_reasoning.providers import decoder
-from agui_reasoning.testing import _round_trip, assert_round_trip, assert_valid
-from agui_reasoning.testing._held import Client
-from agui_reasoning.testing._tanstack import TanStack
+from agui_reasoning.replay import load_script, payloads, script_names
+from agui_reasoning.testing import assert_round_trip, assert_valid
 from tests.support.verifier import plain
 
 Json = dict[str, Any]
@@ -112,11 +109,11 @@ def test_a_correct_run_passes_as_models_and_as_json() -> None:
     assert_round_trip(run.input, models, **TARGET)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", script_names())
 def test_every_script_passes(name: str) -> None:
     script = load_script(name)
     machine = decoder(script["api"], provider=script["provider"], model=script["model"])
-    deltas = [delta for payload in exchange.payloads(script) for delta in machine.receive(payload)]
+    deltas = [delta for payload in payloads(script) for delta in machine.receive(payload)]
     events = emitted([*deltas, *machine.close()])
     assert_valid(events)
     assert_round_trip(INPUT, events, api=script["api"], provider=script["provider"], model=script["model"])
@@ -395,36 +392,6 @@ def test_a_loss_is_named_though_an_earlier_run_has_an_equal_unit(earlier: str) -
     assert str(caught.value).splitlines()[1:] == [
         f"- assistant-ui: message {reasoning!r}: it does not come back unchanged"
     ]
-
-
-def test_a_loss_in_the_next_request_of_a_front_end_that_renames_messages_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Z.AI reads the reasoning of a tool loop only, which a message of the user ends."""
-
-    class Talkative(TanStack):
-        def messages(self) -> list[Json]:
-            return [*super().messages(), QUESTION | {"id": "u2"}]
-
-    target = {"api": "openai-chat", "provider": "zai", "model": "glm-5.2"}
-    origin = Origin("zai", "openai-chat", "glm-5.2")
-    call = [ToolCallDelta("call_1", "weather", "{}"), FinishDelta("tool_calls")]
-    events = emitted([ResponseStart(origin), ReasoningDelta("Cold there?"), *call])
-    assert_round_trip(INPUT, events, **target)
-    monkeypatch.setattr(_round_trip, "TanStack", Talkative)
-    with pytest.raises(AssertionError) as caught:
-        assert_round_trip(INPUT, events, **target)
-    assert str(caught.value).splitlines()[1:] == ["- TanStack: message 'id3': it was dropped (out_of_scope)"]
-
-
-def test_the_messages_that_tanstack_names_itself_have_other_names_than_those_of_earlier_runs() -> None:
-    call = [ToolCallDelta("toolu_1", "weather", "{}"), FinishDelta("tool_use")]
-    other = [ToolCallDelta("toolu_2", "weather", "{}"), FinishDelta("tool_use")]
-    earlier = [*thought("SIG-1"), *call, ToolResultDelta("toolu_1", "4C")]
-    given, events = later_run(earlier, *thought("SIG-2"), *other)
-    _, held = _round_trip._tanstack(Client(given, events, keys=None, tenant=""))
-    names = [message["id"] for message in held]
-    assert sorted(set(names)) == sorted(names)
 
 
 def test_a_value_on_text_that_is_not_the_text_anymore_is_named() -> None:

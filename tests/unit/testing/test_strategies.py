@@ -19,7 +19,7 @@ from agui_reasoning.deltas import Delta, FinishDelta, ReasoningDelta, ResponseSt
 from agui_reasoning.parts import NativePart, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn
 from agui_reasoning.providers import API_IDS
 from agui_reasoning.testing import assert_round_trip, assert_valid, strategies
-from tests.support.effort import examples
+from tests.support.effort import examples, mostly_slow
 
 T = TypeVar("T")
 NEWER = ("bedrock-converse", "mistral-chat", "cohere-chat", "ollama")
@@ -113,7 +113,7 @@ def test_any_deltas_are_nasty_enough_to_split_a_character() -> None:
     )
 
 
-@pytest.mark.parametrize("api", strategies.API_IDS)
+@pytest.mark.parametrize("api", mostly_slow(strategies.API_IDS, quick=("anthropic-messages", "openai-chat")))
 @settings(max_examples=examples(40))
 @given(data=st.data())
 def test_a_run_passes_both_assertions(api: str, data: st.DataObject) -> None:

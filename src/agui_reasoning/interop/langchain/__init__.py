@@ -1,23 +1,30 @@
 """Shows runs of LangChain models and LangGraph graphs, and writes conversations as their messages.
 
-LangChain is imported by `tools` only: its messages are told apart by their ``type``, and it accepts dicts as
-messages.
+LangChain is imported by `resume` and `tools` only: its messages are told apart by their ``type``, and it
+accepts dicts as messages.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
-from agui_reasoning._shells.driver import ModelStream
-from agui_reasoning.interop._front_end import front_end_tools, imported
-from agui_reasoning.interop._plain import plain_request
+from ag_ui.core import UserMessage
+
+from agui_reasoning._driver import ModelStream
+from agui_reasoning.interop._client import client_results, front_end_tools, history_without, imported
+from agui_reasoning.interop._messages import request_for
 from agui_reasoning.interop._stream import framework_stream
 from agui_reasoning.interop.langchain._read import MessageReader
-from agui_reasoning.interop.langchain._write import WRITERS
+from agui_reasoning.interop.langchain._write import WRITTEN, front_end_tool, message_dicts, resumed
 from agui_reasoning.providers.payload import JSONObject
+from agui_reasoning.request import History
 from agui_reasoning.run import Run
 
-__all__ = ["messages", "stream", "tools"]
+__all__ = ["messages", "resume", "stream", "tools"]
+
+
+_FRAMEWORK: Final = ("LangGraph", "langgraph, or langchain")
 
 
 def stream(source: Any) -> ModelStream:
@@ -26,7 +33,7 @@ def stream(source: Any) -> ModelStream:
     Content blocks are read in every ``output_version``. Tool messages become tool results. The models of
     subgraphs, and those that speak inside a tool, run in subagents. Models that speak at the same time are
     shown one after the other. Beside ``messages``, two stream modes are read: AG-UI events in ``custom``
-    pass, and interrupts in ``updates`` interrupt the run.
+    pass, and interrupts in ``updates`` interrupt the run: see `resume`.
 
     Args:
         source: What ``graph.astream(…, stream_mode="messages")`` or ``model.astream(…)`` returns, also with
@@ -49,8 +56,8 @@ def messages(run: Run, *, store: bool | None = None) -> list[JSONObject]:
     A graph with a checkpointer has its own history: pass only the last message to it.
 
     Args:
-        run: The run. For APIs other than ``anthropic-messages``, ``openai-responses`` and ``openai-chat``,
-            the messages have no reasoning.
+        run: The run. For APIs other than ``anthropic-messages``, ``bedrock-converse``, ``gemini``,
+            ``openai-chat`` and ``openai-responses``, the messages have no reasoning.
         store: For ``openai-responses``: whether the provider stores responses.
 
     Returns:
@@ -62,9 +69,41 @@ def messages(run: Run, *, store: bool | None = None) -> list[JSONObject]:
     Warns:
         ReasoningLostWarning: The provider requires reasoning that cannot be sent.
     """
-    known = run.api is None or run.api in WRITERS
-    request = run.request(tools=(), store=store) if known else plain_request(run, "LangChain")
-    return list(WRITERS[request.target.api or ""](request.body))
+    return _written(run, store=store)
+
+
+def _written(run: Run, history: History | None = None, *, store: bool | None = None) -> list[JSONObject]:
+    return list(message_dicts(request_for(run, WRITTEN, "LangChain", history, store=store)))
+
+
+def resume(run: Run, state: Any) -> Any:
+    """Return the command that resumes a graph with the user's answers to the interrupts of the run before.
+
+    LangGraph goes on from its own checkpoint, so the graph needs a checkpointer. ``approved`` in an answer to
+    `HumanInTheLoopMiddleware` decides on a call: ``editedArgs`` are other arguments for it, ``reason`` tells
+    the model why not, and a cancelled interrupt is a refusal. Any other interrupt gets the answer as it is,
+    ``None`` if it is cancelled.
+
+    Args:
+        run: The run.
+        state: What ``graph.aget_state(config)`` returns.
+
+    Returns:
+        A ``Command``; ``None`` if the user answered nothing that the graph waits for.
+
+    Raises:
+        RemoteProtocolError: An answer has not the form that the interrupt asked for (``bad_answer``).
+        ConfigurationError: LangGraph is not installed (``missing_framework``).
+    """
+    if not run.resume:
+        return None
+    values = resumed(run, state.interrupts)
+    if not values:
+        run.warn_once(["The answers of the input are ignored: the graph does not wait for them."])
+        return None
+    if isinstance(run.input.messages[-1], UserMessage):
+        run.warn_once(["What the user wrote with the answers reaches the model with the next input."])
+    return imported("langgraph.types", *_FRAMEWORK).Command(resume=values)
 
 
 def tools(run: Run) -> list[Any]:
@@ -73,7 +112,8 @@ def tools(run: Run) -> list[Any]:
     A call of one of them interrupts the graph, when all other calls of the same answer have their results.
     The run then ends, and the front end answers in its next input. With a checkpointer, the graph can be
     resumed instead: the value of the interrupt has the call (``id``, ``name``, ``args``) as
-    ``agui_tool_call``, and the call's result is what it is resumed with.
+    ``agui_tool_call``, and the call's result is what it is resumed with. If a graph goes on that called one
+    of them beside a call that a person reviewed, the tool returns the result in the input.
 
     Args:
         run: The run.
@@ -87,10 +127,21 @@ def tools(run: Run) -> list[Any]:
     Source:
         langgraph 1.2: ``interrupt`` needs no checkpointer to end a run; other tasks of the step finish.
     """
-    made = imported(
-        "agui_reasoning.interop.langchain._tools", "LangGraph", "langgraph, or langchain"
-    ).FrontEndTool
+    made = front_end_tool()
     return [
-        made(name=tool["name"], description=tool["description"], args_schema=tool["parameters"])
+        made(
+            name=tool["name"],
+            description=tool["description"],
+            args_schema=tool["parameters"],
+            result_of=partial(_result_of, run),
+        )
         for tool in front_end_tools(run)
     ]
+
+
+def _result_of(run: Run, call_id: str) -> Any:
+    """Return the result that the front end sent; ``None`` if it sent none."""
+    if call_id not in client_results(run):
+        return None
+    written = _written(run, history_without(run, [call.id for call in run.open_calls]))
+    return next(one["content"] for one in written if one.get("tool_call_id") == call_id)

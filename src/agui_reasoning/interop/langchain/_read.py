@@ -6,13 +6,12 @@ blocks, which are told apart by their types and fields: a handler for each type.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ag_ui.core import Interrupt
-
-from agui_reasoning._shells.driver import AgentItem
+from agui_reasoning._driver import AgentItem
 from agui_reasoning.deltas import (
     CloseDelta,
     Delta,
@@ -22,22 +21,27 @@ from agui_reasoning.deltas import (
     ToolCallDelta,
     UsageDelta,
 )
-from agui_reasoning.interop._content import result_part
-from agui_reasoning.interop._lanes import ResponseLane, ResponseQueue
-from agui_reasoning.interop._stream import events_in, note_ignored
-from agui_reasoning.interop._subagents import Subagents
-from agui_reasoning.parts import Channel, Opaque, Origin, ToolResultPart
+from agui_reasoning.interop._client import client_results
+from agui_reasoning.interop._results import result_part
+from agui_reasoning.interop._stream import (
+    FrameworkReader,
+    OpenResponse,
+    Subagents,
+    events_in,
+    gemini_signature,
+)
+from agui_reasoning.interop.langchain._write import CALL_SIGNATURES, asked
+from agui_reasoning.parts import Opaque, Origin, ToolResultPart
 from agui_reasoning.providers.payload import compact_json
 from agui_reasoning.run import Run
-
-__all__ = ["CALL", "MessageReader"]
 
 _VALUES: Final = {
     "signature": "anthropic.signature",
     "data": "anthropic.redacted_thinking",
     "encrypted_content": "openai.encrypted_content",
+    "redacted_content": "bedrock.redacted_content",
 }
-"""The kinds of values, by the field of a block that contains them."""
+"""The kinds of values, by the field of a block that contains them; a signature of Gemini is another."""
 
 _COUNTS: Final = {
     "input_tokens": "input_tokens",
@@ -49,12 +53,10 @@ _COUNTS: Final = {
 }
 """LangChain's names of token counts, by ours."""
 
-CALL: Final = "agui_tool_call"
-"""The member of the value of an interrupt that holds a call of a tool of the front end."""
-
 _CALL_IDS: Final = "__openai_function_call_ids__"
 _MESSAGE_ID: Final = "msg_"
-
+_REASONS: Final = ("stop_reason", "finish_reason", "stopReason", "status")
+"""The names of the finish reason in the metadata of responses."""
 
 _TOOLS: Final = "tools"
 """The name that LangChain's agents give the node that runs tools."""
@@ -64,24 +66,25 @@ _RUN_IDS: Final = ("lc_run", "run-")
 """How the IDs of runs of a model begin. Chunks may have the IDs of the provider's items instead."""
 
 
-class MessageReader:
+class MessageReader(FrameworkReader):
     """Reads the messages of a graph. Those of subgraphs, and of models inside tools, are of subagents."""
 
     def __init__(self, run: Run) -> None:
-        """Start before the first message."""
-        self._run = run
+        super().__init__(run)
         self._graph = _Graph(run)
         self._subagents: Subagents[str, _Graph] = Subagents(_Graph)
         self._runs_tools = {_TOOLS: True}
         self._unanswered: set[str] = set()
+        self._asked: set[str] = set()
+        self._known = client_results(run).keys()
 
     def receive(self, payload: Any) -> Sequence[AgentItem]:
         """Read a message or chunk, alone or as the stream modes wrap it, and what `_MODES` reads."""
         mode, message, metadata = _opened(payload)
         if mode in _MODES:
-            return _MODES[mode](self._run, message)
+            return _MODES[mode](self, message)
         kind = getattr(message, "type", None)
-        if kind not in ("tool", "ai", "AIMessageChunk"):
+        if kind not in ("tool", "ai", "AIMessageChunk") or self._is_known(message):
             return []
         *graph, task = _tasks(metadata)
         ended = []
@@ -92,12 +95,25 @@ class MessageReader:
         step = metadata.get("langgraph_step")
         return [*ended, *self._read(graph, lambda reader: reader.read(message, task, step))]
 
-    def whole(self, response: Any) -> Sequence[AgentItem]:
-        """Read a source that is not a stream: one message."""
-        return self.receive(response)
+    def _is_known(self, message: Any) -> bool:
+        """Return whether a message is a result that the client has."""
+        return message.type == "tool" and message.tool_call_id in self._known
+
+    def _custom(self, data: Any) -> Sequence[AgentItem]:
+        """Return the AG-UI events that a node or tool wrote into the stream."""
+        events = [*events_in(data)]
+        if not events:
+            self._ignored("Custom data that are no AG-UI events")
+        return events
+
+    def _updates(self, data: Any) -> Sequence[AgentItem]:
+        """Return the interrupts of a graph, which streams those of subgraphs several times."""
+        found = data.get("__interrupt__", ()) if isinstance(data, Mapping) else ()
+        new = {one.id: one for one in found if one.id not in self._asked}
+        self._asked |= new.keys()
+        return [interrupt for one in new.values() for interrupt in asked(self._run, one)]
 
     def close(self) -> Sequence[AgentItem]:
-        """End the subagents and the graph."""
         return [*self._subagents.end(), *self._graph.close()]
 
     def _answered(self, message: Any, task: str, place: str) -> list[AgentItem]:
@@ -144,31 +160,9 @@ def _opened(payload: Any) -> tuple[str, Any, Mapping[str, Any]]:
     return _opened(last) if mode == "messages" else (mode, last if mode in _MODES else None, {})
 
 
-def _custom(run: Run, data: Any) -> Sequence[AgentItem]:
-    """Return the AG-UI events that a node or tool wrote into the stream."""
-    events = [*events_in(data)]
-    if not events:
-        note_ignored(run, "Custom data that are no AG-UI events")
-    return events
-
-
-def _updates(run: Run, data: Any) -> Sequence[AgentItem]:
-    """Return the interrupts of a graph, but not those of the front end's tools, which are pending calls."""
-    found = data.get("__interrupt__", ()) if isinstance(data, Mapping) else ()
-    return [_interrupt(one) for one in found if not (isinstance(one.value, dict) and CALL in one.value)]
-
-
-def _interrupt(given: Any) -> Interrupt:
-    """Write an interrupt; its value is text, or data for the front end."""
-    value = given.value
-    if isinstance(value, str):
-        return Interrupt(id=given.id, reason="interrupt", message=value)
-    return Interrupt(id=given.id, reason="interrupt", metadata={"value": value})
-
-
-_MODES: Final[Mapping[str, Callable[[Run, Any], Sequence[AgentItem]]]] = {
-    "custom": _custom,
-    "updates": _updates,
+_MODES: Final[Mapping[str, Callable[[MessageReader, Any], Sequence[AgentItem]]]] = {
+    "custom": MessageReader._custom,
+    "updates": MessageReader._updates,
 }
 """The stream modes beside ``messages`` that are read."""
 
@@ -191,8 +185,8 @@ class _Graph:
 
     def __init__(self, run: Run) -> None:
         self._origin = run.origin
-        self._queue = ResponseQueue()
-        self._open: list[_Response] = []
+        self._queue = _Queue()
+        self._open: list[_ModelResponse] = []
 
     def read(self, message: Any, task: str, step: int | None) -> list[AgentItem]:
         """Read a message or chunk of a task. A step begins when all tasks of the last one are over."""
@@ -210,13 +204,13 @@ class _Graph:
         """End the responses whose end was not streamed."""
         return self._end(self._open)
 
-    def _end(self, over: Sequence[_Response], *, broken: bool = False) -> list[AgentItem]:
+    def _end(self, over: Sequence[_ModelResponse], *, broken: bool = False) -> list[AgentItem]:
         """End responses; those that broke off had no last chunk, because another model was asked instead."""
         self._open = [one for one in self._open if one not in over]
         cut = [CloseDelta(status="incomplete")] if broken else []
         return [item for one in over for item in self._queue.put(one, [*cut, *one.end()])]
 
-    def _response(self, message: Any, task: str, step: int | None) -> _Response:
+    def _response(self, message: Any, task: str, step: int | None) -> _ModelResponse:
         """Take the response of a chunk from the open ones: that of its run, or the task's newest."""
         run = message.id if (message.id or "").startswith(_RUN_IDS) else None
         for response in reversed(self._open if message.type != "ai" else ()):
@@ -224,10 +218,36 @@ class _Graph:
                 response.run = response.run or run
                 self._open.remove(response)
                 return response
-        return _Response(self._origin, task, step, run)
+        return _ModelResponse(self._origin, task, step, run)
 
 
-class _Response(ResponseLane):
+class _Queue:
+    """Puts responses that a framework streams at the same time one after the other, as a run needs them.
+
+    The first one is shown as it arrives; the next ones are kept until it ends.
+    """
+
+    def __init__(self) -> None:
+        self._kept: list[tuple[_ModelResponse | None, list[AgentItem]]] = []
+
+    def put(self, response: _ModelResponse | None, items: Sequence[AgentItem]) -> list[AgentItem]:
+        """Return what can be shown now that a response, or something between responses, has these items."""
+        mine = next((kept for one, kept in self._kept if one is response is not None), None)
+        if mine is None:
+            self._kept.append((response, mine := []))
+        mine += items
+        shown: list[AgentItem] = []
+        while self._kept:
+            first, kept = self._kept[0]
+            shown += kept
+            kept.clear()
+            if first is not None and first.open:
+                break
+            del self._kept[0]
+        return shown
+
+
+class _ModelResponse(OpenResponse):
     """Reads the chunks of one response.
 
     Attributes:
@@ -243,94 +263,103 @@ class _Response(ResponseLane):
         self._items: dict[Any, str] = {}
         self._calls: dict[Any, str] = {}
         self._counts: Counter[str] = Counter()
+        self._reason: str | None = None
         self.call_ids: set[str] = set()
 
     def read(self, message: Any) -> Iterator[Delta]:
-        """Read a message or chunk."""
         yield from self.begin()
         native = _native_ids(message)
+        signed: Mapping[str, str] = message.additional_kwargs.get(CALL_SIGNATURES) or {}
         calls = {call.get("id") or number: call for number, call in enumerate(_calls(message))}
         for block in _blocks(message):
             if (call := calls.pop(block.get("call_id") or block.get("id"), None)) is not None:
-                yield from self._call(call, native)
+                yield from self._call(call, native, signed)
             if (read := _BLOCKS.get(block.get("type", ""))) is not None:
                 yield from read(self, block)
         for call in calls.values():
-            yield from self._call(call, native)
+            yield from self._call(call, native, signed)
         yield from self._usage(message.usage_metadata or {})
+        metadata = message.response_metadata
+        self._reason = next((metadata[name] for name in _REASONS if metadata.get(name)), self._reason)
         if message.type == "ai" or getattr(message, "chunk_position", None) == "last":
-            metadata = message.response_metadata
-            reason = metadata.get("stop_reason") or metadata.get("finish_reason") or metadata.get("status")
             details = metadata.get("stop_details")
-            yield from self.end(reason, details if isinstance(details, Mapping) else None)
+            yield from self.end(self._reason, details if isinstance(details, Mapping) else None)
 
     # -- blocks
 
-    def _thinking(self, block: Mapping[str, Any]) -> Iterator[Delta]:
-        """Read reasoning of Anthropic, or of any provider in version 1."""
-        key = self._key(block)
-        text = block.get("thinking") or block.get("reasoning") or ""
-        extras = {**block, **(block.get("extras") or {})}
-        if "id" in block or self.has_segments(key):
+    def _reasoning(self, block: Mapping[str, Any]) -> Iterator[Delta]:
+        """Read reasoning of Anthropic, an item of the Responses API, or that of any provider in version 1."""
+        key, text = self._key(block), block.get("thinking") or block.get("reasoning") or ""
+        if "summary" in block and "reasoning" not in block and "extras" not in block:
+            yield from self._summary(key, block, block["summary"])
+        elif "id" in block or self.has_segments(key):
             segment = {"index": self.segment(key, block["index"]), "text": text}
             yield from self._summary(key, block, [segment])
         elif text:
             yield from self.unit(key, text)
             yield ReasoningDelta(text, key=key)
-        yield from self._values_of(key, extras)
-
-    def _item(self, block: Mapping[str, Any]) -> Iterator[Delta]:
-        """Read an item of the Responses API."""
-        if "reasoning" in block or "extras" in block or "summary" not in block:
-            yield from self._thinking(block)
-            return
-        key = self._key(block)
-        yield from self._summary(key, block, block["summary"])
-        yield from self._values_of(key, block)
+        yield from self._values_of(key, {**block, **(block.get("extras") or {})})
 
     def _summary(
         self, key: str, block: Mapping[str, Any], segments: Sequence[Mapping[str, Any]]
     ) -> Iterator[Delta]:
-        channel: Channel = "summary"
         yield from self.unit(key, "".join(segment["text"] for segment in segments))
         if block.get("id"):
             yield ReasoningDelta(key=key, item_id=block["id"])
         for number, segment in enumerate(segments):
             if segment["text"]:
                 index = segment.get("index", number)
-                yield ReasoningDelta(segment["text"], key=key, channel=channel, index=index)
-
-    def _redacted(self, block: Mapping[str, Any]) -> Iterator[Delta]:
-        yield from self._values_of(self._key(block), {"data": block["data"]})
+                yield ReasoningDelta(segment["text"], key=key, channel="summary", index=index)
 
     def _foreign(self, block: Mapping[str, Any]) -> Iterator[Delta]:
         """Read a block that version 1 has no type for."""
         inner = {**block["value"], "index": block["index"]}
         if inner.get("type") == "redacted_thinking":
-            yield from self._redacted(inner)
+            yield from self._reasoning(inner)
 
     def _reasoning_content(self, block: Mapping[str, Any]) -> Iterator[Delta]:
+        """Read the field of Chat Completions, or a block of Bedrock, which has an object of this name."""
         text, key = block["reasoning_content"], self._key(block)
+        if isinstance(text, Mapping):
+            yield from self._reasoning({"index": block["index"], "thinking": text.get("text"), **text})
+            return
         yield from self.unit(key, text)
         yield ReasoningDelta(text, key=key, ext={"field": "reasoning_content"})
 
     def _text(self, block: Mapping[str, Any]) -> Iterator[Delta]:
         ext = {name: block[name] for name in ("id", "phase") if block.get(name)}
+        key, signature = self._key(block), (block.get("extras") or {}).get("signature")
+        if signature and not block["text"] and not self.has(key):
+            ext["explicit_empty"] = True
         if block["text"] or ext:
-            key = self._key(block)
             yield from self.unit(key, block["text"])
             yield TextDelta(block["text"], key=key, ext=ext or None)
+        if signature:
+            yield OpaqueDelta(self._signature(signature, "text"), key=key)
+            self._items[block["index"]] = f"{key}+"  # it signs this text only
 
     def _values_of(self, key: str, block: Mapping[str, Any]) -> Iterator[Delta]:
         """Read the values of a block, which may come when the next one has begun."""
         for field, kind in _VALUES.items():
-            if block.get(field):
+            if value := block.get(field):
                 yield from self.unit(key)
-                yield OpaqueDelta(Opaque(kind, block[field]), key=key)
+                yield OpaqueDelta(self._value(kind, value), key=key)
+
+    def _value(self, kind: str, value: Any) -> Opaque:
+        if isinstance(value, bytes):
+            return Opaque(kind, b64encode(value).decode("ascii"), "base64")
+        return self._signature(value, "self") if kind == "anthropic.signature" else Opaque(kind, value)
+
+    def _signature(self, value: str, attach: str) -> Opaque:
+        if self._origin.api == "gemini":
+            return gemini_signature(value, attach)
+        return Opaque("anthropic.signature", value)
 
     # -- calls
 
-    def _call(self, call: Mapping[str, Any], native: Mapping[str, str]) -> Iterator[Delta]:
+    def _call(
+        self, call: Mapping[str, Any], native: Mapping[str, str], signed: Mapping[str, str]
+    ) -> Iterator[Delta]:
         yield from self.end_unit()
         index, call_id = call.get("index"), call.get("id")
         if call_id:
@@ -340,6 +369,8 @@ class _Response(ResponseLane):
         arguments = compact_json(args) if isinstance(args, dict) else args or ""
         ext = {"id": native[call_id]} if call_id and call_id in native else None
         yield ToolCallDelta(self._calls.get(index, ""), call.get("name") or "", arguments, ext=ext)
+        if call_id and call_id in signed:
+            yield OpaqueDelta(self._signature(signed[call_id], f"tool_call:{call_id}"))
 
     def _usage(self, usage: Mapping[str, Any]) -> Iterator[Delta]:
         """Read token counts; those of chunks add up."""
@@ -409,12 +440,10 @@ def _result(message: Any) -> ToolResultPart:
     return result_part(message.tool_call_id, message.content, failed=message.status == "error")
 
 
-_BLOCKS: Final[Mapping[str, Callable[[_Response, Mapping[str, Any]], Iterator[Delta]]]] = {
-    "thinking": _Response._thinking,
-    "reasoning": _Response._item,
-    "reasoning_content": _Response._reasoning_content,
-    "redacted_thinking": _Response._redacted,
-    "non_standard": _Response._foreign,
-    "text": _Response._text,
+_BLOCKS: Final[Mapping[str, Callable[[_ModelResponse, Mapping[str, Any]], Iterator[Delta]]]] = {
+    **dict.fromkeys(("thinking", "reasoning", "redacted_thinking"), _ModelResponse._reasoning),
+    "reasoning_content": _ModelResponse._reasoning_content,
+    "non_standard": _ModelResponse._foreign,
+    "text": _ModelResponse._text,
 }
 """Calls are read from the lists of calls, which every version has; the blocks tell their places."""

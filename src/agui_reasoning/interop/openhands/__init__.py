@@ -7,24 +7,21 @@ SDK, with ``kind``. Only `messages`, which builds objects of the SDK, imports Op
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
 from typing import Any, Unpack
 
 from ag_ui.core import Event, RunAgentInput
 from pydantic import BaseModel
 
-from agui_reasoning._ids import new_uuid
-from agui_reasoning._options import RunOptions, shows_options
-from agui_reasoning._shells.driver import ModelStream
+from agui_reasoning._driver import ModelStream
+from agui_reasoning._wire_events import new_uuid
 from agui_reasoning.consumer import Conversation
-from agui_reasoning.errors import ConfigurationError
-from agui_reasoning.interop.openhands._messages import message_fields
+from agui_reasoning.interop._client import imported
+from agui_reasoning.interop.openhands._messages import message_fields, read_stored
 from agui_reasoning.interop.openhands._read import EventReader, in_responses
-from agui_reasoning.interop.openhands._stored import read_stored
 from agui_reasoning.interop.openhands._write import EventWriter
 from agui_reasoning.parts import Origin
 from agui_reasoning.request import History
-from agui_reasoning.run import Run
+from agui_reasoning.run import Run, RunOptions, RunSettings, shows_options
 
 __all__ = ["messages", "read_events", "read_messages", "stream", "write_events"]
 
@@ -65,14 +62,8 @@ def messages(run: Run, *, system: str | None = None, history: History | None = N
     Warns:
         ReasoningLostWarning: The upstream requires reasoning that cannot be sent.
     """
-    try:
-        message = import_module("openhands.sdk.llm").Message
-    except ImportError:
-        raise ConfigurationError(
-            "The OpenHands SDK is not installed.",
-            code="missing_framework",
-            hint="Install openhands-sdk, which needs Python 3.12.",
-        ) from None
+    framework = "The OpenHands SDK", "openhands-sdk, which needs Python 3.12"
+    message = imported("openhands.sdk.llm", *framework).Message
     return [message.model_validate(fields) for fields in message_fields(run, system, history)]
 
 
@@ -111,7 +102,7 @@ def read_messages(
     return read_stored(stored, Origin(provider, "litellm", model), new_id or new_uuid)
 
 
-@shows_options(RunOptions, Run.__init__)
+@shows_options(RunOptions, RunSettings)
 def read_events(
     events: Iterable[Any],
     *,
@@ -139,7 +130,8 @@ def read_events(
         True
     """
     make_id = options.get("new_id") or new_uuid
-    run = Run(run_input or _new_input(make_id(), make_id()), **options)
+    empty: dict[str, Any] = {"state": {}, "messages": [], "tools": [], "context": [], "forwardedProps": {}}
+    run = Run(run_input or {"threadId": make_id(), "runId": make_id(), **empty}, **options)
     records = options.get("visibility", "full") == "full" and options.get("keys") is None
     reader = EventReader(run, records=records, new_id=make_id)
     written = run.start()
@@ -147,11 +139,6 @@ def read_events(
         for item in reader.read(placed):
             written += run.receive(item)
     return [*written, *run.finish()]
-
-
-def _new_input(thread_id: str, run_id: str) -> dict[str, Any]:
-    empty: dict[str, Any] = {"state": {}, "messages": [], "tools": [], "context": [], "forwardedProps": {}}
-    return {"threadId": thread_id, "runId": run_id, **empty}
 
 
 def write_events(events: Iterable[BaseModel | Mapping[str, Any]]) -> list[dict[str, Any]]:

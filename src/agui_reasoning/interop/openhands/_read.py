@@ -1,10 +1,14 @@
-"""Converts OpenHands events to the items of a run."""
+"""Reads OpenHands events as the items of a run.
+
+Two generations of event dicts are read: the app of 2025 wrote ``action`` or ``observation`` with ``args`` and
+``extras``; today's SDK writes a ``kind`` per class.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias
 
 from ag_ui.core import (
     BaseEvent,
@@ -14,32 +18,318 @@ from ag_ui.core import (
     TextMessageEndEvent,
     TextMessageStartEvent,
 )
+from msgspec import structs
 
-from agui_reasoning._ids import new_uuid
 from agui_reasoning._strict_json import MAX_NESTING, Malformed, load, well_formed
+from agui_reasoning._wire_events import new_uuid
 from agui_reasoning.deltas import Delta, FinishDelta, ResponseStart
-from agui_reasoning.interop._content import result_part
-from agui_reasoning.interop.openhands._meaning import (
-    ActionResult,
-    ModelInput,
-    ModelOutput,
-    event_kind,
-    meaning_of,
-)
-from agui_reasoning.interop.openhands._record import SOURCE, record_event
+from agui_reasoning.interop._results import result_part
+from agui_reasoning.interop._stream import FrameworkReader
+from agui_reasoning.interop.openhands._write import SOURCE, record_event
 from agui_reasoning.parts import (
+    Channel,
     Opaque,
     Part,
     ReasoningPart,
     Segment,
     TextPart,
     ToolCallPart,
+    ToolResultPart,
 )
 from agui_reasoning.providers import decode_response
-from agui_reasoning.providers.payload import JSONObject, compact_json, reject, string
+from agui_reasoning.providers.payload import (
+    JSONObject,
+    array,
+    compact_json,
+    obj,
+    other_fields,
+    reject,
+    string,
+)
 from agui_reasoning.run import Run
 
-__all__ = ["EventReader", "Placed", "decoded", "in_responses", "item_part", "plain_event"]
+# -- what events mean
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ModelOutput:
+    """The model output in one event; a call without an ID has an empty one.
+
+    Attributes:
+        parts: Reasoning, text and call.
+        response_id: The ID of the model response, which its events share.
+    """
+
+    parts: list[Part]
+    response_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ModelInput:
+    """A message to the model."""
+
+    role: Literal["user", "system"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ActionResult:
+    """The result of an action.
+
+    Attributes:
+        part: The result, with the ID of the call if the event has it.
+        action_id: The ID of the action event.
+        text: The text of the result.
+    """
+
+    part: ToolResultPart
+    action_id: object
+    text: str
+
+
+Meaning: TypeAlias = ModelOutput | ModelInput | ActionResult
+
+
+def meaning_of(event: JSONObject) -> Meaning | None:
+    """Read an event dict; return ``None`` for other events, such as state changes and condensation.
+
+    Raises:
+        DecodeError: A field has the wrong type (``bad_payload``).
+    """
+    if isinstance(event.get("kind"), str):
+        read = _SDK.get(event["kind"])
+        return read(event) if read else None
+    if isinstance(event.get("action"), str):
+        return _action(event)
+    return _observation(event) if isinstance(event.get("observation"), str) else None
+
+
+def model_parts(
+    text: str, reasoning: str = "", blocks: Iterable[JSONObject] = (), item: JSONObject | None = None
+) -> list[Part]:
+    """Decode what the model said like a LiteLLM message, which prefers blocks to the string.
+
+    Args:
+        text: The text before a call, or the answer.
+        reasoning: Reasoning as one string.
+        blocks: Reasoning as Anthropic's blocks.
+        item: Reasoning as an item of the Responses API.
+    """
+    message: JSONObject = {"role": "assistant", "content": text or None}
+    first = [] if not item else [item_part(item)]
+    if blocks := list(blocks):
+        message["thinking_blocks"] = blocks
+    if reasoning and not any(part.segments for part in first):
+        message["reasoning_content"] = reasoning
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    parts = decode_response("litellm", {"choices": [choice]})
+    said = (part for part in parts if not isinstance(part, TextPart) or part.text.strip())
+    return [*first, *(structs.replace(part, origin=None) for part in said)]
+
+
+def item_part(item: JSONObject) -> ReasoningPart:
+    """Decode an item of the Responses API, whose texts OpenHands stores as plain strings."""
+    path = "/responses_reasoning_item"
+    segments = [
+        Segment(channel, number, text)
+        for channel, name in _CHANNELS.items()
+        for number, text in enumerate(_strings(item, name, path))
+        if text
+    ]
+    encrypted, item_id = string(item, "encrypted_content", path), string(item, "id", path)
+    values = (Opaque("openai.encrypted_content", encrypted),) if encrypted else ()
+    return ReasoningPart(tuple(segments), values, item_id or None)
+
+
+_CHANNELS: Final[Mapping[Channel, str]] = {"summary": "summary", "raw": "content"}
+"""The members of an item, by the channel of their texts."""
+
+
+def _strings(source: JSONObject, name: str, path: str) -> list[str]:
+    values = source.get(name)
+    if values is None:
+        return []
+    if not isinstance(values, list) or any(not isinstance(value, str) for value in values):
+        raise reject("a list of strings", values, f"{path}/{name}")
+    return values
+
+
+# -- the app's events
+
+_CONTROL: Final = frozenset(
+    {
+        "change_agent_state",
+        "condensation",
+        "condensation_request",
+        "loop_recovery",
+        "null",
+        "pause",
+        "push",
+        "recall",
+        "resume",
+        "send_pr",
+        "start",
+        "stop",
+        "system",
+    }
+)
+"""Actions that are not tool calls of the model."""
+
+_METADATA: Final = "/tool_call_metadata"
+
+
+def _action(event: JSONObject) -> Meaning | None:
+    source, kind = string(event, "source") or "agent", event["action"]
+    if kind == "message":
+        return _message(event, source)
+    return None if kind in _CONTROL or source != "agent" else _call(event)
+
+
+def _message(event: JSONObject, source: str) -> Meaning:
+    args = obj(event, "args")
+    text = string(args, "content", "/args")
+    if source != "agent":
+        return ModelInput("user" if source == "user" else "system", text)
+    _, reasoning = _thought(args)
+    return ModelOutput(model_parts(text, reasoning), _response_id(event))
+
+
+def _call(event: JSONObject) -> ModelOutput:
+    args, metadata = obj(event, "args"), obj(event, "tool_call_metadata")
+    text, reasoning = _thought(args)
+    arguments = {name: value for name, value in args.items() if name not in ("thought", "reasoning_content")}
+    if event["action"] == "think":
+        # The thought is the argument of this tool.
+        arguments, text = arguments | ({"thought": text} if "thought" in args else {}), ""
+    call = ToolCallPart(
+        string(metadata, "tool_call_id", _METADATA) or string(event, "tool_call_id"),
+        string(metadata, "function_name", _METADATA) or event["action"],
+        compact_json(arguments),
+    )
+    return ModelOutput([*model_parts(text, reasoning, _blocks_of(metadata)), call], _response_id(event))
+
+
+def _thought(args: JSONObject) -> tuple[str, str]:
+    """Return the text and the reasoning of ``args``; the thought is the text, or an object with both."""
+    thought = args.get("thought")
+    beside = string(args, "reasoning_content", "/args")
+    if isinstance(thought, dict):
+        text, inside = (string(thought, name, "/args/thought") for name in ("text", "reasoning_content"))
+        return text, beside or inside
+    if thought is None or isinstance(thought, str):
+        return thought or "", beside
+    raise reject("a string or an object", thought, "/args/thought")
+
+
+def _response_id(event: JSONObject) -> str:
+    response = obj(obj(event, "tool_call_metadata"), "model_response", _METADATA)
+    return string(event, "llm_response_id") or string(response, "id", f"{_METADATA}/model_response")
+
+
+def _blocks_of(metadata: JSONObject) -> list[JSONObject]:
+    """Return the signed blocks in the copy of LiteLLM's response in an action."""
+    path = f"{_METADATA}/model_response"
+    for choice in array(obj(metadata, "model_response", _METADATA), "choices", path):
+        message = obj(choice, "message", f"{path}/choices/0")
+        return array(message, "thinking_blocks", f"{path}/choices/0/message")
+    return []
+
+
+def _observation(event: JSONObject) -> ActionResult:
+    call_id = string(obj(event, "tool_call_metadata"), "tool_call_id", _METADATA)
+    return _result(call_id, event.get("cause"), string(event, "content"))
+
+
+# -- the SDK's events
+
+
+def _action_event(event: JSONObject) -> ModelOutput:
+    called = obj(event, "tool_call")
+    arguments = called.get("arguments")
+    if not isinstance(arguments, str):
+        arguments = compact_json(other_fields(obj(event, "action"), "kind"))
+    call = ToolCallPart(
+        string(event, "tool_call_id") or string(called, "id", "/tool_call"),
+        string(event, "tool_name") or string(called, "name", "/tool_call"),
+        arguments,
+    )
+    return ModelOutput([*_said(event, "thought", ""), call], string(event, "llm_response_id"))
+
+
+def _message_event(event: JSONObject) -> Meaning | None:
+    message = obj(event, "llm_message")
+    role = string(message, "role", "/llm_message")
+    if role == "assistant":
+        return ModelOutput(_said(message, "content", "/llm_message"), string(event, "llm_response_id"))
+    text = _texts(message, "content", "/llm_message")
+    return ModelInput("user" if role == "user" else "system", text) if role in ("user", "system") else None
+
+
+def _said(source: JSONObject, name: str, path: str) -> list[Part]:
+    return model_parts(
+        _texts(source, name, path),
+        string(source, "reasoning_content", path),
+        array(source, "thinking_blocks", path),
+        obj(source, "responses_reasoning_item", path),
+    )
+
+
+def _observation_event(event: JSONObject) -> ActionResult:
+    observation = obj(event, "observation")
+    if isinstance(observation.get("content"), str | list):
+        pieces = [_texts(observation, "content", "/observation")]
+    else:
+        pieces = [compact_json(other_fields(observation, "kind"))]
+    pieces += [_texts(event, "extended_content", "")] if event.get("extended_content") else []
+    images = _images(observation.get("content"))
+    return _result(string(event, "tool_call_id"), event.get("action_id"), "\n".join(pieces), images)
+
+
+def _error_event(event: JSONObject) -> ActionResult:
+    return _failed(event, string(event, "error"))
+
+
+def _rejection(event: JSONObject) -> ActionResult:
+    return _failed(event, f"Action rejected: {string(event, 'rejection_reason')}")
+
+
+def _failed(event: JSONObject, error: str) -> ActionResult:
+    result = _result(string(event, "tool_call_id"), event.get("action_id"), error)
+    return replace(result, part=structs.replace(result.part, error=error if error.strip() else None))
+
+
+def _result(call_id: str, action_id: object, content: str, images: Iterable[str] = ()) -> ActionResult:
+    text = well_formed(content)
+    shown = [{"type": "image_url", "image_url": url} for url in images]
+    part = result_part(call_id, [{"type": "text", "text": text}, *shown] if shown else text)
+    return ActionResult(part, action_id, text)
+
+
+def _texts(source: JSONObject, name: str, path: str) -> str:
+    """Return the text of content that is a string or a list of content parts."""
+    if isinstance(source.get(name), str):
+        return string(source, name, path)
+    parts = array(source, name, path)
+    return "\n".join(string(part, "text", f"{path}/{name}") for part in parts if "text" in part)
+
+
+def _images(content: Any) -> Iterator[str]:
+    """Yield the URLs in a list of content parts."""
+    for part in content if isinstance(content, list) else ():
+        urls = part.get("image_urls")
+        yield from (url for url in urls if isinstance(url, str)) if isinstance(urls, list) else ()
+
+
+_SDK: Final[Mapping[str, Callable[[JSONObject], Meaning | None]]] = {
+    "ActionEvent": _action_event,
+    "AgentErrorEvent": _error_event,
+    "MessageEvent": _message_event,
+    "ObservationEvent": _observation_event,
+    "UserRejectObservation": _rejection,
+}
+
+
+# -- the items of a run
 
 RunItem: TypeAlias = Delta | Part | BaseEvent
 
@@ -97,35 +387,7 @@ def in_responses(events: Iterable[Any]) -> list[Placed]:
     return [Placed(plain[number], number if keys[number] != number else None) for number in order]
 
 
-@dataclass(slots=True)
-class _Calls:
-    """The calls so far.
-
-    Attributes:
-        of_actions: The ID of the call of each action, by the ID of its event.
-        waiting: The IDs of the calls without a result.
-    """
-
-    of_actions: dict[object, str] = field(default_factory=dict)
-    waiting: set[str] = field(default_factory=set)
-
-    def started(self, action_id: object, call_id: str) -> None:
-        """Add a call."""
-        self.waiting.add(call_id)
-        if isinstance(action_id, str | int):
-            self.of_actions[action_id] = call_id
-
-    def take_result(self, result: ActionResult) -> str | None:
-        """Return the ID of the call that a result answers, or ``None`` for unknown and answered calls."""
-        cause = result.action_id if isinstance(result.action_id, str | int) else None
-        call_id = self.of_actions.get(cause, result.call_id)
-        if call_id not in self.waiting:
-            return None
-        self.waiting.discard(call_id)
-        return call_id
-
-
-class EventReader:
+class EventReader(FrameworkReader):
     """Reads one stream of OpenHands events into a run."""
 
     def __init__(self, run: Run, *, records: bool = False, new_id: Callable[[], str] = new_uuid) -> None:
@@ -136,11 +398,11 @@ class EventReader:
             records: Whether to put a RAW event before the events of each dict, so that it can be restored.
             new_id: Creates the IDs of input messages, and of calls whose event has no ID.
         """
-        self._origin = replace(run.origin, api=run.api or "litellm")
-        self._shows_all = run.visibility == "full"
+        super().__init__(run)
         self._records = records
         self._new_id = new_id
-        self._calls = _Calls()
+        self._of_actions: dict[object, str] = {}  # the IDs of calls, by those of their events
+        self._waiting: set[str] = set()  # the calls without a result
         self._response: str | None = None
 
     def receive(self, payload: Any) -> list[RunItem]:
@@ -151,121 +413,80 @@ class EventReader:
         """
         return self.read(Placed(plain_event(payload)))
 
-    def whole(self, response: Any) -> list[RunItem]:
-        """Read a source that consists of one event."""
-        return [*self.receive(response), *self.close()]
-
     def close(self) -> list[RunItem]:
-        """End the stream."""
-        return self._end_response()
+        ended, self._response = self._response is not None, None
+        return [FinishDelta()] if ended else []
 
     def read(self, placed: Placed) -> list[RunItem]:
         """Read one event of a reordered stream."""
         meaning = meaning_of(placed.event)
-        call_id = self._calls.take_result(meaning) if isinstance(meaning, ActionResult) else None
-        if meaning is None or (isinstance(meaning, ActionResult) and call_id is None):
-            return [self._custom(placed.event)]
         if isinstance(meaning, ModelOutput):
             return self._read_output(meaning, placed)
         if isinstance(meaning, ModelInput):
             return self._read_input(meaning, placed)
-        return self._read_result(meaning, str(call_id), placed)
+        call_id = self._answered(meaning) if meaning is not None else None
+        if meaning is None or call_id is None:
+            return [self._custom(placed.event)]
+        self._response = None
+        return [*self._record(placed, [meaning.text]), structs.replace(meaning.part, tool_call_id=call_id)]
 
     def _custom(self, event: JSONObject) -> BaseEvent:
-        value = event if self._shows_all else _without_reasoning(event)
-        return CustomEvent(type=EventType.CUSTOM, name=f"{SOURCE}.{event_kind(event)}", value=value)
-
-    def _end_response(self) -> list[RunItem]:
-        ended, self._response = self._response is not None, None
-        return [FinishDelta()] if ended else []
+        kinds = (event.get(name) for name in ("kind", "action", "observation"))
+        kind = next((kind for kind in kinds if isinstance(kind, str) and kind), "event")
+        value = event if self._run.visibility == "full" else _without_reasoning(event)
+        return CustomEvent(type=EventType.CUSTOM, name=f"{SOURCE}.{kind}", value=value)
 
     def _read_output(self, output: ModelOutput, placed: Placed) -> list[RunItem]:
-        parts = self._parts(output, placed.event)
-        call = next((part for part in parts if isinstance(part, ToolCallPart)), None)
+        parts = [
+            self._called(part, placed.event) if isinstance(part, ToolCallPart) else part
+            for part in output.parts
+        ]
         opening: list[RunItem] = []
         if not output.response_id or output.response_id != self._response:
-            opening = [ResponseStart(self._origin, id=output.response_id or None)]
+            origin = structs.replace(self._run.origin, api=self._run.api or "litellm")
+            opening = [ResponseStart(origin, id=output.response_id or None)]
         self._response = output.response_id
-        if call is not None:
-            self._calls.started(placed.event.get("id"), call.id)
         texts = [text for part in parts for text in _visible_texts(part)]
-        in_args = call is not None and isinstance(placed.event.get("args"), dict)
+        called = any(isinstance(part, ToolCallPart) for part in parts)
+        in_args = called and isinstance(placed.event.get("args"), dict)
         return [*opening, *self._record(placed, texts, len(texts) - 1 if in_args else None), *parts]
 
-    def _parts(self, output: ModelOutput, event: JSONObject) -> list[Part]:
-        parts = decoded(output)
-        if output.item is not None:
-            parts.insert(0, item_part(output.item))
-        if output.call is not None:
-            call_id = output.call.id or self._minted(event)
-            parts.append(ToolCallPart(call_id, output.call.name, output.call.arguments))
-        return parts
-
-    def _minted(self, event: JSONObject) -> str:
-        """Return an ID for a call without one; it is stable if the event has an ID."""
+    def _called(self, call: ToolCallPart, event: JSONObject) -> ToolCallPart:
+        """Note a call, with an ID if it has none; it is stable if the event has an ID."""
         own = event.get("id")
-        return f"{SOURCE}-{own}" if isinstance(own, str | int) else self._new_id()
+        if not call.id:
+            call = structs.replace(
+                call, id=f"{SOURCE}-{own}" if isinstance(own, str | int) else self._new_id()
+            )
+        self._waiting.add(call.id)
+        if isinstance(own, str | int):
+            self._of_actions[own] = call.id
+        return call
+
+    def _answered(self, result: ActionResult) -> str | None:
+        """Return the ID of the call that a result answers, or ``None`` for unknown and answered calls."""
+        cause = result.action_id if isinstance(result.action_id, str | int) else None
+        call_id = self._of_actions.get(cause, result.part.tool_call_id)
+        if call_id not in self._waiting:
+            return None
+        self._waiting.discard(call_id)
+        return call_id
 
     def _read_input(self, model_input: ModelInput, placed: Placed) -> list[RunItem]:
         message_id, text = self._new_id(), well_formed(model_input.text)
         content = [TextMessageContentEvent(message_id=message_id, delta=text)] if text else []
         return [
-            *self._end_response(),
+            *self.close(),
             *self._record(placed, [text] if text else []),
             TextMessageStartEvent(message_id=message_id, role=model_input.role),
             *content,
             TextMessageEndEvent(message_id=message_id),
         ]
 
-    def _read_result(self, result: ActionResult, call_id: str, placed: Placed) -> list[RunItem]:
-        self._response = None
-        text = well_formed(result.content)
-        images = [{"type": "image_url", "image_url": url} for url in result.images]
-        shown = result_part(call_id, [{"type": "text", "text": text}, *images] if images else text)
-        error = result.content if result.failed and result.content.strip() else None
-        return [*self._record(placed, [text]), replace(shown, error=error)]
-
     def _record(self, placed: Placed, texts: list[str], arguments: int | None = None) -> list[RunItem]:
         if not self._records:
             return []
         return [record_event(placed.event, texts, arguments, placed.place)]
-
-
-def decoded(output: ModelOutput) -> list[Part]:
-    """Decode reasoning and text like a LiteLLM message, which prefers blocks to the string."""
-    message: JSONObject = {"role": "assistant", "content": output.text or None}
-    if output.blocks:
-        message["thinking_blocks"] = list(output.blocks)
-    if output.reasoning and not (output.item and item_part(output.item).segments):
-        message["reasoning_content"] = output.reasoning
-    choice = {"index": 0, "message": message, "finish_reason": "stop"}
-    parts = decode_response("litellm", {"choices": [choice]})
-    return [
-        replace(part, origin=None) for part in parts if not isinstance(part, TextPart) or part.text.strip()
-    ]
-
-
-def item_part(item: JSONObject) -> ReasoningPart:
-    """Decode an item of the Responses API, whose texts OpenHands stores as plain strings."""
-    path = "/responses_reasoning_item"
-    segments = [
-        Segment(channel, number, text)  # type: ignore[arg-type]
-        for channel, name in (("summary", "summary"), ("raw", "content"))
-        for number, text in enumerate(_strings(item, name, path))
-        if text
-    ]
-    encrypted, item_id = string(item, "encrypted_content", path), string(item, "id", path)
-    values = (Opaque("openai.encrypted_content", encrypted),) if encrypted else ()
-    return ReasoningPart(tuple(segments), values, item_id or None)
-
-
-def _strings(source: JSONObject, name: str, path: str) -> list[str]:
-    values = source.get(name)
-    if values is None:
-        return []
-    if not isinstance(values, list) or any(not isinstance(value, str) for value in values):
-        raise reject("a list of strings", values, f"{path}/{name}")
-    return values
 
 
 def _visible_texts(part: Part) -> Iterator[str]:

@@ -1,14 +1,21 @@
-"""Writes AG-UI events as OpenHands event dicts in the app's format: ``action`` and ``observation``."""
+"""Writes AG-UI events as OpenHands event dicts in the app's format: ``action`` and ``observation``.
+
+A record contains the data of an event dict that the client is not shown. It is in a RAW event before the
+events that show the event dict. Strings that are shown are null in the record, and ``texts`` maps their paths
+to the shown texts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ag_ui.core import (
     BaseEvent,
     CustomEvent,
+    EventType,
+    RawEvent,
     ReasoningMessageContentEvent,
     TextMessageContentEvent,
     TextMessageStartEvent,
@@ -17,12 +24,79 @@ from ag_ui.core import (
     ToolCallStartEvent,
 )
 
-from agui_reasoning._media import text_of
-from agui_reasoning._strict_json import MAX_NESTING, load
-from agui_reasoning.interop.openhands._record import SOURCE, rebuilt, record_in
-from agui_reasoning.providers.payload import JSONObject
+from agui_reasoning._content import text_of
+from agui_reasoning._strict_json import MAX_NESTING, dump, load
+from agui_reasoning.providers.payload import JSONObject, compact_json
 
-__all__ = ["EventWriter"]
+# -- records
+
+SOURCE: Final = "openhands"
+"""The source of the RAW events, and the prefix of the names of CUSTOM events."""
+
+
+def record_event(
+    event: JSONObject, visible_texts: Sequence[str], arguments: int | None, place: int | None
+) -> RawEvent:
+    """Write the record of an event.
+
+    Args:
+        event: The event dict.
+        visible_texts: The texts that the next events show, in order.
+        arguments: The number of the text with ``args`` as JSON.
+        place: The number of the event in its stream, if it was moved forward.
+    """
+    record = _short(event, visible_texts, arguments)
+    if compact_json(_rebuilt(record, visible_texts), sort_keys=True) != compact_json(event, sort_keys=True):
+        record = {"event": event}
+    record |= {"shows": len(visible_texts)} | ({} if place is None else {"place": place})
+    return RawEvent(type=EventType.RAW, event=record, source=SOURCE)
+
+
+def _short(event: JSONObject, visible_texts: Sequence[str], arguments: int | None) -> JSONObject:
+    record: JSONObject = {}
+    if arguments is not None:
+        shown = load(visible_texts[arguments], max_nesting=MAX_NESTING)
+        args = event["args"].items()
+        event = {**event, "args": {name: value for name, value in args if shown.get(name, ...) != value}}
+        record["arguments"] = arguments
+    numbers = {text: number for number, text in enumerate(visible_texts) if text}
+    texts: list[list[Any]] = []
+    return record | {"event": _without(event, numbers, [], texts), "texts": texts}
+
+
+def _without(value: Any, numbers: Mapping[str, int], path: list[Any], texts: list[list[Any]]) -> Any:
+    """Replace the strings that are shown by ``None``, and add their paths to ``texts``."""
+    if isinstance(value, str) and value in numbers:
+        texts.append([path, numbers[value]])
+        return None
+    if isinstance(value, dict):
+        return {name: _without(inner, numbers, [*path, name], texts) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_without(inner, numbers, [*path, number], texts) for number, inner in enumerate(value)]
+    return value
+
+
+def _rebuilt(record: Mapping[str, Any], visible_texts: Sequence[str]) -> JSONObject:
+    """Restore an event from its record and the texts that are shown, in order."""
+    event: JSONObject = load(dump(record["event"]))
+    for (*path, last), number in record.get("texts", ()):
+        holder: Any = event
+        for step in path:
+            holder = holder[step]
+        holder[last] = visible_texts[number]
+    if (number := record.get("arguments")) is not None:
+        event["args"] = {**load(visible_texts[number], max_nesting=MAX_NESTING), **event["args"]}
+    return event
+
+
+def _record_in(event: Any) -> Mapping[str, Any] | None:
+    """Return the record in a RAW event of this module, or ``None``."""
+    if not isinstance(event, RawEvent) or event.source != SOURCE or not isinstance(event.event, dict):
+        return None
+    return event.event if isinstance(event.event.get("event"), dict) else None
+
+
+# -- event dicts
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -59,19 +133,30 @@ class EventWriter:
     def __init__(self) -> None:
         self._entries: list[_Recorded | _Entity | JSONObject] = []
         self._known: dict[tuple[str, str], _Entity] = {}
-        self._starts: dict[str, Any] = {}
+        self._starts: dict[str, tuple[str, str]] = {}
         self._recorded: _Recorded | None = None
 
     def receive(self, event: BaseEvent) -> None:
         """Add an event that a client has checked."""
-        if (record := record_in(event)) is not None:
-            self._recorded = _Recorded(record)
-            self._known.clear()
-            self._entries.append(self._recorded)
+        if (record := _record_in(event)) is not None:
+            self._begin(_Recorded(record))
         elif isinstance(event, CustomEvent) and event.name.startswith(f"{SOURCE}."):
-            self._note_custom(event.value)
-        elif (handle := _HANDLERS.get(type(event))) is not None:
-            handle(self, event)
+            if isinstance(event.value, dict):
+                self._begin(event.value)
+        elif isinstance(event, TextMessageStartEvent):
+            self._starts[event.message_id] = event.role or "assistant", ""
+        elif isinstance(event, ToolCallStartEvent):
+            self._starts[event.tool_call_id] = event.tool_call_name, event.parent_message_id or ""
+            self._entity("call", event.tool_call_id)
+        elif (kind := _KINDS.get(type(event))) is not None:
+            entity_id = getattr(event, "message_id" if kind in ("reasoning", "text") else "tool_call_id")
+            text = self._told(event.content) if isinstance(event, ToolCallResultEvent) else event.delta  # type: ignore[attr-defined]
+            self._entity(kind, entity_id).pieces.append(text)
+
+    def _begin(self, entry: _Recorded | JSONObject) -> None:
+        self._recorded = entry if isinstance(entry, _Recorded) else None
+        self._known.clear()
+        self._entries.append(entry)
 
     def close(self) -> list[JSONObject]:
         """Return the event dicts, in order."""
@@ -84,30 +169,10 @@ class EventWriter:
                 _restore(entry, dicts, late)
             else:
                 dicts.add(entry)
-        return _put_back(dicts.close(), sorted(late, key=lambda found: found[0]))
-
-    def _note_custom(self, value: Any) -> None:
-        if isinstance(value, dict):
-            self._recorded = None
-            self._known.clear()
-            self._entries.append(value)
-
-    def _started(self, event: TextMessageStartEvent | ToolCallStartEvent) -> None:
-        if isinstance(event, ToolCallStartEvent):
-            self._starts[event.tool_call_id] = event
-            self._entity("call", event.tool_call_id)
-        else:
-            self._starts[event.message_id] = event
-
-    def _content(self, event: ReasoningMessageContentEvent | TextMessageContentEvent) -> None:
-        kind = "reasoning" if isinstance(event, ReasoningMessageContentEvent) else "text"
-        self._entity(kind, event.message_id).pieces.append(event.delta)
-
-    def _args(self, event: ToolCallArgsEvent) -> None:
-        self._entity("call", event.tool_call_id).pieces.append(event.delta)
-
-    def _result(self, event: ToolCallResultEvent) -> None:
-        self._entity("result", event.tool_call_id).pieces.append(self._told(event.content))
+        written = dicts.close()
+        for place, event in sorted(late, key=lambda found: found[0]):
+            written.insert(place, event)
+        return written
 
     def _told(self, content: str | list[Any]) -> str:
         """Return the text of a result; images are in the record, if there is one."""
@@ -117,47 +182,29 @@ class EventWriter:
     def _entity(self, kind: str, entity_id: str) -> _Entity:
         known = self._known.get((kind, entity_id))
         if known is None:
-            known = self._known[kind, entity_id] = self._opened(kind, entity_id)
+            start = self._starts.get(entity_id, ("assistant", ""))
+            known = self._known[kind, entity_id] = _Entity(kind, entity_id, *start)
             if self._recorded is None or self._recorded.full:
                 self._entries.append(known)
             else:
                 self._recorded.entities.append(known)
         return known
 
-    def _opened(self, kind: str, entity_id: str) -> _Entity:
-        start = self._starts.get(entity_id)
-        if isinstance(start, ToolCallStartEvent):
-            return _Entity(kind, entity_id, start.tool_call_name, start.parent_message_id or "")
-        return _Entity(kind, entity_id, getattr(start, "role", None) or "assistant")
 
-
-_HANDLERS: Final[Mapping[type, Callable[[EventWriter, Any], None]]] = {
-    ReasoningMessageContentEvent: EventWriter._content,
-    TextMessageContentEvent: EventWriter._content,
-    TextMessageStartEvent: EventWriter._started,
-    ToolCallArgsEvent: EventWriter._args,
-    ToolCallResultEvent: EventWriter._result,
-    ToolCallStartEvent: EventWriter._started,
+_KINDS: Final[Mapping[type, str]] = {
+    ReasoningMessageContentEvent: "reasoning",
+    TextMessageContentEvent: "text",
+    ToolCallArgsEvent: "call",
+    ToolCallResultEvent: "result",
 }
-
-
-def _put_back(written: list[JSONObject], late: list[tuple[int, JSONObject]]) -> list[JSONObject]:
-    """Move events that were shown early back to their places."""
-    whole: list[JSONObject] = []
-    taken = 0
-    for place, event in late:
-        fill = max(0, place - len(whole))
-        whole += written[taken : taken + fill]
-        taken += fill
-        whole.append(event)
-    return whole + written[taken:]
+"""The kinds of the entities whose text the events continue."""
 
 
 def _restore(entry: _Recorded, dicts: _Dicts, late: list[tuple[int, JSONObject]]) -> None:
     """Restore an event; if shown texts are missing, write the available entities instead."""
     texts = [one.text for one in entry.entities]
     try:
-        event = rebuilt(entry.record, texts)
+        event = _rebuilt(entry.record, texts)
         place = entry.record.get("place")
     except (KeyError, IndexError, TypeError, ValueError):
         for one in entry.entities:
@@ -188,12 +235,10 @@ class _Dicts:
         _WRITERS[one.kind](self, one)
 
     def add(self, event: JSONObject) -> None:
-        """Add a complete event."""
         self.flush()
         self._append(event)
 
     def close(self) -> list[JSONObject]:
-        """Return the event dicts."""
         self.flush()
         return self._written
 
@@ -207,9 +252,7 @@ class _Dicts:
         if text is None and not self._reasoning:
             return
         args = {"content": text.text if text else "", **self._reasons()}
-        self._new(
-            {"source": _SOURCES.get(text.name if text else "assistant", "environment")}, "message", args
-        )
+        self._new(_SOURCES.get(text.name if text else "assistant", "environment"), "message", args)
 
     def _reasons(self) -> JSONObject:
         reasoning, self._reasoning = "\n".join(self._reasoning), []
@@ -220,8 +263,8 @@ class _Dicts:
         if isinstance(event.get("id"), int):
             self._next = max(self._next, event["id"] + 1)
 
-    def _new(self, head: JSONObject, action: str, args: JSONObject, **more: Any) -> JSONObject:
-        event = {"id": self._next, **head, "action": action, "args": args, **more}
+    def _new(self, source: str, action: str, args: JSONObject, **more: Any) -> JSONObject:
+        event = {"id": self._next, "source": source, "action": action, "args": args, **more}
         self._append(event)
         return event
 
@@ -245,9 +288,7 @@ class _Dicts:
         thought, self._text = self._text, None
         args = {"thought": thought.text if thought else "", **args, **self._reasons()}
         metadata = {"function_name": one.name, "tool_call_id": one.id}
-        event = self._new(
-            {"source": "agent"}, one.name, args, tool_call_metadata=metadata, llm_response_id=one.parent
-        )
+        event = self._new("agent", one.name, args, tool_call_metadata=metadata, llm_response_id=one.parent)
         self.note_call(one, event)
 
     def _answer(self, one: _Entity) -> None:

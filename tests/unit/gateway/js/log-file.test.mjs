@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { LogError, MAX_LOG_BYTES, openLog, readLog } from "../static/inspector/log-file.js";
+import { LogError, MAX_LOG_BYTES, openLog, readLog, writeLog } from "../static/inspector/log-file.js";
 
 const EVENTS = [
   { type: "RUN_STARTED", threadId: "t", runId: "r" },
@@ -70,4 +70,12 @@ test("a message names the file", async () => {
 test("a file that cannot be read is told from one that is no log", async () => {
   const file = { name: "gone.json", size: 5, text: () => Promise.reject(new Error("NotReadableError")) };
   await assert.rejects(openLog(file), { message: "gone.json cannot be read." });
+});
+
+test("a log is written to the letter, with the time of arrival where an event tells none", () => {
+  const raws = ['{"type":"A","big":12345678901234567890}', '{"type": "B",\n "timestamp": 7 }', '{"type":"C","text":"a\\nb"}'];
+  const log = raws.map((raw, index) => ({ raw, event: JSON.parse(raw), at: 100 + index }));
+  assert.equal(writeLog(log), '{"type":"A","big":12345678901234567890,"timestamp":100}\n{"type": "B",  "timestamp": 7 }\n{"type":"C","text":"a\\nb","timestamp":102}\n');
+  assert.equal(writeLog(log.slice(0, 1), { isTimed: false }), `${raws[0]}\n`);
+  assert.deepEqual(readLog(writeLog(log)).map(({ timestamp }) => timestamp), [100, 7, 102]);
 });

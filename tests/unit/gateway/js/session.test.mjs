@@ -94,7 +94,7 @@ const receiving = (session, count) => new Promise((resolve) => {
 
 test("a run can be stopped, and tried again without what came of it", async () => {
   const never = staying([started, ...said("m1", "Half").slice(0, 2)]);
-  const { session, requests } = open([never, () => answer(started, ...said("m2", "Whole"), finished)]);
+  const { session, requests } = open([never, () => answer({ ...started, runId: "r2" }, ...said("m2", "Whole"), { ...finished, runId: "r2" })]);
   session.addEventListener("event", () => session.log.length === 3 && session.stop());
   await session.send("Umbrella?");
   assert.deepEqual([session.status, contents(session)], ["stopped", ["Umbrella?", "Half"]]);
@@ -282,6 +282,32 @@ test("a new thread has a new id, and nothing of the old one", async () => {
   assert.notEqual(open([], storage).session.threadId, old);
 });
 
+test("a run that another tab starts is joined if it is of this thread, and this tab is at rest", async () => {
+  const tabs = { told: [], tell: (run) => tabs.told.push(run), listen: (hear) => { tabs.hear = hear; } };
+  const asked = [];
+  const fetch = async (url, { body }) => {
+    asked.push(url);
+    const runId = JSON.parse(body).runId ?? "theirs";
+    return answer({ ...started, runId }, ...said(`m${asked.length}`, url), { ...finished, runId });
+  };
+  const keeping = { ...CONFIG, runs: { connect: "agent/connect", stop: "agent/stop" } };
+  const session = new Session(keeping, { fetch, store: new ThreadStore(new Storage(), "/"), tabs });
+  await session.send("Umbrella?");
+  assert.deepEqual(tabs.told, [{ threadId: session.threadId, runId: session.run.id }]);
+  const settled = () => new Promise((resolve) => { setTimeout(resolve, 5); });
+  for (const run of [tabs.told[0], { threadId: "another", runId: "theirs" }]) tabs.hear(run);
+  await settled();
+  assert.deepEqual(asked, ["agent"]);
+  tabs.hear({ threadId: session.threadId, runId: "theirs" });
+  await settled();
+  assert.deepEqual([asked, contents(session), session.status], [["agent", "agent/connect"], ["Umbrella?", "agent", "agent/connect"], "finished"]);
+  assert.equal(tabs.told.length, 1); // a run that was joined is no news
+  session.loadLog([started, finished]);
+  tabs.hear({ threadId: session.threadId, runId: "another" });
+  await settled();
+  assert.equal(asked.length, 2);
+});
+
 test("a log that is opened is shown and not stored", async () => {
   const storage = new Storage();
   const { session } = open([() => answer(started, ...said("m1", "Yes"), finished)], storage);
@@ -290,6 +316,46 @@ test("a log that is opened is shown and not stored", async () => {
   assert.deepEqual([contents(session), session.isReplay], [["Stored"], true]);
   session.save();
   assert.deepEqual(contents(open([], storage).session), ["Umbrella?", "Yes"]);
+});
+
+test("a log that is closed shows the thread again, with what came of it until then", async () => {
+  const { session } = open([staying([started, ...said("m1", "Yes")])]);
+  const received = receiving(session, 4);
+  const sent = session.send("Umbrella?");
+  await received;
+  session.loadLog([started, ...said("x", "Stored"), finished]);
+  await sent;
+  await session.closeLog();
+  assert.deepEqual([contents(session), session.isReplay, session.status, session.log.length], [["Umbrella?", "Yes"], false, "stopped", 4]);
+  await session.closeLog();
+  assert.deepEqual(contents(session), ["Umbrella?", "Yes"]);
+});
+
+test("a log that is too long for the storage is missed after a reload, and counted", async () => {
+  const storage = new Storage();
+  const long = said("m1", "x".repeat(999_000)); // alone it fits, with the rest of its run it does not
+  const { session } = open([() => answer(started, ...long, ...said("m2", "y".repeat(9_000)), finished), () => answer({ ...started, runId: "r2" }, finished)], storage);
+  await session.send("Umbrella?");
+  const again = open([], storage).session;
+  assert.deepEqual([again.log.length, again.dropped], [0, { before: 8, after: 0 }]);
+  await session.send("And now?");
+  assert.deepEqual(open([], storage).session.dropped, { before: 8, after: 0 });
+  session.reset();
+  assert.deepEqual(session.dropped, { before: 0, after: 0 });
+});
+
+test("a log is shown whole, also if two of its runs have the same id", () => {
+  const { session } = open([]);
+  session.loadLog([started, ...said("x", "One"), finished, started, ...said("y", "Two"), finished]);
+  assert.deepEqual([session.log.length, contents(session)], [10, ["One", "Two"]]);
+});
+
+test("a log without times tells none, and one with some takes the last one for the others", () => {
+  const { session } = open([]);
+  session.loadLog([started, finished]);
+  assert.equal(session.isTimed, false);
+  session.loadLog([started, { ...said("x", "a")[0], timestamp: 70 }, finished]);
+  assert.deepEqual([session.isTimed, session.log.map(({ at }) => at)], [true, [70, 70, 70]]);
 });
 
 test("a thread of a log goes on with its id, which its encrypted values are bound to", async () => {

@@ -183,3 +183,21 @@ test("a pair that is opened again is one bracket", () => {
   const start = { type: "TEXT_MESSAGE_START", messageId: "a" };
   assert.deepEqual(drawn(rowsOf(start, start, { type: "TEXT_MESSAGE_END", messageId: "a" })), ["text:start", "text:start", "text:end"]);
 });
+
+test("a row lasts until its pair is closed, and what is left open until its run ends", () => {
+  const rows = rowsOf(
+    RUN,
+    { type: "TEXT_MESSAGE_START", messageId: "a" },
+    { type: "TEXT_MESSAGE_CONTENT", messageId: "a", delta: "x" },
+    { type: "TEXT_MESSAGE_CONTENT", messageId: "a", delta: "y" },
+    { type: "TEXT_MESSAGE_END", messageId: "a" },
+    { type: "TEXT_MESSAGE_START", messageId: "b" },
+    END,
+    RUN,
+    { type: "TEXT_MESSAGE_START", messageId: "c" },
+  );
+  assert.deepEqual(rows.map(({ until, isCut }) => [until, isCut]), [
+    [1060, false], [1040, false], [1030, false], [1040, false], [1060, true], [1060, false], [null, false], [null, false],
+  ]);
+  assert.deepEqual(rows.map(({ head, run }) => [head, run.number]), [...Array(6).fill([0, 1]), [6, 2], [6, 2]]);
+});

@@ -19,22 +19,26 @@ function drawnItem(item) {
   return item.kind === "call" ? `${item.call.id}=${item.result?.id ?? "?"}` : item.message.id;
 }
 
-test("reasoning is above its answer", () => {
+test("reasoning is where it happened", () => {
   assert.deepEqual(drawn(user("u"), reasoning("r1"), assistant("a", "Yes")), ["u", "[r1] a"]);
 });
 
-test("thinking stands alone, where it happens, until an answer comes", () => {
+test("reasoning that follows a call stays below it, also when an answer has come", () => {
   const flight = [user("u"), reasoning("r1"), assistant("a1", "", "c1"), tool("t1", "c1"), reasoning("r2")];
   assert.deepEqual(drawn(...flight), ["u", "[r1] c1=t1 [r2]"]);
-  assert.deepEqual(drawn(...flight, assistant("a2", "Yes")), ["u", "[r1 r2] c1=t1 a2"]);
+  assert.deepEqual(drawn(...flight, assistant("a2", "Yes")), ["u", "[r1] c1=t1 [r2] a2"]);
 });
 
-test("thinking after the last words stands alone again", () => {
-  assert.deepEqual(drawn(reasoning("r1"), assistant("a1", "Let me look", "c1"), tool("t1", "c1"), reasoning("r2")), ["[r1] a1 c1=t1 [r2]"]);
+test("reasoning messages one after the other are one item, unless they are of different agents", () => {
+  const ofAgent = { ...reasoning("r3"), subagentRunId: "s" };
+  assert.deepEqual(drawn(reasoning("r1"), reasoning("r2"), ofAgent), ["[r1 r2] [r3]"]);
 });
 
-test("thoughts one after the other share a place", () => {
-  assert.deepEqual(drawn(reasoning("r1"), reasoning("r2")), ["[r1 r2]"]);
+test("how a question was answered follows it, except for the last one", () => {
+  const endings = new Map([["u1", { kind: "failed", code: "overloaded" }], ["u2", { kind: "stopped" }], ["u3", { kind: "cut" }]]);
+  const turns = turnsOf([user("u1"), user("u2"), assistant("a2", "Half"), user("u3"), assistant("a3", "Half")], endings);
+  const told = turns.map((turn) => (turn.kind === "ending" ? [turn.question, turn.ending.kind, turn.hasAnswer] : turn.kind));
+  assert.deepEqual(told, ["question", ["u1", "failed", false], "question", "answer", ["u2", "stopped", true], "question", "answer"]);
 });
 
 test("no reasoning is shown twice, in whatever order messages come", () => {

@@ -1,1 +1,0 @@
-"""The demo: a scripted provider, a front end, and a terminal display of both."""

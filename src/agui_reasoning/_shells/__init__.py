@@ -1,1 +1,0 @@
-"""Shared by the shells: opening sources, driving a run, reporting failures."""

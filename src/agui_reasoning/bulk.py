@@ -1,0 +1,325 @@
+"""Work on stored threads in bulk: in this process, in several, or on Dask or Ray.
+
+A part is a file of threads, one per line of JSON or per row of Parquet, at any address of fsspec. A thread is
+an object with ``threadId``, and ``messages`` (see `Conversation.to_json`) or ``events``; ``tenant`` is
+its tenant. Other members are kept.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache, partial
+from glob import escape as glob_escape
+from glob import glob
+from itertools import islice
+from typing import IO, Any, Final, Protocol, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from agui_reasoning._strict_json import JSONObject, Malformed, dump, load
+from agui_reasoning.compat import ThinkingUpgrader, translate
+from agui_reasoning.consumer import Conversation, check_events
+from agui_reasoning.crypto import DEFAULT_VARIABLE, Binding, KeyRing, Subtype, looks_like_token, renewed
+from agui_reasoning.errors import AGUIReasoningError, ConfigurationError, DecryptionError, MissingExtraError
+from agui_reasoning.request import erase_reasoning, restore
+
+__all__ = [
+    "Done",
+    "Part",
+    "Step",
+    "Summary",
+    "audit",
+    "check",
+    "erase",
+    "parts",
+    "reduce",
+    "rekey",
+    "run",
+    "upgrade",
+]
+
+_NESTED: Final = ("messages", "events", "state")
+"""The members that columns of Parquet hold as JSON text."""
+
+_ROWS: Final = 256
+
+
+class Done(Struct, frozen=True):
+    """The outcome for one thread.
+
+    Attributes:
+        thread: What is written in its place; ``None`` leaves it as it was.
+        counts: What was found, by code.
+    """
+
+    thread: JSONObject | None = None
+    counts: dict[str, int] = msgspec.field(default_factory=dict)
+
+
+Step: TypeAlias = Callable[[JSONObject], Done]
+"""Works on one thread. It must be a function of a module, which other processes can import."""
+
+
+class Part(Struct, frozen=True):
+    """A file of threads.
+
+    Attributes:
+        source: Its address.
+        target: The address of what is written; ``None`` if nothing is.
+    """
+
+    source: str
+    target: str | None = None
+
+
+class Summary(Struct):
+    """What was done.
+
+    Attributes:
+        parts: The number of parts, also of those that were finished before.
+        threads: The number of threads in them.
+        counts: What was found, by code, and under ``error.`` the threads that could not be worked on.
+    """
+
+    parts: int = 0
+    threads: int = 0
+    counts: dict[str, int] = msgspec.field(default_factory=dict)
+
+    def add(self, other: Summary) -> None:
+        """Add another summary."""
+        self.parts += other.parts
+        self.threads += other.threads
+        self.counts = dict(Counter(self.counts) + Counter(other.counts))
+
+
+class Map(Protocol):
+    """The builtin ``map``, or that of a pool or a cluster."""
+
+    def __call__(self, function: Callable[[Part], Summary], parts: Iterable[Part], /) -> Iterable[Summary]:
+        """Return the summaries of parts, in any order."""
+
+
+# -- steps
+
+
+def upgrade(thread: JSONObject) -> Done:
+    """Turn the THINKING_* events of a thread into REASONING_* events."""
+    events = list(translate(thread["events"], ThinkingUpgrader(on_warning=_ignore)))
+    return Done(thread | {"events": events}, {"upgraded": int(events != thread["events"])})
+
+
+def rekey(thread: JSONObject) -> Done:
+    """Encrypt the values of a thread with the first key of the environment's ring."""
+    ring, counts = _ring(), Counter[str]()
+    binding = Binding(thread["threadId"], tenant=thread.get("tenant", ""))
+    messages = msgspec.to_builtins(thread["messages"])
+    for message in messages:
+        for holder in (message, *message.get("toolCalls", ())):
+            value = holder.get("encryptedValue", "")
+            if not looks_like_token(value):
+                continue
+            try:
+                subtype: Subtype = "message" if holder is message else "tool-call"
+                holder["encryptedValue"] = renewed(value, ring, binding, holder["id"], subtype)
+                counts["rekeyed" if holder["encryptedValue"] != value else "current"] += 1
+            except DecryptionError:
+                counts["undecryptable"] += 1
+    return Done(thread | {"messages": messages}, dict(counts))
+
+
+def reduce(thread: JSONObject) -> Done:
+    """Turn the events of a thread into the messages and the state that its client holds."""
+    conversation = Conversation(thread.get("threadId"), on_warning=_ignore)
+    for event in thread["events"]:
+        conversation.receive(event)
+    conversation.end_of_stream()
+    rest = {name: value for name, value in thread.items() if name != "events"}
+    return Done(rest | load(conversation.to_json()))
+
+
+def check(thread: JSONObject) -> Done:
+    """Count the findings in the events of a thread."""
+    return Done(counts=Counter(finding.code for finding in check_events(thread["events"])))
+
+
+def erase(thread: JSONObject) -> Done:
+    """Remove the reasoning from the messages of a thread."""
+    return Done(thread | {"messages": [_wire(message) for message in erase_reasoning(thread["messages"])]})
+
+
+def audit(thread: JSONObject) -> Done:
+    """Count which reasoning of a thread could go back to its provider, and why the rest could not."""
+    ring = _ring() if DEFAULT_VARIABLE in os.environ else None
+    history = restore(
+        thread["messages"], keys=ring, thread_id=thread["threadId"], tenant=thread.get("tenant", "")
+    )
+    return Done(counts=Counter(".".join(filter(None, [one.outcome, one.reason])) for one in history.report))
+
+
+# -- parts
+
+
+def parts(source: str, target: str | None = None) -> list[Part]:
+    """Return the parts at an address, which may have wildcards; each is written to the target's folder.
+
+    Raises:
+        ConfigurationError: There is no file at the address (``no_parts``).
+        MissingExtraError: fsspec is not installed (``missing_extra``).
+    """
+    system, path = _system(source)
+    found = [system.unstrip_protocol(one) for one in sorted(system.glob(path))]
+    if not found:
+        raise ConfigurationError(
+            "There is no file at the address of the threads.",
+            code="no_parts",
+            hint='Pass the address of a file, or one with wildcards such as "threads/*.jsonl".',
+        )
+    folder = None if target is None else target.rstrip("/")
+    return [Part(one, None if folder is None else f"{folder}/{os.path.basename(one)}") for one in found]
+
+
+def run(parts: Iterable[Part], step: Step, *, map: Map = builtins.map) -> Summary:  # noqa: A002 -- by contract
+    """Work on all threads of some parts.
+
+    A part is written under another name and renamed, and its report last: a second start does again only what
+    has no report. A thread that cannot be worked on is written as it was.
+
+    Args:
+        parts: The parts.
+        step: What to do with each thread.
+        map: The builtin ``map``, or that of a process pool, of Dask or of Ray.
+    """
+    total = Summary()
+    for summary in map(partial(_work, step), parts):
+        total.add(summary)
+    return total
+
+
+def _work(step: Step, part: Part) -> Summary:
+    report = None if part.target is None else f"{part.target}.report.json"
+    if report is not None and _system(report)[0].exists(_system(report)[1]):
+        with _system(report)[0].open(_system(report)[1], "rb") as file:
+            return msgspec.json.decode(file.read(), type=Summary)
+    summary = Summary(parts=1)
+    threads = (_stepped(step, thread, summary) for thread in _threads(part.source))
+    if part.target is None or report is None:
+        for _ in threads:
+            pass
+        return summary
+    with _written(part.target) as file:
+        _write(part.target, file, threads)
+    with _written(report) as file:
+        file.write(msgspec.json.encode(summary))
+    return summary
+
+
+def _stepped(step: Step, thread: Any, summary: Summary) -> Any:
+    summary.threads += 1
+    try:
+        done = step(thread)
+    except AGUIReasoningError as error:
+        done = Done(counts={f"error.{error.code}": 1})
+    except (KeyError, TypeError, AttributeError):
+        done = Done(counts={"error.bad_thread": 1})
+    summary.counts = dict(Counter(summary.counts) + Counter(done.counts))
+    return thread if done.thread is None else done.thread
+
+
+def _threads(address: str) -> Iterator[Any]:
+    """Yield the threads of a file, one at a time. A line that is not JSON is yielded as text."""
+    system, path = _system(address)
+    with system.open(path, "rb") as file:
+        if path.endswith(".parquet"):
+            yield from _rows(file)
+            return
+        for line in file:
+            if text := line.decode("utf-8", "surrogateescape").strip():
+                thread = load(text)
+                yield text if isinstance(thread, Malformed) else thread
+
+
+def _rows(file: IO[bytes]) -> Iterator[JSONObject]:
+    from pyarrow.parquet import ParquetFile
+
+    for batch in ParquetFile(file).iter_batches(_ROWS):
+        for row in batch.to_pylist():
+            nested = {name: load(row[name]) for name in _NESTED if isinstance(row.get(name), str)}
+            yield {name: value for name, value in row.items() if value is not None} | nested
+
+
+def _write(address: str, file: IO[bytes], threads: Iterable[Any]) -> None:
+    if address.endswith(".parquet"):
+        _write_rows(file, threads)
+        return
+    for thread in threads:
+        text = thread if isinstance(thread, str) else dump(thread)
+        file.write(text.encode("utf-8", "surrogateescape") + b"\n")
+
+
+def _write_rows(file: IO[bytes], threads: Iterable[JSONObject]) -> None:
+    import pyarrow
+    from pyarrow.parquet import ParquetWriter
+
+    left, writer = iter(threads), None
+    while rows := [_row(thread) for thread in islice(left, _ROWS)]:
+        table = pyarrow.Table.from_pylist(rows, None if writer is None else writer.schema)
+        writer = writer or ParquetWriter(file, table.schema)
+        writer.write_table(table)
+    if writer is not None:
+        writer.close()
+
+
+def _row(thread: JSONObject) -> JSONObject:
+    return {name: dump(value) if name in _NESTED else value for name, value in thread.items()}
+
+
+@contextmanager
+def _written(address: str) -> Iterator[IO[bytes]]:
+    """Write a file whole or not at all: rename it in its folder, or put it into its object store at once."""
+    system, path = _system(address)
+    is_local = "file" in system.protocol
+    folder, name = os.path.split(path)
+    if is_local:
+        os.makedirs(folder, exist_ok=True)
+        for left in glob(f"{glob_escape(folder)}/.{glob_escape(name)}.*.tmp"):
+            os.unlink(left)  # of a process that was killed
+    where = folder if is_local else None
+    with tempfile.NamedTemporaryFile(dir=where, prefix=f".{name}.", suffix=".tmp", delete=False) as file:
+        try:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            os.replace(file.name, path) if is_local else system.put_file(file.name, path)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(file.name)
+
+
+def _system(address: str) -> tuple[Any, str]:
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise MissingExtraError("agui_reasoning.bulk", "bulk") from None
+    found: tuple[Any, str] = url_to_fs(address)
+    return found
+
+
+@cache
+def _ring() -> KeyRing:
+    """Return the ring of this process's environment: rings are never sent to other processes."""
+    return KeyRing.from_env()
+
+
+def _wire(model: Any) -> JSONObject:
+    wire: JSONObject = model.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return wire
+
+
+def _ignore(warning: str) -> None:
+    """Ignore a warning: the findings of `check` say more."""

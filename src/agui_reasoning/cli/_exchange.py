@@ -1,0 +1,347 @@
+"""``encode``: a provider's response as AG-UI events. ``request``: a client's messages as the next request."""
+
+from __future__ import annotations
+
+import sys
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from typing import Annotated, Any, Final
+
+import typer
+from ag_ui.core import Event
+from msgspec import to_builtins
+
+from agui_reasoning._strict_json import Malformed, load
+from agui_reasoning._wire_events import new_uuid
+from agui_reasoning.cli._files import read_file
+from agui_reasoning.cli._options import (
+    File,
+    KeysEnv,
+    KeysFile,
+    PolicyFile,
+    ProviderName,
+    TenantOption,
+    complete_api,
+    key_ring_if_any,
+    not_empty,
+)
+from agui_reasoning.cli._output import EscapedBytes, put, put_json, warn
+from agui_reasoning.crypto import DEFAULT_VARIABLE
+from agui_reasoning.deltas import Delta, UsageDelta
+from agui_reasoning.errors import AGUIReasoningError, ConfigurationError, DecodeError, RemoteProtocolError
+from agui_reasoning.parts import Origin
+from agui_reasoning.providers import API_IDS, Decoder, decoder
+from agui_reasoning.replay import exchange_api, payloads
+from agui_reasoning.request import ProviderRequest, build_request
+from agui_reasoning.run import Run
+from agui_reasoning.wire import SSEEncoder, iter_payloads
+
+OPENHANDS: Final = "openhands"
+"""Not an API: the events of an agent framework."""
+
+FAILURE = "The model's answer could not be completed."
+"""The message of RUN_ERROR when a stream fails; it never contains the provider's error text."""
+
+# Members that identify a whole response if it is the only value in a file.
+_WHOLE = (("type", "message"), ("object", "response"), ("object", "chat.completion"))
+
+
+def encode(
+    file: File,
+    api: Annotated[
+        str | None,
+        typer.Option(
+            help=f"One of: {', '.join(API_IDS)}; or {OPENHANDS}, for a log of its events.",
+            metavar="API",
+            autocompletion=complete_api,
+        ),
+    ] = None,
+    provider: ProviderName = None,
+    model: Annotated[str | None, typer.Option(help="The model, if the payloads do not name it.")] = None,
+    thread: Annotated[str | None, typer.Option(help="The thread ID; random by default.")] = None,
+    run: Annotated[str | None, typer.Option(help="The run ID; random by default.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array of events.")] = False,
+) -> None:
+    """Convert a provider's stream to AG-UI events (SSE).
+
+    FILE holds the provider's payloads as JSON lines, server-sent events or a JSON array, or a whole response.
+    A recording (an object with "api" and "events" or "response") supplies --api, --provider and --model.
+    """
+    source = read_source(read_file(file))
+    if api == OPENHANDS:
+        _FORMS[as_json](_of_openhands(source.payloads, _run_input(thread, run)), EscapedBytes())
+        return
+    provider, model = provider or source.provider, model or source.model
+    decode = decoder(_api(api or source.api), provider=provider, model=model)
+    frame = Run(
+        _run_input(thread, run), api=decode.api, provider=decode.provider, model=model, on_warning=warn
+    )
+    batches = encode_payloads(source.payloads, decode, frame, whole=source.whole)
+    _FORMS[as_json](batches, EscapedBytes())
+
+
+def _of_openhands(payloads: Iterable[Any], run_input: dict[str, Any]) -> Iterator[list[Event]]:
+    from agui_reasoning.interop.openhands import read_events
+
+    yield read_events(payloads, run_input=run_input, on_warning=warn)
+
+
+def encode_payloads(
+    payloads: Iterable[Any], decode: Decoder, run: Run, *, whole: bool = False
+) -> Iterator[list[Event]]:
+    """Encode provider payloads as one run, from RUN_STARTED to its terminal event.
+
+    Args:
+        payloads: Parsed payloads, in order; iterating may raise.
+        decode: A new decoder.
+        run: A run that has not started.
+        whole: Whether each payload is a whole response instead of a piece of a stream.
+
+    Yields:
+        Lists of events, as soon as they are known. The AG-UI stream is complete even if an error follows.
+
+    Raises:
+        AGUIReasoningError: The error that broke the stream, raised after the run has ended as failed.
+    """
+    yield run.start()
+    try:
+        for deltas in _decoded(payloads, decode, whole=whole):
+            run.warn_once(decode.warnings)
+            yield from _emitted(run, deltas)
+    except AGUIReasoningError as error:
+        yield from _emitted(run, [*getattr(error, "deltas", ()), *_closing(decode)])
+        yield run.fail(FAILURE, code=error.code)
+        raise
+    yield run.finish()
+
+
+def _decoded(payloads: Iterable[Any], decode: Decoder, *, whole: bool) -> Iterator[list[Delta]]:
+    read = decode.whole if whole else decode.receive
+    count, responded = 0, False
+    for count, payload in enumerate(payloads, 1):  # noqa: B007 -- reported in the error below
+        deltas = read(payload)
+        responded = responded or any(not isinstance(delta, UsageDelta) for delta in deltas)
+        yield deltas
+    yield decode.close()
+    if not responded:
+        raise _no_response(count, decode.api)
+
+
+def _emitted(run: Run, deltas: Iterable[Delta]) -> Iterator[list[Event]]:
+    for delta in deltas:
+        events = run.receive(delta)
+        if events:
+            yield events
+
+
+def _closing(decode: Decoder) -> Sequence[Delta]:
+    """Return the deltas the decoder still holds after the stream broke."""
+    try:
+        return decode.close()
+    except DecodeError as error:
+        return error.deltas
+
+
+def _no_response(count: int, api: str) -> DecodeError:
+    if not count:
+        return DecodeError(
+            "The stream contains no payloads.",
+            code="truncated_stream",
+            hint="Check that the provider was reached and that its response was saved.",
+        )
+    return DecodeError(
+        f"None of the {count} payloads belongs to a response of {api}.",
+        code="no_response",
+        hint=f"Check --api. Known APIs: {', '.join(API_IDS)}.",
+    )
+
+
+def _api(api: str | None) -> str:
+    if api is None:
+        raise ConfigurationError(
+            "The input does not name its API.",
+            code="missing_api",
+            hint=f"Pass --api with one of: {', '.join(API_IDS)}.",
+        )
+    return api
+
+
+def _run_input(thread: str | None, run: str | None) -> dict[str, Any]:
+    return {
+        "threadId": thread or new_uuid(),
+        "runId": run or new_uuid(),
+        "state": {},
+        "messages": [],
+        "tools": [],
+        "context": [],
+        "forwardedProps": {},
+    }
+
+
+# -- output formats
+
+
+def _write_sse(batches: Iterable[list[Event]], out: EscapedBytes) -> None:
+    frame = SSEEncoder().encode
+    for events in batches:
+        out.write(b"".join(map(frame, events)))
+        out.flush()
+
+
+def _write_json(batches: Iterable[list[Event]], out: EscapedBytes) -> None:
+    """Write one array, complete even if the stream breaks."""
+    events: list[Event] = []
+    failure: AGUIReasoningError | None = None
+    try:
+        for batch in batches:
+            events += batch
+    except AGUIReasoningError as error:
+        failure = error
+    out.write(b"[%b]\n" % b",\n ".join(map(_json, events)))
+    out.flush()
+    if failure is not None:
+        raise failure
+
+
+def _json(event: Event) -> bytes:
+    return SSEEncoder().encode(event).removeprefix(b"data: ").rstrip(b"\n")
+
+
+_FORMS = {False: _write_sse, True: _write_json}
+
+
+# -- input
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A provider exchange.
+
+    Attributes:
+        payloads: The parsed payloads; iterating may raise.
+        whole: Whether each payload is a whole response.
+        api: The API ID, if the input names it.
+        provider: The provider, if the input names it.
+        model: The model, if the input names it.
+    """
+
+    payloads: Iterable[Any]
+    whole: bool = False
+    api: str | None = None
+    provider: str | None = None
+    model: str | None = None
+
+
+def read_source(data: bytes) -> Source:
+    """Detect the input: payloads of a stream, a whole response, or a recording of either."""
+    single = _single_object(data)
+    if single is None:
+        return Source(iter_payloads(data))
+    if "type" not in single and isinstance(single.get("events"), list):
+        return _recording(single, payloads(single), whole=False)
+    if "type" not in single and "response" in single:
+        return _recording(single, [single["response"]], whole=True)
+    return Source([single], whole=any(single.get(key) == value for key, value in _WHOLE))
+
+
+def _recording(exchange: dict[str, Any], payloads: Iterable[Any], *, whole: bool) -> Source:
+    provider, model = (_name(exchange.get(key)) for key in ("provider", "model"))
+    return Source(payloads, whole, exchange_api(exchange), provider, model)
+
+
+def _name(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _single_object(data: bytes) -> dict[str, Any] | None:
+    """Return the object if the input is a single one; invalid input raises later, when it is read."""
+    with suppress(RemoteProtocolError):
+        values = list(islice(iter_payloads(data), 2))
+        if len(values) == 1 and isinstance(values[0], dict):
+            return values[0]
+    return None
+
+
+def request(
+    file: File,
+    api: Annotated[str, typer.Option(autocompletion=complete_api, help="The API of the request.")],
+    provider: ProviderName = None,
+    model: Annotated[str | None, typer.Option(help="The model of the request.")] = None,
+    account: Annotated[
+        str | None, typer.Option(help="The account at the provider; what only another one reads is left out.")
+    ] = None,
+    system: Annotated[str | None, typer.Option(help="The system instructions.")] = None,
+    thread: Annotated[
+        str | None,
+        typer.Option(
+            "--thread", metavar="ID", help="The thread of messages that do not name one.", callback=not_empty
+        ),
+    ] = None,
+    tenant: TenantOption = "",
+    policy: PolicyFile = None,
+    keys_env: KeysEnv = DEFAULT_VARIABLE,
+    keys_file: KeysFile = None,
+    accept_plain: Annotated[
+        bool, typer.Option("--accept-plain", help="Accept unencrypted values even though keys are given.")
+    ] = False,
+    report: Annotated[
+        bool, typer.Option("--report", help="Report the outcome of each reasoning unit on stderr.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object with body, flags and report.")
+    ] = False,
+) -> None:
+    """Build the provider's next request from a client's messages, and print its body.
+
+    FILE holds a RunAgentInput, or an array of messages, as a client sends them. Reasoning is restored from
+    their encrypted values, with the keys if any are given. What cannot be sent is left out; --report shows
+    why.
+    """
+    built = build_request(
+        None,
+        _read(file),
+        origin=Origin(provider, api, model, account=account),
+        system=system,
+        policy=policy or (),
+        keys=key_ring_if_any(keys_env, keys_file),
+        thread_id=thread,
+        tenant=tenant,
+        accept_plain=accept_plain,
+        on_warning=warn,
+    )
+    put_json(_as_json(built) if as_json else built.body, default=_base64)
+    if report:
+        _print_report(built)
+
+
+def _read(file: str) -> Any:
+    messages = load(read_file(file).decode(errors="replace"))
+    if isinstance(messages, Malformed) or not isinstance(messages, dict | list):
+        raise RemoteProtocolError(
+            "The file is neither a JSON object nor a JSON array.",
+            code="bad_input",
+            hint="Pass a RunAgentInput, or an array of its messages.",
+        )
+    return messages
+
+
+def _base64(value: bytes) -> str:
+    """Write bytes as the API itself writes them in JSON; SDKs take them as they are."""
+    return b64encode(value).decode()
+
+
+def _as_json(built: ProviderRequest) -> dict[str, Any]:
+    return {
+        "body": built.body,
+        "flags": [flag.model_dump(mode="json") for flag in built.flags],
+        "report": to_builtins(built.report),
+    }
+
+
+def _print_report(built: ProviderRequest) -> None:
+    for entry in built.report:
+        reason = f" ({entry.reason})" if entry.reason else ""
+        put(f"{entry.outcome}{reason}: {entry.unit}", file=sys.stderr)

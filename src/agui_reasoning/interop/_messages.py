@@ -1,0 +1,271 @@
+"""The conversation of a request, as adapters cut it into the messages of a framework."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, Final, TypeAlias
+
+from msgspec import Struct, structs
+
+from agui_reasoning._content import text_of
+from agui_reasoning._strict_json import load
+from agui_reasoning.parts import Opaque, ToolCallPart
+from agui_reasoning.providers.payload import JSONObject
+from agui_reasoning.request import History, PreparedResponse, ProviderRequest
+from agui_reasoning.run import Run
+
+
+class Told(Struct):
+    """What the user said, or instructions.
+
+    Attributes:
+        role: ``user``, ``system`` or ``developer``.
+        content: Text, or a list: blocks of the API, or AG-UI content parts for Gemini.
+    """
+
+    role: str
+    content: Any
+
+
+class FunctionCall(Struct):
+    """A call of a tool of the agent or the front end."""
+
+    id: str
+    name: str
+    args: JSONObject
+
+
+class Answer(Struct):
+    """A response of the model.
+
+    Attributes:
+        content: Blocks of the API, items of the Responses API, the only message of a chat, or parts for
+            Gemini, whose body may have calls without IDs.
+        calls: Its calls, in order.
+    """
+
+    content: Sequence[Any]
+    calls: Sequence[FunctionCall] = ()
+
+
+class Result(Struct):
+    """The result of a call.
+
+    Attributes:
+        call_id: The ID of the call.
+        content: Text, or blocks of the API.
+        failed: Whether the tool failed, as far as the API says so.
+        name: The name of the tool.
+    """
+
+    call_id: str
+    content: Any
+    failed: bool = False
+    name: str = ""
+
+
+Exchange: TypeAlias = Told | Answer | Result
+
+
+def exchanges(request: ProviderRequest) -> Iterator[Exchange]:
+    """Read the conversation of a request for an API of `_READERS`, instructions first."""
+    names: dict[str, str] = {}
+    for one in _READERS[request.target.api or ""](request):
+        if isinstance(one, Answer):
+            names.update((call.id, call.name) for call in one.calls)
+        elif isinstance(one, Result):
+            one = structs.replace(one, name=names.get(one.call_id, ""))
+        yield one
+
+
+def request_for(
+    run: Run,
+    known: Iterable[str],
+    framework: str,
+    history: History | None = None,
+    *,
+    store: bool | None = None,
+) -> ProviderRequest:
+    """Return the request of a run whose conversation a framework is given.
+
+    Args:
+        run: The run.
+        known: The APIs whose own blocks have a place in the messages of the framework. For others, the
+            request is one of Chat Completions, which has no reasoning.
+        framework: The name of the framework.
+        history: The conversation; default is that of the run.
+        store: For ``openai-responses``: whether the provider stores responses.
+
+    Raises:
+        ConfigurationError: The run has no API (``no_api``).
+
+    Warns:
+        AGUIReasoningWarning: Reasoning that the provider accepts is left out.
+    """
+    if run.api is None or run.api in known:
+        return run.request(tools=(), store=store, history=history)
+    lost = sum(entry.outcome != "dropped" for entry in run.request(tools=(), history=history).report)
+    if lost:
+        left_out = (
+            f"{lost} reasoning unit(s) are left out: messages of {framework} have no known place for those"
+        )
+        run.warn_once([f"{left_out} of {run.api}."])
+    return run.request(api="openai-chat", provider="openai", tools=(), history=history)
+
+
+# -- messages of blocks: Anthropic and Bedrock
+
+
+class _Blocks(Struct, frozen=True):
+    """How an API writes calls and results among the blocks of a message."""
+
+    call: Callable[[JSONObject], FunctionCall | None]
+    result: Callable[[JSONObject], Result | None]
+
+    def __call__(self, request: ProviderRequest) -> Iterator[Exchange]:
+        if system := request.body.get("system"):
+            yield Told("system", system)
+        for message in request.body["messages"]:
+            blocks = message["content"]
+            if message["role"] == "assistant":
+                yield Answer(blocks, [call for call in map(self.call, blocks) if call is not None])
+            elif isinstance(blocks, str):
+                yield Told("user", blocks)
+            else:
+                yield from self._told(blocks)
+
+    def _told(self, blocks: list[JSONObject]) -> Iterator[Exchange]:
+        read = (self.result(block) or block for block in blocks)
+        for is_told, group in groupby(read, lambda one: isinstance(one, dict)):
+            if is_told:
+                yield Told("user", list(group))
+            else:
+                yield from group  # type: ignore[misc] # results
+
+
+def _anthropic_call(block: JSONObject) -> FunctionCall | None:
+    return FunctionCall(block["id"], block["name"], block["input"]) if block["type"] == "tool_use" else None
+
+
+def _anthropic_result(block: JSONObject) -> Result | None:
+    if block["type"] != "tool_result":
+        return None
+    return Result(block["tool_use_id"], block.get("content", ""), bool(block.get("is_error")))
+
+
+def _bedrock_call(block: JSONObject) -> FunctionCall | None:
+    call = block.get("toolUse")
+    return None if call is None else FunctionCall(call["toolUseId"], call["name"], call["input"])
+
+
+def _bedrock_result(block: JSONObject) -> Result | None:
+    result = block.get("toolResult")
+    if result is None:
+        return None
+    return Result(result["toolUseId"], result["content"], result.get("status") == "error")
+
+
+# -- Gemini
+
+
+def _gemini(request: ProviderRequest) -> Iterator[Exchange]:
+    if system := request.body.get("config", {}).get("systemInstruction"):
+        yield Told("system", system)
+    for item in request.conversation.items:
+        if isinstance(item, PreparedResponse):
+            calls = [part for part in item.parts if isinstance(part, ToolCallPart) and not part.server]
+            if item.parts:
+                yield Answer(item.parts, [FunctionCall(call.id, call.name, call.args) for call in calls])
+            for result in item.results:
+                yield Result(result.tool_call_id, text_of(result.content), result.error is not None)
+        elif item.role == "user":
+            yield Told("user", item.content)
+
+
+_STANDARD: Final = str.maketrans("-_", "+/")
+
+
+def standard_base64(value: Opaque) -> str:
+    """Return the base64 of a value in the standard alphabet, for frameworks that decode no other one."""
+    return value.value.translate(_STANDARD)
+
+
+# -- Chat Completions
+
+
+def _chat(request: ProviderRequest) -> Iterator[Exchange]:
+    for message in request.body["messages"]:
+        role, content = message["role"], message.get("content") or ""
+        if role == "assistant":
+            yield Answer([message], [_function(one) for one in message.get("tool_calls", ())])
+        elif role == "tool":
+            yield Result(message["tool_call_id"], content)
+        else:
+            yield Told(role, content)
+
+
+def with_names(messages: Iterable[JSONObject]) -> Iterator[JSONObject]:
+    """Add the names of the tools to their results."""
+    names: dict[str, str] = {}
+    for message in messages:
+        for call in message.get("tool_calls", ()):
+            names[call["id"]] = call.get("function", call.get("custom", {}))["name"]
+        name = names.get(message.get("tool_call_id", ""))
+        yield message if name is None else {**message, "name": name}
+
+
+def _function(call: JSONObject) -> FunctionCall:
+    if custom := call.get("custom"):
+        return FunctionCall(call["id"], custom["name"], {"input": custom["input"]})
+    function = call["function"]
+    return FunctionCall(call["id"], function["name"], load(function["arguments"] or "{}"))
+
+
+# -- the Responses API
+
+_SPEAKERS: Final = frozenset({"user", "system", "developer"})
+_OUTPUTS: Final = frozenset({"function_call_output", "custom_tool_call_output"})
+
+
+def _responses(request: ProviderRequest) -> Iterator[Exchange]:
+    for is_response, items in responses_in(request.body["input"]):
+        if is_response:
+            calls = [item for item in items if item.get("type") == "function_call"]
+            yield Answer(items, list(map(_called, calls)))
+            continue
+        for item in items:
+            if "output" in item:
+                yield Result(item["call_id"], item["output"])
+            else:
+                yield Told(item["role"], item["content"])
+
+
+def _called(item: JSONObject) -> FunctionCall:
+    return FunctionCall(item["call_id"], item["name"], load(item["arguments"] or "{}"))
+
+
+def responses_in(items: Iterable[JSONObject]) -> Iterator[tuple[bool, list[JSONObject]]]:
+    """Group input items of the Responses API: those of a response, and what the model was told between.
+
+    Whatever is not a message to the model or the result of its call is the model's: also the calls of the
+    provider's own tools, and compacted conversations.
+
+    Yields:
+        Whether the items are a response, and the items.
+    """
+    for is_response, group in groupby(items, _is_of_the_model):
+        yield is_response, list(group)
+
+
+def _is_of_the_model(item: Mapping[str, Any]) -> bool:
+    return item.get("role") not in _SPEAKERS and item.get("type") not in _OUTPUTS
+
+
+_READERS: Final[Mapping[str, Callable[[ProviderRequest], Iterator[Exchange]]]] = {
+    "anthropic-messages": _Blocks(_anthropic_call, _anthropic_result),
+    "bedrock-converse": _Blocks(_bedrock_call, _bedrock_result),
+    "gemini": _gemini,
+    "openai-chat": _chat,
+    "openai-responses": _responses,
+}

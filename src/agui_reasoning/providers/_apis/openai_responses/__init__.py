@@ -1,0 +1,1 @@
+"""OpenAI Responses, and the vendors that use its format."""

@@ -1,0 +1,362 @@
+"""Indexes the messages that a client returned, with the envelopes in them.
+
+Every value is read before any is used, and all of them before the first turn is rebuilt.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+from ag_ui.core import Message
+from msgspec import Struct, field
+from msgspec.structs import astuple, replace
+
+from agui_reasoning._content import TOOL_FAILED
+from agui_reasoning._envelope.format import (
+    CallRecord,
+    Envelope,
+    EnvelopeReader,
+    Fragment,
+    OpenedValue,
+    ReasoningRecord,
+    ResponsePlace,
+    TextRecord,
+    UnitRecord,
+)
+from agui_reasoning._envelope.writing import joined
+from agui_reasoning._limits import DEFAULT_LIMITS, Limits
+from agui_reasoning._wire_events import hinted_error
+from agui_reasoning.parts import Origin
+from agui_reasoning.request._messages import ClientCall, ClientMessage, ClientMessages
+
+Position: TypeAlias = tuple[int, float]
+"""The index of a message, and of a call in it; -1 stands for the message itself, .5 for text after a call."""
+
+
+_Entity: TypeAlias = ClientMessage | ClientCall
+"""What can have a value."""
+
+
+class FoundUnit(Struct, frozen=True, gc=False):
+    """The record of a unit, or of a stretch of one, and its position.
+
+    Attributes:
+        index: The position of the message that carries the value, itself or in a call.
+        number: The number of the value in the response. For a unit, the latest value counts.
+    """
+
+    index: int
+    unit: UnitRecord
+    number: int
+
+
+class Slices(Struct):
+    """A unit that is spread over several values."""
+
+    number: int
+    found: dict[int, tuple[int, Fragment]] = field(default_factory=dict)
+
+    def whole(self) -> FoundUnit | None:
+        """Return the unit, at the position of its first slice; ``None`` if a slice is missing."""
+        unit = joined(fragment for _, fragment in self.found.values())
+        return None if unit is None else FoundUnit(self.found[0][0], unit, self.number)
+
+
+class RecordedResponse(Struct, gc=False):
+    """The records of one model response, and the positions of the messages that carry them.
+
+    Attributes:
+        place: What its values tell of it, the first that has a member; anybody may have written it.
+        found_at: The position of the first value.
+        units: The units by number and stretch.
+        places: The positions of all values with a unit, if it is in several, likewise.
+        slices: The slices of units that are too large for one value, likewise.
+        gaps: The units with missing slices, and the position of the others.
+        origin_number: The number of the value that names the origin: the latest counts, because another model
+            may go on with a response.
+        authentic: Whether all of its values were encrypted. Of others, not everything is taken.
+    """
+
+    id: str
+    place: ResponsePlace
+    found_at: int
+    origin: Origin | None = None
+    messages: dict[str, None] = field(default_factory=dict)
+    calls: dict[str, None] = field(default_factory=dict)
+    units: dict[tuple[int, int], FoundUnit] = field(default_factory=dict)
+    places: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+    slices: dict[tuple[int, int], Slices] = field(default_factory=dict)
+    gaps: dict[tuple[int, int], int] = field(default_factory=dict)
+    origin_number: int = -1
+    authentic: bool = True
+
+    def learn(self, index: int, envelope: Envelope, *, sealed: bool) -> None:
+        """Add the content of a value."""
+        place = envelope.response
+        self.authentic = self.authentic and sealed
+        if place is not self.place:
+            self.place = _joined_places(self.place, place)
+        if envelope.origin is not None and place.number > self.origin_number:
+            self.origin, self.origin_number = envelope.origin, place.number
+        if place.messages:
+            self.messages = _named(self.messages, place.messages)
+        if place.calls:
+            self.calls = _named(self.calls, place.calls)
+        for unit in envelope.units:
+            self._find(FoundUnit(index, unit, place.number))
+        for fragment in envelope.fragments:
+            slices = self.slices.setdefault((fragment.seq, fragment.stretch), Slices(place.number))
+            slices.found.setdefault(fragment.index, (index, fragment))
+
+    def settle(self) -> None:
+        """Join slices, once every value has been read. Clients do not choose where requests go."""
+        if self.origin is not None and self.origin.upstream is not None and not self.authentic:
+            self.origin = replace(self.origin, upstream=None)
+        for key, slices in self.slices.items():
+            found = slices.whole()
+            if found is None:
+                self.gaps[key] = min(index for index, _ in slices.found.values())
+            elif (found.unit.seq, found.unit.stretch) == key:
+                self._find(found)
+
+    def _find(self, found: FoundUnit) -> None:
+        # Of equal values the first counts: assistant-ui returns messages twice that a snapshot repeated.
+        key = found.unit.seq, found.unit.stretch
+        known = self.units.get(key)
+        if known is not None:
+            self.places.setdefault(key, [known.index]).append(found.index)
+        if known is None or known.number < found.number:
+            self.units[key] = found
+
+
+_TOLD: Final = (
+    *("native_id", "conversation", "after", "after_entity", "refused", "withheld", "effort", "interrupts"),
+    "prefix",
+)
+"""The members of a place that only some values of a response have."""
+
+
+def _joined_places(known: ResponsePlace, place: ResponsePlace) -> ResponsePlace:
+    """Return a place with the members that only another value of the response has."""
+    more = {name: value for name in _TOLD if (value := getattr(place, name)) and not getattr(known, name)}
+    return replace(known, **more) if more else known
+
+
+def _named(known: dict[str, None], names: tuple[str, ...]) -> dict[str, None]:
+    """Return all names so far: the last value has all of them in order, the others only new ones."""
+    if len(names) > len(known):
+        return dict.fromkeys(names) | known if known else dict.fromkeys(names)
+    known.update(dict.fromkeys(names))
+    return known
+
+
+class ClientHistory(Struct):
+    """The messages with indexes.
+
+    Attributes:
+        by_id: The first message with each ID.
+        calls: The position of the first call with each ID: the index of its message, and its own there.
+        failed: The calls whose result is an error, according to a later response.
+        answers: The position of the first result of each call.
+        foreign: The positions of reasoning messages without an envelope of ours.
+        server_calls: The calls that the provider answers itself.
+        refused: The reason why the value of a message or call may not be used, by ID.
+        sealed: The responses with an encrypted envelope, for which plain ones are not used.
+        message_owners: The first response that names each message.
+        call_owners: The first response that names each call.
+    """
+
+    messages: list[ClientMessage]
+    subagent: str | None = None
+    by_id: dict[str, int] = field(default_factory=dict)
+    calls: dict[str, tuple[int, int]] = field(default_factory=dict)
+    answers: dict[str, int] = field(default_factory=dict)
+    failed: set[str] = field(default_factory=set)
+    responses: dict[str, RecordedResponse] = field(default_factory=dict)
+    foreign: set[int] = field(default_factory=set)
+    server_calls: set[str] = field(default_factory=set)
+    refused: dict[str, str] = field(default_factory=dict)
+    sealed: set[str] = field(default_factory=set)
+    message_owners: dict[str, str] = field(default_factory=dict)
+    call_owners: dict[str, str] = field(default_factory=dict)
+
+    def find(self, message_id: str, role: str) -> ClientMessage | None:
+        """Return a message; ``None`` if there is none with that role."""
+        index = self.by_id.get(message_id)
+        message = None if index is None else self.messages[index]
+        return message if message is not None and message.role == role else None
+
+    def message(self, index: int) -> Message:
+        """Return the model of the message at a position; that of a result has its error.
+
+        The event that creates a result can carry its error only as a hint.
+
+        Raises:
+            RemoteProtocolError: The message is malformed (``bad_input``).
+        """
+        message = self.messages[index]
+        error: str | None = None
+        if message.role == "tool" and not message.error:
+            error = hinted_error(message.metadata) if message.metadata else None
+            if error is None and message.answers in self.failed:
+                error = message.text or TOOL_FAILED
+        return message.model(error)
+
+    def value(self, unit: str) -> str:
+        """Return the encrypted value of a message or call; empty if it has none."""
+        index = self.by_id.get(unit)
+        entity = self.call(unit) if index is None else self.messages[index]
+        value = None if entity is None else entity.value
+        return value if isinstance(value, str) else ""
+
+    def call(self, call_id: str) -> ClientCall | None:
+        """Return a tool call of an assistant message."""
+        place = self.calls.get(call_id)
+        return None if place is None else self.messages[place[0]].calls[place[1]]
+
+    def learn(self, index: int, entity: _Entity, opened: OpenedValue, *, beside: bool) -> None:
+        """Add a value of a message or call.
+
+        One beside reasoning, in an answer or a call, is not used if it is one of reasoning that was moved
+        there.
+        """
+        refused = opened.refused or self._misused(opened)
+        if refused:
+            self.refused[entity.id] = refused
+        envelope = None if refused else opened.envelope
+        if envelope is None:
+            if not beside:
+                self.foreign.add(index)
+            return
+        if beside and any(map(_has_message, envelope.units)):
+            return
+        place = envelope.response
+        if place.failed:
+            self.failed.update(place.failed)
+        response = self.responses.get(place.id)
+        if response is None:
+            response = self.responses[place.id] = RecordedResponse(place.id, place, index)
+        response.learn(index, envelope, sealed=opened.sealed)
+
+    def _misused(self, opened: OpenedValue) -> str:
+        """Return why a readable envelope may not be used here; empty if it may."""
+        if opened.envelope is None:
+            return ""
+        place = opened.envelope.response
+        if place.subagent != self.subagent:
+            return "misplaced"
+        return "unauthenticated" if place.id in self.sealed and not opened.sealed else ""
+
+    def settle(self, limits: Limits) -> None:
+        """Join what is spread over values, and assign messages and calls to responses.
+
+        Raises:
+            RemoteProtocolError: There are too many spans (``too_large``).
+        """
+        origins: dict[tuple[Any, ...], Origin] = {}
+        for response in self.responses.values():
+            response.settle()
+            if response.origin is not None:  # the same object, so that to compare two is fast
+                response.origin = origins.setdefault(astuple(response.origin), response.origin)
+            self._assign(response)
+        if any(response.slices for response in self.responses.values()):  # units that were not counted
+            founds = (found for one in self.responses.values() for found in one.units.values())
+            limits.check("spans", sum(_spans(found.unit) for found in founds))
+
+    def _assign(self, response: RecordedResponse) -> None:
+        """Assign messages and calls to the first response that names them."""
+        for name in response.messages:
+            self.message_owners.setdefault(name, response.id)
+        for name in response.calls:
+            self.call_owners.setdefault(name, response.id)
+        for found in response.units.values():
+            unit = found.unit
+            part = unit.part
+            if type(part) is TextRecord:
+                for span in unit.spans:
+                    self.message_owners.setdefault(span.message, response.id)
+            elif type(part) is CallRecord and unit.id is not None:
+                self.call_owners.setdefault(unit.id, response.id)
+                if part.server:
+                    self.server_calls.add(unit.id)
+
+
+def index_history(
+    messages: ClientMessages,
+    opener: EnvelopeReader,
+    subagent: str | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> ClientHistory:
+    """Index the messages of one conversation: the run's own, or a subagent's.
+
+    Raises:
+        RemoteProtocolError: There are too many envelopes (``too_large``).
+        ConfigurationError: See `EnvelopeReader.read`.
+        DecryptionError: See `EnvelopeReader.read`.
+    """
+    own = [message for message in messages.read if message.subagent == subagent]
+    history = ClientHistory(own, subagent)
+    values = _Values(opener, limits)
+    for index, message in enumerate(own):
+        history.by_id.setdefault(message.id, index)
+        role = message.role
+        if role == "reasoning":
+            if not values.read(index, message, beside=False):
+                history.foreign.add(index)
+        elif role == "assistant":
+            values.read(index, message, beside=True)
+            for number, call in enumerate(message.calls):
+                history.calls.setdefault(call.id, (index, number))
+                values.read(index, call, beside=True)
+        elif role == "tool":
+            history.answers.setdefault(message.answers, index)
+    # Every value is read before any is used.
+    history.sealed = {
+        one.envelope.response.id for _, _, one, _ in values.found if one.sealed and one.envelope
+    }
+    for index, entity, opened, beside in values.found:
+        history.learn(index, entity, opened, beside=beside)
+    history.settle(limits)
+    return history
+
+
+class _Values(Struct):
+    """Reads the values of messages and calls.
+
+    Attributes:
+        found: The position of each, its message or call, its content, and whether it is beside reasoning: in
+            an answer or a call.
+        spans: The number of stretches of text in all of them.
+    """
+
+    opener: EnvelopeReader
+    limits: Limits
+    found: list[tuple[int, _Entity, OpenedValue, bool]] = field(default_factory=list)
+    spans: int = 0
+
+    def read(self, index: int, entity: _Entity, *, beside: bool) -> bool:
+        """Read the value of a message or a call; ``False`` if it has none."""
+        value = entity.value
+        if not value or not isinstance(value, str):
+            return False
+        if len(self.found) >= self.limits.envelopes:
+            self.limits.check("envelopes", len(self.found) + 1)
+        opened = self.opener.read(value)
+        self.found.append((index, entity, opened, beside))
+        if opened.envelope is not None:
+            for unit in opened.envelope.units:
+                self.spans += _spans(unit)
+            if self.spans > self.limits.spans:
+                self.limits.check("spans", self.spans)
+        return True
+
+
+def _spans(unit: UnitRecord) -> int:
+    """Return the number of stretches of text in a unit."""
+    part = unit.part
+    return len(unit.spans) + (len(part.segments) if type(part) is ReasoningRecord else 0)
+
+
+def _has_message(unit: UnitRecord) -> bool:
+    """Return whether a unit is reasoning that has a message of its own."""
+    return type(unit.part) is ReasoningRecord and not unit.part.says_nothing

@@ -1,0 +1,106 @@
+import { useEffect, useState } from "react";
+import { createRoot } from "react-dom/client";
+import { z } from "zod";
+import {
+  CopilotChat,
+  CopilotChatReasoningMessage,
+  type CopilotChatReasoningMessageProps,
+  CopilotKit,
+  type Message,
+  useAgent,
+  useCopilotKit,
+  useFrontendTool,
+  useThreads,
+} from "@copilotkit/react-core/v2";
+import { isVisible } from "./agui-reasoning";
+import "@copilotkit/react-core/v2/styles.css";
+
+const query = new URLSearchParams(location.search);
+
+// A finished reasoning message without text carries only an encrypted value.
+function Reasoning(props: CopilotChatReasoningMessageProps) {
+  const { message, messages, isRunning } = props;
+  const thinking = isRunning && messages?.at(-1)?.id === message.id;
+  return isVisible(message.content, thinking) ? <CopilotChatReasoningMessage {...props} /> : null;
+}
+
+// CopilotKit's type asks for its parts, too.
+const reasoningMessage = Object.assign(Reasoning, CopilotChatReasoningMessage);
+
+function Threads({ onOpen }: { onOpen: (threadId: string) => void }) {
+  const { threads } = useThreads({ agentId: "default" });
+  return (
+    <nav>
+      {threads.map(({ id }) => (
+        <button key={id} onClick={() => onOpen(id)}>{id}</button>
+      ))}
+    </nav>
+  );
+}
+
+function Chat({ threadId }: { threadId?: string }) {
+  const { agent } = useAgent();
+  const { copilotkit } = useCopilotKit();
+  const [error, setError] = useState("");
+
+  useFrontendTool({
+    name: "get_forecast",
+    description: "Weather forecast of a place for the next hours",
+    parameters: z.object({ place: z.string(), hours: z.number().int().optional() }),
+    handler: async ({ place }) => ({ place, from: "14:00", temperature_c: 9, rain_mm: 4.2, gusts_ms: 14 }),
+  });
+
+  useEffect(() => {
+    const { unsubscribe } = agent.subscribe({ onRunInitialized: () => setError("") });
+    return unsubscribe;
+  }, [agent]);
+
+  async function runFrom(messages: Message[]) {
+    agent.setMessages(messages);
+    await copilotkit.runAgent({ agent });
+  }
+
+  function regenerate() {
+    const last = agent.messages.findLastIndex(({ role }) => role === "user");
+    return runFrom(agent.messages.slice(0, last + 1));
+  }
+
+  async function edit({ message }: { message: Message }) {
+    const content = prompt("Edit the question", String(message.content));
+    if (!content) return;
+    const before = agent.messages.slice(0, agent.messages.findIndex(({ id }) => id === message.id));
+    await runFrom([...before, { id: crypto.randomUUID(), role: "user", content }]);
+  }
+
+  return (
+    <main aria-busy={agent.isRunning} style={{ height: "90dvh" }}>
+      {error && <p role="alert">{error}</p>}
+      <CopilotChat
+        threadId={threadId}
+        onError={(event) => {
+          if ("error" in event) setError(event.error.message);
+        }}
+        messageView={{
+          reasoningMessage,
+          assistantMessage: { onRegenerate: regenerate },
+          userMessage: { onEditMessage: edit },
+        }}
+      />
+    </main>
+  );
+}
+
+// Without the option, CopilotKit tries both.
+const single = { single: true, rest: false }[query.get("transport") ?? ""];
+
+function App() {
+  const [threadId, setThreadId] = useState(query.get("thread") ?? undefined);
+  return (
+    <CopilotKit runtimeUrl={query.get("runtime") ?? "/api/copilotkit"} useSingleEndpoint={single}>
+      <Threads onOpen={setThreadId} />
+      <Chat threadId={threadId} />
+    </CopilotKit>
+  );
+}
+
+createRoot(document.body).render(<App />);

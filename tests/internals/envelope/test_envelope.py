@@ -1,0 +1,148 @@
+"""Test envelopes: written ones read back, and those of a client are not trusted."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agui_reasoning._strict_json import MAX_NESTING
+from agui_reasoning.parts import Opaque, Origin
+from tests.internals.envelopes import (
+    MAX_ENVELOPE_CHARS,
+    Envelope,
+    Fragment,
+    OpaqueRecord,
+    ResponsePlace,
+    SegmentRecord,
+    Span,
+    call_unit,
+    is_envelope,
+    native_unit,
+    read_envelope,
+    reasoning_unit,
+    result_unit,
+    text_unit,
+    write_envelope,
+)
+
+FULL = Envelope(
+    origin=Origin("anthropic", "anthropic-messages", "claude"),
+    response=ResponsePlace(id="r", number=1, native_id="msg_1", messages=("m1",), calls=("c1",)),
+    units=(
+        reasoning_unit(
+            0,
+            item_id="rs_1",
+            segments=(SegmentRecord(channel="summary", index=1),),
+            lengths=(3,),
+            opaque=(OpaqueRecord.of(Opaque("anthropic.signature", "SIG/+=")),),
+            ext={"format": None, "n": [1, 2]},
+            sha256="0" * 64,
+        ),
+        text_unit(1, spans=(Span(message="m1", start=0, length=2),)),
+        call_unit(2, "c1", native_id="", server=True, after=(0,), shares="c0"),
+        result_unit(3, "c1", message="m2", native={"a": [None]}),
+        native_unit(4, name="openai.compaction", payload={"x": 1.5}),
+    ),
+    fragments=(Fragment(seq=5, index=1, count=2, data="AAAA"),),
+)
+
+
+def test_what_is_written_reads_back() -> None:
+    assert read_envelope(write_envelope(FULL)) == FULL
+
+
+def test_an_envelope_with_more_brackets_than_levels_reads_back() -> None:
+    units = tuple(reasoning_unit(number, ext={"n": [[number]]}) for number in range(MAX_NESTING))
+    wide = Envelope(response=ResponsePlace(id="r"), units=units)
+    assert read_envelope(write_envelope(wide)) == wide
+
+
+def test_defaults_are_left_out_and_the_marks_are_not() -> None:
+    bare = Envelope(response=ResponsePlace(id="r"), units=(reasoning_unit(0),))
+    assert json.loads(write_envelope(bare)) == {
+        "k": "agui-reasoning",
+        "v": 2,
+        "response": {"id": "r"},
+        "units": [{"seq": 0, "part": {"kind": "reasoning"}}],
+    }
+
+
+def test_an_opaque_value_survives_byte_for_byte_lone_surrogates_too() -> None:
+    value = 'SIG\ud83d"\\\u2028=='
+    unit = reasoning_unit(0, opaque=(OpaqueRecord(kind="a.b", value=value),))
+    written = write_envelope(Envelope(response=ResponsePlace(id="r"), units=(unit,)))
+    assert written.encode()
+    read = read_envelope(written)
+    assert read is not None
+    assert read.units[0].part.opaque[0].opaque() == Opaque("a.b", value)
+
+
+def _damaged(path: list[Any], value: Any) -> str:
+    body = json.loads(write_envelope(FULL))
+    target = body
+    for step in path[:-1]:
+        target = target[step]
+    target[path[-1]] = value
+    return json.dumps(body)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (["k"], "other"),
+        (["v"], 3),
+        (["v"], "2"),
+        (["response"], None),
+        (["response", "id"], 7),
+        (["response", "messages"], "m1"),
+        (["response", "messages"], [1]),
+        (["response", "number"], -1),
+        (["units", 0, "part", "kind"], "item_reference"),
+        (["units", 0, "part"], None),
+        (["units", 0, "seq"], "0"),
+        (["units", 0, "seq"], -1),
+        (["units", 0, "part", "status"], "done"),
+        (["units", 0, "part", "opaque", 0, "value"], {"a": 1}),
+        (["units", 0, "part", "opaque", 0, "encoding"], "hex"),
+        (["units", 0, "lengths", 0], -1),
+        (["units", 0, "part", "ext"], "x"),
+        (["units", 1, "spans", 0, "start"], 1.5),
+        (["fragments", 0, "count"], 0),
+        (["origin", "provider"], ["anthropic"]),
+    ],
+)
+def test_a_wrong_type_anywhere_makes_it_no_envelope_of_ours(path: list[Any], value: Any) -> None:
+    assert read_envelope(_damaged(path, value)) is None
+
+
+def test_unknown_fields_are_ignored() -> None:
+    assert read_envelope(_damaged(["units", 0, "future"], {"a": 1})) == FULL
+
+
+@pytest.mark.parametrize("value", ["", "null", "[]", "EqQBCk…", '{"id": "x", "signature": "s"}', "{", "1"])
+def test_what_is_not_ours_is_not_read(value: str) -> None:
+    assert read_envelope(value) is None
+
+
+def test_what_is_too_large_is_not_read() -> None:
+    assert read_envelope(_damaged(["response", "native_id"], "x" * MAX_ENVELOPE_CHARS)) is None
+
+
+@given(
+    st.text(max_size=50)
+    | st.recursive(st.none() | st.integers() | st.text(), lambda s: st.lists(s)).map(json.dumps)
+)
+def test_reading_never_raises(value: str) -> None:
+    assert read_envelope(value) is None
+
+
+def test_ours_are_told_from_others() -> None:
+    token = "eyJ0eXAiOiJhZ3VpLXJlYXNvbmluZytqd2UifQ.."
+    newer = json.dumps({"k": "agui-reasoning", "v": 3}, separators=(",", ":"))
+    assert all(map(is_envelope, (write_envelope(FULL), newer, token)))
+    others = ["", "QUJD", "gAAAA==", "eyJ0eXAiOiJKV1QifQ.a.b", '{"id": "rs_1"}', "é", "W10.x"]
+    assert not any(map(is_envelope, others))

@@ -1,0 +1,137 @@
+"""Test that payloads which become frames at once give the frames that their events would give."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from agui_reasoning import ModelStream, Run, aio, run_agent
+from agui_reasoning.deltas import Delta, TextDelta
+from agui_reasoning.providers import API_IDS, provider_api
+from agui_reasoning.providers.api import ProviderAPI
+from agui_reasoning.replay import CONVERSATIONS, load_script
+from tests.property.test_decoder_growth import growing_of, spoken_in
+from tests.support.recordings import payloads
+from tests.support.served import RUN_INPUT, as_events, as_frames, decoded, encoded, options
+from tests.unit.providers.test_text_that_continues import COUNTS
+
+API = "openai-chat"
+
+
+def chunk(text: str, **more: Any) -> dict[str, Any]:
+    return {"id": "c1", "choices": [{"index": 0, "delta": {"content": text, **more}}]}
+
+
+def said(texts: str) -> list[dict[str, Any]]:
+    return [chunk(text) for text in texts]
+
+
+STOP = {"id": "c1", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+
+
+@pytest.fixture
+def given(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The payloads that decoders are given; others become frames at once."""
+    return decoded(monkeypatch)
+
+
+@pytest.mark.parametrize("as_text", [False, True], ids=["parsed", "text"])
+@pytest.mark.parametrize("api", API_IDS)
+def test_payloads_that_continue_a_text_become_frames_at_once(
+    api: str, as_text: bool, given: list[Any]
+) -> None:
+    script = load_script(CONVERSATIONS[api])
+    sent = payloads(script)
+    joined = 0
+    for at in growing_of(api, script["provider"], script["model"], sent):
+        more = [{**copy.deepcopy(sent[at]), **COUNTS.get(api, {})} for _ in range(4)]
+        for number, payload in enumerate(more):
+            spoken_in(payload, f"-{number}")
+        stream: list[Any] = [*sent[: at + 1], *more, *sent[at + 1 :]]
+        source = [json.dumps(one) if as_text and isinstance(one, dict) else one for one in stream]
+        named = {name: script[name] for name in ("api", "provider", "model")}
+        events = as_events(source, **named)
+        given.clear()
+        assert as_frames(source, **named) == events
+        joined += len(source) - len(given)
+    assert joined > 0
+
+
+def test_half_a_character_waits_for_the_other_half(given: list[Any]) -> None:
+    stream = [*map(chunk, ("a", "b", "c", "\ud83d", "\ude00", "d", "e", "f", "\ud83d", "g")), STOP]
+    events = as_events(stream, api=API)
+    given.clear()
+    assert as_frames(stream, api=API) == events
+    assert chunk("\ud83d") not in given
+
+
+def test_text_goes_on_after_something_else_was_said(given: list[Any]) -> None:
+    def agent(run: Run) -> Iterator[Any]:
+        yield ModelStream(_with_an_aside(run), api=API)
+        yield TextDelta("between", key="other")
+        yield ModelStream([*said("klmnop"), STOP], api=API)
+
+    events = encoded(run_agent(RUN_INPUT, agent, **options()))
+    given.clear()
+    assert b"".join(run_agent(RUN_INPUT, agent, **options()).frames()) == events
+    assert given == [*said("abcf"), STOP, *said("klm"), STOP]
+
+
+def _with_an_aside(run: Run) -> Iterator[Any]:
+    yield from said("abcde")
+    run.receive(TextDelta("aside", key="other"))
+    yield from said("fghij")
+    yield STOP
+
+
+def test_a_run_that_ends_in_the_middle_takes_no_more(given: list[Any]) -> None:
+    def agent(run: Run) -> Iterator[Any]:
+        yield ModelStream(_cancelling(run), api=API)
+
+    frames = b"".join(run_agent(RUN_INPUT, agent, **options()).frames())
+    assert given == [*said("abc"), chunk("after")]
+    assert b"after" not in frames
+
+
+def _cancelling(run: Run) -> Iterator[Any]:
+    yield from said("abcd")
+    run.cancel()
+    yield chunk("after")
+
+
+_Chat: Any = provider_api(API).load_decoder()
+
+
+class Loud(_Chat):  # type: ignore[misc]
+    def receive(self, payload: Any) -> list[Delta]:
+        deltas = super().receive(payload)
+        return [
+            TextDelta(one.text.upper(), key=one.key) if isinstance(one, TextDelta) else one for one in deltas
+        ]
+
+
+def test_a_decoder_of_the_application_has_the_last_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agui_reasoning.providers.registry._OWN", {})
+    api = ProviderAPI(id="loud", decoder=Loud)
+    assert b'"delta":"F"' in as_frames(said("abcdef"), api=api)
+
+
+async def _brief(part: Any) -> str:
+    return "In short."
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("more", [{}, {"visibility": "summary", "summarize": _brief}], ids=["all", "summary"])
+async def test_asynchronous_runs_do_the_same(more: dict[str, Any], given: list[Any]) -> None:
+    thoughts = [chunk("", reasoning_content=text) for text in "abcdef"]
+    sent = [*thoughts, *said("abcdef"), STOP]
+    plain = aio.stream_run(RUN_INPUT, sent, api=API, **options(), **more)
+    events = encoded([event async for event in plain])
+    given.clear()
+    framed = aio.stream_run(RUN_INPUT, sent, api=API, **options(), **more)
+    assert b"".join([frame async for frame in framed.frames()]) == events
+    assert bool(more) is (len(given) == len(sent))  # a summary needs the items

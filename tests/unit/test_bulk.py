@@ -1,0 +1,261 @@
+"""Every thread of every part is worked on exactly once, wherever that happens and whatever is killed."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agui_reasoning import Conversation, Run, bulk
+from agui_reasoning.crypto import DEFAULT_VARIABLE, KeyRing
+from agui_reasoning.deltas import ReasoningDelta, TextDelta
+
+OLD, NEW = KeyRing({"old": b"o" * 32}), KeyRing({"new": b"n" * 32, "old": b"o" * 32})
+PARTS, THREADS = 6, 20
+
+
+def thread(name: str, keys: KeyRing | None = OLD) -> dict[str, Any]:
+    conversation = Conversation(name)
+    run = Run(conversation.run_input("Umbrella?"), keys=keys, api="anthropic-messages", provider="anthropic")
+    events = [*run.start(), *run.receive(ReasoningDelta("Rain.")), *run.receive(TextDelta("Yes."))]
+    for event in [*events, *run.finish()]:
+        conversation.receive(event)
+    stored: dict[str, Any] = json.loads(conversation.to_json())
+    return stored
+
+
+def stream(name: str) -> dict[str, Any]:
+    frame = {"threadId": name, "runId": "r"}
+    middle = [
+        {"type": "THINKING_START"},
+        {"type": "THINKING_TEXT_MESSAGE_START"},
+        {"type": "THINKING_TEXT_MESSAGE_CONTENT", "delta": "Rain."},
+        {"type": "THINKING_TEXT_MESSAGE_END"},
+        {"type": "THINKING_END"},
+    ]
+    events = [{"type": "RUN_STARTED", **frame}, *middle, {"type": "RUN_FINISHED", **frame}]
+    return {"threadId": name, "tenant": "acme", "events": events}
+
+
+def write(folder: Path, make: Callable[[str], Any], parts: int = PARTS, threads: int = THREADS) -> str:
+    folder.mkdir()
+    for part in range(parts):
+        lines = [json.dumps(make(f"t-{part}-{at}")) for at in range(threads)]
+        (folder / f"part-{part}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    return f"{folder}/*.jsonl"
+
+
+def read(folder: Path) -> list[Any]:
+    files = sorted(folder.glob("*.jsonl"))
+    return [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture
+def ring(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[KeyRing], None]]:
+    """Puts a ring into the environment."""
+
+    def put(keys: KeyRing) -> None:
+        monkeypatch.setenv(DEFAULT_VARIABLE, keys.to_env())
+        bulk._ring.cache_clear()
+
+    put(OLD)
+    yield put
+    bulk._ring.cache_clear()
+
+
+def slow_rekey(thread: dict[str, Any]) -> bulk.Done:
+    """Like `rekey`, slow enough to be killed in the middle."""
+    time.sleep(0.01)
+    return bulk.rekey(thread)
+
+
+# -- steps
+
+
+def test_rekeyed_threads_are_read_with_the_new_key_alone(
+    tmp_path: Path, ring: Callable[[KeyRing], None]
+) -> None:
+    source = write(tmp_path / "in", thread, 2, 3)
+    ring(NEW)
+    summary = bulk.run(bulk.parts(source, str(tmp_path / "out")), bulk.rekey)
+    assert summary == bulk.Summary(2, 6, {"rekeyed": 6})
+    for keys, counts in ((KeyRing({"new": b"n" * 32}), {"restored": 6}), (OLD, {"dropped.undecryptable": 6})):
+        ring(keys)
+        assert bulk.run(bulk.parts(f"{tmp_path}/out/*.jsonl"), bulk.audit).counts == counts
+
+
+def test_tenants_have_keys_of_their_own(ring: Callable[[KeyRing], None]) -> None:
+    ring(NEW)
+    assert bulk.rekey(thread("t") | {"tenant": "acme"}).counts == {"undecryptable": 1}
+
+
+def test_old_streams_are_upgraded_then_reduced(tmp_path: Path) -> None:
+    source = write(tmp_path / "in", stream, 1, 2)
+    summary = bulk.run(bulk.parts(source, str(tmp_path / "new")), bulk.upgrade)
+    assert summary.counts == {"upgraded": 2}
+    bulk.run(bulk.parts(f"{tmp_path}/new/*.jsonl", str(tmp_path / "threads")), bulk.reduce)
+    found = read(tmp_path / "threads")
+    assert [(one["threadId"], one["tenant"], one["messages"][0]["content"]) for one in found] == [
+        ("t-0-0", "acme", "Rain."),
+        ("t-0-1", "acme", "Rain."),
+    ]
+
+
+def test_checked_streams_are_left_as_they_are(tmp_path: Path) -> None:
+    def broken(name: str) -> Any:
+        return stream(name) | {"events": stream(name)["events"][:1]}
+
+    source = write(tmp_path / "in", broken, 1, 2)
+    summary = bulk.run(bulk.parts(source), bulk.check)
+    assert summary.threads == 2
+    assert summary.counts["truncated_run"] == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_erased_threads_have_no_reasoning(tmp_path: Path) -> None:
+    source = write(tmp_path / "in", thread, 1, 1)
+    bulk.run(bulk.parts(source, str(tmp_path / "out")), bulk.erase)
+    [found] = read(tmp_path / "out")
+    assert [message["role"] for message in found["messages"]] == ["user", "assistant"]
+    assert "encryptedValue" not in json.dumps(found)
+
+
+def test_what_cannot_be_worked_on_is_written_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    lines = [
+        b"nonsense \xff",
+        b'{"threadId": "t"}',
+        b'{"threadId": "t", "events": [{"type": "RUN_FINISHED"}]}',
+        b"7",
+    ]
+    (tmp_path / "in" / "a.jsonl").write_bytes(b"\n".join(lines))
+    summary = bulk.run(bulk.parts(f"{tmp_path}/in/*", str(tmp_path / "out")), bulk.reduce)
+    assert (summary.threads, sum(summary.counts.values())) == (4, 4)
+    written = (tmp_path / "out" / "a.jsonl").read_bytes().splitlines()
+    assert written[0] == lines[0]
+    assert [json.loads(line) for line in written[1:]] == [json.loads(line) for line in lines[1:]]
+
+
+def test_parquet_comes_back_as_parquet(tmp_path: Path, ring: Callable[[KeyRing], None]) -> None:
+    pyarrow = pytest.importorskip("pyarrow", reason="the extra bulk is not installed")
+    from pyarrow import parquet
+
+    rows = [thread(f"t-{at}") for at in range(600)]
+    table = [
+        {**row, "messages": json.dumps(row["messages"]), "state": "{}", "interrupts": None} for row in rows
+    ]
+    (tmp_path / "in").mkdir()
+    parquet.write_table(pyarrow.Table.from_pylist(table), tmp_path / "in" / "a.parquet")
+    ring(NEW)
+    summary = bulk.run(bulk.parts(f"{tmp_path}/in/*", str(tmp_path / "out")), bulk.rekey)
+    assert summary == bulk.Summary(1, 600, {"rekeyed": 600})
+    found = parquet.read_table(tmp_path / "out" / "a.parquet").to_pylist()
+    assert [row["threadId"] for row in found] == [row["threadId"] for row in rows]
+    assert all('"encryptedValue"' in row["messages"] for row in found)
+
+
+def test_object_stores_are_given_whole_objects(tmp_path: Path, ring: Callable[[KeyRing], None]) -> None:
+    fsspec = pytest.importorskip("fsspec", reason="the extra bulk is not installed")
+    source = write(tmp_path / "in", thread, 2, 3)
+    ring(NEW)
+    target = f"memory://{tmp_path.name}"
+    assert bulk.run(bulk.parts(source, target), bulk.rekey).counts == {"rekeyed": 6}
+    assert len(fsspec.filesystem("memory").ls(f"/{tmp_path.name}")) == 4
+    assert bulk.run(bulk.parts(f"{target}/*.jsonl"), bulk.audit).counts == {"restored": 6}
+
+
+# -- engines
+
+
+def test_a_second_start_goes_on_where_the_first_was_killed(
+    tmp_path: Path, ring: Callable[[KeyRing], None]
+) -> None:
+    source, out = write(tmp_path / "in", thread), tmp_path / "out"
+    ring(NEW)
+    worker = multiprocessing.get_context("spawn").Process(
+        target=bulk.run, args=(bulk.parts(source, str(out)), slow_rekey)
+    )
+    worker.start()
+    while len(list(out.glob("*.report.json"))) < 2:
+        time.sleep(0.02)
+    assert worker.pid is not None
+    os.kill(worker.pid, signal.SIGKILL)
+    worker.join()
+    finished = {path: path.stat().st_mtime_ns for path in out.glob("*.report.json")}
+    summary = bulk.run(bulk.parts(source, str(out)), bulk.rekey)
+    assert summary == bulk.Summary(PARTS, PARTS * THREADS, {"rekeyed": PARTS * THREADS})
+    assert {path: path.stat().st_mtime_ns for path in finished} == finished
+    expect_every_thread_once(out)
+
+
+def test_a_process_pool(tmp_path: Path, ring: Callable[[KeyRing], None]) -> None:
+    source = write(tmp_path / "in", thread)
+    ring(NEW)
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        summary = bulk.run(bulk.parts(source, str(tmp_path / "out")), bulk.rekey, map=pool.map)
+    assert summary.counts == {"rekeyed": PARTS * THREADS}
+    expect_every_thread_once(tmp_path / "out")
+
+
+@pytest.mark.slow
+def test_a_dask_cluster_with_a_worker_that_is_killed(tmp_path: Path, ring: Callable[[KeyRing], None]) -> None:
+    distributed = pytest.importorskip("distributed", reason="the extra bulk is not installed")
+    source = write(tmp_path / "in", thread)
+    ring(NEW)
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+
+        def mapped(function: Any, parts: Iterable[Any]) -> Any:
+            futures = client.map(function, list(parts), pure=False)
+            while not list((tmp_path / "out").glob("*.report.json")):
+                time.sleep(0.02)
+            os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+            return client.gather(futures)
+
+        summary = bulk.run(bulk.parts(source, str(tmp_path / "out")), slow_rekey, map=mapped)
+    assert summary == bulk.Summary(PARTS, PARTS * THREADS, {"rekeyed": PARTS * THREADS})
+    expect_every_thread_once(tmp_path / "out")
+
+
+@pytest.mark.slow
+def test_ray(tmp_path: Path, ring: Callable[[KeyRing], None]) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed here")
+    from ray.util.multiprocessing import Pool
+
+    source = write(tmp_path / "in", thread)
+    ring(NEW)
+    with Pool(2) as pool:
+        summary = bulk.run(bulk.parts(source, str(tmp_path / "out")), bulk.rekey, map=pool.map)
+    assert summary.counts == {"rekeyed": PARTS * THREADS}
+    expect_every_thread_once(tmp_path / "out")
+
+
+def expect_every_thread_once(folder: Path) -> None:
+    names = Counter(one["threadId"] for one in read(folder))
+    assert names == Counter(f"t-{part}-{at}" for part in range(PARTS) for at in range(THREADS))
+    left = {path.name for path in folder.iterdir()}
+    assert left == {f"part-{part}.jsonl{end}" for part in range(PARTS) for end in ("", ".report.json")}
+
+
+def test_memory_does_not_grow_with_the_parts(tmp_path: Path, ring: Callable[[KeyRing], None]) -> None:
+    import tracemalloc
+
+    peaks = []
+    for threads in (50, 500):
+        source = write(tmp_path / f"in-{threads}", thread, 1, threads)
+        tracemalloc.start()
+        bulk.run(bulk.parts(source, str(tmp_path / f"out-{threads}")), bulk.erase)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < peaks[0] + 1_000_000
