@@ -5,7 +5,6 @@ out. The tests that need Chromium run only when their folder, or something in it
 """
 
 import gc
-import os
 import signal
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -13,6 +12,8 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from tests.support.effort import QUICK, is_quick
 from tests.support.growth import measure_cpu_time
@@ -20,8 +21,7 @@ from tests.support.two_turns import PROPERTY, Led
 
 gc.disable()  # a third of the time that it takes to collect the tests; see `pytest_collection_finish`
 
-# In CI every run tries the same examples: what is new there is the change, not the dice.
-ALL = settings(deadline=None, derandomize="CI" in os.environ)
+ALL = settings(deadline=None)
 settings.register_profile("all", ALL, max_examples=100)
 settings.register_profile(QUICK, ALL, max_examples=25)
 settings.register_profile("thorough", deadline=None, max_examples=5000)
@@ -36,6 +36,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--hypothesis-seed") is None:
+        _repeat_examples()
     if config.getoption("--all"):
         settings.load_profile("all")
     if config.getoption("--cpu-time"):
@@ -46,6 +48,15 @@ def pytest_configure(config: pytest.Config) -> None:
         # A shell without job control starts what runs in its background so, and each command that is
         # interrupted in a test would inherit it.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _repeat_examples() -> None:
+    """Try the same examples in every run: a test that fails is due to the change."""
+    settings.register_profile("all", settings.get_profile("all"), derandomize=True)
+    settings.register_profile(QUICK, settings.get_profile(QUICK), derandomize=True)
+    settings.load_profile(settings.get_current_profile_name())
+    # Hypothesis also draws constants of the modules that happen to be imported, which differ between workers.
+    vars(providers)["_get_local_constants"] = Constants
 
 
 def _is_named(folder: Path, config: pytest.Config) -> bool:
