@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Tests start processes: what one compiles, the next reads.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo web smoke judges test test-all coverage chromium test-browser test-frontends test-frameworks test-matrix fuzz lint pages docs package audit bench clean
+.PHONY: demo web smoke judges test test-all coverage chromium test-browser test-frontends test-frameworks test-matrix fuzz lint pages docs package audit bench reliability clean
 
 $(VENV)/pip.stamp:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.12")'
@@ -113,6 +113,10 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python scripts/install_node.py
 	$(BIN)/python -m benchmarks --write
 	$(BIN)/python -m pytest --all --cpu-time -m growth tests/unit
+
+# Runs the tests of faults and attacks, and writes docs/reliability.md; SECTIONS="Faults" writes only that section.
+reliability: judges
+	$(BIN)/python scripts/reliability.py $(SECTIONS)
 
 $(VENV)/release.stamp: pyproject.toml $(VENV)/test.stamp
 	$(BIN)/python -m pip install --quiet --group release

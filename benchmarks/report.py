@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from benchmarks.harness import Figure, Path
 
-__all__ = ["headlines", "markdown", "row", "write_pages"]
+__all__ = ["headlines", "machine", "markdown", "row", "write_pages"]
 
 Results: TypeAlias = Mapping[str, tuple[Path, Sequence[Figure]]]
 """The measured paths and their rows, by name."""
@@ -57,7 +57,9 @@ def headlines(results: Results) -> str:
 
 def markdown(results: Results, command: str) -> str:
     """Return the measured part of the page."""
-    lines = [*_machine(command), ""]
+    node = _node()
+    peers = f"; Node {node}, @ag-ui/client 1.0.0." if node else "."
+    lines = [machine(command).removesuffix(".") + peers, ""]
     for name, (path, figures) in results.items():
         lines += [f"### `{name}`", "", f"{path.title}.", ""]
         lines += ["| what | median | spread | target | met |", "|---|---:|---|---|---|"]
@@ -87,14 +89,13 @@ def _rounded(value: float) -> str:
     return f"{value:.0f}" if value >= 10 else f"{value:.1f}"
 
 
-def _machine(command: str) -> list[str]:
-    packages = ", ".join(f"{name} {found}" for name in _PACKAGES if (found := _version(name)))
-    node = _node()
-    return [
+def machine(command: str, packages: Sequence[str] = _PACKAGES) -> str:
+    """Return the line that says with what a page was written, and on which machine."""
+    versions = ", ".join(f"{name} {found}" for name in packages if (found := _version(name)))
+    return (
         f"Measured with `{command}`: {platform.python_implementation()} {platform.python_version()} on "
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores; {packages}"
-        f"{f'; Node {node}, @ag-ui/client 1.0.0' if node else ''}."
-    ]
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores; {versions}."
+    )
 
 
 def _version(package: str) -> str | None:
