@@ -65,6 +65,14 @@ def load(text: str, *, max_nesting: int | None = None) -> Any:
     return value
 
 
+def load_each(texts: Sequence[str]) -> Iterable[Any]:
+    """Parse JSON texts as `load` does, all at once if each is well-formed."""
+    try:
+        return [*map(_FAST.decode, texts)]
+    except (DecodeError, UnicodeEncodeError, RecursionError):
+        return map(load, texts)
+
+
 def well_formed(value: Any) -> Any:
     """Return the JSON value with surrogate pairs joined and lone surrogates replaced by U+FFFD."""
     if isinstance(value, str):

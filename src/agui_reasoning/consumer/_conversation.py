@@ -182,7 +182,7 @@ class Conversation:
         """
         repeat = self._fast.repeat
         if repeat is not None and (delta := repeat.grow(event)) is not None:
-            return [repeat.event(delta)]
+            return [(repeat.template or repeat.new_template())(delta, repeat.time)]
         return [event_model(delivered) for delivered in self._apply(event)]
 
     def end_of_stream(self) -> None:

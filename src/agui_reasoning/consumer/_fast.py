@@ -76,9 +76,14 @@ class Repeats:
 
 
 class _Repeat:
-    """The last event, what it was delivered as, and the deltas that it was appended to."""
+    """The last event, what it was delivered as, and the deltas that it was appended to.
 
-    __slots__ = ("_delivered", "_form", "_growth", "_is_timed", "_last", "_template")
+    Attributes:
+        template: Returns the event to deliver for what `grow` returned, and the time, once it was asked for.
+        time: The timestamp of the last event, if it has one.
+    """
+
+    __slots__ = ("_delivered", "_form", "_growth", "_is_timed", "_last", "template", "time")
 
     def __init__(self, form: type, members: JSONObject, delivered: JSONObject, growth: list[str]) -> None:
         self._form = form
@@ -86,7 +91,8 @@ class _Repeat:
         self._is_timed = members.get("timestamp") is not None
         self._delivered = delivered
         self._growth = growth
-        self._template: Callable[[str, int | None], Event] | None = None
+        self.time: int | None = None
+        self.template: Callable[[str, int | None], Event] | None = None
 
     def grow(self, event: object) -> str | None:
         """Append the delta of an event if it repeats the last one, and return it."""
@@ -96,17 +102,16 @@ class _Repeat:
         last = self._last
         last["delta"] = delta = members.get("delta")
         if self._is_timed:
-            last["timestamp"] = members.get("timestamp")
-        if type(delta) is not str or members != last or (self._is_timed and not _is_time(last["timestamp"])):
+            last["timestamp"] = self.time = members.get("timestamp")
+        if type(delta) is not str or members != last or (self._is_timed and not _is_time(self.time)):
             return None
         self._growth.append(delta)
         return delta
 
-    def event(self, delta: str) -> Event:
-        """Return the event to deliver for what `grow` returned."""
-        if self._template is None:
-            self._template = template_of(self._delivered)
-        return self._template(delta, self._last.get("timestamp"))
+    def new_template(self) -> Callable[[str, int | None], Event]:
+        """Make the template, which takes as long as several events."""
+        self.template = template_of(self._delivered)
+        return self.template
 
 
 def _members(event: Any) -> JSONObject:

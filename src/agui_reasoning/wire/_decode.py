@@ -10,7 +10,7 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from typing import Any, TypeGuard
 
-from agui_reasoning._strict_json import Malformed, load, scan, skip_blank
+from agui_reasoning._strict_json import Malformed, load, load_each, scan, skip_blank
 from agui_reasoning.errors import RemoteProtocolError
 from agui_reasoning.wire._frames import MAX_FRAME_BYTES, SSEFrames, bad_event, bad_json, bad_utf8
 
@@ -68,8 +68,7 @@ class SSEDecoder:
         events: list[dict[str, Any]] = []
         if self._error is None:
             try:
-                for text in texts():
-                    value = load(text)
+                for value in load_each(texts()):
                     if not _is_event(value):
                         raise _fault(value, f"Frame {self._number + len(events) + 1}", cut=cut)
                     events.append(value)
@@ -97,9 +96,7 @@ def check_event(value: object, place: str) -> dict[str, Any]:
 
 
 def _is_event(value: object) -> TypeGuard[dict[str, Any]]:
-    if not isinstance(value, dict):
-        return False
-    kind = value.get("type")
+    kind = value.get("type") if isinstance(value, dict) else None
     return isinstance(kind, str) and kind != ""
 
 

@@ -16,9 +16,9 @@ MAX_FRAME_BYTES = 10 * 1024 * 1024
 
 # A frame with one line of data, which is not empty, at the end. The other lines are not read. The data gives
 # nothing back (`++`): where a read cuts a frame, its end would be tried at each byte.
-_FRAME_LF: Final = re.compile(rb"(?:(?!data).*\n)*?data: (.++)\n\n")
-_FRAME_CRLF: Final = re.compile(rb"(?:(?!data)[^\r\n]*\r\n)*?data: ([^\r\n]++)\r\n\r\n")
-_ONE_FRAME: Final = _FRAME_LF.fullmatch
+_ONE_FRAME: Final = re.compile(rb"(?:(?!data).*\n)*?data: (.++)\n\n").fullmatch
+_FRAME_LF: Final = re.compile(r"(?:(?!data).*\n)*?data: (.++)\n\n")
+_FRAME_CRLF: Final = re.compile(r"(?:(?!data)[^\r\n]*\r\n)*?data: ([^\r\n]++)\r\n\r\n")
 _BLANK_LINE: Final = re.compile(rb"\n\r?\n")
 
 
@@ -159,18 +159,21 @@ class SSEFrames:
 
         A frame of another form, or a bad one, is read line by line, and with it the rest.
         """
-        if len(data) - at > self._limit:
+        newline, form = ("\r\n", _FRAME_CRLF) if b"\r" in data else ("\n", _FRAME_LF)
+        end = data.rfind(2 * newline.encode(), at) + 2 * len(newline)
+        if len(data) - at > self._limit or end < at + 2 * len(newline):
             return at
-        match = (_FRAME_CRLF if b"\r" in data else _FRAME_LF).match
-        before = len(texts)
         try:
-            while (frame := match(data, at)) is not None:
-                texts.append(frame[1].decode())
-                at = frame.end()
+            text = data[at:end].decode()
         except UnicodeDecodeError:
-            pass
-        self._number += len(texts) - before
-        return at
+            return at
+        found = _bare(text, newline)
+        if found is None:
+            found, length = _each(form, text)
+            end = at + len(text[:length].encode())
+        texts += found
+        self._number += len(found)
+        return end
 
     def _read_lines(self, data: bytes, texts: list[str]) -> None:
         """Read bytes line by line; add the data of the frames that they complete."""
@@ -242,6 +245,27 @@ class SSEFrames:
         if self._error is not None and not texts:
             raise self._error
         return texts
+
+
+def _bare(text: str, newline: str) -> list[str] | None:
+    """Return the data of frames that each are one line, of data; ``None`` if any has another form.
+
+    One split takes a third of the time of a search for each.
+    """
+    blank = newline + newline
+    texts = text.removeprefix("data: ")[: -len(blank)].split(f"{blank}data: ")
+    lines = 2 * len(texts)
+    is_bare = text.startswith("data: ") and "" not in texts
+    return texts if is_bare and all(text.count(end) == lines for end in newline) else None
+
+
+def _each(form: re.Pattern[str], text: str) -> tuple[list[str], int]:
+    """Return the data of the frames of a form, and where they end."""
+    found, at = [], 0
+    while (frame := form.match(text, at)) is not None:
+        found.append(frame[1])
+        at = frame.end()
+    return found, at
 
 
 def bad_event(place: str) -> RemoteProtocolError:
