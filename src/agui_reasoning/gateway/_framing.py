@@ -16,7 +16,7 @@ from zlib import crc32
 from agui_reasoning._strict_json import Malformed, dump, load
 from agui_reasoning.errors import RemoteProtocolError
 from agui_reasoning.providers.api import Framing, HTTPEndpoint
-from agui_reasoning.wire import MAX_FRAME_BYTES, MEDIA_TYPE, SSEFrames, frame_too_large
+from agui_reasoning.wire import MAX_FRAME_BYTES, MEDIA_TYPE, SSEFrames, bad_utf8, frame_too_large
 
 
 class FrameReader(Protocol):
@@ -107,10 +107,18 @@ class JSONLines(BufferedReader):
             raise frame_too_large("A line", self._limit)
 
     def _rest(self) -> Iterator[str]:
-        text = self._line.decode(errors="replace").strip()
+        text = decode_utf8(self._line, "A line").strip()
         self._line.clear()
         if text:
             yield text
+
+
+def decode_utf8(data: bytes | bytearray, place: str) -> str:
+    """Return text. What is not UTF-8 is not replaced: a signature would no longer fit its text."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise bad_utf8(place, error.start) from None
 
 
 # -- AWS
@@ -177,7 +185,7 @@ class AWSEventStream(BufferedReader):
             self._headers = headers
         if self._opening is None:
             return _error_text(dict(_headers(headers)))
-        payload = message[end : -_WORD.size].decode(errors="replace") or "{}"
+        payload = decode_utf8(message[end : -_WORD.size], "A message") or "{}"
         if isinstance(load(payload), Malformed):
             raise _bad_frame()
         return f"{self._opening}{payload}}}"

@@ -25,7 +25,7 @@ from agui_reasoning.errors import (
     RemoteProtocolError,
     TransportError,
 )
-from agui_reasoning.gateway._framing import FrameReader, StreamFraming
+from agui_reasoning.gateway._framing import FrameReader, StreamFraming, decode_utf8
 from agui_reasoning.wire import MAX_FRAME_BYTES
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ class Transport:
         return self._hide_in_error(payload)
 
     def _whole(self, status_code: int, body: bytes) -> Any:
-        response = load(body.decode(errors="replace"))
+        response = load(decode_utf8(body, "The provider's response"))
         if isinstance(response, Malformed):
             raise TransportError(
                 "The provider's response is neither an event stream nor JSON.",

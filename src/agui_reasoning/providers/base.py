@@ -300,7 +300,7 @@ class Decoder(ABC):
         """
         if matches_api(self.api, data):
             self._recognized = True
-        elif data and not is_error(data):
+        elif (data or alone) and not is_error(data):
             likely = looks_like(data)
             if likely or alone:
                 raise self._wrong_api(next(iter(likely), None))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import struct
 from copy import deepcopy
 from typing import Any
+from zlib import crc32
 
 import pytest
 from hypothesis import given
@@ -89,6 +91,15 @@ def until_error(reader: Any, data: bytes, cuts: list[int]) -> tuple[list[str], s
     return texts, ""
 
 
+def with_payload(name: str, payload: bytes) -> bytes:
+    """A message with another payload, and the right sizes and sums."""
+    made = encode_event(name, None)
+    (headers,) = struct.unpack_from(">I", made, 4)
+    lengths = struct.pack(">II", 16 + headers + len(payload), headers)
+    message = lengths + struct.pack(">I", crc32(lengths)) + made[12 : 12 + headers] + payload
+    return message + struct.pack(">I", crc32(message))
+
+
 BAD: dict[str, tuple[Any, bytes, list[str], str]] = {
     "a long line": (JSONLines(9), b'{"a": 1}\n"' + b"x" * 10 + b'"\n1\n', ['{"a": 1}'], "frame_too_large"),
     "a damaged message": (
@@ -96,6 +107,13 @@ BAD: dict[str, tuple[Any, bytes, list[str], str]] = {
         encode_event("e", 1) + encode_event("f", 2)[:-1] + b"\0" + encode_event("g", 3),
         ['{"e":1}'],
         "bad_frame",
+    ),
+    "a line that is not UTF-8": (JSONLines(), b'{"a": 1}\n"\xff"\n1\n', ['{"a": 1}'], "bad_utf8"),
+    "a message that is not UTF-8": (
+        AWSEventStream(),
+        encode_event("e", 1) + with_payload("f", b'"\xff"'),
+        ['{"e":1}'],
+        "bad_utf8",
     ),
     "a large message": (
         AWSEventStream(99),

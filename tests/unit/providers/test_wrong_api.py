@@ -121,9 +121,25 @@ def test_events_that_belong_to_no_api_are_passed_over_beside_those_that_do(api: 
 
 @pytest.mark.parametrize("api", OURS)
 def test_an_error_of_the_provider_is_that_whatever_it_looks_like(api: str) -> None:
+    of_gateways = {"error": {"code": 500, "message": "No."}}
     for error in ({"error": {"message": "No."}, "type": "error"}, {"type": "error", "error": {"type": "x"}}):
-        with pytest.raises(ProviderError):
-            decoder(api).receive(error)
+        for form in (error, of_gateways):
+            for read in (decoder(api).receive, decoder(api).whole):
+                with pytest.raises(ProviderError):
+                    read(form)
+
+
+def test_an_exception_of_bedrock_may_stand_for_a_whole_response() -> None:
+    with pytest.raises(ProviderError) as caught:
+        decode_response("bedrock-converse", {"internalServerException": {"message": "No."}})
+    assert caught.value.provider_type == "internalServerException"
+
+
+@pytest.mark.parametrize("api", OURS)
+def test_an_object_without_members_is_no_response(api: str) -> None:
+    with pytest.raises(DecodeError) as caught:
+        decode_response(api, {})
+    assert caught.value.code in ("wrong_api", "bad_payload")
 
 
 @pytest.mark.parametrize("api", OURS)

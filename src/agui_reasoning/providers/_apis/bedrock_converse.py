@@ -196,12 +196,8 @@ class BedrockConverseDecoder(Decoder):
         for name, handle in _WRAPPED.items():
             if (event := getattr(payload, name)) is not None:
                 return handle(self, event, raw)
-        data = raw
-        if is_error(data):
-            raise self._refused("", data)
-        if exception := next((name for name in data if name.endswith(_EXCEPTION)), None):
-            raise self._refused(exception, data[exception])
-        bare = next((member for member in _BARE if member in data), None)
+        self._check_refusal(raw)
+        bare = next((member for member in _BARE if member in raw), None)
         return _BARE[bare](self, payload, raw) if bare else []
 
     def _end(self) -> list[Delta]:
@@ -211,8 +207,7 @@ class BedrockConverseDecoder(Decoder):
         raise self._truncated([*self._stop_all("incomplete"), CloseDelta(status="incomplete")])
 
     def _whole(self, response: _ConverseEvent, raw: JSONObject) -> list[Delta]:
-        if is_error(raw):
-            raise self._refused("", raw)
+        self._check_refusal(raw)
         message = obj(obj(raw, "output"), "message", "/output")
         deltas = self._message_start(response, raw)
         for index, block in enumerate(array(message, "content", "/output/message")):
@@ -292,6 +287,13 @@ class BedrockConverseDecoder(Decoder):
             cache_write_input_tokens=written,
         )
         return [delta]
+
+    def _check_refusal(self, raw: JSONObject) -> None:
+        """Raise what a payload says that is an exception, or an error of a gateway."""
+        if is_error(raw):
+            raise self._refused("", raw)
+        if exception := next((name for name in raw if name.endswith(_EXCEPTION)), None):
+            raise self._refused(exception, raw[exception])
 
     def _refused(self, name: str, payload: Any) -> ProviderError:
         """Build the error for an exception event, or for an error in place of an event."""

@@ -32,7 +32,7 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.errors import ProviderError
 from agui_reasoning.parts import Opaque
-from agui_reasoning.providers.base import Decoder
+from agui_reasoning.providers.base import Decoder, is_error
 from agui_reasoning.providers.payload import (
     Events,
     JSONObject,
@@ -188,7 +188,7 @@ class AnthropicMessagesDecoder(Decoder):
         raise self._truncated()
 
     def _whole(self, response: _AnthropicMessage, raw: JSONObject) -> list[Delta]:
-        if response.type == "error":
+        if is_error(raw):
             return self._error(response, raw)
         blocks = response.content or []
         deltas = self._message_start(_AnthropicEvent(message=response), raw)
@@ -305,6 +305,10 @@ class AnthropicMessagesDecoder(Decoder):
         details, reason = self._stop_details or None, self._stop_reason
         return FinishDelta(reason, details=details, refused=reason == REFUSAL)
 
+    def _untyped(self, event: _AnthropicEvent, raw: JSONObject) -> list[Delta]:
+        """Refuse an error without a type, as gateways send it; other payloads without one are ignored."""
+        return self._error(event, raw) if event.error else []
+
     def _error(self, event: _AnthropicEvent | _AnthropicMessage, raw: JSONObject) -> list[Delta]:
         error = event.error or {}
         self._running = False
@@ -334,6 +338,7 @@ class AnthropicMessagesDecoder(Decoder):
             "message_delta": (_AnthropicEvent, _message_delta),
             "message_stop": (_AnthropicEvent, _message_stop),
             "error": (_AnthropicEvent, _error),
+            None: (_AnthropicEvent, _untyped),
         },
     )
 
