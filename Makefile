@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Tests start processes: what one compiles, the next reads.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo web smoke judges test test-all coverage chromium test-browser test-frontends test-frameworks test-matrix fuzz lint pages docs package audit bench reliability clean
+.PHONY: demo web smoke judges test test-all coverage chromium test-browser test-frontends test-frameworks test-matrix fuzz lint pages docs package audit bench reliability mutate clean
 
 $(VENV)/pip.stamp:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.12")'
@@ -117,6 +117,15 @@ bench: $(VENV)/bench.stamp
 # Runs the tests of faults and attacks, and writes docs/reliability.md; SECTIONS="Faults" writes only that section.
 reliability: judges
 	$(BIN)/python scripts/reliability.py $(SECTIONS)
+
+$(VENV)/mutate.stamp: pyproject.toml $(VENV)/test.stamp
+	$(BIN)/python -m pip install --quiet --group mutate
+	@touch $@
+
+# Changes the library by chance, and lists what no test notices; an hour or more. ROOM=crypto, SEED=7, COUNT=20.
+mutate: $(VENV)/mutate.stamp judges
+	$(BIN)/python scripts/mutate.py $(if $(ROOM),--room $(ROOM)) $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT)) \
+	  $(if $(WRITE),--write)
 
 $(VENV)/release.stamp: pyproject.toml $(VENV)/test.stamp
 	$(BIN)/python -m pip install --quiet --group release
