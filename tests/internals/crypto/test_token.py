@@ -59,6 +59,11 @@ def test_expiry_and_entity_are_in_the_header_when_they_are_asked_for() -> None:
     assert set(header) == {*HEADER, "exp", "entity"}
 
 
+@pytest.mark.parametrize(("exp", "known"), [(-1, False), (0, True), (2**53 - 1, True), (2**53, False)])
+def test_the_first_and_the_last_second_are_times(exp: int, known: bool) -> None:
+    assert (read_header(written(HEADER | {"exp": exp})) is not None) == known
+
+
 def test_tokens_that_were_stored_long_ago_open() -> None:
     ring = KeyRing({"k": bytes(range(32))}, now=lambda: 0)
     assert ring.decrypt(PINNED, Binding("thread-1")) == b"{}"

@@ -62,6 +62,13 @@ def told(events: list[dict[str, Any]]) -> list[tuple[str, list[int]]]:
     return found
 
 
+def test_the_values_of_a_response_are_numbered_in_the_order_of_sending() -> None:
+    events = emit(*signed("Hm.", "S", "0"), *redacted("R", "1"), TextDelta("Yes."), *redacted("R", "2"))
+    values = [read_envelope(event["encryptedValue"]) for event in events if "encryptedValue" in event]
+    assert [value.response.number for value in values if value] == [*range(len(values))]
+    assert len(values) > 2
+
+
 def redacted(value: str, key: str) -> list[Delta]:
     return [OpaqueDelta(Opaque("anthropic.redacted_thinking", value), key=key), CloseDelta(key=key)]
 

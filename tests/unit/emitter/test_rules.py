@@ -554,6 +554,14 @@ def test_counts_are_kept_per_response_and_the_last_value_of_a_field_wins() -> No
     )
 
 
+@pytest.mark.parametrize("name", ["__aiter__", "__iter__", "__await__", "__aenter__", "__enter__"])
+def test_the_hint_for_what_may_be_a_models_stream_names_model_stream(name: str) -> None:
+    item = type("Stream", (), {name: lambda self: self})()
+    with pytest.raises(LocalProtocolError) as caught:
+        Emitter().receive(item)
+    assert "ModelStream" in caught.value.hint
+
+
 @pytest.mark.parametrize("item", [None, "text", {"messageId": "m"}, object()])
 def test_what_is_no_item_is_refused_and_changes_nothing(item: Any) -> None:
     emitter = Emitter()
