@@ -11,7 +11,7 @@ import builtins
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from glob import escape as glob_escape
@@ -47,7 +47,14 @@ __all__ = [
 _NESTED: Final = ("messages", "events", "state")
 """The members that columns of Parquet hold as JSON text."""
 
+_ADDED: Final = ("messages", "state", "pendingToolCallIds", "interrupts", "status")
+"""What `reduce` adds to threads."""
+
 _ROWS: Final = 256
+
+
+class _AsWritten(str):
+    """Text that is not JSON."""
 
 
 class Done(Struct, frozen=True):
@@ -169,7 +176,8 @@ def parts(source: str, target: str | None = None) -> list[Part]:
     """Return the parts at an address, which may have wildcards; each is written to the target's folder.
 
     Raises:
-        ConfigurationError: There is no file at the address (``no_parts``).
+        ConfigurationError: There is no file at the address (``no_parts``), or the name of one cannot be used
+            (``bad_part``).
         MissingExtraError: fsspec is not installed (``missing_extra``).
     """
     system, path = _system(source)
@@ -181,7 +189,21 @@ def parts(source: str, target: str | None = None) -> list[Part]:
             hint='Pass the address of a file, or one with wildcards such as "threads/*.jsonl".',
         )
     folder = None if target is None else target.rstrip("/")
-    return [Part(one, None if folder is None else f"{folder}/{os.path.basename(one)}") for one in found]
+    made = [Part(one, None if folder is None else f"{folder}/{os.path.basename(one)}") for one in found]
+    written = Counter(name for one in made if one.target for name in (one.target, _report_of(one.target)))
+    if any("::" in one and one not in source for one in found):
+        raise _bad_part("The name of a file has `::`, which joins addresses.", "Rename the file.")
+    if any(count > 1 for count in written.values()):
+        raise _bad_part("Several files would become the same one.", "Rename them, or write to other folders.")
+    return made
+
+
+def _bad_part(told: str, hint: str) -> ConfigurationError:
+    return ConfigurationError(told, code="bad_part", hint=hint)
+
+
+def _report_of(target: str) -> str:
+    return f"{target}.report.json"
 
 
 def run(parts: Iterable[Part], step: Step, *, map: Map = builtins.map) -> Summary:  # noqa: A002 -- by contract
@@ -202,7 +224,7 @@ def run(parts: Iterable[Part], step: Step, *, map: Map = builtins.map) -> Summar
 
 
 def _work(step: Step, part: Part) -> Summary:
-    report = None if part.target is None else f"{part.target}.report.json"
+    report = None if part.target is None else _report_of(part.target)
     if report is not None and _system(report)[0].exists(_system(report)[1]):
         with _system(report)[0].open(_system(report)[1], "rb") as file:
             return msgspec.json.decode(file.read(), type=Summary)
@@ -213,7 +235,7 @@ def _work(step: Step, part: Part) -> Summary:
             pass
         return summary
     with _written(part.target) as file:
-        _write(part.target, file, threads)
+        _write(part, file, threads)
     with _written(report) as file:
         file.write(msgspec.json.encode(summary))
     return summary
@@ -232,51 +254,83 @@ def _stepped(step: Step, thread: Any, summary: Summary) -> Any:
 
 
 def _threads(address: str) -> Iterator[Any]:
-    """Yield the threads of a file, one at a time. A line that is not JSON is yielded as text."""
+    """Yield the threads of a file, one at a time."""
+    if address.endswith(".parquet"):
+        yield from _rows(address)
+        return
     system, path = _system(address)
     with system.open(path, "rb") as file:
-        if path.endswith(".parquet"):
-            yield from _rows(file)
-            return
         for line in file:
             if text := line.decode("utf-8", "surrogateescape").strip():
-                thread = load(text)
-                yield text if isinstance(thread, Malformed) else thread
+                yield _loaded(text)
 
 
-def _rows(file: IO[bytes]) -> Iterator[JSONObject]:
+def _rows(address: str) -> Iterator[JSONObject]:
+    with _parquet(address) as file:
+        for batch in file.iter_batches(_ROWS):
+            for row in batch.to_pylist():
+                nested = {name: _loaded(row[name]) for name in _NESTED if isinstance(row.get(name), str)}
+                yield {name: value for name, value in row.items() if value is not None} | nested
+
+
+@contextmanager
+def _parquet(address: str) -> Iterator[Any]:
+    """Open a file of Parquet, and raise what is wrong with it as `ConfigurationError`."""
+    from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
-    for batch in ParquetFile(file).iter_batches(_ROWS):
-        for row in batch.to_pylist():
-            nested = {name: load(row[name]) for name in _NESTED if isinstance(row.get(name), str)}
-            yield {name: value for name, value in row.items() if value is not None} | nested
+    system, path = _system(address)
+    try:
+        with system.open(path, "rb") as file:
+            yield ParquetFile(file)
+    except (ArrowException, OSError):
+        raise _bad_part(
+            "A file of Parquet cannot be read.", "Check that it is whole, or remove it."
+        ) from None
 
 
-def _write(address: str, file: IO[bytes], threads: Iterable[Any]) -> None:
-    if address.endswith(".parquet"):
-        _write_rows(file, threads)
+def _loaded(text: str) -> Any:
+    value = load(text)
+    return _AsWritten(text) if isinstance(value, Malformed) else value
+
+
+def _dumped(value: Any) -> str:
+    return str(value) if isinstance(value, _AsWritten) else dump(value)
+
+
+def _write(part: Part, file: IO[bytes], threads: Iterable[Any]) -> None:
+    if part.source.endswith(".parquet"):
+        _write_rows(part.source, file, threads)
         return
     for thread in threads:
-        text = thread if isinstance(thread, str) else dump(thread)
-        file.write(text.encode("utf-8", "surrogateescape") + b"\n")
+        file.write(_dumped(thread).encode("utf-8", "surrogateescape") + b"\n")
 
 
-def _write_rows(file: IO[bytes], threads: Iterable[JSONObject]) -> None:
+def _write_rows(source: str, file: IO[bytes], threads: Iterable[JSONObject]) -> None:
+    """Write rows with the columns of the source, and those that the step adds."""
     import pyarrow
     from pyarrow.parquet import ParquetWriter
 
-    left, writer = iter(threads), None
-    while rows := [_row(thread) for thread in islice(left, _ROWS)]:
-        table = pyarrow.Table.from_pylist(rows, None if writer is None else writer.schema)
-        writer = writer or ParquetWriter(file, table.schema)
-        writer.write_table(table)
-    if writer is not None:
-        writer.close()
+    with _parquet(source) as read:
+        known = {field.name: field.type for field in read.schema_arrow}
+    columns = dict.fromkeys(_ADDED if "events" in known else (), pyarrow.string()) | known
+    columns |= {name: pyarrow.string() for name in _NESTED if name in columns}
+    left = iter(threads)
+    rows = [_row(thread, known) for thread in islice(left, _ROWS)]
+    added = sorted({name for row in rows for name in row} - columns.keys())
+    of_first = pyarrow.Table.from_pylist([{name: row.get(name) for name in added} for row in rows])
+    columns |= {field.name: field.type for field in of_first.schema}
+    with ParquetWriter(file, pyarrow.schema(columns)) as writer:
+        while rows:
+            if not columns.keys() >= {name for row in rows for name in row}:
+                raise _bad_part("The step adds a column after the first rows.", "Add it to the first, too.")
+            writer.write_table(pyarrow.Table.from_pylist(rows, writer.schema))
+            rows = [_row(thread, known) for thread in islice(left, _ROWS)]
 
 
-def _row(thread: JSONObject) -> JSONObject:
-    return {name: dump(value) if name in _NESTED else value for name, value in thread.items()}
+def _row(thread: JSONObject, known: Collection[str]) -> JSONObject:
+    texts = {*_NESTED, *(name for name in _ADDED[:-1] if name not in known)}
+    return {name: _dumped(value) if name in texts else value for name, value in thread.items()}
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from agui_reasoning import Conversation, Run, bulk
+from agui_reasoning import ConfigurationError, Conversation, Run, bulk
 from agui_reasoning.crypto import DEFAULT_VARIABLE, KeyRing
 from agui_reasoning.deltas import ReasoningDelta, TextDelta
 
@@ -161,6 +161,135 @@ def test_parquet_comes_back_as_parquet(tmp_path: Path, ring: Callable[[KeyRing],
     found = parquet.read_table(tmp_path / "out" / "a.parquet").to_pylist()
     assert [row["threadId"] for row in found] == [row["threadId"] for row in rows]
     assert all('"encryptedValue"' in row["messages"] for row in found)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        rb'"{\"threadId\":\"of another\",\"messages\":[]}\n{}"',
+        b'"text"',
+        rb'{"threadId":"\ud800 \udc80","x":1}',
+        b'{"x":' + b"[" * 900 + b"]" * 900 + b"}",
+        b"[" * 100_000,
+        b'{"events":5,"messages":5}',
+        b'{"events":[{"type":[]}],"messages":[{"role":{},"id":[]}],"threadId":{}}',
+    ],
+    ids=["threads in text", "text", "halves of emoji", "nested", "not closed", "numbers", "wrong types"],
+)
+@pytest.mark.parametrize("step", [bulk.erase, bulk.reduce, bulk.upgrade, bulk.rekey, bulk.check, bulk.audit])
+def test_a_hostile_line_stays_one_line(step: bulk.Step, line: bytes, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.jsonl").write_bytes(line + b"\n")
+    summary = bulk.run(bulk.parts(f"{tmp_path}/in/*", str(tmp_path / "out")), step)
+    assert summary.threads == 1
+    assert (tmp_path / "out" / "a.jsonl").read_bytes() == line + b"\n"
+
+
+def parquet_file(folder: Path, rows: list[dict[str, Any]]) -> Path:
+    """Write text columns in which rows have values or none."""
+    pyarrow = pytest.importorskip("pyarrow", reason="the extra bulk is not installed")
+    from pyarrow import parquet
+
+    names = {name: pyarrow.string() for row in rows for name in row} or {"messages": pyarrow.string()}
+    folder.mkdir(exist_ok=True)
+    parquet.write_table(pyarrow.Table.from_pylist(rows, pyarrow.schema(names)), folder / "a.parquet")
+    return folder
+
+
+def rewritten(folder: Path, step: bulk.Step) -> list[dict[str, Any]]:
+    from pyarrow import parquet
+
+    bulk.run(bulk.parts(f"{folder}/*", f"{folder}-out"), step)
+    rows: list[dict[str, Any]] = parquet.read_table(f"{folder}-out/a.parquet").to_pylist()
+    return rows
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"threadId": "a", "messages": "[]"}, {"threadId": "b", "messages": "[]", "note": "kept"}],
+        [*({"threadId": "a", "messages": "[]"} for _ in range(300)), {"threadId": "b", "tenant": "kept"}],
+        [{"threadId": "a", "messages": "[[["}, {"threadId": "b", "messages": '"text"'}],
+        [],
+    ],
+    ids=["a value in the second row", "a value in the second batch", "not JSON", "no rows"],
+)
+def test_rows_keep_every_column(rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    folder = parquet_file(tmp_path / "in", rows)
+    given = parquet.read_table(folder / "a.parquet").to_pylist()
+    assert rewritten(folder, bulk.erase) == given
+
+
+def test_the_first_rows_cannot_take_what_later_rows_become(tmp_path: Path) -> None:
+    events = stream("t")["events"]
+    rows = [{"threadId": "t", "events": "[]"}] * 300 + [{"threadId": "t", "events": json.dumps(events)}]
+    found = rewritten(parquet_file(tmp_path / "in", rows), bulk.reduce)
+    assert json.loads(found[-1]["messages"])[0]["role"] == "reasoning"
+    assert [row["events"] for row in found] == ["[]"] * 300 + [None]
+
+
+def numbered_late(thread: dict[str, Any]) -> bulk.Done:
+    """Add a member to one of the later threads only."""
+    return bulk.Done(thread | ({"late": 1} if thread["threadId"] == "t-299" else {}))
+
+
+def test_a_column_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    rows = [{"threadId": f"t-{at}", "messages": "[]"} for at in range(300)]
+    with pytest.raises(ConfigurationError) as caught:
+        rewritten(parquet_file(tmp_path / "in", rows), numbered_late)
+    assert caught.value.code == "bad_part"
+    assert os.listdir(tmp_path / "in-out") == []
+
+
+def test_a_damaged_file_is_said(tmp_path: Path) -> None:
+    folder = parquet_file(tmp_path / "in", [])
+    (folder / "a.parquet").write_bytes(b"PAR1nonsensePAR1")
+    with pytest.raises(ConfigurationError) as caught:
+        rewritten(folder, bulk.erase)
+    assert caught.value.code == "bad_part"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["a/x.jsonl", "b/x.jsonl"],
+        ["a/x.jsonl", "b/x.jsonl.report.json"],
+        ["a/secret::x.jsonl"],
+        ["a/memory::x.jsonl"],
+    ],
+    ids=["same name", "name of a report", "another file", "another system"],
+)
+def test_names_that_lead_elsewhere_are_refused(names: list[str], tmp_path: Path) -> None:
+    for name in ["a/secret", *names]:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("{}\n", encoding="utf-8")
+    with pytest.raises(ConfigurationError) as caught:
+        bulk.parts(f"{tmp_path}/*/*x.jsonl*", str(tmp_path / "out"))
+    assert caught.value.code == "bad_part"
+
+
+@pytest.mark.parametrize(
+    "name", ["..jsonl", "a*b?.jsonl", "[a].jsonl", "a\nb.jsonl", "-x.jsonl", "%2e.jsonl"]
+)
+def test_odd_names_stay_in_the_folder(name: str, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / name).write_text('{"messages":[]}\n', encoding="utf-8")
+    bulk.run(bulk.parts(f"{tmp_path}/in/*", str(tmp_path / "out")), bulk.erase)
+    assert sorted(os.listdir(tmp_path / "out")) == sorted([name, f"{name}.report.json"])
+    assert sorted(os.listdir(tmp_path)) == ["in", "out"]
+
+
+def test_a_link_at_the_target_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    source = write(tmp_path / "in", thread, 1, 1)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "elsewhere").write_text("mine", encoding="utf-8")
+    for name in ("part-0.jsonl", "part-0.jsonl.report.json"):
+        (tmp_path / "out" / name).symlink_to(tmp_path / ("elsewhere" if name.endswith("l") else "none"))
+    bulk.run(bulk.parts(source, str(tmp_path / "out")), bulk.erase)
+    assert (tmp_path / "elsewhere").read_text("utf-8") == "mine"
+    assert not (tmp_path / "none").exists()
 
 
 def test_object_stores_are_given_whole_objects(tmp_path: Path, ring: Callable[[KeyRing], None]) -> None:
