@@ -5,17 +5,18 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections import deque
-from collections.abc import Sequence
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 import anyio
 
-from agui_reasoning._strict_json import JSONObject, dump, load
+from agui_reasoning._strict_json import dump
 from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.durable.store import LogEntry, RunStore
 from agui_reasoning.errors import AGUIReasoningError
 
-Kind: TypeAlias = Literal["head", "label"]
+_PIECE: Final = 8 * 1024 * 1024
+"""The bytes that one token holds, fewer than it can."""
 
 _RECENT: Final = 256 * 1024
 """The bytes of the newest entries that a worker keeps for the readers of its own process."""
@@ -40,10 +41,12 @@ class Seal:
         return _addresses(self._keys, "thread", self.tenant, self.thread_id)
 
     def close(self, run: str, place: int | str, data: bytes) -> bytes:
-        """Seal an entry."""
+        """Seal an entry, in pieces if it is too long for one token."""
         if self._keys is None:
             return data
-        return self._keys.encrypt(data, self._binding(run, place)).encode()
+        pieces = [data[at : at + _PIECE] for at in range(0, len(data), _PIECE)] or [data]
+        bindings = self._bindings(run, place, len(pieces))
+        return "\n".join(map(self._keys.encrypt, pieces, bindings)).encode()
 
     def open(self, run: str, place: int | str, data: bytes) -> bytes:
         """Open an entry.
@@ -53,10 +56,13 @@ class Seal:
         """
         if self._keys is None:
             return data
-        return self._keys.decrypt(data.decode("ascii", "replace"), self._binding(run, place))
+        pieces = data.decode("ascii", "replace").split("\n")
+        return b"".join(map(self._keys.decrypt, pieces, self._bindings(run, place, len(pieces))))
 
-    def _binding(self, run: str, place: int | str) -> Binding:
-        return Binding(self.thread_id, tenant=self.tenant, entity_id=f"{run}/{place}")
+    def _bindings(self, run: str, place: int | str, pieces: int) -> Iterator[Binding]:
+        for piece in range(1, pieces + 1):
+            entity = f"{run}/{place}" if pieces == 1 else f"{run}/{place}/{piece}/{pieces}"
+            yield Binding(self.thread_id, tenant=self.tenant, entity_id=entity)
 
 
 def owners(keys: KeyRing | None, tenant: str) -> Sequence[str]:
@@ -69,26 +75,6 @@ def _addresses(keys: KeyRing | None, *name: str) -> Sequence[str]:
     if keys is None:
         return [hashlib.sha256(text).hexdigest()]
     return keys.blind_indexes(text)
-
-
-class Heads:
-    """Seals what is stored of a tenant's threads and read before their thread ID is known."""
-
-    def __init__(self, keys: KeyRing | None, tenant: str) -> None:
-        self._seal = Seal(keys, tenant, "")
-
-    def close(self, run: str, kind: Kind, members: JSONObject) -> bytes:
-        """Seal what a thread held before a run, or its label."""
-        return self._seal.close(run, kind, dump(members).encode())
-
-    def open(self, run: str, kind: Kind, data: bytes) -> Any:
-        """Open it.
-
-        Raises:
-            DecryptionError: It was sealed for another tenant, run or kind, or with a key that the ring has
-                not.
-        """
-        return load(self._seal.open(run, kind, data).decode())
 
 
 class Recent:

@@ -16,6 +16,7 @@ local now = string.format('%.3f', time[1] + time[2] / 1000000)
 
 _BEGIN: Final = f"""{_NOW}
 local run, head, owner, lease, keep, grace, prefix, label = unpack(ARGV)
+local previous = ''
 for place = 2, #KEYS do
     local other = redis.call('GET', KEYS[place])
     if other then
@@ -23,6 +24,7 @@ for place = 2, #KEYS do
         if redis.call('EXISTS', name .. ':lease') == 1 and redis.call('HGET', name, 'ended') == '0' then
             return other
         end
+        previous = other
         redis.call('DEL', KEYS[place])
         redis.call('ZREM', KEYS[1], other)
         for _, key in ipairs({{name, name .. ':log'}}) do
@@ -33,7 +35,7 @@ end
 local name = prefix .. 'run:' .. run
 redis.call('SET', KEYS[2], run, 'PX', keep)
 redis.call('HSET', name, 'head', head, 'label', label, 'thread', KEYS[2], 'owner', KEYS[1],
-    'ended', 0, 'stop', 0, 'entries', 0, 'updated', now, 'watched', now)
+    'previous', previous, 'ended', 0, 'stop', 0, 'entries', 0, 'updated', now, 'watched', now)
 redis.call('PEXPIRE', name, keep)
 redis.call('SET', name .. ':lease', 1, 'PX', lease)
 redis.call('ZADD', KEYS[1], now, run)
@@ -225,11 +227,15 @@ class RedisRuns:
         """See `RunStore`."""
         with _explained():
             for thread in self._threads(threads):
-                if (run := await self._redis.get(thread)) is not None:
+                run = await self._redis.get(thread)
+                await self._redis.delete(thread)
+                while run:
                     name = self._run(run.decode())
-                    if (owner := await self._redis.hget(name, "owner")) is not None:
+                    owner, previous = await self._redis.hmget(name, "owner", "previous")
+                    if owner is not None:
                         await self._redis.zrem(owner, run)
-                    await self._redis.delete(thread, name, f"{name}:log", f"{name}:lease")
+                    await self._redis.delete(name, f"{name}:log", f"{name}:lease")
+                    run = previous
 
     async def aclose(self) -> None:
         """See `RunStore`."""

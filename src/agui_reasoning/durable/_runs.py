@@ -15,11 +15,11 @@ from msgspec import Struct
 
 from agui_reasoning._driver import OnError, fetch_keys, spawn
 from agui_reasoning._limits import check_choice, check_seconds
-from agui_reasoning._strict_json import JSONObject
+from agui_reasoning._strict_json import JSONObject, dump, load
 from agui_reasoning.aio import Agent, EventStream, agent_events
 from agui_reasoning.consumer import Conversation
 from agui_reasoning.crypto import KeyRing, token_key_id
-from agui_reasoning.durable._log import Heads, Log, Recent, Seal, owners
+from agui_reasoning.durable._log import Log, Recent, Seal, owners
 from agui_reasoning.durable._stream import LogStream, View, older
 from agui_reasoning.durable.store import Begin, Found, Listed, LogEntry, RunStore
 from agui_reasoning.errors import ConfigurationError, RemoteProtocolError, TransportError
@@ -50,6 +50,7 @@ _MOST_UNSTORED: Final = 1024 * 1024
 _RENEWALS: Final = 3
 """How often a lease is renewed while it is valid."""
 
+_HEAD: Final = frozenset({"threadId", "runId", "messages", "state"})
 _ASKS: Final = frozenset({"user", "tool"})
 
 _logger = logging.getLogger("agui_reasoning")
@@ -146,23 +147,30 @@ class Runs:
     async def _start(self, run: Run, events: EventStream) -> LogStream:
         self._check(run)
         place = await self._place(run.tenant, run.input.thread_id)
-        name = uuid4().hex
-        head = _head(run)
-        begin = Begin(
-            run=name,
-            threads=place.seal.threads(),
-            owner=place.owners[0],
-            head=place.heads.close(name, "head", head),
-            label=place.heads.close(name, "label", {one: head[one] for one in ("threadId", "runId")}),
-            lease_s=self._lease_s,
-            retention_s=self._retention_s,
-        )
+        # In a worker thread, because a long history would block other runs.
+        begin, head = await anyio.to_thread.run_sync(self._begin, run, place)
         while (running := await self._store.begin(begin)) is not None:
             if self._on_concurrent == "supersede":
                 await self._stop(running)
                 continue
             return await self._instead(place, running, head, run.input.protocol_version)
-        return self._work(name, place.seal, events)
+        return self._work(begin.run, place.seal, events)
+
+    def _begin(self, run: Run, place: _Place) -> tuple[Begin, JSONObject]:
+        """Return the beginning of a run, and what a client of the thread holds before it."""
+        given = run.input.model_dump(mode="json", by_alias=True, exclude_none=True)
+        head = {key: given[key] for key in given if key in _HEAD}
+        label, name = {key: head[key] for key in ("threadId", "runId")}, uuid4().hex
+        begin = Begin(
+            run=name,
+            threads=place.seal.threads(),
+            owner=place.owners[0],
+            head=place.seal.close(name, "head", dump(head).encode()),
+            label=place.labels.close(name, "label", dump(label).encode()),
+            lease_s=self._lease_s,
+            retention_s=self._retention_s,
+        )
+        return begin, head
 
     async def join(
         self, thread_id: str, tenant: str = "", *, protocol_version: str | None = PROTOCOL_VERSION
@@ -206,9 +214,7 @@ class Runs:
             place, found = await self._found(thread_id, tenant)
         except RemoteProtocolError:
             return False
-        if not found.running or (
-            run_id and place.heads.open(found.run, "head", found.head)["runId"] != run_id
-        ):
+        if not found.running or (run_id and (await place.head(found))["runId"] != run_id):
             return False
         await self._stop(found.run)
         return True
@@ -221,12 +227,10 @@ class Runs:
             TransportError: The store cannot be used (``store_unavailable``).
         """
         place, found = await self._found(thread_id, tenant)
-        view = View(place.heads.open(found.run, "head", found.head))
-        log, at = self._log(place.seal, found.run), 0
+        view, log, at = await place.view(found), self._log(place.seal, found.run), 0
         while entries := (await log.read(at))[0]:
             at += len(entries)
-            for data in entries:
-                view.receive(data)
+            await anyio.to_thread.run_sync(view.receive, b"".join(entries))
         return view.conversation
 
     async def threads(self, tenant: str = "") -> list[ThreadInfo]:
@@ -296,13 +300,14 @@ class Runs:
             raise RemoteProtocolError(
                 "There is no such thread.", code="unknown_thread", hint="Start a run to create it."
             )
-        if place.keys is not None and (kid := token_key_id(found.head.decode("ascii", "replace"))):
+        if place.keys is not None and (
+            kid := token_key_id(found.head.decode("ascii", "replace").partition("\n")[0])
+        ):
             await fetch_keys(place.keys, [kid])
         return place, found
 
     async def _joined(self, place: _Place, found: Found, protocol_version: str | None) -> LogStream:
-        # In a worker thread, because a long history would block other runs.
-        view = await anyio.to_thread.run_sync(lambda: View(place.heads.open(found.run, "head", found.head)))
+        view = await place.view(found)
         return LogStream(self._log(place.seal, found.run), view, older(protocol_version))
 
     async def _instead(
@@ -311,7 +316,7 @@ class Runs:
         """Join the running run, if that is wanted and the new input has nothing that it does not know."""
         found = await self._store.find(place.seal.threads()) if self._on_concurrent == "join" else None
         if found is not None and found.run == running:
-            known = {message["id"] for message in place.heads.open(running, "head", found.head)["messages"]}
+            known = {message["id"] for message in (await place.head(found))["messages"]}
             new = [one for one in head["messages"] if one["role"] in _ASKS and one["id"] not in known]
             if not new:
                 return await self._joined(place, found, protocol_version)
@@ -417,8 +422,21 @@ class _Place:
     def __init__(self, keys: KeyRing | None, tenant: str, thread_id: str) -> None:
         self.keys = keys
         self.seal = Seal(keys, tenant, thread_id)
-        self.heads = Heads(keys, tenant)
+        self.labels = Seal(keys, tenant, "")
+        """Seals what is read before thread IDs are known."""
         self.owners = owners(keys, tenant)
+
+    async def head(self, found: Found) -> Any:
+        """Return what a thread held before a run. In a worker thread, because a long one would block others.
+
+        Raises:
+            DecryptionError: It was sealed for another thread or run, or with a key that the ring has not.
+        """
+        return await anyio.to_thread.run_sync(_opened, self.seal, found.run, "head", found.head)
+
+    async def view(self, found: Found) -> View:
+        """Return what a client of the thread held before a run."""
+        return await anyio.to_thread.run_sync(View, await self.head(found))
 
 
 _Reason: TypeAlias = Literal["stop", "unwatched", "shutdown", "gone"]
@@ -501,14 +519,12 @@ class _Worker:
 
 
 def _info(place: _Place, found: Listed) -> ThreadInfo:
-    label = place.heads.open(found.run, "label", found.label)
+    label = _opened(place.labels, found.run, "label", found.label)
     return ThreadInfo(label["threadId"], label["runId"], found.running, found.updated_s)
 
 
-def _head(run: Run) -> JSONObject:
-    """Return what a client of the thread holds before the run."""
-    given = run.input.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return {name: given[name] for name in ("threadId", "runId", "messages", "state") if name in given}
+def _opened(seal: Seal, run: str, kind: str, data: bytes) -> Any:
+    return load(seal.open(run, kind, data).decode())
 
 
 def _named(error: Exception) -> str:

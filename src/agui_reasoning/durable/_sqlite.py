@@ -22,7 +22,7 @@ CREATE TABLE IF NOT EXISTS threads (
 CREATE INDEX IF NOT EXISTS threads_of_owner ON threads (owner);
 CREATE INDEX IF NOT EXISTS threads_by_run ON threads (run);
 CREATE TABLE IF NOT EXISTS runs (
-    run TEXT PRIMARY KEY, label BLOB NOT NULL, entries INTEGER NOT NULL DEFAULT 0,
+    run TEXT PRIMARY KEY, previous TEXT, label BLOB NOT NULL, entries INTEGER NOT NULL DEFAULT 0,
     ended INTEGER NOT NULL DEFAULT 0, stop INTEGER NOT NULL DEFAULT 0,
     lease REAL NOT NULL, watched REAL NOT NULL, updated REAL NOT NULL, expires REAL NOT NULL
 ) WITHOUT ROWID;
@@ -93,6 +93,7 @@ class SQLiteRuns:
     def _begin(self, begin: Begin) -> str | None:
         now = time.time()
         self._purge(now)
+        run = None
         for thread, run, ended, lease, expires in self._runs_of(self._writing, begin.threads):
             if not ended and lease >= now and expires >= now:
                 return str(run)
@@ -105,8 +106,9 @@ class SQLiteRuns:
             (begin.threads[0], begin.owner, begin.run),
         )
         self._writing.execute(
-            "INSERT INTO runs (run, label, lease, watched, updated, expires) VALUES (?, ?, ?, ?, ?, ?)",
-            (begin.run, begin.label, now + begin.lease_s, now, now, now + begin.retention_s),
+            "INSERT INTO runs (run, previous, label, lease, watched, updated, expires)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (begin.run, run, begin.label, now + begin.lease_s, now, now, now + begin.retention_s),
         )
         self._insert(begin.run, _HEAD, begin.head)
         return None
@@ -164,9 +166,13 @@ class SQLiteRuns:
             self._writing.execute("DELETE FROM threads WHERE run = ?", (run,))
             self._delete(run)
 
-    def _delete(self, run: str) -> None:
-        for table in ("entries", "runs"):
-            self._writing.execute(f"DELETE FROM {table} WHERE run = ?", (run,))  # noqa: S608 -- our own names
+    def _delete(self, run: str | None) -> None:
+        """Delete a run, and those of its thread before it that are left."""
+        while run is not None:
+            found = self._writing.execute("SELECT previous FROM runs WHERE run = ?", (run,)).fetchone()
+            for table in ("entries", "runs"):
+                self._writing.execute(f"DELETE FROM {table} WHERE run = ?", (run,))  # noqa: S608 -- our own
+            run = None if found is None else found[0]
 
     async def _write(self, change: Callable[[], _T]) -> _T:
         def transaction() -> _T:

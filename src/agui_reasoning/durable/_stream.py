@@ -197,8 +197,9 @@ class LogStream:
     async def _read(self) -> AsyncGenerator[bytes, None]:
         try:
             if self._view is not None:
-                yield await self._prelude(self._view)
-                self._view = None
+                prelude, self._view = await self._prelude(self._view), None
+                yield prelude
+                del prelude  # a slow reader would hold it
             while self._opened.terminal is None:
                 for data in await self._next():
                     note_frames(self._opened, data)
