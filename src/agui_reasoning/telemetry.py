@@ -50,6 +50,12 @@ _SCHEMA: Final = "https://opentelemetry.io/schemas/1.41.1"
 _MAX_CHARS: Final = 128
 """The length of what clients, models and providers choose: IDs, names and finish reasons."""
 
+_MAX_MODELS: Final = 200
+"""The models of responses that metrics tell apart: a provider can name another one in each response."""
+
+_MAX_REASONS: Final = 16
+"""The finish reasons of one request."""
+
 _PROVIDERS: Final = {
     "bedrock": "aws.bedrock",
     "bedrock-mantle": "aws.bedrock",
@@ -116,6 +122,15 @@ class _Telemetry:
         self.first = histogram(f"{client}.operation.time_to_first_chunk", "Time to the first chunk.")
         self.tokens = histogram(f"{client}.token.usage", "Number of tokens used.", "{token}", _TOKENS)
         self.reasoning = histogram("agui_reasoning.reasoning.duration", "Time for which reasoning arrived.")
+        self._models: set[str] = set()
+
+    def label_of(self, model: str | None) -> dict[str, Any]:
+        """Return the label of metrics for the model of a response."""
+        if model is None:
+            return {}
+        if len(self._models) < _MAX_MODELS:
+            self._models.add(_short(model))
+        return {_MODEL: _short(model) if _short(model) in self._models else _OTHER}
 
     def run(self, driver: Driver) -> _RunWatch:
         return _RunWatch(self, driver)
@@ -332,7 +347,8 @@ class _RequestWatch(_Watch):
             self._started = delta
         elif isinstance(delta, FinishDelta):
             self._enter_phase(None)
-            self._reasons += [_short(delta.reason)] if delta.reason else []
+            if delta.reason and len(self._reasons) < _MAX_REASONS:
+                self._reasons.append(_short(delta.reason))
 
     def end(self, error: BaseException | None = None) -> None:
         run = self._run
@@ -340,7 +356,7 @@ class _RequestWatch(_Watch):
         self._enter_phase(None)
         self._counts.abort()
         answered = self._answered()
-        labels = self._labels | _known({_MODEL: answered.get(_MODEL)})
+        labels = self._labels | run.telemetry.label_of(answered.get(_MODEL))
         self._measure(labels)
         counts = _sums(usage for usage in self._counts.usages if not usage.apart)
         run.counts.update(counts)
@@ -374,7 +390,7 @@ class _RequestWatch(_Watch):
         if self._reasoned:
             telemetry.reasoning.record(self._reasoned, labels, self.context)
         for usage in self._counts.usages:
-            named = labels | _known({_MODEL: usage.model})
+            named = labels | telemetry.label_of(usage.model)
             for kind, count in (("input", usage.input_tokens), ("output", usage.output_tokens)):
                 if count is not None:
                     telemetry.tokens.record(count, named | {"gen_ai.token.type": kind}, self.context)

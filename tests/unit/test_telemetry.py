@@ -30,6 +30,7 @@ from agui_reasoning import (
 from agui_reasoning.aio import run_agent, stream_run, tool_loop
 from agui_reasoning.asgi import AGUIResponse, stop_responses
 from agui_reasoning.crypto import KeyRing
+from agui_reasoning.deltas import FinishDelta, ReasoningDelta, ResponseStart, UsageDelta
 from agui_reasoning.durable import Runs, SQLiteRuns
 from agui_reasoning.gateway import HTTPUpstream, create_app, local_server, provider_app
 from agui_reasoning.parts import Origin, ToolCallPart
@@ -604,6 +605,50 @@ async def test_long_names_of_providers_and_models_are_cut(exported: Exported) ->
     await read(run_agent(INPUT | {"threadId": "t" * 1000}, agent, **ORIGIN))
     values = [value for span in exported.spans for value in (span.name, *(span.attributes or {}).values())]
     assert max(len(value) for value in values if isinstance(value, str)) == 128
+
+
+async def test_a_provider_cannot_make_endless_series_of_metrics(
+    exported: Exported, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(telemetry, "_MAX_MODELS", 20)
+
+    async def read_answer(number: int) -> None:
+        async def agent(run: Run) -> AsyncIterator[Any]:
+            yield ModelStream([{"start": number}, {"start": number}], reader=lambda run: Renaming())
+
+        await read(run_agent(INPUT | {"threadId": f"t-{number}", "runId": f"r-{number}"}, agent, **ORIGIN))
+
+    for number in range(30):
+        await read_answer(number)
+    for name, points in exported.metrics().items():
+        models = {labels.get("gen_ai.response.model") for labels, *_ in points}
+        assert "_OTHER" in models or models == {None}, name
+        assert len(models - {None}) in {0, 21}, name
+        values = {str(value) for labels, *_ in points for value in labels.values()}
+        assert not [value for value in values if value.startswith(("t-", "r-", "reason", "response"))]
+    span = exported.spans[-1]
+    assert span.attributes is not None
+    assert span.attributes["gen_ai.response.model"] == "model-29"
+    reasons = span.attributes["gen_ai.response.finish_reasons"]
+    assert isinstance(reasons, tuple)
+    assert len(reasons) == 16
+
+
+class Renaming:
+    """Reads a provider that calls its model something else each time, and ends more often than once."""
+
+    def receive(self, payload: Any) -> list[Any]:
+        number = payload["start"]
+        origin = Origin("anthropic", "anthropic-messages", f"model-{number}")
+        start = ResponseStart(origin, id=f"response-{number}")
+        usage = UsageDelta(input_tokens=1, output_tokens=1, model=f"model-{number}")
+        return [start, ReasoningDelta("Rain."), usage, *(FinishDelta(f"reason-{at}") for at in range(99))]
+
+    def whole(self, response: Any) -> list[Any]:
+        return self.receive(response)
+
+    def close(self) -> list[Any]:
+        return []
 
 
 # -- on and off
