@@ -22,7 +22,10 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t")
 LOWEST = "lowest"
 """The lowest versions that pyproject.toml allows, with the oldest Python."""
 
-EXTRAS = ("cli", "server", "client", "migrate", "bulk", "redis")
+EXTRAS = ("cli", "server", "client", "migrate", "bulk", "redis", "otel")
+
+OLD = ("fastapi", "opentelemetry-sdk")
+"""Tools of the tests that keep to the versions of what they are built on, so that they are as old."""
 TESTS = (
     "tests/unit",
     "tests/internals",
@@ -73,9 +76,10 @@ def requirements(name: str, interpreter: str) -> list[str]:
     ours = needed_by_us(*EXTRAS)
     if name != LOWEST:
         return [*ours, *tools]
-    shared = {name_of(one) for one in ours} | {"fastapi"}
-    newest = (f"{name}>={version(name)}" for name in map(name_of, tools) if name not in shared)
-    return lowest([*ours, "fastapi>=0.115", *newest], interpreter)
+    shared = {name_of(one) for one in ours}
+    old = [one for one in tools if name_of(one) in OLD]
+    newest = (f"{name}>={version(name)}" for name in map(name_of, tools) if name not in {*shared, *OLD})
+    return lowest([*ours, *old, *newest], interpreter)
 
 
 def name_of(requirement: str) -> str:
