@@ -53,7 +53,7 @@ class Driver:
         self._on_error = on_error
         self._log = log(run)
         self._explained: tuple[BaseException, Explanation] | None = None
-        self._interrupts: list[Interrupt] = []
+        self._interrupts: tuple[Interrupt, ...] = ()
         self._ended = False
         self.stopped_by = "abort"
         """Who closes the run before its end, for telemetry: ``shutdown`` if it is the server."""
@@ -89,7 +89,7 @@ class Driver:
         Agents may end the run themselves: the events of `Run.cancel` and `Run.fail` pass unchanged.
         """
         if isinstance(item, Interrupt):
-            self._interrupts.append(item)
+            self._interrupts += (item,)
             return self.sink.write([])
         if self.run.terminal is not None and isinstance(item, BaseEvent):
             self._ended = item is self.run.terminal

@@ -13,6 +13,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, is_dataclass
+from functools import partial
 from typing import Any, Final
 
 import anyio
@@ -134,11 +135,11 @@ async def _enter(opened: Any, stack: AsyncExitStack) -> Any:
         return entered
     close = getattr(opened, "aclose", None) or getattr(opened, "close", None)
     if close is not None:
-        stack.push_async_exit(_shielded(lambda *why: _leave(opened, close), opened))
+        stack.push_async_exit(_shielded(partial(_leave, opened, close), opened))
     return opened
 
 
-async def _leave(opened: Any, leave: Callable[[], Any]) -> None:
+async def _leave(opened: Any, leave: Callable[[], Any], *_: Any) -> None:
     """Close an asynchronous source on the event loop, and a synchronous one in a thread."""
     result = leave() if hasattr(type(opened), "__aiter__") else await in_thread(leave)
     if inspect.isawaitable(result):

@@ -73,8 +73,7 @@ class Assembler:
         self._usage_open = False
         self._started = False
         self._origin = origin
-        self._server_calls: set[str] = set()
-        self._client_calls: set[str] = set()
+        self._is_server_call: dict[str, bool] = {}
 
     @property
     def usages(self) -> list[UsageDelta]:
@@ -260,7 +259,7 @@ class Assembler:
         unit.name = unit.name or delta.name
         unit.server = unit.server or delta.server
         if delta.id:
-            (self._server_calls if unit.server else self._client_calls).add(delta.id)
+            self._is_server_call[delta.id] = unit.server or self._is_server_call.get(delta.id, False)
         self._end_implicitly(response, unit, changes)
         self._resume(unit, changes)
         text = _join_surrogates(unit, delta.arguments)
@@ -295,10 +294,8 @@ class Assembler:
         self._appear(unit, changes)
 
     def _is_server_result(self, delta: ToolResultDelta) -> bool:
-        if delta.tool_call_id in self._server_calls:
-            return True
         # A paused server tool may return in a later run that does not include its call.
-        return delta.native is not None and delta.tool_call_id not in self._client_calls
+        return self._is_server_call.get(delta.tool_call_id, delta.native is not None)
 
     def _keep_native(self, delta: NativeDelta, changes: list[Change]) -> None:
         unit, response = NativeUnit(None, kind=delta.kind, payload=delta.payload), self._current(changes)

@@ -32,8 +32,12 @@ if TYPE_CHECKING:
     from agui_reasoning.deltas._operations import OpaqueDelta
 
 
-class Unshown(Struct):
-    """A value whose ``repr`` shows no content. Dataclasses take several times as long to make."""
+class Unshown(Struct, gc=False):
+    """A value whose ``repr`` shows no content. Dataclasses take several times as long to make.
+
+    The garbage collector, which would visit those of all open runs, does not know them: no type of them may
+    refer to itself, through whatever others.
+    """
 
     __repr__ = object.__repr__
 
@@ -194,7 +198,7 @@ class ResponseBuffer(Unshown, eq=False):
     finish_reason: str | None = None
     finish_details: Mapping[str, Any] | None = None
     refused: bool = False
-    withheld: list[WithheldUnit] = field(default_factory=list)
+    withheld: tuple[WithheldUnit, ...] = ()
     reasoning: dict[str | None, ReasoningUnit] = field(default_factory=dict)
     text: dict[str | None, TextUnit] = field(default_factory=dict)
     calls: dict[str, CallUnit] = field(default_factory=dict)

@@ -35,13 +35,14 @@ class FastPath:
         event: Returns the event of an item, likewise.
     """
 
-    __slots__ = ("_delta", "_first", "_start", "event", "frame", "grew")
+    __slots__ = ("_delta", "_first", "_start", "_write", "event", "frame", "grew")
 
     def __init__(self, delta: Delta, grew: Grew, first: JSONObject, *, staged: bool) -> None:
         self.grew = grew
         self._delta, self._first, self._start = delta, first, len(grew.pieces)
         self.frame: _Path[bytes] | None = _never if staged else None
         self.event: _Path[Event] | None = None
+        self._write: _Writer[bytes] | None = _never if staged else None
 
     def take_pieces(self) -> list[str]:
         """Return the text that it added to the unit since the last call."""
@@ -51,11 +52,13 @@ class FastPath:
 
     def takes(self, item: object) -> bool:
         """Return whether an item takes the path."""
-        return _path(self._delta, _unchanged)(item) is not None
+        return type(item) is type(self._delta) and _path(self._delta, _unchanged)(item) is not None
 
     def frames(self) -> _Writer[bytes]:
         """Return what makes the frames of texts."""
-        return _never if self.frame is _never else _frames(self._first, self.grew.pieces.append)
+        if self._write is None:
+            self._write = _frames(self._first, self.grew.pieces.append)
+        return self._write
 
     def first_frame(self, item: object) -> bytes | None:
         """Create `frame` if the item may take the path, and return the frame of the item."""
@@ -73,7 +76,7 @@ class FastPath:
 
 
 def fast_path(
-    delta: Delta, changes: Sequence[Change], written: Sequence[Any], *, staged: bool
+    delta: Any, changes: Sequence[Change], written: Sequence[Any], *, staged: bool
 ) -> FastPath | None:
     """Return the fast path of what follows a delta; ``None`` if the delta caused anything else than text.
 
@@ -86,7 +89,7 @@ def fast_path(
     grew, first = changes[-1], written[-1]
     if type(grew) is not Grew or type(first) is not dict:
         return None
-    if not _path(delta, _unchanged)(delta) == first.get("delta") == grew.text:
+    if delta.ext is not None or not _TEXTS[type(delta)](delta) == first.get("delta") == grew.text:
         return None
     return FastPath(delta, grew, first, staged=staged)
 
@@ -193,6 +196,11 @@ _PATHS: Final[dict[type, Callable[[Any, _Writer[Any]], _Path[Any]]]] = {
     ReasoningDelta: _reasoning,
     TextDelta: _text,
     ToolCallDelta: _arguments,
+}
+_TEXTS: Final[dict[type, Callable[[Any], str]]] = {
+    ReasoningDelta: attrgetter("text"),
+    TextDelta: attrgetter("text"),
+    ToolCallDelta: attrgetter("arguments"),
 }
 _KEYS: Final[dict[type, Callable[[Any], str | None]]] = {
     ReasoningDelta: attrgetter("key"),

@@ -136,7 +136,7 @@ class Produced:
             response.origin,
             response.id,
             refused=response.refused,
-            withheld=tuple(response.withheld),
+            withheld=response.withheld,
             prefix=state.prefix,
             conversation=response.conversation,
         )
@@ -229,17 +229,17 @@ class InputReports:
 
     def __init__(self, warn: Callable[[str], None], on_audit: OnAudit | None) -> None:
         self._warn, self._on_audit = warn, on_audit
-        self._warned: set[str] = set()
-        self._built: list[SentRequest] = []
-        self._answered: list[SentRequest] = []
+        self._warned: frozenset[str] = frozenset()
+        self._built: tuple[SentRequest, ...] = ()
+        self._answered: tuple[SentRequest, ...] = ()
 
     def sent(self, request: SentRequest, *, alone: bool = False) -> None:
         """Note a request that was built, or with ``alone`` the one of several that is sent."""
-        self._built = [request] if alone else [*self._built, request]
+        self._built = (request,) if alone else (*self._built, request)
 
     def responds(self) -> None:
         """Note that a response has begun: it answers what was built since the last one."""
-        self._answered, self._built = self._built, []
+        self._answered, self._built = self._built, ()
 
     def resolve(self, delta: InputTransformationsDelta, response: Origin | None) -> InputTransformationsDelta:
         """Return the report with the units that it is about."""
@@ -292,7 +292,7 @@ class InputReports:
             sentences.append(f"The model was shown, although they failed a check, {_listed(passed)}.")
         sentence = " ".join(sentences)
         if sentence not in self._warned:
-            self._warned.add(sentence)
+            self._warned |= {sentence}
             self._warn(sentence)
 
 

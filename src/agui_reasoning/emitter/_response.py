@@ -287,7 +287,7 @@ class ResponseState(Unshown, eq=False):
     @property
     def withheld(self) -> tuple[WithheldUnit, ...]:
         """The reasoning that the model was not shown, if anything may be kept about it."""
-        return tuple(self.response.withheld) if self.disclosure.keeps else ()
+        return self.response.withheld if self.disclosure.keeps else ()
 
     def hold(self, unit: TextUnit, text: str) -> None:
         """Hold back white space at the start of a message."""

@@ -84,7 +84,7 @@ class Writer:
         self.used_call_ids = set(used_call_ids)
         self.listeners: tuple[set[str], ...] = ()
         """Sets that receive the IDs of the written messages and calls."""
-        self.hidden_calls: set[str | None] = set()
+        self.hidden_calls: dict[str | None, None] = {}
         """The IDs of calls with hidden arguments and results."""
         self._state: ResponseState
         self.produced = Produced()
@@ -447,7 +447,7 @@ class Writer:
 
     def _note_hidden(self, call: EmittedCall) -> None:
         if call.hidden:
-            self.hidden_calls.add(call.id)
+            self.hidden_calls[call.id] = None
 
     def _call_ended(self, unit: CallUnit) -> None:
         call = self._state.calls[unit]

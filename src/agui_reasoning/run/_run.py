@@ -137,10 +137,10 @@ class Run:
         self.origin = cast("Origin", settings.origin)
         self.keys, self.tenant, self.visibility = settings.keys, settings.tenant, settings.visibility
         self.tags, self.starts_in_reasoning = settings.tags, settings.starts_in_reasoning
-        self._subagents: list[Run] = []
+        self._subagents: tuple[Run, ...] = ()
         self._opened: History | Exception | None = None
         self._new_id = settings.new_id or new_uuid
-        self._warned: set[str] = set()
+        self._warned: frozenset[str] = frozenset()
         self._state: Literal["new", "running", "ended"] = "new"
         self._terminal: Written | None = None
         self._emitter = BaseEmitter._of_settings(
@@ -397,7 +397,7 @@ class Run:
         child._prepare(
             replace(self._settings, stages=()), SubagentFrame(own_id, name, self._subagent_id), own_id
         )
-        self._subagents.append(child)
+        self._subagents += (child,)
         self._emitter.nest(child._emitter, own_id)
         return child
 
@@ -460,7 +460,7 @@ class Run:
         """Emit warnings, each once per run."""
         for sentence in warnings:
             if sentence not in self._warned:
-                self._warned.add(sentence)
+                self._warned |= {sentence}
                 self._emitter.warn(sentence)
 
     def audit(self, record: AuditRecord) -> None:

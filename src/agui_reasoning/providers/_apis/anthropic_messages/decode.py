@@ -7,8 +7,8 @@ whole content of a step must be returned unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any, ClassVar, Final, Literal, TypeAlias
@@ -145,7 +145,7 @@ class _AnthropicBlock:
     key: str
     start: JSONObject
     filled: bool = False
-    citations: list[Any] = field(default_factory=list)
+    citations: Sequence[Any] = ()
     aside: bool = False
     implied: bool = False
 
