@@ -54,15 +54,11 @@ class SyncEventStream:
         return self._waiting.pop()
 
     def frames(self) -> Generator[bytes, None, None]:
-        """Yield the rest of the stream as Server-Sent Events, in one chunk of bytes per provider payload."""
+        """Return the rest of the stream as Server-Sent Events, in one chunk of bytes per provider payload."""
         waiting, self._waiting = self._waiting[::-1], []
         self._driver.sink = FRAMES
-        try:
-            if waiting:
-                yield frames_of(waiting)
-            yield from self._chunks
-        finally:
-            self.close()
+        # Not a generator of its own, because it would run for every token.
+        return _led(frames_of(waiting), self._chunks) if waiting else self._chunks
 
     def close(self) -> None:
         """Stop the run and close its sources. No more events are yielded."""
@@ -133,7 +129,16 @@ class _SyncDriver(Driver):
             hold_primary_key(self.run)
             with closing(self.watched_agent(_items(agent(self.run)))) as items:
                 for item in items:
-                    yield from self._show(item)
+                    with closing(self._groups(item)) as groups:
+                        for group in groups:
+                            if isinstance(group, bytes):
+                                yield group
+                                continue
+                            chunk, failed = self.show_all(group)
+                            if chunk:
+                                yield chunk
+                            if failed is not None:
+                                raise failed
             last = self.last_events()
         except Exception as error:
             self.report(error)
@@ -154,22 +159,12 @@ class _SyncDriver(Driver):
             self.report(second)
         return chunk
 
-    def _show(self, item: Any) -> Generator[Any, None, None]:
+    def _groups(self, item: Any) -> Generator[Sequence[AgentItem], None, None]:
+        """Return the items of an item, in groups that give one chunk each: those of one payload."""
         if not isinstance(item, ModelStream):
-            if chunk := self.show(item):
-                yield chunk
-            return
+            return _one([item])
         asking = self._refused.asking(item)
-        with closing(self._read(item) if asking is None else self._ask(asking)) as payloads:
-            for items in payloads:
-                if items and isinstance(items, bytes):
-                    yield items
-                    continue
-                chunk, failed = self.show_all(items)
-                if chunk:
-                    yield chunk
-                if failed is not None:
-                    raise failed
+        return self._read(item) if asking is None else self._ask(asking)
 
     def _ask(self, asking: Asking) -> Generator[Sequence[AgentItem], None, None]:
         """Read a model stream whose source takes the request; ask once more after a known refusal."""
@@ -197,12 +192,25 @@ class _SyncDriver(Driver):
             grown: Growth = nothing_grows
             for payload in payloads:
                 frame = grown(payload)
-                if frame is not None:
+                if frame:
                     yield frame
-                else:
+                elif frame is None:
                     yield reader.receive(payload)
                     grown = self.growth(reader)
         yield reader.close()
+
+
+def _one(items: Sequence[AgentItem]) -> Generator[Sequence[AgentItem], None, None]:
+    yield items
+
+
+def _led(first: bytes, chunks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
+    """Yield one chunk and then the others; closing this generator closes theirs."""
+    try:
+        yield first
+        yield from chunks
+    finally:
+        chunks.close()
 
 
 def _items(agent: Any) -> Generator[AgentItem, None, None]:

@@ -338,9 +338,9 @@ class _AsyncDriver(Driver):
                 grown: Growth = nothing_grows
                 async for payload in payloads:
                     frame = grown(payload)
-                    if frame is not None:
+                    if frame:
                         yield frame
-                    else:
+                    elif frame is None:
                         yield reader.receive(payload)
                         grown = self.growth(reader)
         yield reader.close()
