@@ -10,7 +10,7 @@ import re
 import socket
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import anyio
@@ -46,6 +46,15 @@ _Write: TypeAlias = Callable[[httpx2.AsyncClient], httpx2.Request]
 
 IDLE_S: Final = 5.0
 """The time before idle connections are closed, in seconds."""
+
+AFTER_END_S: Final = 5.0
+"""How long a stream may stay open after the last payload of its response, in seconds; then it is closed."""
+
+_LAST: Final = (
+    *('"message_stop"', '"response.completed"', '"response.incomplete"', '"message-end"', '"messageStop"'),
+    *('{"metadata"', '"interaction.completed"', '"finishReason"', '"done":true', '"done": true'),
+)
+"""What the last payload of a response holds; in a text, its quotes would be escaped."""
 
 _MARKS_OF_ERRORS: Final = ('"error"', '"response.failed"')
 _JOBS: Final[set[asyncio.Task[None]]] = set()
@@ -191,8 +200,9 @@ class Transport:
     async def _texts(self, pieces: AsyncIterator[bytes]) -> AsyncGenerator[str, None]:
         frames = self._framing.reader()
         error: TransportError | None = None
+        text = ""
         try:
-            async for data in pieces:
+            while (data := await _after(text, pieces)) is not None:
                 # In slices, because a client that reads slowly would keep all payloads of a read in memory.
                 for start in range(0, len(data), _SLICE_BYTES):
                     for text in frames.feed(data[start : start + _SLICE_BYTES]):
@@ -201,7 +211,7 @@ class Transport:
             for text in _last_frames(frames):
                 yield text
         except httpx2.TimeoutException:
-            error = self._silent()
+            error = None if _is_last(text) else self._silent()
         except httpx2.HTTPError:
             return
         if error is not None:
@@ -316,6 +326,17 @@ async def _pieces(response: httpx2.Response) -> AsyncIterator[AsyncIterator[byte
         yield pieces
     finally:
         await close_response(response, pieces)
+
+
+async def _after(last: str, pieces: AsyncIterator[bytes]) -> bytes | None:
+    """Return the next bytes; ``None`` at the end, which is not waited for for long after a whole response."""
+    with anyio.move_on_after(AFTER_END_S) if _is_last(last) else nullcontext():
+        return await anext(pieces, None)
+    return None
+
+
+def _is_last(text: str) -> bool:
+    return text == "[DONE]" or any(mark in text for mark in _LAST)
 
 
 def _last_frames(frames: FrameReader) -> list[str]:

@@ -11,7 +11,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,7 +54,7 @@ class Answer:
     A piece is bytes, `RESET`, `END`, or ``...``, which waits for the client to leave.
     """
 
-    pieces: Sequence[Any] = ()
+    pieces: Iterable[Any] = ()
     status: int = 200
     content_type: str = "text/event-stream"
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -253,10 +253,10 @@ class Talk:
 ENDS = ("RUN_FINISHED", "RUN_ERROR")
 
 
-def in_memory(api: str, said: Sequence[Any]) -> list[Json]:
-    """The events of a run of payloads to which nothing happens."""
-    given = Conversation("t1").run_input("Umbrella or raincoat?")
-    events = stream_run(given, list(said), on_warning=lambda text: None, **target(api))
+def in_memory(api: str, said: Sequence[Any], given: Json | None = None) -> list[Json]:
+    """The events of a run of payloads that nothing happens to on their way."""
+    run_input = given or Conversation("t1").run_input("Umbrella or raincoat?")
+    events = stream_run(run_input, list(said), on_warning=lambda text: None, **target(api))
     return [event.model_dump(mode="json", by_alias=True, exclude_none=True) for event in events]
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import product
+from itertools import chain, cycle, product
 from typing import Any
 from zlib import crc32
 
@@ -19,10 +19,11 @@ import pytest
 
 from agui_reasoning.gateway import FRAMINGS
 from agui_reasoning.providers import provider_api
-from tests.support.effort import is_quick
+from tests.support.effort import is_quick, mostly_slow, thinned
 from tests.unit.gateway.faulty_provider import (
     APIS,
     END,
+    JUDGES,
     RESET,
     Answer,
     Faulty,
@@ -38,6 +39,7 @@ from tests.unit.gateway.faulty_provider import (
     sockets,
     words,
 )
+from tests.unit.gateway.http_client import opened
 
 FAILED = "RUN_ERROR"
 
@@ -199,6 +201,11 @@ FAULTS: dict[str, Fault] = {
 }
 
 
+def some_slow(apis: Iterable[str]) -> list[Any]:
+    """The APIs, of which a quick run takes one of each framing."""
+    return mostly_slow(apis, quick=("openai-chat", "bedrock-converse", "ollama"))
+
+
 @pytest.fixture(scope="module")
 def provider() -> Iterator[Faulty]:
     with Faulty() as found:
@@ -259,3 +266,80 @@ def test_a_fault_ends_the_run_and_loses_nothing(
             times += 1
     eventually(lambda: sockets() <= before)
     record_property("times", times)
+
+
+# -- a stream that never ends
+
+
+@pytest.mark.parametrize("api", some_slow(APIS))
+def test_a_whole_answer_on_a_connection_that_stays_open_is_one(
+    api: str, provider: Faulty, gateway: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agui_reasoning.gateway._transport.AFTER_END_S", 0.05)
+    provider.answers = [replace(good(api), pieces=[*frames(api), ...]), good(api, 2)]
+    talk = ready(api, gateway(api), 1)
+    talk.has_issued(1)
+    assert shown(talk.ask()) == words(api, said(api, 1))
+    assert talk.events[-1]["type"] == "RUN_FINISHED"
+    assert talk.refusals(None) == []
+
+
+ENDLESS = {"sse": b"data: " + b"x" * 500_000, "json-lines": b"x" * 500_000}
+
+
+@pytest.mark.parametrize("api", some_slow(api for api in APIS if framing(api) in ENDLESS))
+def test_a_frame_that_never_ends_is_not_kept(api: str, provider: Faulty, gateway: Any) -> None:
+    pieces = [*frames(api)[:2], *[ENDLESS[framing(api)]] * 40, ...]
+    provider.left.clear()
+    provider.answers = [Answer(pieces, content_type=media_type(api)), good(api, 3)]
+    talk = ready(api, gateway(api), 1)
+    assert shown(talk.ask()) == words(api, said(api, 1, 2))
+    assert talk.code == "frame_too_large"
+    assert talk.refusals() == []
+
+
+@pytest.mark.parametrize("what", ["words", "comments"])
+@pytest.mark.parametrize("api", some_slow(APIS))
+def test_a_client_that_leaves_ends_a_stream_that_never_does(
+    api: str, what: str, provider: Faulty, gateway: Any
+) -> None:
+    """Whether the provider says something or only that it is there."""
+    before = sockets()
+    ping = {"sse": b": ping\n\n", "json-lines": b"\n"}.get(framing(api), frames(api)[0])
+    written = frames(api)
+    endless = cycle([written[2] if what == "words" else ping])
+    provider.left.clear()
+    provider.answers = [Answer(chain(written[:3], endless), content_type=media_type(api)), good(api, 3)]
+    talk = ready(api, gateway(api), 1)
+    with opened(talk.url, talk.input("Umbrella?")) as response:
+        assert b"RUN_STARTED" in response.readline()
+    eventually(lambda: sockets() <= before)
+
+
+# -- events twice, and in another order
+
+
+def twice(payloads: list[Any], place: int) -> list[Any]:
+    return [*payloads[: place + 1], payloads[place], *payloads[place + 1 :]]
+
+
+def swapped(payloads: list[Any], place: int) -> list[Any]:
+    return [*payloads[:place], *payloads[place + 1 : place + 2], payloads[place], *payloads[place + 2 :]]
+
+
+@pytest.mark.parametrize("disorder", [twice, swapped])
+@pytest.mark.parametrize("api", JUDGES)
+def test_events_twice_or_in_another_order_are_a_valid_stream(
+    api: str, disorder: Any, record_property: Callable[[str, object], None]
+) -> None:
+    """What was said twice is shown twice, for nobody can tell it from a word that was repeated."""
+    cases = [(number, place) for number in (1, 2) for place in range(len(said(api, number)))]
+    for number, place in (tried := thinned(cases, 7)):
+        whole = said(api, number)
+        talk = ready(api, "", number)
+        given = talk.input(None if number == 2 else "Umbrella?")
+        talk.take(in_memory(api, disorder(whole, place), given))
+        new = shown(talk.conversation.messages[len(given["messages"]) :])
+        assert new.startswith(words(api, whole[:place]))
+        assert talk.refusals(values=False) == []
+    record_property("times", len(tried))
