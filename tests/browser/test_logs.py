@@ -28,7 +28,7 @@ def save(page: Page, path: Path) -> Path:
 
 
 def command(name: str, path: Path) -> str:
-    run = [sys.executable, "-m", "agui_reasoning.cli", name, str(path)]
+    run = [sys.executable, "-m", "agui_reasoning", name, str(path)]
     done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

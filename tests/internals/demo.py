@@ -1,8 +1,7 @@
 """The demo, which is a command: no public name plays or shows it."""
 
-from agui_reasoning.cli._demo import Exhibit, exhibits, web_app
-from agui_reasoning.cli._demo._playback import DemoFrontEnd, checks, play, scripted_upstream
-from agui_reasoning.cli._demo._screen import Screen, conversation, event_rows, marked_lines, short
+from agui_reasoning.cli._demo import DemoFrontEnd, Exhibit, checks, exhibits, play, scripted_upstream, web_app
+from agui_reasoning.cli._screen import Screen, conversation, event_rows, marked_lines, short
 
 __all__ = [
     "DemoFrontEnd",

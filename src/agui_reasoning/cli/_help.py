@@ -159,6 +159,7 @@ COMMANDS: Final[Mapping[str, CommandSpec]] = {
         explain the code of an error $ agui-reasoning explain truncated_stream
         list all codes $ agui-reasoning explain
         """,
+        module="check",
     ),
     "reduce": CommandSpec(
         _INSPECT,
@@ -229,6 +230,7 @@ COMMANDS: Final[Mapping[str, CommandSpec]] = {
         change the files $ agui-reasoning migrate --write legacy/
         """,
         {1: "Changes are left to make by hand."},
+        module="translate",
     ),
     "keygen": CommandSpec(
         _KEYS,

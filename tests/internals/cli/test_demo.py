@@ -101,7 +101,7 @@ class Talkative(Careless):
 def careless(monkeypatch):
     """Let the demo's front end be one of these; what the gateway logs of it is not for the terminal."""
     monkeypatch.setattr(logging.getLogger("agui_reasoning"), "disabled", True)
-    return lambda kind: monkeypatch.setattr("agui_reasoning.cli._demo._playback.DemoFrontEnd", kind)
+    return lambda kind: monkeypatch.setattr("agui_reasoning.cli._demo.DemoFrontEnd", kind)
 
 
 # -- the playback
@@ -382,7 +382,7 @@ def test_it_needs_no_unicode_terminal(process):
 def test_no_color_makes_a_terminal_plain():
     master, slave = pty.openpty()
     env = environment(NO_COLOR="1", TERM="xterm-256color")
-    arguments = [sys.executable, "-m", "agui_reasoning.cli", "demo"]
+    arguments = [sys.executable, "-m", "agui_reasoning", "demo"]
     with subprocess.Popen(arguments, stdin=slave, stdout=slave, stderr=slave, env=env) as running:
         os.close(slave)
         shown = b"".join(_chunks(master))

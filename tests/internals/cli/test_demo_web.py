@@ -20,7 +20,7 @@ from tests.support.verifier import Client
 from tests.unit.cli.command import environment
 from tests.unit.gateway.http_client import call
 
-COMMAND = [sys.executable, "-W", "error", "-m", "agui_reasoning.cli", "demo", "--web"]
+COMMAND = [sys.executable, "-W", "error", "-m", "agui_reasoning", "demo", "--web"]
 SECONDS = 120
 SCRIPTS = tuple(CONVERSATIONS.values())
 START = SCRIPTS[0]

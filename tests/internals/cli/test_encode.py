@@ -267,7 +267,7 @@ def test_a_name_that_is_no_file_is_one_line_and_status_2(path, cli):
 
 
 def test_a_reader_that_leaves_ends_it_quietly(tmp_path):
-    command = [sys.executable, "-m", "agui_reasoning.cli", "encode", *ANTHROPIC, "-"]
+    command = [sys.executable, "-m", "agui_reasoning", "encode", *ANTHROPIC, "-"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment()) as running:
         running.stdout.close()
@@ -282,7 +282,7 @@ def test_a_reader_that_leaves_ends_it_quietly(tmp_path):
 @pytest.mark.parametrize("args", thinned([["encode", "FILE"], ["demo", "--json"]], 2))
 def test_an_output_that_takes_nothing_is_one_line_and_status_2(redirect, args, file):
     path = file(json.dumps(load_script("anthropic-weather")))
-    words = [sys.executable, "-m", "agui_reasoning.cli", *(path if arg == "FILE" else arg for arg in args)]
+    words = [sys.executable, "-m", "agui_reasoning", *(path if arg == "FILE" else arg for arg in args)]
     command = f"{shlex.join(map(str, words))} {redirect}"
     done = subprocess.run(["sh", "-c", command], capture_output=True, env=environment(), check=False)
     assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)

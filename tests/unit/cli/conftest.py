@@ -65,7 +65,7 @@ def process():
     """Run the command as its users do: for what `cli` cannot show, because a process takes its time."""
 
     def run(*args: object, stdin: bytes = b"", code: str | None = None, **env: str) -> Result:
-        how = ["-m", "agui_reasoning.cli"] if code is None else ["-c", code]
+        how = ["-m", "agui_reasoning"] if code is None else ["-c", code]
         command = [sys.executable, *how, *map(str, args)]
         done = subprocess.run(
             command, input=stdin, capture_output=True, timeout=60, env=environment(**env), check=False

@@ -25,7 +25,7 @@ def without_reader(*args):
     os.close(ours)
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "agui_reasoning.cli", *map(str, args)],
+            [sys.executable, "-m", "agui_reasoning", *map(str, args)],
             stdin=subprocess.DEVNULL,
             stdout=theirs,
             stderr=subprocess.PIPE,
@@ -97,7 +97,7 @@ MUCH = b'{"type": "RUN_STARTED", "threadId": "t", "runId": "r"}\n' + b"".join(
 def test_a_reader_may_stop_after_the_first_line(args, merged, tmp_path):
     """As ``| head -1`` does, or ``2>&1 | head -1``; there is more output than a pipe holds."""
     (tmp_path / "input").write_bytes(MUCH)
-    command = [sys.executable, "-m", "agui_reasoning.cli", *args]
+    command = [sys.executable, "-m", "agui_reasoning", *args]
     errors = subprocess.STDOUT if merged else subprocess.PIPE
     with (
         (tmp_path / "input").open("rb") as data,
@@ -144,7 +144,7 @@ def test_a_wrong_value_is_told_in_words_for_people(args, words, cli):
 def test_output_that_cannot_be_written_is_one_line_and_2(args, tmp_path):
     path = tmp_path / "events.json"
     path.write_text(f"{[ev('foo')]}".replace("'", '"'))
-    command = [sys.executable, "-m", "agui_reasoning.cli", *args, *[str(path)] * (args[0] == "check")]
+    command = [sys.executable, "-m", "agui_reasoning", *args, *[str(path)] * (args[0] == "check")]
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
             command, stdout=full, stderr=subprocess.PIPE, timeout=60, env=environment(), check=False

@@ -83,7 +83,7 @@ def test_codes_are_completed_after_a_comma() -> None:
 @pytest.mark.slow  # it starts a shell and a process
 @pytest.mark.skipif(sys.platform != "linux", reason="the shell is found among the parents of the process")
 def test_the_script_is_that_of_the_shell_that_asks(tmp_path: Path) -> None:
-    script = f'"{sys.executable}" -m agui_reasoning.cli --show-completion; true'
+    script = f'"{sys.executable}" -m agui_reasoning --show-completion; true'
     done = subprocess.run(
         ["bash", "-c", script], capture_output=True, text=True, timeout=60, env=environment(), check=True
     )
@@ -93,7 +93,7 @@ def test_the_script_is_that_of_the_shell_that_asks(tmp_path: Path) -> None:
 @pytest.mark.slow  # it starts a shell and a process
 @pytest.mark.skipif(sys.platform != "linux", reason="the shell is found among the parents of the process")
 def test_installing_writes_below_the_home_folder_only(tmp_path: Path) -> None:
-    script = f'"{sys.executable}" -m agui_reasoning.cli --install-completion; true'
+    script = f'"{sys.executable}" -m agui_reasoning --install-completion; true'
     env = environment(HOME=str(tmp_path))
     subprocess.run(["bash", "-c", script], capture_output=True, timeout=60, env=env, check=True)
     written = [path for path in tmp_path.rglob("*") if path.is_file()]

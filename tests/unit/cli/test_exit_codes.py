@@ -110,7 +110,7 @@ def test_a_command_ends_with_the_code(
 ) -> None:
     monkeypatch.chdir(files)
     if (command, code) == ("demo", 1):
-        monkeypatch.setattr("agui_reasoning.cli._demo._playback.Playback.ok", False)
+        monkeypatch.setattr("agui_reasoning.cli._demo.Playback.ok", False)
     result = cli(command, *CASES[command, code])
     assert result.status == code, result.stderr
     if code == 2:

@@ -331,7 +331,7 @@ def test_the_bytes_of_a_real_process_are_safe(tmp_path: Path) -> None:
     path = tmp_path / "run.sse"
     path.write_bytes(sse(STREAM + ENDS["failed"]))
     for args in (["reduce"], ["trace"], ["downgrade"], ["check", "--format", "github"]):
-        command = [sys.executable, "-m", "agui_reasoning.cli", *args, str(path)]
+        command = [sys.executable, "-m", "agui_reasoning", *args, str(path)]
         done = subprocess.run(command, capture_output=True, timeout=60, env=environment(), check=False)
         assert done.stdout
         assert list(unsafe(done.stdout)) == []

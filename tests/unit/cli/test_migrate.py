@@ -71,7 +71,7 @@ def test_the_diff_can_be_applied_whatever_the_bytes_are(tree, cli):
         "latin": '# coding: latin-1\nX = "Zoë"\n'.encode("latin-1") + GOOD.encode(),
     }
     folder = tree(**files)
-    command = [sys.executable, "-m", "agui_reasoning.cli", "migrate", "."]
+    command = [sys.executable, "-m", "agui_reasoning", "migrate", "."]
     diff = subprocess.run(command, check=True, capture_output=True, timeout=60).stdout
     subprocess.run(["git", "apply", "-"], input=diff, check=True, capture_output=True, timeout=60)
     applied = {path.name: path.read_bytes() for path in folder.glob("*.py")}

@@ -23,7 +23,7 @@ from tests.unit.gateway.provider import APIS, KEY, MODELS, Provider, Reply, fram
 from tests.unit.gateway.test_guard import send
 from tests.unit.gateway.test_http import answer
 
-SERVE = [sys.executable, "-W", "error", "-m", "agui_reasoning.cli", "serve"]
+SERVE = [sys.executable, "-W", "error", "-m", "agui_reasoning", "serve"]
 SECONDS = 120
 NAMES = ", ".join(script_names())
 

@@ -95,7 +95,7 @@ def test_it_may_be_interrupted_at_any_import(number, how, status):
 )
 def test_an_interrupt_from_outside_ends_it_while_it_loads(module):
     """The interpreter tells on standard error what it has imported: the signal comes soon after."""
-    command = [sys.executable, "-X", "importtime", "-m", "agui_reasoning.cli", "check", "-"]
+    command = [sys.executable, "-X", "importtime", "-m", "agui_reasoning", "check", "-"]
     pipe = subprocess.PIPE
     # Its standard input stays open, so that it does not end by itself.
     with subprocess.Popen(

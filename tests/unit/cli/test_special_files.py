@@ -91,7 +91,7 @@ def test_pipes_in_a_folder_are_left_out(kinds: dict[str, Path], cli: Run) -> Non
 def test_pipes_that_the_shell_has_opened_are_read(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     path.write_bytes(STREAM)
-    check = f"{sys.executable} -m agui_reasoning.cli check"
+    check = f"{sys.executable} -m agui_reasoning check"
     for line in (
         f"{check} <(cat run.json)",
         f"{check} /dev/stdin < run.json",
@@ -110,7 +110,7 @@ def test_pipes_that_the_shell_has_opened_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 def test_a_pipe_cannot_be_rewritten(tmp_path: Path) -> None:
-    line = f"{sys.executable} -m agui_reasoning.cli upgrade --in-place <(echo '[]')"
+    line = f"{sys.executable} -m agui_reasoning upgrade --in-place <(echo '[]')"
     done = subprocess.run(
         ["bash", "-c", line], capture_output=True, timeout=60, env=environment(), check=False, cwd=tmp_path
     )

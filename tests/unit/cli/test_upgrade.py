@@ -86,7 +86,7 @@ def test_what_has_nothing_to_upgrade_comes_out_as_it_was_but_for_white_space_in_
 
 
 def test_what_is_there_comes_out_before_the_input_ends():
-    command = [sys.executable, "-m", "agui_reasoning.cli", "upgrade", "-"]
+    command = [sys.executable, "-m", "agui_reasoning", "upgrade", "-"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment(), bufsize=0) as running:
         for piece in (b"d", b'ata: {"type": "THINKING_', b'START"}\n\n'):
@@ -267,7 +267,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path, form, more):
 
 @contextmanager
 def proxying(*args, stop=signal.SIGINT):
-    command = [sys.executable, "-W", "error", "-m", "agui_reasoning.cli", "proxy", "--port", "0", *args]
+    command = [sys.executable, "-W", "error", "-m", "agui_reasoning", "proxy", "--port", "0", *args]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, env=environment(), text=True) as server:
         try:

@@ -455,7 +455,7 @@ async def test_a_server_with_open_streams_ends_each_with_a_terminal_event(
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 async def test_the_gateway_with_open_streams_ends_each_with_a_terminal_event(how: signal.Signals) -> None:
-    command = [sys.executable, "-m", "agui_reasoning.cli", "serve", "--port", "0", "--delay-ms", "600000"]
+    command = [sys.executable, "-m", "agui_reasoning", "serve", "--port", "0", "--delay-ms", "600000"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment()) as server:
         try:

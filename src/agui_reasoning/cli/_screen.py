@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ag_ui.core import Event
 from rich.console import Console
@@ -17,9 +17,11 @@ from rich.live import Live
 from rich.rule import Rule
 from rich.text import Text
 
-from agui_reasoning.cli._demo._playback import Playback
 from agui_reasoning.providers import provider_api
 from agui_reasoning.replay import Check
+
+if TYPE_CHECKING:
+    from agui_reasoning.cli._demo import Playback
 
 _INDENT = 11
 """The column where the text of a block starts, after its label."""
