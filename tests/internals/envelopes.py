@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agui_reasoning._envelope.format import (
+from agui_reasoning._envelope import (
     MAX_ENVELOPE_CHARS,
     CallRecord,
     Envelope,

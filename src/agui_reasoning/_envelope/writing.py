@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar
 from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
-from agui_reasoning._envelope.format import (
+from agui_reasoning._envelope import (
     CallRecord,
     Envelope,
     Fragment,

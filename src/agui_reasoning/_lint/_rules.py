@@ -165,7 +165,7 @@ class RunLints:
 
 def _is_signed(value: str) -> bool:
     """Return whether a value has a signature of reasoning that the provider would have shown."""
-    from agui_reasoning._envelope.format import ReasoningRecord, read_envelope  # few streams need it
+    from agui_reasoning._envelope import ReasoningRecord, read_envelope  # few streams need it
 
     envelope = read_envelope(value)
     records = (unit.part for unit in envelope.units) if envelope else ()
@@ -484,7 +484,7 @@ def _lost(record: HeldMessage, snapshot: dict[str, JSONObject]) -> list[str]:
 
 def _grows(held: str, value: str) -> bool:
     """Return whether both are envelopes of this package, which only grow when they are sent again."""
-    from agui_reasoning._envelope.format import is_envelope  # it loads the crypto library
+    from agui_reasoning._envelope import is_envelope  # it loads the crypto library
 
     return is_envelope(held) and is_envelope(value)
 

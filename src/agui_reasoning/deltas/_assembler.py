@@ -13,8 +13,8 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
-from agui_reasoning._content import content_parts, text_of
 from agui_reasoning._strict_json import well_formed
+from agui_reasoning._wire_events import content_parts, text_of
 from agui_reasoning.deltas._operations import (
     CloseDelta,
     Delta,

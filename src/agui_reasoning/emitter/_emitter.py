@@ -18,10 +18,9 @@ from ag_ui.core import (
 from msgspec import structs
 from pydantic import BaseModel
 
-from agui_reasoning._content import text_of
-from agui_reasoning._envelope.format import EnvelopeWriter
+from agui_reasoning._envelope import EnvelopeWriter
 from agui_reasoning._strict_json import JSONObject
-from agui_reasoning._wire_events import WireEvents, Written, models_of, new_uuid
+from agui_reasoning._wire_events import WireEvents, Written, models_of, new_uuid, text_of
 from agui_reasoning.deltas import (
     DELTA_TYPES,
     Assembler,

@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 from ag_ui.core import Message, ToolMessage
 from msgspec.structs import replace
 
-from agui_reasoning._envelope.format import unit_digest
+from agui_reasoning._envelope import unit_digest
 from agui_reasoning._wire_events import hinted_error
 from agui_reasoning.audit import AuditRecord, OnAudit
 from agui_reasoning.deltas import (

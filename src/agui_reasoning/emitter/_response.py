@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from agui_reasoning._envelope.format import Span, UnitRecord
+from agui_reasoning._envelope import Span, UnitRecord
 from agui_reasoning._envelope.writing import Exposure, PlacedPart, unit_record
 from agui_reasoning.attribution import Attributor, Shared
 from agui_reasoning.deltas import (

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from ag_ui.core import Interrupt
 from msgspec import Struct, structs
 
-from agui_reasoning._envelope.format import (
+from agui_reasoning._envelope import (
     MAX_ENVELOPE_CHARS,
     CallRecord,
     Envelope,

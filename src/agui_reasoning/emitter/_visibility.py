@@ -29,7 +29,7 @@ from ag_ui.core import (
 )
 from pydantic import BaseModel
 
-from agui_reasoning._envelope.format import looks_like_token
+from agui_reasoning._envelope import looks_like_token
 from agui_reasoning._wire_events import WireEvents, Written
 from agui_reasoning.deltas import SegmentBuffer
 from agui_reasoning.errors import ConfigurationError

@@ -15,9 +15,8 @@ from typing import Any
 
 from ag_ui.core import Interrupt
 
-from agui_reasoning._content import error_sentence, text_of, told
 from agui_reasoning._strict_json import JSONObject, well_formed
-from agui_reasoning._wire_events import WireEvents, error_hint, hint
+from agui_reasoning._wire_events import WireEvents, error_hint, error_sentence, hint, text_of, told
 from agui_reasoning.attribution import Shared
 from agui_reasoning.deltas import (
     Answered,

@@ -49,10 +49,9 @@ from agui_reasoning.errors import (
     RemoteProtocolError,
     TransportError,
 )
-from agui_reasoning.gateway._guard import middleware, refusal
-from agui_reasoning.gateway._health import health_routes
 from agui_reasoning.gateway._inspector import Losses, findings_report, request_report
 from agui_reasoning.gateway._replay import ReplayUpstream
+from agui_reasoning.gateway._serving import health_routes, middleware, refusal
 from agui_reasoning.gateway._upstream import Upstream, capabilities
 from agui_reasoning.parts import Origin
 from agui_reasoning.policy import NO_RULE, EchoRule

@@ -24,7 +24,7 @@ from agui_reasoning.asgi import (
 )
 from agui_reasoning.compat import peer_of
 from agui_reasoning.errors import ConfigurationError, MissingExtraError, RemoteProtocolError
-from agui_reasoning.gateway._guard import middleware, refusal
+from agui_reasoning.gateway._serving import middleware, refusal
 
 try:
     import httpx2

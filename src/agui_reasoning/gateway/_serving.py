@@ -1,4 +1,9 @@
-"""Run an application with uvicorn, in the main thread or in another one, and shut it down cleanly."""
+"""Serves an application: runs it with uvicorn, says if it lives, refuses requests of other web pages.
+
+The gateway does not authenticate callers. Two checks reject requests from other pages in the browsers of its
+users: the ``Host`` header reveals a page whose name was resolved to this machine (DNS rebinding), the
+``Origin`` header any other page.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +11,32 @@ import asyncio
 import gc
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from time import monotonic
 from types import FrameType
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import uvicorn
+from starlette.datastructures import Headers
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from agui_reasoning.asgi import stop_responses
-from agui_reasoning.errors import ConfigurationError
+from agui_reasoning._driver import fetch_keys
+from agui_reasoning.asgi import bare_host, is_loopback, netloc, server_stops, stop_responses
+from agui_reasoning.errors import AGUIReasoningError, ConfigurationError
+
+if TYPE_CHECKING:  # imported with the keys and the runs
+    from agui_reasoning.crypto import KeyRing
+    from agui_reasoning.durable import Runs
+
 
 HEAD_TIMEOUT_S: Final = 20.0
 """The time limit for receiving the head of a request, in seconds."""
@@ -207,3 +228,147 @@ class _Server(uvicorn.Server):
         """Stop the server. Unlike uvicorn's handler, does not raise the signal again afterwards."""
         self.force_exit = self.should_exit
         self.should_exit = True
+
+
+# -- other web pages
+
+_ANY: Final = "*"
+
+
+def middleware(allowed_hosts: Sequence[str], allowed_origins: Sequence[str]) -> list[Middleware]:
+    """Return the middleware that checks requests, and adds CORS headers for the allowed origins.
+
+    Raises:
+        ConfigurationError: An origin is invalid (``bad_origin``).
+    """
+    hosts = tuple(_allowed(host.lower()) for host in allowed_hosts)
+    origins = tuple(_origin(origin) for origin in allowed_origins)
+    checks = Middleware(_OriginGuard, hosts=hosts, origins=origins)
+    if not origins:
+        return [checks]
+    # After the checks, so that preflight requests of other pages are rejected too.
+    cors = Middleware(
+        CORSMiddleware, allow_origins=origins, allow_methods=["GET", "POST"], allow_headers=[_ANY]
+    )
+    return [checks, cors]
+
+
+def refusal(status: int, code: str, message: str) -> Response:
+    """Return an error response."""
+    return JSONResponse({"error": {"code": code, "message": message}}, status)
+
+
+@dataclass(frozen=True, slots=True)
+class _OriginGuard:
+    app: ASGIApp
+    hosts: tuple[str, ...]
+    origins: tuple[str, ...]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer: ASGIApp = self.app
+        if scope["type"] == "http":
+            answer = self._refuse(scope, Headers(scope=scope)) or self.app
+        await answer(scope, receive, send)
+
+    def _refuse(self, scope: Scope, headers: Headers) -> Response | None:
+        # Requests without these headers do not come from browsers.
+        for host in headers.getlist("host"):
+            if not self._is_ours(bare_host(host.lower()), scope):
+                return refusal(421, "host_not_allowed", _NOT_HERE)
+        for origin in headers.getlist("origin"):
+            if not self._is_welcome(origin.lower(), headers.get("host", "").lower()):
+                return refusal(403, "origin_not_allowed", _NOT_YOU)
+        return None
+
+    def _is_ours(self, name: str, scope: Scope) -> bool:
+        """Return whether a name is a loopback name, the address of the connection, or allowed."""
+        if not name:
+            return False
+        reached = (scope.get("server") or (None,))[0]
+        return is_loopback(name) or name == reached or any(fnmatchcase(name, host) for host in self.hosts)
+
+    def _is_welcome(self, origin: str, host: str) -> bool:
+        return _ANY in self.origins or origin in self.origins or netloc(origin) == host
+
+
+_NOT_HERE: Final = (
+    "The name in the Host header is not allowed. "
+    "To allow it, add it to `allowed_hosts` (on the command line: --allow-host)."
+)
+_NOT_YOU: Final = (
+    "Pages of this origin may not use this gateway. "
+    "To allow them, add it to `allowed_origins` (on the command line: --allow-origin). "
+    "An origin consists of scheme, name and port: http://localhost:3000 and http://127.0.0.1:3000 differ."
+)
+
+
+def _allowed(host: str) -> str:
+    """Return a host that the operator allows, which can be a pattern, without port and brackets."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0] if host.count(":") == 1 else host
+
+
+def _origin(given: str) -> str:
+    origin = given.rstrip("/").lower()
+    place = netloc(origin)
+    if origin == _ANY or (place and origin.endswith(f"://{place}")):
+        return origin
+    raise ConfigurationError(
+        f"{given!r} is not an origin.",
+        code="bad_origin",
+        hint="Pass scheme, name and port, for example http://localhost:3000, or * for all origins.",
+    )
+
+
+# -- whether it lives
+
+_VALID_S: Final = 1.0
+"""How long an answer holds, in seconds: anyone may ask, and that must not drive the key service."""
+
+
+def health_routes(keys: KeyRing | None, runs: Runs | None) -> list[Route]:
+    """Return the routes, which need no credentials."""
+    readiness = _Readiness(keys, runs)
+    return [
+        Route("/healthz", _alive, methods=["GET"]),
+        Route("/readyz", readiness.answer, methods=["GET"]),
+    ]
+
+
+async def _alive(request: Request) -> Response:
+    return JSONResponse({"status": "ok"})
+
+
+class _Readiness:
+    """Whether runs can start: the server does not stop, and keys and stored runs can be reached."""
+
+    def __init__(self, keys: KeyRing | None, runs: Runs | None) -> None:
+        self._keys, self._runs = keys, runs
+        self._checked_at = -_VALID_S
+        self._failed: AGUIReasoningError | None = None
+
+    async def answer(self, request: Request) -> Response:
+        """Answer with status 200 or 503."""
+        if server_stops():
+            return _unready("shutdown", "The server stops.")
+        if monotonic() - self._checked_at >= _VALID_S:
+            self._checked_at = monotonic()
+            self._failed = await self._check()
+        if self._failed is not None:
+            return _unready(self._failed.code, str(self._failed))
+        return JSONResponse({"status": "ok"})
+
+    async def _check(self) -> AGUIReasoningError | None:
+        try:
+            if self._keys is not None:
+                await fetch_keys(self._keys)
+            if self._runs is not None:
+                await self._runs._check_store()
+        except AGUIReasoningError as error:
+            return error.with_traceback(None)
+        return None
+
+
+def _unready(code: str, message: str) -> Response:
+    return JSONResponse({"error": {"code": code, "message": message}}, 503)

@@ -27,8 +27,8 @@ from ag_ui.core import (
 )
 from msgspec import structs
 
-from agui_reasoning._content import stand_in, told
 from agui_reasoning._driver import AgentItem, ModelStream, PayloadReader, Reading
+from agui_reasoning._wire_events import stand_in, told
 from agui_reasoning.deltas import Delta, ToolCallDelta
 from agui_reasoning.errors import ConfigurationError, DecryptionError, ProviderError, RemoteProtocolError
 from agui_reasoning.interop._client import (
@@ -41,7 +41,7 @@ from agui_reasoning.interop._client import (
     front_end_tools,
     imported,
 )
-from agui_reasoning.interop._results import result_part, text_or_media
+from agui_reasoning.interop._messages import result_part, text_or_media
 from agui_reasoning.interop._stream import FrameworkReader, Subagents, framework_stream
 from agui_reasoning.providers.payload import JSONObject
 from agui_reasoning.request import History

@@ -23,8 +23,7 @@ from agui_reasoning.interop._client import (
     history_without,
     imported,
 )
-from agui_reasoning.interop._messages import responses_in
-from agui_reasoning.interop._results import result_part
+from agui_reasoning.interop._messages import responses_in, result_part
 from agui_reasoning.interop._stream import FrameworkReader, framework_stream
 from agui_reasoning.providers.payload import JSONObject, plain
 from agui_reasoning.request import History

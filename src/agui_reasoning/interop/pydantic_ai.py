@@ -46,7 +46,7 @@ from agui_reasoning.interop._client import (
     question,
     wrong_answer,
 )
-from agui_reasoning.interop._results import Media, result_part, text_or_media
+from agui_reasoning.interop._messages import Media, result_part, text_or_media
 from agui_reasoning.interop._stream import (
     FrameworkReader,
     OpenResponse,

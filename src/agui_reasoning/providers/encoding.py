@@ -14,8 +14,8 @@ from typing import Any, Final, Literal, TypeAlias, cast
 from ag_ui.core import DeveloperMessage, SystemMessage, TextPart, Tool, UserMessage
 from msgspec import Struct, field
 
-from agui_reasoning._content import data_of, from_base64, media_type, source_of, stand_in
 from agui_reasoning._strict_json import dump, well_formed
+from agui_reasoning._wire_events import data_of, from_base64, media_type, source_of, stand_in
 from agui_reasoning.errors import DecodeError
 from agui_reasoning.parts import NativePart, Opaque, Part, ReasoningPart, ToolCallPart, Turn
 from agui_reasoning.policy import BetaUse, EchoRule, InsideItem, Kinship, Scope

@@ -13,7 +13,7 @@ from ag_ui.core import AssistantMessage, Message, RunAgentInput, Tool
 from msgspec import structs, to_builtins
 from msgspec.json import encode
 
-from agui_reasoning._envelope.format import OnUndecryptable
+from agui_reasoning._envelope import OnUndecryptable
 from agui_reasoning._limits import DEFAULT_LIMITS, Limits, check_choice
 from agui_reasoning._strict_json import well_formed
 from agui_reasoning.crypto import KeyRing

@@ -15,8 +15,8 @@ from ag_ui.core import TextPart as TextContent
 from ag_ui.core import UserMessage
 from msgspec import Struct, structs
 
-from agui_reasoning._content import stand_in
 from agui_reasoning._strict_json import JSONObject
+from agui_reasoning._wire_events import stand_in
 from agui_reasoning.parts import (
     NativePart,
     Origin,

@@ -11,8 +11,7 @@ from ag_ui.core import Message
 from msgspec import Struct, field
 from msgspec.structs import astuple, replace
 
-from agui_reasoning._content import TOOL_FAILED
-from agui_reasoning._envelope.format import (
+from agui_reasoning._envelope import (
     CallRecord,
     Envelope,
     EnvelopeReader,
@@ -25,7 +24,7 @@ from agui_reasoning._envelope.format import (
 )
 from agui_reasoning._envelope.writing import joined
 from agui_reasoning._limits import DEFAULT_LIMITS, Limits
-from agui_reasoning._wire_events import hinted_error
+from agui_reasoning._wire_events import TOOL_FAILED, hinted_error
 from agui_reasoning.parts import Origin
 from agui_reasoning.request._messages import ClientCall, ClientMessage, ClientMessages
 

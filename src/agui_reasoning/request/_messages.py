@@ -13,7 +13,7 @@ from msgspec import Struct
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from agui_reasoning._envelope.format import digest
+from agui_reasoning._envelope import digest
 from agui_reasoning._limits import Limits
 from agui_reasoning._strict_json import places_of
 from agui_reasoning._wire_events import HINT_KEY, hint_of, hint_of_call, without_hint

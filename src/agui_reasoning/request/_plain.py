@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from agui_reasoning._envelope.format import CallRecord, ResultRecord, UnitRecord
+from agui_reasoning._envelope import CallRecord, ResultRecord, UnitRecord
 from agui_reasoning.providers.api import NOTHING_WRITTEN, Fields, PlainValues
 from agui_reasoning.providers.registry import find_api
 from agui_reasoning.providers.stored_objects import stored_objects

@@ -15,9 +15,8 @@ from typing import Any, ClassVar, Final, cast
 from ag_ui.core import Interrupt, ResumeEntry, ToolMessage, UserMessage
 from msgspec import Struct, field, structs
 
-from agui_reasoning._content import told
 from agui_reasoning._strict_json import has_lone_surrogate
-from agui_reasoning._wire_events import is_expired
+from agui_reasoning._wire_events import is_expired, told
 from agui_reasoning.errors import RemoteProtocolError
 from agui_reasoning.parts import (
     CUT_CALL_RESULT,

@@ -17,7 +17,7 @@ from ag_ui.core import Interrupt
 from msgspec.structs import replace
 from pydantic import ValidationError
 
-from agui_reasoning._envelope.format import EnvelopeReader, OnUndecryptable
+from agui_reasoning._envelope import EnvelopeReader, OnUndecryptable
 from agui_reasoning._limits import DEFAULT_LIMITS, Limits
 from agui_reasoning.audit import AuditRecord, OnAudit
 from agui_reasoning.crypto import Binding, KeyRing, token_key_id

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias, cast
 from ag_ui.core import DeveloperMessage, SystemMessage, TextInputContent, UserMessage
 from msgspec import Struct, field
 
-from agui_reasoning._envelope.format import unit_digest
+from agui_reasoning._envelope import unit_digest
 from agui_reasoning.parts import (
     EFFORTS,
     Effort,

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from agui_reasoning._envelope.format import (
+from agui_reasoning._envelope import (
     CallRecord,
     NativeRecord,
     OpaqueRecord,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, get
 from ag_ui.core import Tool
 from msgspec.structs import replace
 
-from agui_reasoning._envelope.format import EnvelopeWriter, OnUndecryptable, check_on_undecryptable
+from agui_reasoning._envelope import EnvelopeWriter, OnUndecryptable, check_on_undecryptable
 from agui_reasoning._limits import DEFAULT_LIMITS, Limits
 from agui_reasoning.emitter import (
     EmissionOptions,

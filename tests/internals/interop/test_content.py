@@ -10,7 +10,7 @@ import pytest
 from ag_ui.core import UserMessage
 
 from agui_reasoning.interop import pydantic_ai
-from agui_reasoning.interop._results import Media, media_of, result_part
+from agui_reasoning.interop._messages import Media, media_of, result_part
 from agui_reasoning.interop.langchain._write import message_dicts as for_langchain
 from agui_reasoning.interop.pydantic_ai import _message_dicts as for_pydantic_ai
 from agui_reasoning.parts import Origin, ToolResultPart, Turn

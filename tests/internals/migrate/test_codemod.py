@@ -23,7 +23,7 @@ from tests.support.growth import assert_linear
 from tests.support.play import FINISHED, STARTED
 
 ROOT = Path(__file__).parents[3]
-MODULE = "agui_reasoning._migrate._migrate"
+MODULE = "agui_reasoning._migrate"
 HEAD = "from ag_ui.core import ThinkingEndEvent, ThinkingStartEvent\n"
 PAIR = f"{HEAD}\n\ndef stream():\n    yield ThinkingStartEvent()\n    yield ThinkingEndEvent()\n"
 

@@ -63,7 +63,7 @@ def test_a_process_is_not_ready_while_its_key_service_is_down(monkeypatch: pytes
             assert asked(client, "/readyz") == (503, "key_unavailable")
         assert asks == 1
         down = False
-        monkeypatch.setattr("agui_reasoning.gateway._health._VALID_S", 0.0)
+        monkeypatch.setattr("agui_reasoning.gateway._serving._VALID_S", 0.0)
         assert asked(client, "/readyz") == OK
 
 

@@ -26,7 +26,7 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.errors import ConfigurationError, ProviderError
 from agui_reasoning.interop._client import answered_calls, approval, question
-from agui_reasoning.interop._results import result_part
+from agui_reasoning.interop._messages import result_part
 from agui_reasoning.interop._stream import (
     FrameworkReader,
     OpenResponse,

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from agui_reasoning._content import data_of, text_of
+from agui_reasoning._wire_events import data_of, text_of
 from agui_reasoning.interop._client import UserAnswer, decision, wrong_answer
 from agui_reasoning.interop._messages import (
     Answer,
@@ -17,8 +17,8 @@ from agui_reasoning.interop._messages import (
     Told,
     exchanges,
     standard_base64,
+    text_or_media,
 )
-from agui_reasoning.interop._results import text_or_media
 from agui_reasoning.parts import TextPart, ToolCallPart
 from agui_reasoning.providers.payload import JSONObject, compact_json
 from agui_reasoning.request import PreparedResponse, ProviderRequest

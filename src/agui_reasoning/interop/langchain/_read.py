@@ -22,7 +22,7 @@ from agui_reasoning.deltas import (
     UsageDelta,
 )
 from agui_reasoning.interop._client import client_results
-from agui_reasoning.interop._results import result_part
+from agui_reasoning.interop._messages import result_part
 from agui_reasoning.interop._stream import (
     FrameworkReader,
     OpenResponse,

@@ -22,8 +22,15 @@ from agui_reasoning.interop._client import (
     question,
     wrong_answer,
 )
-from agui_reasoning.interop._messages import Answer, Exchange, Told, exchanges, standard_base64
-from agui_reasoning.interop._results import Media, text_or_media
+from agui_reasoning.interop._messages import (
+    Answer,
+    Exchange,
+    Media,
+    Told,
+    exchanges,
+    standard_base64,
+    text_or_media,
+)
 from agui_reasoning.parts import TextPart, ToolCallPart
 from agui_reasoning.providers.payload import JSONObject
 from agui_reasoning.request import OpenCall, ProviderRequest

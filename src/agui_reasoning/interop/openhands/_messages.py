@@ -15,8 +15,7 @@ from typing import Any, Final
 from ag_ui.core import Message, SystemMessage, ToolMessage, UserMessage
 
 from agui_reasoning.errors import AGUIReasoningWarning
-from agui_reasoning.interop._messages import with_names
-from agui_reasoning.interop._results import media_of
+from agui_reasoning.interop._messages import media_of, with_names
 from agui_reasoning.interop.openhands._read import item_part, model_parts, plain_event
 from agui_reasoning.parts import NativePart, Origin, Part, ToolCallPart, Turn
 from agui_reasoning.providers.payload import JSONObject, array, obj, reject, string

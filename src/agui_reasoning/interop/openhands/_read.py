@@ -23,7 +23,7 @@ from msgspec import structs
 from agui_reasoning._strict_json import MAX_NESTING, Malformed, load, well_formed
 from agui_reasoning._wire_events import new_uuid
 from agui_reasoning.deltas import Delta, FinishDelta, ResponseStart
-from agui_reasoning.interop._results import result_part
+from agui_reasoning.interop._messages import result_part
 from agui_reasoning.interop._stream import FrameworkReader
 from agui_reasoning.interop.openhands._write import SOURCE, record_event
 from agui_reasoning.parts import (

@@ -24,8 +24,8 @@ from ag_ui.core import (
     ToolCallStartEvent,
 )
 
-from agui_reasoning._content import text_of
 from agui_reasoning._strict_json import MAX_NESTING, dump, load
+from agui_reasoning._wire_events import text_of
 from agui_reasoning.providers.payload import JSONObject, compact_json
 
 # -- records
