@@ -1,12 +1,14 @@
 """The parts of a token and of a ring, for tests that take them apart."""
 
-from agui_reasoning.crypto._cache import TimedCache, content_info, derive
 from agui_reasoning.crypto._jwe import (
     MAX_TOKEN_CHARS,
     Header,
     Secret,
+    TimedCache,
     Token,
     base64url,
+    content_info,
+    derive,
     from_base64url,
     read_header,
     read_token,

@@ -1,7 +1,7 @@
 """Rewrites Python source from THINKING_* to REASONING_* events (extra ``migrate``).
 
-The steps for one file: resolve names (`_facts`), find the events it creates (`_sites`), give them IDs
-(`_carriers`), and rename the rest (`_renames`). Places that need a decision become findings.
+The steps for one file: resolve names (`_session`), find the events it creates (`_sites`), give them
+IDs (`_carriers`), and rename the rest (`_renames`). Places that need a decision become findings.
 
 Deep nesting is detected first, because it crashes the parser, which is native code. Only tokens are examined
 for that, independently of the grammar, so any version of Python is supported.
@@ -27,9 +27,16 @@ from libcst.codemod import CodemodContext
 from libcst.codemod.visitors import AddImportsVisitor, ImportItem
 
 from agui_reasoning._migrate._carriers import give_ids
-from agui_reasoning._migrate._facts import KINDS, Facts, mentions_anything
 from agui_reasoning._migrate._renames import References, rewrite_imports, rewrite_strings
-from agui_reasoning._migrate._session import ADVICE, Migration, MigrationFinding, Session
+from agui_reasoning._migrate._session import (
+    ADVICE,
+    KINDS,
+    Facts,
+    Migration,
+    MigrationFinding,
+    Session,
+    mentions_anything,
+)
 from agui_reasoning._migrate._sites import find_sites
 
 __all__ = ["ADVICE", "KINDS", "Migration", "MigrationFinding", "migrate_sources", "too_deep"]

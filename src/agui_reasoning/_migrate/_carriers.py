@@ -22,9 +22,17 @@ from itertools import chain
 
 import libcst as cst
 
-from agui_reasoning._migrate._facts import EventStep, Family, called
 from agui_reasoning._migrate._renames import new_id
-from agui_reasoning._migrate._session import Session, assignment, before, member_name, member_nodes
+from agui_reasoning._migrate._session import (
+    EventStep,
+    Family,
+    Session,
+    assignment,
+    before,
+    called,
+    member_name,
+    member_nodes,
+)
 from agui_reasoning._migrate._sites import (
     IDS,
     CodeScope,

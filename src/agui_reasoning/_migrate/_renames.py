@@ -11,7 +11,7 @@ from typing import Any
 
 import libcst as cst
 
-from agui_reasoning._migrate._facts import (
+from agui_reasoning._migrate._session import (
     BY_CLASS,
     BY_TYPE,
     CLASS_NAME,
@@ -20,13 +20,14 @@ from agui_reasoning._migrate._facts import (
     TYPE_NAME,
     EventNames,
     Facts,
+    Session,
     called,
+    member_name,
     module_of,
     renamed,
     string_value,
     walk,
 )
-from agui_reasoning._migrate._session import Session, member_name
 
 _TAKE_CLASSES = frozenset({"TypeAdapter", "cast", "isinstance", "issubclass"})
 _READ_KEYS = frozenset({"get", "getattr", "pop"})

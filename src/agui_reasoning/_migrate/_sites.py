@@ -10,8 +10,18 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from agui_reasoning._migrate._facts import EventNames, Facts, called, string_value, walk
-from agui_reasoning._migrate._session import Session, drop_member, insert_member, member_name, member_nodes
+from agui_reasoning._migrate._session import (
+    EventNames,
+    Facts,
+    Session,
+    called,
+    drop_member,
+    insert_member,
+    member_name,
+    member_nodes,
+    string_value,
+    walk,
+)
 from agui_reasoning._wire_events import HINT_KEY
 
 _Add: TypeAlias = Callable[[str, str], None]

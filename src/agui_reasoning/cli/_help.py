@@ -282,6 +282,7 @@ COMMANDS: Final[Mapping[str, CommandSpec]] = {
         count which reasoning could still go back $ agui-reasoning bulk audit "threads/*.jsonl"
         """,
         {1: "Some threads could not be worked on; they are written as they were."},
+        module="messages",
     ),
 }
 """The commands by name, in the order of the help."""

@@ -12,24 +12,22 @@ from typing import Any, Final, NoReturn, Self, final
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from agui_reasoning.crypto._cache import (
-    KEY_BYTES,
-    Binding,
-    DerivedKeys,
-    blind_index,
-    content_info,
-    derive,
-    random_bytes,
-)
 from agui_reasoning.crypto._jwe import (
+    KEY_BYTES,
     MAX_EXPIRY,
     MAX_PLAINTEXT_BYTES,
     NONCE_BYTES,
+    Binding,
+    DerivedKeys,
     Header,
     Secret,
     base64url,
+    blind_index,
     claims_type,
+    content_info,
+    derive,
     header_of,
+    random_bytes,
     read_header,
     read_token,
     seal,

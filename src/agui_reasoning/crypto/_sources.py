@@ -17,8 +17,7 @@ from inspect import isawaitable
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
 
-from agui_reasoning.crypto._cache import KEY_BYTES, TimedCache
-from agui_reasoning.crypto._jwe import KID, Secret, from_base64url
+from agui_reasoning.crypto._jwe import KEY_BYTES, KID, Secret, TimedCache, from_base64url
 from agui_reasoning.errors import AGUIReasoningError, ConfigurationError, TransportError
 
 MAX_FAILED_LOOK_UPS: Final = 8

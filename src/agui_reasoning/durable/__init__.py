@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 from agui_reasoning._lazy import lazy_attributes
 
 if TYPE_CHECKING:
+    from agui_reasoning.durable._log import LogStream
     from agui_reasoning.durable._redis import RedisRuns
     from agui_reasoning.durable._runs import Runs, ThreadInfo
     from agui_reasoning.durable._sqlite import SQLiteRuns
-    from agui_reasoning.durable._stream import LogStream
     from agui_reasoning.durable.store import RunStore
 
 __all__ = ["LogStream", "RedisRuns", "RunStore", "Runs", "SQLiteRuns", "ThreadInfo"]
@@ -23,7 +23,7 @@ _HOMES: Final = {
     "agui_reasoning.durable._redis": ("RedisRuns",),
     "agui_reasoning.durable._runs": ("Runs", "ThreadInfo"),
     "agui_reasoning.durable._sqlite": ("SQLiteRuns",),
-    "agui_reasoning.durable._stream": ("LogStream",),
+    "agui_reasoning.durable._log": ("LogStream",),
     "agui_reasoning.durable.store": ("RunStore",),
 }
 

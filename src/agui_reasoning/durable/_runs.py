@@ -19,8 +19,7 @@ from agui_reasoning._strict_json import JSONObject, dump, load
 from agui_reasoning.aio import Agent, EventStream, agent_events
 from agui_reasoning.consumer import Conversation
 from agui_reasoning.crypto import KeyRing, token_key_id
-from agui_reasoning.durable._log import Log, Recent, Seal, owners
-from agui_reasoning.durable._stream import LogStream, View, older
+from agui_reasoning.durable._log import Log, LogStream, Recent, Seal, View, older, owners
 from agui_reasoning.durable.store import Begin, Found, Listed, LogEntry, RunStore
 from agui_reasoning.errors import ConfigurationError, RemoteProtocolError, TransportError
 from agui_reasoning.protocol import PROTOCOL_VERSION

@@ -23,7 +23,7 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> list[Key]:
         keys.append(key)
         return derive(key, info)
 
-    monkeypatch.setattr("agui_reasoning.crypto._cache.derive", counting)
+    monkeypatch.setattr("agui_reasoning.crypto._jwe.derive", counting)
     return keys
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agui_reasoning import Run
 from agui_reasoning.consumer import Conversation
 from agui_reasoning.crypto import KeyRing
-from agui_reasoning.durable._stream import View, events_in, note_frames
+from agui_reasoning.durable._log import View, events_in, note_frames
 from agui_reasoning.emitter import Opened
 from agui_reasoning.errors import TruncatedRunError
 from agui_reasoning.providers import decoder
