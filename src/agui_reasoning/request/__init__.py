@@ -16,7 +16,9 @@ from agui_reasoning.request._fields import merge as merge
 from agui_reasoning.request._fields import suitable as suitable
 from agui_reasoning.request._fields import without_flags as without_flags
 from agui_reasoning.request._fields import write_flags as write_flags
+from agui_reasoning.request._history import ForeignReasoning as ForeignReasoning
 from agui_reasoning.request._history import History, HistoryItem, ReportEntry
+from agui_reasoning.request._history import RefusedTurns as RefusedTurns
 from agui_reasoning.request._messages import checked_messages as checked_messages
 from agui_reasoning.request._messages import erase_reasoning
 from agui_reasoning.request._prepare import OpenCall
@@ -25,8 +27,6 @@ from agui_reasoning.request._prepare import unrecognized as unrecognized
 from agui_reasoning.request._report import explain as explain
 from agui_reasoning.request._report import why as why
 from agui_reasoning.request._restore import restore
-from agui_reasoning.request._selection import ForeignReasoning as ForeignReasoning
-from agui_reasoning.request._selection import RefusedTurns as RefusedTurns
 
 # Names with an alias are for the other packages of the library, not for its users.
 __all__ = [

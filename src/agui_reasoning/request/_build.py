@@ -31,7 +31,16 @@ from agui_reasoning.providers.vendors import vendor_traits
 from agui_reasoning.request._conversation import PreparedConversation, prepared_conversation
 from agui_reasoning.request._fallback import plain_turn
 from agui_reasoning.request._fields import joined_flags, merge, write_flags
-from agui_reasoning.request._history import History, HistoryItem, ReportEntry
+from agui_reasoning.request._history import (
+    ForeignReasoning,
+    History,
+    HistoryItem,
+    RefusedTurns,
+    ReportEntry,
+    as_context,
+    efforts_of,
+    left_out,
+)
 from agui_reasoning.request._messages import checked_messages
 from agui_reasoning.request._prepare import prepared
 from agui_reasoning.request._report import (
@@ -45,13 +54,6 @@ from agui_reasoning.request._report import (
     warn,
 )
 from agui_reasoning.request._restore import restore
-from agui_reasoning.request._selection import (
-    ForeignReasoning,
-    RefusedTurns,
-    as_context,
-    efforts_of,
-    left_out,
-)
 
 _CONVERSATION: Final = "conversation"
 """The field that names a conversation of OpenAI's, in which the server stores input and output."""

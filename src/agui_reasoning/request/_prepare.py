@@ -46,8 +46,15 @@ from agui_reasoning.providers.encoding import (
     is_readable,
 )
 from agui_reasoning.providers.registry import group_kinds
-from agui_reasoning.request._history import History, HistoryItem, role_of
-from agui_reasoning.request._selection import OTHER_ACCOUNT, Withheld, is_of_other_account, withheld_from
+from agui_reasoning.request._history import (
+    OTHER_ACCOUNT,
+    History,
+    HistoryItem,
+    Withheld,
+    is_of_other_account,
+    role_of,
+    withheld_from,
+)
 
 _WITH_BLOCKS: Final = (NativePart, ToolResultPart)
 _is_incomplete: Final = attrgetter("incomplete")

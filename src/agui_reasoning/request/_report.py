@@ -17,9 +17,8 @@ from agui_reasoning.parts import NativePart, Origin, Prefix, ReasoningPart, Turn
 from agui_reasoning.policy import NO_RULE, RECEIVED, EchoRule, EchoStatus, Kinship
 from agui_reasoning.providers.echo import explain_no_rule
 from agui_reasoning.providers.encoding import EchoReport, EchoUnit, PlainMessage, ResponseStep
-from agui_reasoning.request._history import History, ReportEntry
+from agui_reasoning.request._history import OTHER_ACCOUNT, History, ReportEntry
 from agui_reasoning.request._plain import NEEDS_KEYS, STORED_OBJECT
-from agui_reasoning.request._selection import OTHER_ACCOUNT
 
 _UNREAD: Final = "model_binding"
 """The reason of units that are sent, but that the model cannot read."""

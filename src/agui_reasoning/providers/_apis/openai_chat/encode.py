@@ -88,15 +88,16 @@ class _ChatDraft:
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
     """Write ``messages``, and ``tools`` if there are any."""
-    return encode_for(
-        conversation, options, vendor_traits(Origin(options.provider, "openai-chat", options.model))
-    )
+    return _encode("openai-chat", conversation, options)
 
 
-def encode_for(
-    conversation: PreparedConversation, options: EncodingOptions, traits: VendorTraits
-) -> JSONObject:
-    """Write a request for a compatible API with other traits."""
+def encode_litellm(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
+    """Write the same for LiteLLM's SDK, with the traits of the upstream, which is the provider."""
+    return _encode("litellm", conversation, options)
+
+
+def _encode(api: str, conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
+    traits = vendor_traits(Origin(options.provider, api, options.model))
     sent: set[str] = set()
 
     def respond(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]:

@@ -572,3 +572,13 @@ def _shares(texts: Sequence[str], fresh: str | None) -> list[str]:
         return list(texts)
     last = max(number for number, text in enumerate(texts) if text)
     return [fresh if number == last else "" for number in range(len(texts))]
+
+
+class LiteLLMDecoder(OpenAIChatDecoder):
+    """Decodes what ``litellm.completion`` and ``litellm.acompletion`` return.
+
+    Gateways that are based on LiteLLM add its fields too, so the decoder of Chat Completions reads them. It
+    prefers blocks to items, and items to flat strings.
+    """
+
+    api: ClassVar[str] = "litellm"
