@@ -26,8 +26,7 @@ from agui_reasoning.gateway._replay import ProviderRules as ProviderRules
 from agui_reasoning.gateway._replay import ReplayUpstream, provider_app
 from agui_reasoning.gateway._replay import ScriptedProvider as ScriptedProvider
 from agui_reasoning.gateway._serving import listen, local_server, serve, url_of
-from agui_reasoning.gateway._upstream import Upstream, capabilities
-from agui_reasoning.gateway._xai import XAIUpstream
+from agui_reasoning.gateway._upstream import Upstream, XAIUpstream, capabilities
 
 if TYPE_CHECKING:
     from agui_reasoning.gateway._proxy import create_proxy as create_proxy

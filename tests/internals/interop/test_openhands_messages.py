@@ -9,7 +9,7 @@ import pytest
 
 from agui_reasoning import ConfigurationError, Run
 from agui_reasoning.interop import openhands
-from agui_reasoning.interop.openhands._messages import message_fields
+from agui_reasoning.interop.openhands import message_fields
 from agui_reasoning.parts import Opaque, Part, ReasoningPart, Segment, TextPart, ToolCallPart, ToolResultPart
 from tests.unit.interop.test_litellm import ASKED, SEEN, run_of
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agui_reasoning import AGUIReasoningWarning, DecodeError, Run
 from agui_reasoning.interop import openhands
-from agui_reasoning.interop.openhands._messages import message_fields
+from agui_reasoning.interop.openhands import message_fields
 from agui_reasoning.parts import NativePart, Opaque, ReasoningPart, Segment, TextPart, ToolCallPart
 from agui_reasoning.request import History
 from tests.support.effort import examples
