@@ -28,7 +28,7 @@ CEILINGS = {
     "class names with two meanings": 0,
     "longest chain of imports": 16,
     "imports of another room's private module": 0,
-    "tests' imports of private modules": 44,
+    "tests' imports of private modules": 39,
 }
 
 _INSIDE = re.compile(rf"{PACKAGE}(\.\w+)*\._|{PACKAGE}(\.\w+)* import _")

@@ -11,6 +11,7 @@ from typing import Annotated, Final, TypeAlias
 import typer
 
 from agui_reasoning._catalog import FINDINGS, explained
+from agui_reasoning.cli._app import complete_codes, complete_explained
 from agui_reasoning.cli._check_formats import (
     CheckedFile,
     as_github,
@@ -22,7 +23,6 @@ from agui_reasoning.cli._check_formats import (
 )
 from agui_reasoning.cli._files import STDIN, Stream, found_files, read_stream
 from agui_reasoning.cli._help import Page
-from agui_reasoning.cli._options import complete_codes, complete_explained
 from agui_reasoning.cli._output import ProgressBar, complain, printable, progress, put_json, put_safe
 from agui_reasoning.consumer import Finding, check_events
 from agui_reasoning.errors import AGUIReasoningError, ConfigurationError, did_you_mean

@@ -20,8 +20,8 @@ import typer
 from ag_ui.core import Event
 
 from agui_reasoning._strict_json import JSONObject
+from agui_reasoning.cli._app import complete_api
 from agui_reasoning.cli._console import stdout_console
-from agui_reasoning.cli._options import complete_api
 from agui_reasoning.cli._output import put, put_json, warn
 from agui_reasoning.cli._screen import Screen
 from agui_reasoning.consumer import Conversation

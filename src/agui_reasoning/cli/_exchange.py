@@ -16,8 +16,7 @@ from msgspec import to_builtins
 
 from agui_reasoning._strict_json import Malformed, load
 from agui_reasoning._wire_events import new_uuid
-from agui_reasoning.cli._files import read_file
-from agui_reasoning.cli._options import (
+from agui_reasoning.cli._app import (
     File,
     KeysEnv,
     KeysFile,
@@ -28,6 +27,7 @@ from agui_reasoning.cli._options import (
     key_ring_if_any,
     not_empty,
 )
+from agui_reasoning.cli._files import read_file
 from agui_reasoning.cli._output import EscapedBytes, put, put_json, warn
 from agui_reasoning.crypto import DEFAULT_VARIABLE
 from agui_reasoning.deltas import Delta, UsageDelta

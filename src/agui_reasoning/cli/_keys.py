@@ -15,6 +15,7 @@ from typing import Annotated, Any, Final, TypeAlias
 import typer
 
 from agui_reasoning._strict_json import Malformed, dump, load
+from agui_reasoning.cli._app import File, KeysEnv, KeysFile, TenantOption, key_ring, not_empty
 from agui_reasoning.cli._files import (
     JSON_STRING,
     STDIN,
@@ -26,7 +27,6 @@ from agui_reasoning.cli._files import (
     read_file,
     size_of,
 )
-from agui_reasoning.cli._options import File, KeysEnv, KeysFile, TenantOption, key_ring, not_empty
 from agui_reasoning.cli._output import complain, progress, put, put_exact, put_json, tell, warn
 from agui_reasoning.crypto import (
     DEFAULT_VARIABLE,

@@ -18,9 +18,9 @@ from agui_reasoning._escaping import one_line
 from agui_reasoning._strict_json import load
 from agui_reasoning.attribution import TraceRecord
 from agui_reasoning.attribution import trace as trace_of
+from agui_reasoning.cli._app import File
 from agui_reasoning.cli._console import stdout_console
 from agui_reasoning.cli._files import Stream, read_file, read_stream
-from agui_reasoning.cli._options import File
 from agui_reasoning.cli._output import counted, progress, put, put_json, warn
 from agui_reasoning.consumer import Conversation
 from agui_reasoning.crypto import looks_like_token

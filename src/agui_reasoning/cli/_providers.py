@@ -9,8 +9,8 @@ from typing import Annotated, Final
 
 import typer
 
+from agui_reasoning.cli._app import PolicyFile, complete_api, complete_provider
 from agui_reasoning.cli._console import stdout_console
-from agui_reasoning.cli._options import PolicyFile, complete_api, complete_provider
 from agui_reasoning.cli._output import put_json
 from agui_reasoning.errors import ConfigurationError, did_you_mean
 from agui_reasoning.parts import Origin

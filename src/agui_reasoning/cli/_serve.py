@@ -14,8 +14,7 @@ import typer
 
 from agui_reasoning._escaping import escaped
 from agui_reasoning._strict_json import load
-from agui_reasoning.cli._files import read_file
-from agui_reasoning.cli._options import (
+from agui_reasoning.cli._app import (
     KeysEnv,
     KeysFile,
     PolicyFile,
@@ -23,6 +22,7 @@ from agui_reasoning.cli._options import (
     complete_provider,
     key_ring_if_any,
 )
+from agui_reasoning.cli._files import read_file
 from agui_reasoning.cli._output import put, warn
 from agui_reasoning.cli._translate import KeepTitle, Repair
 from agui_reasoning.crypto import DEFAULT_VARIABLE, KeyRing

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 import typer
 
 from agui_reasoning._escaping import escaped, one_line
+from agui_reasoning.cli._app import File
 from agui_reasoning.cli._files import STDIN, FileSink, Rewrite, Standard, opened, pieces, read_file, size_of
-from agui_reasoning.cli._options import File
 from agui_reasoning.cli._output import (
     complain,
     counted,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, ClassVar, Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias, cast
 
 from ag_ui.core import DeveloperMessage, Interrupt, Message, SystemMessage, TextInputContent, UserMessage
 from msgspec import Struct, structs
@@ -29,8 +29,10 @@ from agui_reasoning.parts import (
 )
 from agui_reasoning.policy import EchoFlag, EchoRule, Inside
 from agui_reasoning.providers.echo import kinship, reads
-from agui_reasoning.providers.encoding import EchoReport
 from agui_reasoning.providers.refusals import thinking_off
+
+if TYPE_CHECKING:  # imported when a request is built
+    from agui_reasoning.providers.encoding import EchoReport
 
 HistoryItem: TypeAlias = Turn | EffortChange | Message
 """An item of a conversation."""
