@@ -1,4 +1,4 @@
-"""The Typer application: loads commands on demand, reports errors, and has the options that commands share."""
+"""The Typer application: loads commands on demand, reports errors, has the options that commands share."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def test_randomness_comes_from_the_operating_system_in_one_function() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and "urandom" in ast.unparse(node.func)
     ]
-    assert called == [("_cache.py", "os.urandom")]
+    assert called == [("_jwe.py", "os.urandom")]
     assert not any(
         name.split(".")[0] in ("random", "secrets", "uuid")
         for path in ROOM.glob("*.py")
