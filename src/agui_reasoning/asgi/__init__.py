@@ -26,8 +26,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agui_reasoning.asgi._open import server_stops as server_stops
-from agui_reasoning.asgi._open import stop_responses as stop_responses
+from agui_reasoning.asgi._ready import server_stops as server_stops
+from agui_reasoning.asgi._ready import stop_responses as stop_responses
 from agui_reasoning.asgi._response import AGUIResponse
 from agui_reasoning.asgi._response import cancel_on_disconnect as cancel_on_disconnect
 from agui_reasoning.compat import SSERewriter, ThinkingDowngrader, ThinkingUpgrader, Translator

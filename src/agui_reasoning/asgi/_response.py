@@ -21,7 +21,7 @@ from starlette.types import Message, Receive, Scope, Send
 from agui_reasoning._driver import SHUT_DOWN, InThreads, spawn
 from agui_reasoning._limits import check_seconds
 from agui_reasoning._wire_events import new_uuid
-from agui_reasoning.asgi._open import ReadyChunks, asyncio_loop, close, open_response, started
+from agui_reasoning.asgi._ready import ReadyChunks, asyncio_loop, close, open_response, started
 from agui_reasoning.emitter import Opened
 from agui_reasoning.wire import KEEP_ALIVE, MEDIA_TYPE, SSEEncoder, frames_of
 

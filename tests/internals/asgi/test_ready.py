@@ -13,7 +13,7 @@ import pytest
 
 from agui_reasoning.aio import run_agent, stream_run
 from agui_reasoning.asgi import AGUIResponse, stop_responses
-from agui_reasoning.asgi._open import _MAX_JOINED_BYTES, ReadyChunks, Rest, started
+from agui_reasoning.asgi._ready import _MAX_JOINED_BYTES, ReadyChunks, Rest, started
 from agui_reasoning.deltas import ReasoningDelta, TextDelta
 from agui_reasoning.run import Run
 from agui_reasoning.wire import KEEP_ALIVE, read_events
