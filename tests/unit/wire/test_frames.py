@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 
@@ -34,6 +35,23 @@ def texts(data: bytes) -> list[str]:
 )
 def test_the_examples_of_the_html_standard(stream: bytes, expected: list[str]) -> None:
     assert texts(stream) == expected
+
+
+def test_frames_that_are_alike_and_others_are_read_in_any_order() -> None:
+    kinds = {
+        b"data: a\n\n": ["a"],
+        b"data: b\n\n\n": ["b"],
+        b"data: \n\n": [],
+        b"data: c\r\n\r\n": ["c"],
+        b"data: d\ndata: e\n\n": ["d\ne"],
+        b"event: one\ndata: f\n\n": ["f"],
+        b"event: one\ndata: data: g\n\n": ["data: g"],
+        b"event: two\ndata: h\n\n": ["h"],
+        b"event: one\r\ndata: i\r\n\r\n": ["i"],
+        b": comment\n\ndata: j\n\n": ["j"],
+    }
+    for several in product(kinds, repeat=3):
+        assert texts(b"\n\n" + b"".join(several)) == [text for kind in several for text in kinds[kind]]
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
