@@ -24,7 +24,7 @@ from typing import Any, Final, Protocol, TypeAlias
 import anyio
 from anyio.lowlevel import RunVar
 
-_MAX_JOINED_BYTES: Final = 65_536
+_MAX_JOINED_BYTES: Final = 16_384
 _MAX_PATIENCE: Final = 15
 
 

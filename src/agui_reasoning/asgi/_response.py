@@ -42,7 +42,7 @@ class AGUIResponse(Response):
 
     A single task iterates over the events and closes them, however the response ends. Comments keep an idle
     connection alive: proxies end those on which a model thinks in silence (microsoft/agent-framework#6611).
-    Events that are ready together are sent together, up to 64 KiB, while the client takes them as fast as
+    Events that are ready together are sent together, up to 16 KiB, while the client takes them as fast as
     they come. Nothing else is buffered: a slow client slows down the events, and they are closed when the
     client disconnects or stops reading.
 

@@ -12,6 +12,7 @@ import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from urllib.request import getproxies
 
 import anyio
 
@@ -59,7 +60,7 @@ _LAST: Final = (
 _MARKS_OF_ERRORS: Final = ('"error"', '"response.failed"')
 _JOBS: Final[set[asyncio.Task[None]]] = set()
 _SLICE_BYTES: Final = 16_384
-_RECEIVE_BYTES: Final = 65_536
+_RECEIVING: Final = socket.SOL_SOCKET, socket.SO_RCVBUF, 32_768
 _REFUSAL_BYTES: Final = 65_536
 _WORDS_CHARS: Final = 2_000
 _HIDDEN: Final = "[hidden]"
@@ -141,8 +142,7 @@ class Transport:
 
     def _client(self) -> httpx2.AsyncClient:
         if self._http is None:
-            # Each run uses a connection for its whole duration, so a limit would make runs wait.
-            self._http = httpx2.AsyncClient(limits=httpx2.Limits(max_connections=None))
+            self._http = _client()
         if not (self._given_http or self._watched):
             self._watched = True
             _spawn(self._close_idle)
@@ -362,12 +362,21 @@ def _spawn(job: Callable[[], Coroutine[Any, Any, None]]) -> None:
         task.add_done_callback(_JOBS.discard)
 
 
+def _client() -> httpx2.AsyncClient:
+    """Create a client whose connections receive only so much ahead of their reader."""
+    # Each run uses a connection for its whole duration, so a limit would make runs wait.
+    limits = httpx2.Limits(max_connections=None)
+    if getproxies():  # a transport of ours would not use them
+        return httpx2.AsyncClient(limits=limits)
+    return httpx2.AsyncClient(transport=httpx2.AsyncHTTPTransport(limits=limits, socket_options=[_RECEIVING]))
+
+
 def _bound(response: httpx2.Response) -> None:
-    """Limit how much of a stream the system receives ahead of its reader."""
+    """Limit how much of a stream the system receives ahead of its reader, on a connection of any client."""
     network = response.extensions.get("network_stream")
     connection = network.get_extra_info("socket") if network is not None else None
     if connection is not None:
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BYTES)
+        connection.setsockopt(*_RECEIVING)
 
 
 def _media_type(response: httpx2.Response) -> str:

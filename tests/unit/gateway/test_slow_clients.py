@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import tracemalloc
-from collections.abc import AsyncIterator
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, suppress
 from typing import Any
 
 import anyio
@@ -14,8 +15,9 @@ import httpx2
 import pytest
 
 from agui_reasoning import Run
+from agui_reasoning.aio import run_agent
 from agui_reasoning.deltas import TextDelta
-from agui_reasoning.gateway import create_app, local_server
+from agui_reasoning.gateway import HTTPUpstream, create_app, local_server
 from tests.unit.gateway.http_client import INPUT, TIMEOUT
 from tests.unit.gateway.provider import upstream
 from tests.unit.gateway.test_app import Fake
@@ -60,6 +62,61 @@ def test_payloads_that_are_not_taken_yet_are_not_decoded() -> None:
 
     anyio.run(kept)
     assert anyio.run(kept) < READ_BYTES // 4
+
+
+async def refused_by(
+    answer: Callable[[socket.socket], Awaitable[None]], ask: Callable[[str], HTTPUpstream]
+) -> None:
+    """Have a run ask what answers one connection, badly, in the event loop of the run."""
+
+    async def accept() -> None:
+        connection, _ = await asyncio.get_running_loop().sock_accept(listening)
+        with connection:
+            connection.setblocking(False)
+            await answer(connection)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        model = ask(f"http://127.0.0.1:{listening.getsockname()[1]}")
+        answering = asyncio.ensure_future(accept())
+        assert [event.type async for event in run_agent(INPUT, model.agent)][-1] == "RUN_ERROR"
+        await asyncio.wait_for(answering, TIMEOUT)
+        await model.aclose()
+
+
+def test_a_connection_to_a_provider_receives_little_ahead_of_the_run() -> None:
+    """The system would take more from the first byte on, and asyncio reads all of it at once, for each one."""
+    taken: list[int] = []
+
+    async def answer(connection: socket.socket) -> None:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)
+        await asyncio.get_running_loop().sock_recv(connection, 65_536)
+        # In one step of the loop, so that the run reads nothing meanwhile.
+        connection.send(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
+        with suppress(BlockingIOError):
+            while True:
+                taken.append(connection.send(b": \n" * 1_000))
+
+    asyncio.run(refused_by(answer, lambda url: upstream("anthropic-messages", url)))
+    # Systems double what they are asked for, and the sender keeps a little.
+    assert 0 < sum(taken) < 80_000
+
+
+def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The transport that bounds what connections receive would not use it."""
+    lines: list[bytes] = []
+
+    async def answer(connection: socket.socket) -> None:
+        received = await asyncio.get_running_loop().sock_recv(connection, 65_536)
+        lines.append(received.partition(b"\r\n")[0])
+
+    def behind(proxy: str) -> HTTPUpstream:
+        monkeypatch.setenv("http_proxy", proxy)
+        monkeypatch.delenv("no_proxy", raising=False)
+        return upstream("anthropic-messages", "http://api.example.com")
+
+    asyncio.run(refused_by(answer, behind))
+    assert lines == [b"POST http://api.example.com/v1/messages HTTP/1.1"]
 
 
 class Counting(Fake):
