@@ -85,7 +85,7 @@ async def refused_by(
 
 
 def test_a_connection_to_a_provider_receives_little_ahead_of_the_run() -> None:
-    """The system would take more from the first byte on, and asyncio reads all of it at once, for each one."""
+    """The system would take more from the first byte on, and asyncio reads all of it at once, for each."""
     taken: list[int] = []
 
     async def answer(connection: socket.socket) -> None:
