@@ -114,9 +114,11 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python -m benchmarks --write
 	$(BIN)/python -m pytest --all --cpu-time -m growth tests/unit
 
-# Runs the tests of faults and attacks, and writes docs/reliability.md; SECTIONS="Faults" writes only that section.
+# Runs the tests of faults and attacks, then the load, and writes docs/reliability.md; SECTIONS="Faults" writes only
+# that section. The load alone: .venv/bin/python scripts/load.py
 reliability: judges
 	$(BIN)/python scripts/reliability.py $(SECTIONS)
+	$(if $(SECTIONS),,$(BIN)/python scripts/load.py)
 
 $(VENV)/mutate.stamp: pyproject.toml $(VENV)/test.stamp
 	$(BIN)/python -m pip install --quiet --group mutate

@@ -137,18 +137,12 @@ def back(part: Part, levels: list[Level]) -> None:
     """Say whether all else came back to where it was."""
     fresh, warm, *later = levels
     last = later[-1]
-    found = (
-        f"{last.files - fresh.files:+d} files, {last.tasks - fresh.tasks:+d} tasks to before the first round"
-    )
+    found = f"{last.files - fresh.files:+d} files, {last.tasks - fresh.tasks:+d} tasks"
     met = last.files <= fresh.files and last.tasks <= fresh.tasks
-    part.add("left open", found, "none", met=met)
+    part.add("left open, against before the first round", found, "none", met=met)
     grown = last.objects - warm.objects
-    part.add(
-        "tracked objects",
-        f"{grown:+,d} to {warm.objects:,} after the first",
-        "≤ 1 %",
-        met=grown <= 0.01 * warm.objects,
-    )
+    found = f"{warm.objects:,} after the first round, {grown:+,d} at the end"
+    part.add("tracked objects", found, "≤ 1 % more", met=grown <= 0.01 * warm.objects)
 
 
 def soak(part: Part, share: float) -> None:
@@ -252,9 +246,9 @@ PARTS: Final[dict[str, tuple[str, Callable[[Part, float], None]]]] = {
 _ABOUT: Final = """
 The ready-made gateway under uvicorn, a provider and clients in three processes. Every stream is looked at:
 each delta arrived, in order and in the run that it belongs to, and one terminal event is the last. A provider
-sends a delta every 50 ms. *Memory* is what the system says of the server's process (RSS). CPython keeps what a
-first load took, and uses it for the next: so later rounds are compared with the level after a first round of
-the same load.
+sends a delta every 50 ms. *Memory* is what the system says of the server's process (RSS). CPython keeps what
+a first load took, and uses it for the next: so later rounds are compared with the level after a first round
+of the same load.
 """
 
 
