@@ -72,6 +72,9 @@ else redis.call('HSET', KEYS[1], 'watched', now) end
 _GRACE_MS: Final = 60_000
 _AT_ONCE: Final = 1000
 
+SILENCE_S: Final = 5.0
+"""How long Redis may be silent, in seconds, unless the address says otherwise; older clients set no limit."""
+
 
 class RedisRuns:
     """Keeps runs in Redis 7 or newer, under asyncio. Needs the extra ``redis``.
@@ -125,23 +128,23 @@ class RedisRuns:
     async def append(self, entries: Sequence[LogEntry]) -> Sequence[bool]:
         """See `RunStore`."""
         with _explained():
-            pipeline = self._redis.pipeline(transaction=False)
-            for entry in entries:
-                await self._append(
-                    keys=[self._run(entry.run), self._log(entry.run)],
-                    args=[entry.place, entry.data, int(entry.last), _ms(entry.retention_s)],
-                    client=pipeline,
-                )
-            return [bool(kept) for kept in await pipeline.execute()]
+            async with self._redis.pipeline(transaction=False) as pipeline:
+                for entry in entries:
+                    await self._append(
+                        keys=[self._run(entry.run), self._log(entry.run)],
+                        args=[entry.place, entry.data, int(entry.last), _ms(entry.retention_s)],
+                        client=pipeline,
+                    )
+                return [bool(kept) for kept in await pipeline.execute()]
 
     async def read(self, run: str, place: int) -> Tail:
         """See `RunStore`."""
         with _explained():
-            pipeline = self._redis.pipeline(transaction=True)
-            pipeline.hmget(self._run(run), "ended", "entries")
-            pipeline.exists(f"{self._run(run)}:lease")
-            pipeline.xrange(self._log(run), min=f"0-{place + 1}", count=_AT_ONCE)
-            (ended, count), leased, rows = await pipeline.execute()
+            async with self._redis.pipeline(transaction=True) as pipeline:
+                pipeline.hmget(self._run(run), "ended", "entries")
+                pipeline.exists(f"{self._run(run)}:lease")
+                pipeline.xrange(self._log(run), min=f"0-{place + 1}", count=_AT_ONCE)
+                (ended, count), leased, rows = await pipeline.execute()
         entries = [members[b"data"] for _, members in rows]
         has_ended = ended == b"1"
         return Tail(
@@ -184,17 +187,17 @@ class RedisRuns:
 
     async def _known(self, runs: Sequence[str], *members: str) -> Sequence[tuple[str, Sequence[Any], bool]]:
         """Return the runs that have not expired, each with members of its hash, and whether it is running."""
-        pipeline = self._redis.pipeline(transaction=False)
-        for run in runs:
-            pipeline.hmget(self._run(run), *members, "ended")
-            pipeline.exists(f"{self._run(run)}:lease")
-        answers = await pipeline.execute() if runs else []
-        rows = zip(runs, answers[::2], answers[1::2], strict=True)
-        return [
-            (run, found, found[-1] == b"0" and bool(leased))
-            for run, found, leased in rows
-            if found[0] is not None
-        ]
+        async with self._redis.pipeline(transaction=False) as pipeline:
+            for run in runs:
+                pipeline.hmget(self._run(run), *members, "ended")
+                pipeline.exists(f"{self._run(run)}:lease")
+            answers = await pipeline.execute() if runs else []
+            rows = zip(runs, answers[::2], answers[1::2], strict=True)
+            return [
+                (run, found, found[-1] == b"0" and bool(leased))
+                for run, found, leased in rows
+                if found[0] is not None
+            ]
 
     async def renew(self, runs: Sequence[str], lease_s: float) -> Mapping[str, Standing]:
         """See `RunStore`."""
@@ -206,10 +209,10 @@ class RedisRuns:
 
     async def _standings(self, runs: Sequence[str], lease_ms: int) -> Mapping[str, Standing]:
         with _explained():
-            pipeline = self._redis.pipeline(transaction=False)
-            for run in runs:
-                await self._look(keys=[self._run(run)], args=[lease_ms], client=pipeline)
-            answers = await pipeline.execute()
+            async with self._redis.pipeline(transaction=False) as pipeline:
+                for run in runs:
+                    await self._look(keys=[self._run(run)], args=[lease_ms], client=pipeline)
+                answers = await pipeline.execute()
         known = zip(runs, answers, strict=True)
         return {run: Standing(bool(found[0]), float(found[1])) for run, found in known if found is not None}
 
@@ -250,7 +253,7 @@ def _connected(url: str) -> Any:
     except ImportError:
         raise MissingExtraError("agui_reasoning.durable.RedisRuns", "redis") from None
     try:
-        return Redis.from_url(url, protocol=2)
+        return Redis.from_url(url, protocol=2, socket_timeout=SILENCE_S, socket_connect_timeout=SILENCE_S)
     except ValueError:
         raise ConfigurationError(
             "The address of Redis is invalid.",

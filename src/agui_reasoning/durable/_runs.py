@@ -407,7 +407,7 @@ class Runs:
                 worker.end("gone")
             elif standing.stop:
                 worker.end("stop")
-            elif standing.unwatched_s > self._unwatched_limit_s:
+            elif worker.unwatched_s(standing.unwatched_s) > self._unwatched_limit_s:
                 worker.end("unwatched")
 
     async def _all_ended(self) -> None:
@@ -458,6 +458,14 @@ class _Worker:
         self._is_last = False
         self._storing: bytes = b""
         self._drained = anyio.Event()
+        self._unwatched, self._since = 0.0, monotonic()
+
+    def unwatched_s(self, told: float) -> float:
+        """Return the time without a reader; by the store's clock, which may jump, it may be longer."""
+        if told < self._unwatched:
+            self._since = monotonic()
+        self._unwatched = told
+        return min(told, monotonic() - self._since)
 
     async def run(self) -> None:
         """Run the agent to its end, or until the run is ended."""
