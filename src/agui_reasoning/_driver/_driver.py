@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
 
+import anyio
 from ag_ui.core import BaseEvent, Event, Interrupt, RunAgentInput
 
 from agui_reasoning._driver._failures import Explanation, FailureLog, explain, explain_elsewhere, is_own_error
@@ -46,6 +47,9 @@ if TYPE_CHECKING:  # imported with the first key ring
 
 _FAILED: Final = "The agent could not finish its answer. Please try again."
 """The message that users see if a run fails and `on_error` returns none."""
+
+FETCH_WITHIN_S: Final = 30.0
+"""How long an asynchronous key service may take for a key, in seconds; what blocks cannot be interrupted."""
 
 _DELTAS: Final = frozenset(DELTA_TYPES)
 
@@ -323,7 +327,8 @@ async def _next(fetching: Fetching[None], awaited: Awaitable[Any]) -> Awaitable[
 
     try:
         try:
-            key = Secret(await awaited)  # no variable holds the key, because tracebacks may show it
+            with anyio.fail_after(FETCH_WITHIN_S):
+                key = Secret(await awaited)  # no variable holds the key, because tracebacks may show it
         except Exception as error:
             return fetching.throw(error)
         return fetching.send(key)

@@ -462,3 +462,27 @@ def test_the_inspector_awaits_keys() -> None:
     with local_server(create_app(keys=ring(service, "asynchronous"))) as gateway:
         answer = call(f"{gateway}/_page/request", ASKED)
     assert (answer.status, service.steps) == (200, ["new"])
+
+
+@pytest.mark.anyio
+async def test_a_service_that_hangs_ends_the_run_and_the_next_one_works(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("agui_reasoning._driver._driver.FETCH_WITHIN_S", 0.05)
+    service, hangs = Service(), [True]
+
+    async def fetch(kid: str) -> bytes:
+        if hangs:
+            await anyio.sleep_forever()
+        return service.answer(kid)
+
+    keys = KeyRing(fetch, primary="new")
+
+    async def end() -> Json:
+        stream = stream_run(asking(), service.provider, keys=keys, **ORIGIN)
+        return [event.model_dump(mode="json") async for event in stream][-1]
+
+    assert (await end())["code"] == "key_unavailable"
+    assert service.asked == 0
+    hangs.clear()
+    assert (await end())["type"] == "RUN_FINISHED"
