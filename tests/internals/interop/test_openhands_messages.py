@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import Any
 
 import pytest
 
-from agui_reasoning import ConfigurationError, Run
-from agui_reasoning.interop import openhands
+from agui_reasoning import Run
 from agui_reasoning.interop.openhands import message_fields
 from agui_reasoning.parts import Opaque, Part, ReasoningPart, Segment, TextPart, ToolCallPart, ToolResultPart
 from tests.unit.interop.test_litellm import ASKED, SEEN, run_of
@@ -72,10 +70,3 @@ def test_a_string_goes_back_where_the_upstream_takes_it() -> None:
 def test_a_picture_is_an_image_of_the_sdk() -> None:
     (made,) = message_fields(run_of(SEEN))
     assert made["content"][1] == {"type": "image", "image_urls": ["data:image/png;base64,AA=="]}
-
-
-@pytest.mark.skipif(importlib.util.find_spec("openhands") is not None, reason="OpenHands is installed")
-def test_without_the_sdk_it_is_asked_for() -> None:
-    with pytest.raises(ConfigurationError) as failure:
-        openhands.messages(run_of(ASKED))
-    assert failure.value.code == "missing_framework"

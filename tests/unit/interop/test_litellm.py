@@ -68,11 +68,6 @@ LISTS = [
 ]
 
 
-@pytest.mark.parametrize("capability", ["vision", "function_calling"])
-def test_content_is_a_list_where_a_capability_asks_for_it(capability: str) -> None:
-    assert litellm.messages(called(), system="Be brief.", **{capability: True}) == LISTS  # type: ignore[arg-type]
-
-
 def test_the_ends_of_a_prefix_are_marked_for_the_cache() -> None:
     assert litellm.messages(called(), system="Be brief.", cache=True) == [
         {"role": "system", "content": [{**text("Be brief.")[0], "cache_control": CACHED}]},

@@ -184,40 +184,6 @@ def test_a_sibling_refers_to_the_reasoning_of_the_first_action() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "args",
-    [
-        {"thought": "X"},
-        {"thought": "X", "reasoning_content": "R"},
-        {"thought": {"text": "X", "reasoning_content": "R"}},
-        {"thought": {"text": "X"}},
-        {"thought": {"text": "X", "reasoning_content": None}, "reasoning_content": "R"},
-        {"thought": {"text": "", "reasoning_content": "R"}},
-        {"thought": None, "reasoning_content": "R"},
-        {"thought": "", "reasoning_content": ""},
-        {"reasoning_content": "R"},
-        {},
-    ],
-)
-def test_every_form_of_a_thought_is_read_and_comes_back(args: dict[str, Any]) -> None:
-    for action in ("run", "think", "finish"):
-        event = {"action": action, "args": {**args, "command": "ls"}}
-        events = read([event])
-        assert openhands.write_events(events) == [event]
-        thought = args.get("thought")
-        inside = thought.get("reasoning_content") if isinstance(thought, dict) else None
-        reasoning = args.get("reasoning_content") or inside
-        told = [content for role, _, content in shown(events) if role == "reasoning"]
-        assert told == ([reasoning] if reasoning else [])
-        text = thought.get("text") if isinstance(thought, dict) else thought
-        arguments = next(json.loads(a) for name, _, a in shown(events) if name == action)
-        if action == "think":
-            assert arguments.get("thought") == ((text or "") if "thought" in args else None)
-        else:
-            assert [c for role, _, c in shown(events) if role == "assistant"] == ([text] if text else [])
-            assert arguments == {"command": "ls"}
-
-
 def test_an_observation_answers_its_cause_once() -> None:
     action = {"id": 1, "action": "run", "args": {"command": "ls"}}
     first = {"id": 2, "cause": 1, "observation": "run", "content": "a", "extras": {}}
