@@ -290,8 +290,11 @@ class _AsyncDriver(Driver):
 
     async def items_of(self, stream: ModelStream) -> AsyncGenerator[AgentItem, None]:
         """Yield a model stream, once the keys are there."""
-        await hold_keys(self.run)
-        yield stream
+        try:
+            await hold_keys(self.run)
+            yield stream
+        finally:
+            discard(stream.source)
 
     async def _left_over(self, error: Exception) -> Any:
         chunk, second = await self._take_all(self.left_over(error))

@@ -7,6 +7,7 @@ provider is asked: what cannot be encrypted must not be paid for.
 from __future__ import annotations
 
 import gc
+import inspect
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
@@ -226,6 +227,20 @@ async def test_nothing_is_paid_if_the_key_service_is_down(
     service.outage = None
     assert (await way(service, asking(), keys=keys))[-1].type == "RUN_FINISHED"
     gc.collect()  # a coroutine that was never awaited would warn
+
+
+@pytest.mark.anyio
+@callables
+async def test_a_source_that_is_not_asked_is_closed_with_its_run(how: str) -> None:
+    service = Service(outage=TimeoutError("no route to the service"))
+
+    async def coroutine() -> list[Any]:
+        return service.provider()
+
+    source = coroutine()
+    events = stream_run(asking(), source, keys=ring(service, how), **ORIGIN)
+    assert [event.type async for event in events] == ["RUN_STARTED", "RUN_ERROR"]
+    assert inspect.getcoroutinestate(source) == inspect.CORO_CLOSED
 
 
 @pytest.mark.anyio
