@@ -52,7 +52,9 @@ def outcome(name: str, options: list[str]) -> str:
     if interpreter is None:
         return f"left out, there is no python{name} on this machine"
     try:
-        path = environment(f"matrix-{name}", *requirements(name, interpreter), interpreter=interpreter)
+        # The package itself, for its metadata and its command; it is imported through PYTHONPATH.
+        wanted = [*requirements(name, interpreter), "--editable", str(ROOT)]
+        path = environment(f"matrix-{name}", *wanted, interpreter=interpreter)
     except UnavailableError as error:
         return f"left out, pip cannot install the dependencies: {error}"
     command = [path, "-m", "pytest", "-n", "3", "--dist", "worksteal", "-p", "no:cacheprovider"]
