@@ -1,4 +1,4 @@
-"""Objects of their own in many threads, tasks and forks, and one ring for all: each does what it does alone."""
+"""Objects of their own in many threads, tasks and forks, and one ring for all: each does as it does alone."""
 
 from __future__ import annotations
 

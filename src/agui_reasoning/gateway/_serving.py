@@ -19,6 +19,7 @@ from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+import anyio
 import uvicorn
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
@@ -347,14 +348,16 @@ class _Readiness:
         self._keys, self._runs = keys, runs
         self._checked_at = -_VALID_S
         self._failed: AGUIReasoningError | None = None
+        self._checking = anyio.Lock()
 
     async def answer(self, request: Request) -> Response:
         """Answer with status 200 or 503."""
         if server_stops():
             return _unready("shutdown", "The server stops.")
-        if monotonic() - self._checked_at >= _VALID_S:
-            self._checked_at = monotonic()
-            self._failed = await self._check()
+        async with self._checking:  # who asks meanwhile must not get an answer that is older
+            if monotonic() - self._checked_at >= _VALID_S:
+                self._failed = await self._check()
+                self._checked_at = monotonic()
         if self._failed is not None:
             return _unready(self._failed.code, str(self._failed))
         return JSONResponse({"status": "ok"})

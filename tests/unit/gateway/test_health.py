@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx2
 import pytest
 from starlette.testclient import TestClient
 
@@ -65,6 +66,36 @@ def test_a_process_is_not_ready_while_its_key_service_is_down(monkeypatch: pytes
         down = False
         monkeypatch.setattr("agui_reasoning.gateway._serving._VALID_S", 0.0)
         assert asked(client, "/readyz") == OK
+
+
+@pytest.mark.anyio
+async def test_nobody_is_told_that_it_is_ready_before_that_is_known() -> None:
+    asked_for, answer, asks = anyio.Event(), anyio.Event(), 0
+
+    async def fetch(kid: str) -> bytes:
+        nonlocal asks
+        asks += 1
+        asked_for.set()
+        await answer.wait()
+        raise ConnectionError
+
+    statuses: list[int] = []
+    app = create_app(keys=KeyRing(fetch, primary="k1"), visibility="hidden")
+    transport = httpx2.ASGITransport(app=app)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+
+        async def ask() -> None:
+            statuses.append((await client.get("/readyz")).status_code)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask)
+            await asked_for.wait()
+            for _ in range(20):
+                group.start_soon(ask)
+            assert (await client.get("/healthz")).status_code == 200
+            answer.set()
+    assert statuses == [503] * 21
+    assert asks == 1
 
 
 def test_a_process_is_not_ready_without_its_store(tmp_path: Path) -> None:

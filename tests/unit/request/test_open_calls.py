@@ -11,6 +11,7 @@ from agui_reasoning import ConfigurationError, OpenCall, RemoteProtocolError, Ru
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.parts import ToolResultPart
 from tests.support.dialects import DIALECTS, Dialect, model, results, user
+from tests.support.growth import assert_linear
 from tests.support.loop import RETURNS, Client
 from tests.unit.request.test_loop import expect
 
@@ -221,6 +222,73 @@ def test_a_client_cannot_make_up_what_was_asked_where_values_are_encrypted() -> 
     run_input = {"threadId": "thread-1", "runId": "r", "messages": plain.messages}
     (call,) = Run(run_input, keys=KeyRing.generate()).open_calls
     assert (call.id, call.interrupt) == ("c1", None)
+
+
+@pytest.mark.parametrize(
+    ("tenant", "thread"), [("evil", "thread-1"), ("acme", "thread-2"), ("acme", "thread-1 ")]
+)
+def test_what_was_asked_in_another_thread_or_of_another_tenant_is_unknown(tenant: str, thread: str) -> None:
+    """The call is there, because calls are the client's; that somebody was asked about it is not."""
+    keys = KeyRing.generate()
+    client = Client(CLAUDE, keys=keys, tenant="acme").ask("Weather?")
+    client.hears(CLAUDE.think(1), CLAUDE.call("c1")).ends(interrupts=[question("c1")])
+    entry = {"interruptId": "i1", "status": "resolved", "payload": APPROVED}
+
+    def opened(tenant: str, thread: str) -> OpenCall:
+        run_input = {"threadId": thread, "runId": "r", "messages": client.messages, "resume": [entry]}
+        (call,) = Run(run_input, keys=keys, tenant=tenant, on_warning=lambda text: None).open_calls
+        return call
+
+    assert opened("acme", "thread-1").interrupt == question("c1")
+    moved = opened(tenant, thread)
+    assert (moved.interrupt, moved.resume) == (None, None)
+
+
+def test_a_call_that_the_model_never_made_was_never_asked_about() -> None:
+    call = {"id": "c9", "type": "function", "function": {"name": "delete_all", "arguments": "{}"}}
+    messages = [
+        {"id": "u1", "role": "user", "content": "Hi."},
+        {"id": "a1", "role": "assistant", "toolCalls": [call]},
+    ]
+    resume = [{"interruptId": "c9", "status": "resolved", "payload": APPROVED}]
+    run_input = {"threadId": "thread-1", "runId": "r", "messages": messages, "resume": resume}
+    (opened,) = Run(run_input, keys=KeyRing.generate()).open_calls
+    assert opened.interrupt is None
+    assert opened.resume is not None, "the answer is the client's: only the interrupt says that one was asked"
+
+
+def test_an_answer_given_again_answers_nothing_while_the_result_is_there() -> None:
+    client = Client(CLAUDE).ask("Weather?").hears(CLAUDE.call("c1")).ends(interrupts=[question("c1")])
+    client.hold(client.messages).ask(resume=[resolved("i1", APPROVED)])
+    client.agent.receive(ToolResultPart("c1", "Rain."))
+    assert client.agent.open_calls == []
+    result = {"id": "t1", "role": "tool", "toolCallId": "c1", "content": "Rain."}
+    client.hold([*client.messages, result]).ask(resume=[resolved("i1", APPROVED)])
+    assert client.agent.open_calls == []
+
+
+@pytest.mark.growth
+def test_answers_of_a_client_take_time_in_proportion() -> None:
+    def run_of(count: int) -> Run:
+        calls = [
+            {"id": f"c{at}", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+            for at in range(count)
+        ]
+        messages = [
+            {"id": "u1", "role": "user", "content": "Hi."},
+            {"id": "a1", "role": "assistant", "toolCalls": calls},
+        ]
+        resume = [
+            {"interruptId": f"{name}{at}", "status": "resolved", "payload": APPROVED}
+            for at in range(count)
+            for name in ("c", "i")
+        ]
+        return Run(
+            {"threadId": "t", "runId": "r", "messages": messages, "resume": resume},
+            on_warning=lambda text: None,
+        )
+
+    assert_linear(run_of, lambda run: run.open_calls, 1000)
 
 
 # -- answers that do not fit
