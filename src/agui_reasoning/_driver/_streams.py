@@ -261,7 +261,7 @@ def growth(decoder: Decoder, emitter: BaseEmitter) -> Growth:
     write = fast.frames()
 
     def frame(payload: Any) -> bytes | None:
-        if decoder.more is not more or emitter.fast is not fast:
+        if emitter.fast is not fast:  # the application added something
             return None
         kind = type(payload)
         try:
