@@ -236,7 +236,7 @@ class Decoder(ABC):
             deltas: What it became.
         """
         only: Any = deltas[0] if len(deltas) == 1 else None
-        if type(only) in _TEXTS and only.ext is None and self._misfits < _MOST_MISFITS:
+        if self._recognized and type(only) in _TEXTS and only.ext is None and self._misfits < _MOST_MISFITS:
             fits = shape.fits(raw)
             self.more = Continued(shape, text_of, like(only)) if fits else None
             self._misfits = 0 if fits else self._misfits + 1

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from msgspec import DecodeError as MsgspecDecodeError
-from msgspec import Meta, Struct, ValidationError, convert, defstruct, field
+from msgspec import Meta, Struct, ValidationError, convert, defstruct, field, structs
 from msgspec.json import Decoder as JSONDecoder
 
 from agui_reasoning._strict_json import JSONObject, dump, well_formed
@@ -260,34 +260,53 @@ class Continued(Struct):
     delta: Callable[[str], Delta]
 
 
+_NAME: Final = re.compile(r"[A-Za-z]\w*", re.ASCII)
+
+
 class Only(dict[str, Any]):
     """The members of an object in a shape that has no others."""
 
 
-def shape(members: Mapping[str, Any]) -> Shape:
+def shape(members: Mapping[str, Any], whole: type[Members] | None = None) -> Shape:
     """Return the shape of objects that have these members.
 
     Args:
         members: A type for each name. A dict stands for an object, a list of one dict for a list of one
             object. Members that may be ``None`` may be missing.
+        whole: What is read of such an object in full, where one with another type is refused.
     """
-    return Shape(_struct_of(members))
+    return Shape(_struct_of(members, whole))
 
 
-def _struct_of(members: Mapping[str, Any]) -> type[Struct]:
+def _struct_of(members: Mapping[str, Any], whole: Any) -> type[Struct]:
     fields: list[Any] = []
+    known = {} if whole is None else {one.encode_name: one.type for one in structs.fields(whole)}
+    read = {"text" for kind in members.values() if kind is TEXT}
     for name, kind in members.items():
+        within = _struct_in(known.pop(name, None))
         if isinstance(kind, dict):
-            kind = _struct_of(kind)
+            kind = _struct_of(kind, within)
         elif isinstance(kind, list):
-            kind = tuple[_struct_of(kind[0])]  # type: ignore[misc]
+            kind = tuple[_struct_of(kind[0], within)]  # type: ignore[misc]
         if kind is TEXT:
             fields.append(("text", str, field(name=name)))
             continue
+        # Names of payloads need not be names in Python.
+        own = name if _NAME.fullmatch(name) and name not in read else f"other_{len(fields)}"
         optional = kind is None or type(None) in get_args(kind)
-        fields.append((name, kind, None) if optional else (name, kind))
+        fields.append((own, kind, field(default=None, name=name) if optional else field(name=name)))
     closed = isinstance(members, Only)
+    for name, kind in {} if closed else known.items():
+        if kind is not Any:
+            fields.append((f"other_{len(fields)}", kind | None, field(default=None, name=name)))
     return defstruct("Shape", fields, gc=False, kw_only=True, forbid_unknown_fields=closed)
+
+
+def _struct_in(kind: Any) -> Any:
+    """Return the Struct that a member has, or has a list of; ``None`` if it has none."""
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        return kind
+    return next(filter(None, map(_struct_in, get_args(kind))), None)
 
 
 def like(last: Any) -> Callable[[str], Delta]:
@@ -327,6 +346,8 @@ def read(source: JSONObject, struct: Any, path: str = "") -> Any:
             return convert(source, struct, strict=False)
         except ValidationError:
             pass
+        except UnicodeEncodeError:
+            return read(well_formed(source), struct, path)
     raise fault_of(fault, path)
 
 

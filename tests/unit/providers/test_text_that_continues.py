@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from agui_reasoning import DecodeError, ProviderError
 from agui_reasoning.deltas import TextDelta
 from agui_reasoning.providers import API_IDS, decoder
+from agui_reasoning.providers.base import Decoder
 from agui_reasoning.replay import CONVERSATIONS, load_script
 from tests.property.test_decoder_growth import growing_of, outcomes, spoken_in
 from tests.support.full_reading import reading
@@ -88,3 +90,110 @@ def test_a_stream_that_was_closed_is_read_again() -> None:
     for one in (machine, plain):
         outcomes(one, [payload] * 4)
     assert outcomes(machine, [payload] * 4) == outcomes(plain, [payload] * 4)
+
+
+# -- payloads that seem to only add text
+
+ANTHROPIC: list[JSON] = [
+    {"type": "message_start", "message": {"id": "m", "model": "c", "usage": {}}},
+    {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+]
+COHERE: list[JSON] = [
+    {"type": "message-start", "id": "c"},
+    {"type": "content-start", "index": 0, "delta": {"message": {"content": {"type": "text", "text": ""}}}},
+]
+
+
+def anthropic(text: str, **more: Any) -> JSON:
+    return {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "text_delta", "text": text},
+        **more,
+    }
+
+
+def cohere(text: str, **more: Any) -> JSON:
+    return {"type": "content-delta", "index": 0, "delta": {"message": {"content": {"text": text}}}, **more}
+
+
+def ollama(text: str, **more: Any) -> JSON:
+    return {"model": "q", "created_at": "now", "message": {"content": text}, "done": False, **more}
+
+
+def bedrock(text: str, **more: Any) -> JSON:
+    return {"contentBlockIndex": 0, "delta": {"text": text}, **more}
+
+
+def mistral(text: str, **words: str) -> JSON:
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": text, **words}]}
+    return {"id": "m", "choices": [{"index": 0, "delta": {"content": [thought]}}]}
+
+
+def interaction(delta: JSON) -> JSON:
+    return {"event_type": "step.delta", "index": 0, "delta": {"type": "text", **delta}}
+
+
+AFTER_TWO: dict[str, tuple[str, list[JSON], JSON]] = {
+    "a malformed member": (
+        "anthropic-messages",
+        [*ANTHROPIC, *map(anthropic, "ab")],
+        anthropic("c", error=0),
+    ),
+    "a malformed ID": ("cohere-chat", [*COHERE, *map(cohere, "ab")], cohere("c", id=0)),
+    "a malformed text": ("ollama", [*map(ollama, "ab")], ollama("c", response=0)),
+    "an error beside text": ("cohere-chat", [*COHERE, *map(cohere, "ab")], cohere("c", error="Oh.")),
+    "an error by its object": ("openai-chat", [*map(chunk, "ab")], {**chunk("c"), "object": "error"}),
+    "another response": (
+        "openai-chat",
+        [
+            chunk("a"),
+            {**chunk("b"), "choices": [{**chunk("b")["choices"][0], "finish_reason": "stop"}]},
+            chunk("c"),
+        ],
+        {**chunk("d"), "id": "c2"},
+    ),
+    "text after the end": ("ollama", [*map(ollama, "ab"), ollama("c", done=True)], ollama("d")),
+    "a role": ("bedrock-converse", [{"role": "a"}, *map(bedrock, "ab")], bedrock("c", role="a")),
+    "another text": ("mistral-chat", [mistral("a"), mistral("b")], mistral("c", thinking="d")),
+    "counts without a count": ("openai-chat", [*map(chunk, "ab")], {**chunk("c"), "usage": {}}),
+    "a first sign of the API": ("ollama", [{"message": {"content": one}} for one in "ab"], ollama("c")),
+}
+"""What came, the API, and a payload that seems to add text as the two before it did."""
+
+
+def said(machine: Decoder, sent: list[JSON], *, as_text: bool) -> list[Any]:
+    """What a decoder says of payloads, and of their end."""
+    found: list[Any] = []
+    for one in [*sent, None]:
+        try:
+            found += machine.close() if one is None else machine.receive(json.dumps(one) if as_text else one)
+        except (DecodeError, ProviderError) as error:
+            found += [error.code, *error.deltas]
+    return found
+
+
+@pytest.mark.parametrize("as_text", [False, True], ids=["parsed", "text"])
+@pytest.mark.parametrize("name", AFTER_TWO)
+def test_what_more_than_text_comes_is_not_passed_over(name: str, as_text: bool) -> None:
+    api, before, last = AFTER_TWO[name]
+    sent = [*before, last]
+    full = said(reading(decoder(api)), sent, as_text=as_text)
+    assert said(decoder(api), sent, as_text=as_text) == full
+
+
+@pytest.mark.parametrize("name", ["x y", "", "class", "__slots__", "\ud800", "text", "1"])
+def test_members_may_have_any_name(name: str) -> None:
+    deltas = [{"content": text, name: 5} for text in "abc"]
+    sent = [{"id": "c1", "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    assert [delta.text for delta in said(decoder("openai-chat"), sent, as_text=True)[1:4]] == [*"abc"]
+    start = {"event_type": "step.start", "index": 0, "step": {"type": "model_output"}}
+    steps = [start, *(interaction({"text": text, name: "d"}) for text in "abc")]
+    full = said(reading(decoder("gemini-interactions")), steps, as_text=False)
+    assert said(decoder("gemini-interactions"), steps, as_text=False) == full
+
+
+def test_a_whole_number_with_a_point_may_stand_beside_half_a_character() -> None:
+    sent = {"\ud800": 1, "id": "c1", "choices": [{"index": 0.0, "delta": {"content": "so"}}]}
+    [_, delta] = decoder("openai-chat").receive(sent)
+    assert delta == TextDelta("so", key="text")

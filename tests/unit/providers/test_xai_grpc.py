@@ -284,3 +284,15 @@ def test_a_status_in_the_stream_is_the_providers_error() -> None:
     assert caught.value.provider_code == "8"
     assert caught.value.deltas == (CloseDelta(status="incomplete"),)
     assert made.close() == []
+
+
+def test_a_fragment_of_a_result_may_follow_one_of_another_type() -> None:
+    def output(**delta: Any) -> dict[str, Any]:
+        return {"id": "x", "outputs": [{"index": 1, "delta": {"role": "ROLE_TOOL", **delta}}]}
+
+    machine = decoder("xai-grpc")
+    for content in (None, "Sun", "ny."):
+        machine.receive(output(tool_calls=[{"id": "c"}], content=content))
+    last = {"index": 2, "delta": {"role": "ROLE_ASSISTANT", "content": "So."}}
+    deltas = machine.receive({"id": "x", "outputs": [last]})
+    assert [one.content for one in deltas if isinstance(one, ToolResultDelta)] == ["Sunny."]

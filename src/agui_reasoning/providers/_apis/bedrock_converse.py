@@ -75,6 +75,7 @@ from agui_reasoning.providers.inline import InlineThought
 from agui_reasoning.providers.payload import (
     JSONObject,
     Members,
+    Only,
     Shape,
     Whole,
     anthropic_transformations,
@@ -150,10 +151,9 @@ _TEXTS: Final = {
 
 @lru_cache(64)
 def _growth(name: str, index: int, *, bare: bool) -> Shape:
-    """Return the shape of deltas that only add text to a block."""
-    delta = {**dict.fromkeys((*_TEXTS, "citation")), name: _TEXTS[name][1]}
-    event = {"contentBlockIndex": Literal[index], "delta": delta}
-    return shape(event if bare else {"contentBlockDelta": event})
+    """Return the shape of deltas that only add text to a block. Bedrock pads events to hide their length."""
+    event = {"contentBlockIndex": Literal[index], "delta": Only({name: _TEXTS[name][1]}), "p": str | None}
+    return shape(Only(event if bare else {"contentBlockDelta": event}), _ConversePayload)
 
 
 @dataclass(slots=True)

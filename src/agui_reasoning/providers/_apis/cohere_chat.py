@@ -307,7 +307,14 @@ def _more(name: str, index: int) -> Shape:
     content = {"thinking": BLANK, "text": BLANK, name: str}
     place: Any = Literal[index] if index else Literal[0] | None
     delta = {"message": {"content": content}}
-    return shape({"type": Literal["content-delta"], "index": place, "delta": delta})
+    members = {
+        "type": Literal["content-delta"],
+        "index": place,
+        "delta": delta,
+        "error": None,
+        "object": None,
+    }
+    return shape(members, _CohereEvent)
 
 
 _TEXTS: Final = {name: attrgetter(f"delta.message.content.{name}") for name in _BLOCKS}

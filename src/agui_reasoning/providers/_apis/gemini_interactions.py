@@ -132,9 +132,8 @@ class _InteractionEvent(_Untyped):
 def _growth(kind: str, name: str, index: int) -> Shape:
     """Return the shape of deltas that only add text to a step."""
     delta = {"type": Literal[kind], name: str, "annotations": NO_ITEMS, "signature": None}
-    return shape(
-        {"event_type": Literal["step.delta"], "index": Literal[index], "delta": delta, "metadata": None}
-    )
+    members = {"event_type": Literal["step.delta"], "index": Literal[index], "delta": delta, "metadata": None}
+    return shape(members, _InteractionEvent)
 
 
 @dataclass(slots=True)
@@ -233,7 +232,7 @@ class GeminiInteractionsDecoder(Decoder):
         kind = string(delta, "type", "/delta")
         deltas = _GROW.get(step.type, _DELTAS.get(kind, _grow_other))(step, delta)
         name = _ADDED.get((step.type, kind), "")
-        if delta.get(name):
+        if name and delta.get(name):
             self._continue(_growth(kind, name, index), attrgetter(f"delta.{name}"), raw, deltas)
         return [*deltas, *usage]
 

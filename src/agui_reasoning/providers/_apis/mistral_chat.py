@@ -237,7 +237,7 @@ _CHUNKS: Final[dict[str, Callable[[MistralChatDecoder, JSONObject], list[Delta]]
 }
 
 
-_WORDS: Final = {"type": Literal["text"] | None, "text": str}
+_WORDS: Final = Only({"type": Literal["text"] | None, "text": str})
 _THOUGHT: Final = Only(
     {"type": Literal["thinking"], "thinking": [_WORDS], "closed": Any | None, "signature": BLANK}
 )

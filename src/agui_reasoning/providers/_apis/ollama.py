@@ -122,10 +122,12 @@ class OllamaDecoder(Decoder):
             deltas += self._say(text)
         for call in calls:
             deltas += self._call(call)
+        if payload.done:
+            return deltas + self._finish(payload)
         more = _MORE.get(type(deltas[0])) if deltas else None
         if more is not None and (self._inline is None or self._inline.answers):
             self._continue(*more, raw, deltas)
-        return deltas + self._finish(payload) if payload.done else deltas
+        return deltas
 
     def _whole(self, response: _OllamaLine, raw: JSONObject) -> list[Delta]:
         response.done = True if response.done is None else response.done
@@ -194,7 +196,8 @@ def _line(**message: Any) -> Shape:
         {
             "message": {"thinking": BLANK, "content": BLANK, "tool_calls": NO_ITEMS, **message},
             **{"model": str | None, "done": bool | None, "error": None},
-        }
+        },
+        _OllamaLine,
     )
 
 

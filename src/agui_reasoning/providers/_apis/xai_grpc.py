@@ -162,7 +162,7 @@ def _growth(name: str, index: int) -> Shape:
     place = Literal[index] if index else Literal[0] | None
     output = {"delta": delta, "index": place, "finish_reason": BLANK}
     beside = {"id": str | None, "model": str | None, "usage": _XAITotal | None, "error": None}
-    return shape({"outputs": [output], **beside})
+    return shape({"outputs": [output], **beside}, _XAIChunk)
 
 
 _ADDED: Final[dict[type, str]] = {ReasoningDelta: "reasoning_content", TextDelta: "content"}
@@ -420,7 +420,7 @@ class _OutputReader:
         self._call(calls, deltas)
         held = self._results.setdefault(output.index or 0, {})
         for name, value in original.items():
-            grows = name != "role" and isinstance(value, str | list) and name in held
+            grows = name != "role" and isinstance(value, str | list) and type(held.get(name)) is type(value)
             held[name] = held[name] + value if grows else value
 
     def _answer(self, deltas: list[Delta]) -> None:

@@ -124,7 +124,8 @@ _NO_DELTA: Final = _AnthropicDelta()
 def _growth(kind: str, name: str, index: int) -> Shape:
     """Return the shape of deltas that add text to a block, and no signature."""
     delta = {"type": Literal[kind], name: str, "signature": None}
-    return shape({"type": Literal["content_block_delta"], "index": Literal[index], "delta": delta})
+    members = {"type": Literal["content_block_delta"], "index": Literal[index], "delta": delta}
+    return shape(members, _AnthropicEvent)
 
 
 @dataclass(slots=True)

@@ -144,7 +144,9 @@ def _growth(thought: bool) -> Shape:
     ending = {"index": Literal[0] | None, "finishReason": BLANK, "finish_reason": None}
     beside = {"modelVersion": str | None, "responseId": str | None, "usageMetadata": _GeminiTotal | None}
     absent = dict.fromkeys(("usage_metadata", "promptFeedback", "error"))
-    return shape({"candidates": [{"content": {"parts": [part]}, **ending}], **beside, **absent})
+    return shape(
+        {"candidates": [{"content": {"parts": [part]}, **ending}], **beside, **absent}, _GeminiPayload
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -349,6 +349,8 @@ def place_of_text(
     Returns:
         The shape, and the list in the delta whose only entry has the text; ``None`` if the delta has it.
     """
+    if not all(map(str.isprintable, piece.names)):  # lone surrogates cannot be the names of members
+        return None
     beside = {other: _IDLE.get(other, Any | None) for other in piece.names}
     beside |= {other: BLANK if other in blank else None for other in piece.names if other in RANK}
     # Several fields may have the same text.
@@ -389,12 +391,16 @@ def _shape_of(
     return shape_of_chunks(Only({**dict(beside), name: place}), Usage | None)
 
 
+_OBJECTS: Final[Any] = Literal["chat.completion.chunk", "chat.completion", ""] | None
+"""What chunks call themselves; an error of vLLM is an object, too."""
+
+
 def shape_of_chunks(delta: dict[str, Any], usage: Any = None) -> Shape:
     """Return the shape of chunks that have one choice, with such a delta, and nothing else but counts."""
     choice = {"delta": delta, "index": Literal[0] | None, "finish_reason": BLANK}
     choice |= {"error": None, "native_finish_reason": None}
-    named = {"id": str | None, "model": str | None}
-    return shape({**named, "choices": [choice], "usage": usage, "x_groq": None, "error": None})
+    named = {"id": str | None, "model": str | None, "object": _OBJECTS}
+    return shape({**named, "choices": [choice], "usage": usage, "x_groq": None, "error": None}, Chunk)
 
 
 # -- token counts, under the names of several servers

@@ -299,7 +299,11 @@ class _ChatResponse:
             deltas: Those of the last chunk.
             piece: What it added to the message.
         """
-        if len(deltas) != 1 or not isinstance(deltas[0], ReasoningDelta | TextDelta):
+        if (
+            self.reason is not None
+            or len(deltas) != 1
+            or not isinstance(deltas[0], ReasoningDelta | TextDelta)
+        ):
             return None
         name = "content" if piece.content else self._source or ""
         place = place_of_text(piece, name, blank=RANK if self._units.reasoned else self._empty)
@@ -313,7 +317,7 @@ class _ChatResponse:
             text: str = delta.text if listed is None else getattr(delta, listed)[0].text
             if not passes(text):
                 return ""
-            if chunk.usage is not None:
+            if chunk.usage not in UNCOUNTED:
                 self._newest = chunk.usage
             return text
 

@@ -161,7 +161,8 @@ def _fragment(kind: str, index: int, number: str, part: int | None) -> Shape:
             **place,
             "delta": str,
             "stream_id": None,
-        }
+        },
+        _ResponsesEvent,
     )
 
 
