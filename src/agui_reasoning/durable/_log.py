@@ -6,7 +6,6 @@ A client reads what brings it to where the run is, then the rest of the events.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
@@ -18,14 +17,14 @@ import anyio.to_thread
 import msgspec
 from ag_ui.core import Event
 
-from agui_reasoning._strict_json import JSONObject, dump
+from agui_reasoning._strict_json import JSONObject, dump, load
 from agui_reasoning._wire_events import event_model, new_uuid
 from agui_reasoning.compat import ThinkingDowngrader
 from agui_reasoning.consumer import Conversation
 from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.durable.store import LogEntry, RunStore
 from agui_reasoning.emitter import Opened
-from agui_reasoning.errors import AGUIReasoningError
+from agui_reasoning.errors import AGUIReasoningError, RemoteProtocolError, TransportError
 from agui_reasoning.wire import frames_of
 
 _PIECE: Final = 8 * 1024 * 1024
@@ -247,6 +246,15 @@ _CONTENT: Final = tuple(f'data: {{"type":"{kind}"'.encode() for kind in _GROWS)
 _FRAME_END: Final = b"\n\n"
 
 
+def damaged() -> TransportError:
+    """Return the error for entries that are not what a worker has stored."""
+    return TransportError(
+        "What the store keeps of a run is damaged.",
+        code="store_unavailable",
+        hint="Check the disk of the database, and that nothing else writes to it; erase the thread.",
+    )
+
+
 def events_in(frames: bytes) -> Iterator[JSONObject]:
     """Yield the events of Server-Sent Events that this package wrote."""
     for frame in frames.split(_FRAME_END):
@@ -256,9 +264,12 @@ def events_in(frames: bytes) -> Iterator[JSONObject]:
 
 def _event(text: bytes) -> Any:
     try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return json.loads(text)  # it takes lone surrogates
+        event = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        event = load(text.decode("utf-8", "replace"))  # it takes lone surrogates
+    if isinstance(event, dict) and isinstance(event.get("type"), str):
+        return event
+    raise damaged()
 
 
 def note_frames(opened: Opened, frames: bytes) -> None:
@@ -297,10 +308,13 @@ class View:
     def receive(self, frames: bytes) -> None:
         """Take the next frames of the run."""
         for event in _merged(events_in(frames)):
+            try:
+                self._conversation.receive(event)
+            except RemoteProtocolError:
+                raise damaged() from None
             self._first = self._first or event
             self._has_state = self._has_state or event["type"] in _STATE
             self.opened.note(event)
-            self._conversation.receive(event)
 
     def prelude(self, downgrader: ThinkingDowngrader | None = None) -> bytes:
         """Return the frames that bring any client of the thread here: new, informed, or cut.
@@ -329,7 +343,8 @@ def _merged(events: Iterable[JSONObject]) -> Iterator[JSONObject]:
     deltas: list[str] = []
     for event in events:
         member = _GROWS.get(event["type"], "")
-        bare = bool(member) and event.keys() <= _BARE
+        bare = bool(member) and event.keys() <= _BARE and {member, "delta"} <= event.keys()
+        bare = bare and isinstance(event["delta"], str)
         if grown is not None:
             if bare and event["type"] == grown["type"] and event[member] == grown[member]:
                 deltas.append(event["delta"])
@@ -405,8 +420,9 @@ class LogStream:
                     yield self._adapted(data)
         except AGUIReasoningError as error:
             self._log.report(error)
-            if self._opened.terminal is None:
-                yield frames_of(self._opened.failure(UNSTORED, error.code, new_uuid))
+            sent = self._opened if self._view is None else Opened()
+            if sent.terminal is None:
+                yield frames_of(sent.failure(UNSTORED, error.code, new_uuid))
 
     async def _prelude(self, view: View) -> bytes:
         """Read what is there, at least the first event."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
+from agui_reasoning.durable._log import damaged
 from agui_reasoning.durable.store import Begin, Found, Listed, LogEntry, Standing, Tail
 from agui_reasoning.errors import ConfigurationError, MissingExtraError, TransportError
 
@@ -145,7 +146,9 @@ class RedisRuns:
                 pipeline.exists(f"{self._run(run)}:lease")
                 pipeline.xrange(self._log(run), min=f"0-{place + 1}", count=_AT_ONCE)
                 (ended, count), leased, rows = await pipeline.execute()
-        entries = [members[b"data"] for _, members in rows]
+        entries = [members.get(b"data", b"") for _, members in rows]
+        if rows and rows[-1][0] != f"0-{place + len(rows)}".encode():
+            raise damaged()
         has_ended = ended == b"1"
         return Tail(
             entries,

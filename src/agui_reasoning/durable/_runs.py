@@ -12,14 +12,15 @@ from uuid import uuid4
 import anyio
 import anyio.to_thread
 from msgspec import Struct
+from pydantic_core import PydanticSerializationError
 
 from agui_reasoning._driver import OnError, fetch_keys, spawn
 from agui_reasoning._limits import check_choice, check_seconds
-from agui_reasoning._strict_json import JSONObject, dump, load
+from agui_reasoning._strict_json import JSONObject, dump, load, well_formed
 from agui_reasoning.aio import Agent, EventStream, agent_events
 from agui_reasoning.consumer import Conversation
 from agui_reasoning.crypto import KeyRing, token_key_id
-from agui_reasoning.durable._log import Log, LogStream, Recent, Seal, View, older, owners
+from agui_reasoning.durable._log import Log, LogStream, Recent, Seal, View, damaged, older, owners
 from agui_reasoning.durable.store import Begin, Found, Listed, LogEntry, RunStore
 from agui_reasoning.errors import ConfigurationError, RemoteProtocolError, TransportError
 from agui_reasoning.protocol import PROTOCOL_VERSION
@@ -157,7 +158,10 @@ class Runs:
 
     def _begin(self, run: Run, place: _Place) -> tuple[Begin, JSONObject]:
         """Return the beginning of a run, and what a client of the thread holds before it."""
-        given = run.input.model_dump(mode="json", by_alias=True, exclude_none=True)
+        try:
+            given = run.input.model_dump(mode="json", by_alias=True, exclude_none=True)
+        except PydanticSerializationError:  # a lone surrogate in a name
+            given = well_formed(run.input.model_dump(by_alias=True, exclude_none=True))
         head = {key: given[key] for key in given if key in _HEAD}
         label, name = {key: head[key] for key in ("threadId", "runId")}, uuid4().hex
         begin = Begin(
@@ -531,7 +535,18 @@ def _info(place: _Place, found: Listed) -> ThreadInfo:
 
 
 def _opened(seal: Seal, run: str, kind: str, data: bytes) -> Any:
-    return load(seal.open(run, kind, data).decode())
+    members = load(seal.open(run, kind, data).decode("utf-8", "replace"))
+    if not _is_object(members, "threadId", "runId"):
+        raise damaged()
+    messages = members.get("messages") if kind == "head" else []
+    if not isinstance(messages, list) or not all(_is_object(one, "id", "role") for one in messages):
+        raise damaged()
+    return members
+
+
+def _is_object(value: Any, *names: str) -> bool:
+    """Return whether a value is an object that has these members, and they are strings."""
+    return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in names)
 
 
 def _named(error: Exception) -> str:

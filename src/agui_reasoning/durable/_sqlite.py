@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 import anyio
 import anyio.to_thread
 
+from agui_reasoning.durable._log import damaged
 from agui_reasoning.durable.store import Begin, Found, Listed, LogEntry, Standing, Tail
 from agui_reasoning.errors import TransportError
 
@@ -195,13 +196,15 @@ class SQLiteRuns:
             if standing is None:
                 return Tail([], ended=False, alive=False)
             rows = self._reading.execute(
-                "SELECT data FROM entries WHERE run = ? AND place >= ? ORDER BY place LIMIT ?",
+                "SELECT data, place FROM entries WHERE run = ? AND place >= ? ORDER BY place LIMIT ?",
                 (run, place, _AT_ONCE),
             ).fetchall()
+        if rows and rows[-1][1] != place + len(rows) - 1:
+            raise damaged()
         ended, lease, entries = standing
         is_whole = place + len(rows) >= entries
         return Tail(
-            [data for (data,) in rows],
+            [data for data, _ in rows],
             ended=bool(ended) and is_whole,
             alive=not ended and lease >= time.time(),
         )
@@ -218,10 +221,12 @@ class SQLiteRuns:
         now = time.time()
         for _, run, ended, lease, expires in self._runs_of(self._reading, threads):
             if expires >= now:
-                (head,) = self._reading.execute(
+                head = self._reading.execute(
                     "SELECT data FROM entries WHERE run = ? AND place = ?", (run, _HEAD)
                 ).fetchone()
-                return Found(run, head, running=not ended and lease >= now)
+                if head is None:
+                    raise damaged()
+                return Found(run, head[0], running=not ended and lease >= now)
         return None
 
     async def list(self, owners: Sequence[str]) -> Sequence[Listed]:
