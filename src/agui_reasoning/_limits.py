@@ -22,7 +22,8 @@ class Limits:
         bytes: The UTF-8 bytes of all strings and names in a history, plus one per value.
         envelopes: The number of encrypted values or plain envelopes in a history.
         spans: The number of text stretches that the envelopes of a history describe.
-        nesting: The nesting depth of objects and lists; the message or document itself counts as 1.
+        nesting: The nesting depth of objects and lists; the message or document itself counts as 1. It also
+            limits the state, the forwarded properties, the answers and the schemas of the tools of an input.
 
     Raises:
         ConfigurationError: A limit is not a positive integer (``bad_limit``).

@@ -156,3 +156,21 @@ def test_the_defaults_are_those_of_the_page() -> None:
     told = {name: int(number.replace(",", "")) for name, number in _ROW.findall(page)}
     told["bytes"] *= 1024 * 1024
     assert told == {field.name: field.default for field in fields(Limits)}
+
+
+@pytest.mark.parametrize("kind", [dict, RunAgentInput.model_validate], ids=["JSON", "model"])
+@pytest.mark.parametrize("member", ["state", "forwardedProps", "tools", "resume"])
+def test_all_of_an_input_has_a_depth_that_can_be_written(member: str, kind: Any) -> None:
+    deep: Any = "x"
+    for _ in range(300):
+        deep = [deep]
+    given = {
+        "state": deep,
+        "forwardedProps": deep,
+        "tools": [{"name": "look", "description": "Look.", "parameters": {"type": deep}}],
+        "resume": [{"interruptId": "i", "status": "resolved", "payload": deep}],
+    }
+    run_input = {"threadId": "t", "runId": "r", "messages": [], "tools": [], "context": [], "state": {}}
+    with pytest.raises(RemoteProtocolError, match="nesting") as caught:
+        Run(kind({**run_input, "forwardedProps": {}, member: given[member]}))
+    assert caught.value.code == "too_large"

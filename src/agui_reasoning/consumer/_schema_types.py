@@ -246,6 +246,10 @@ def _step(kind: SchemaType, value: Any, name: str, removed: list[str]) -> Any:
     return item
 
 
+_HUGE: Final = 10**4300
+"""Python neither reads nor writes longer integers."""
+
+
 def copy_json(value: Any, levels: int = _LEVELS) -> Any:
     """Copy a JSON value.
 
@@ -254,7 +258,7 @@ def copy_json(value: Any, levels: int = _LEVELS) -> Any:
             another Python object), or is nested more deeply than ``levels``.
     """
     kind = type(value)
-    if kind is str or kind is int or kind is bool or value is None:
+    if kind is str or kind is bool or value is None or (kind is int and -_HUGE < value < _HUGE):
         return value
     if kind is dict or kind is list:
         return _copy_container(value, levels)
@@ -278,7 +282,7 @@ def _copy_unusual(value: Any, levels: int) -> Any:
         return _copy_container(value, levels)
     elif isinstance(value, str):
         return str.__str__(value)
-    elif isinstance(value, int):
+    elif isinstance(value, int) and -_HUGE < value < _HUGE:
         return int(value)
     raise MalformedValue("JSON")
 

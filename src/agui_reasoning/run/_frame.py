@@ -192,6 +192,10 @@ def parse_input(
     if messages and isinstance(messages, list):
         limits.check_json(*messages)
     parsed = _validated(run_input)
+    schemas = [tool.parameters for tool in parsed.tools or ()]
+    limits.check_json(
+        parsed.state, parsed.forwarded_props, schemas, [one.payload for one in parsed.resume or ()]
+    )
     if parsed.resume:
         _check_answers(parsed.resume)
     limits.check("messages", len(parsed.messages))

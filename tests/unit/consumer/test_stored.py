@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agui_reasoning import Conversation, LocalProtocolError, erase_reasoning
+from agui_reasoning import Conversation, LocalProtocolError, RemoteProtocolError, erase_reasoning
 from tests.support.play import FAILED, FINISHED, STARTED, Json, call, ev, text, thought, value
 
 INTERRUPT = {"type": "interrupt", "interrupts": [{"id": "i1", "reason": "confirm", "message": "Sure?"}]}
@@ -112,3 +112,17 @@ def test_a_malformed_message_is_refused_as_in_the_constructor() -> None:
     with pytest.raises(LocalProtocolError) as caught:
         Conversation.from_json(json.dumps({"messages": [{"id": "m", "role": "user"}]}))
     assert caught.value.code == "bad_message"
+
+
+@pytest.mark.parametrize("number", [10**4300, -(10**5000)], ids=["positive", "negative"])
+def test_an_integer_that_cannot_be_written_is_refused_before(number: int) -> None:
+    """Python writes integers of up to 4,300 digits, and reads no others."""
+    with pytest.raises(LocalProtocolError) as caught:
+        Conversation("t", state={"n": number})
+    assert caught.value.code == "bad_state"
+    conversation = Conversation("t", on_warning=lambda sentence: None)
+    conversation.receive({"type": "RUN_STARTED", "threadId": "t", "runId": "r"})
+    with pytest.raises(RemoteProtocolError):
+        conversation.receive({"type": "STATE_SNAPSHOT", "snapshot": {"n": number}})
+    stored = Conversation("t", state={"n": number // 10**1000}).to_json()
+    assert Conversation.from_json(stored).state == {"n": number // 10**1000}
