@@ -75,8 +75,17 @@ test-matrix: $(VENV)/matrix.stamp
 	$(BIN)/python scripts/test_matrix.py $(ROWS)
 
 # Mutates inputs of every decoder and reader by chance, and lists what raised other errors than the library's own.
-fuzz: $(VENV)/test.stamp
-	$(BIN)/python scripts/fuzz.py --count $(or $(CASES),1000000)
+# GUIDED=5 lets atheris choose the inputs of each target for 5 minutes instead, by what they reach; TARGETS="gemini sse" takes
+# only those. atheris is in an environment of its own: there are no wheels of it for every Python.
+fuzz: $(if $(GUIDED),build/fuzzing.stamp,$(VENV)/test.stamp)
+	$(if $(GUIDED),build/fuzzing,$(VENV))/bin/python scripts/fuzz.py $(foreach one,$(TARGETS),--target $(one)) \
+	  $(if $(GUIDED),--guided --minutes $(GUIDED),--count $(or $(CASES),1000000))
+
+build/fuzzing.stamp: pyproject.toml $(VENV)/pip.stamp
+	$(PYTHON) -m venv --clear --without-pip build/fuzzing
+	$(BIN)/python -m pip --python build/fuzzing install --quiet \
+	  --editable ".[cli,server,client,migrate,testing,bulk,redis,otel]" --group test --group fuzz
+	@touch $@
 
 $(VENV)/browser.stamp: pyproject.toml $(VENV)/test.stamp
 	$(BIN)/python -m pip install --quiet --group browser

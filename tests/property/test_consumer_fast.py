@@ -23,7 +23,7 @@ from tests.property.test_own_streams import RUN_INPUT
 from tests.recordings.test_recordings import decode
 from tests.support.consumed import assert_same_without_fast_path, received
 from tests.support.effort import examples, is_quick, mostly_slow
-from tests.support.fuzz import OTHERS
+from tests.support.fuzz.mutator import OTHERS
 from tests.support.play import FINISHED, STARTED, Json, call, text, thought
 from tests.support.recordings import EXPECT, load, recordings
 from tests.support.streams import WRONG, mutated_streams, valid_streams

@@ -8,21 +8,40 @@ import pytest
 
 from agui_reasoning import Conversation, RemoteProtocolError, build_request, restore
 from tests.internals.envelopes import Envelope, Fragment, ResponsePlace, write_envelope
-from tests.support.effort import examples, mostly_slow
-from tests.support.fuzz import KEYS, ignore, run_case
-from tests.support.recordings import FOLDER
+from tests.support.effort import examples
+from tests.support.fuzz import TARGETS, kept, run_case, tried
+from tests.support.fuzz.cases import CORPUS, quiet
+from tests.support.fuzz.inputs import KEYS, ignore
 
-BLOCK = 2000
-BLOCKS = 15
+COUNT = 6000
+"""How many cases of a decoder are tried; of slower targets fewer. Together they take about a minute."""
+
+MOST_BYTES = 200_000
+"""The size of the corpus."""
 
 
-@pytest.mark.parametrize("block", mostly_slow(map(str, range(BLOCKS)), quick=("0", "1")))
-def test_nothing_escapes(block: str) -> None:
-    recordings = FOLDER if FOLDER.is_dir() else None
-    first = int(block) * BLOCK
-    for number in range(first, first + examples(BLOCK)):
-        escape = run_case(number, recordings=recordings)
-        assert escape is None, f"case {number} ({escape.kind}: {escape.what})\n{escape.trace}"
+@pytest.mark.parametrize("name", TARGETS)
+def test_nothing_escapes(name: str) -> None:
+    target = TARGETS[name]
+    with quiet():
+        escapes = [run_case(target, number) for number in range(max(8, examples(COUNT) // target.pace // 4))]
+    for escape in filter(None, escapes):
+        pytest.fail(f"{name} --case {escape.number}: {escape.what}\n{escape.trace}")
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_nothing_escapes_from_what_was_kept(name: str) -> None:
+    target = TARGETS[name]
+    with quiet():
+        found = [(number, tried(target, case)) for number, case in enumerate(kept(target), 1)]
+    for number, error in found:
+        assert error is None, f"line {number} of the corpus: {error!r}"
+
+
+def test_the_corpus_is_small_and_of_targets_alone() -> None:
+    files = {file.stem: file.stat().st_size for file in CORPUS.glob("*")}
+    assert files.keys() <= set(TARGETS)
+    assert sum(files.values()) < MOST_BYTES
 
 
 def test_a_member_of_a_patch_whose_name_is_no_string_is_malformed() -> None:

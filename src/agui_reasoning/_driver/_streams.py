@@ -261,7 +261,7 @@ def growth(decoder: Decoder, emitter: BaseEmitter) -> Growth:
     write = fast.frames()
 
     def frame(payload: Any) -> bytes | None:
-        if emitter.fast is not fast:  # the application added something
+        if decoder.more is not more or emitter.fast is not fast:
             return None
         kind = type(payload)
         try:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 pytest.importorskip("libcst", reason="the extra `migrate` is not installed")
 
 from agui_reasoning import check_events
-from agui_reasoning._migrate import migrate_sources
+from tests.internals.migrate.sources import migrated
 from tests.support.effort import examples
 from tests.support.play import FINISHED, STARTED
 
@@ -210,7 +210,7 @@ LEFT = {"ids_cross_functions"}
 @settings(max_examples=examples(100), derandomize=True)
 @given(programs())
 def test_a_program_is_left_as_it_is_or_says_what_it_said_in_a_valid_stream(source: str) -> None:
-    [done] = migrate_sources({"program.py": source.encode()})
+    [done] = migrated({"program.py": source.encode()})
     if not done.changed:
         assert {found.code for found in done.findings} == LEFT
         return
@@ -221,7 +221,7 @@ def test_a_program_is_left_as_it_is_or_says_what_it_said_in_a_valid_stream(sourc
 @settings(max_examples=examples(40), derandomize=True)
 @given(programs(helpers=False))
 def test_a_program_of_one_function_is_always_rewritten(source: str) -> None:
-    [done] = migrate_sources({"program.py": source.encode()})
+    [done] = migrated({"program.py": source.encode()})
     assert (done.changed, done.findings) == (True, ())
     check(source, done.after.decode())
 
@@ -283,7 +283,7 @@ def is_python(source: str) -> bool:
 @settings(max_examples=examples(100), derandomize=True)
 @given(branching().filter(is_python))
 def test_each_path_through_a_program_that_was_valid_says_what_it_said(source: str) -> None:
-    [done] = migrate_sources({"program.py": source.encode()})
+    [done] = migrated({"program.py": source.encode()})
     if not done.changed:
         assert done.after is done.before
         assert {found.code for found in done.findings} <= LEFT
@@ -301,7 +301,7 @@ def check(source: str, after: str) -> None:
     """The same stream, now with ids, and nothing is left."""
     old = run(source.replace(IMPORT, IMPORT.replace("ag_ui.core", "agui_reasoning.compat")))
     check_events_of(run(after), old, after)
-    [again] = migrate_sources({"program.py": after.encode()})
+    [again] = migrated({"program.py": after.encode()})
     assert not again.changed
     assert "Thinking" not in after
     assert "THINKING_" not in after
