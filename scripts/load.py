@@ -1,7 +1,7 @@
 #!/usr/bin/env python
 """Puts the gateway under load on this machine, and writes the section "Load" of docs/reliability.md.
 
-    .venv/bin/python scripts/load.py                   every part, about ten minutes on an idle machine
+    .venv/bin/python scripts/load.py                   every part, in 10 to 15 minutes on an idle machine
     .venv/bin/python scripts/load.py plain slow        some parts, which are only printed
     .venv/bin/python scripts/load.py --quick           a tenth of each, which is only printed
 
@@ -96,13 +96,13 @@ def hidden(part: Part, share: float) -> None:
 def durable(part: Part, share: float) -> None:
     """Many runs at once with a log in SQLite."""
     with tempfile.TemporaryDirectory() as folder, gateway(store=str(Path(folder, "runs.db"))) as server:
-        rounds(part, server, int(300 * share))
+        rounds(part, server, int(300 * share), times=2)
 
 
-def rounds(part: Part, server: Gateway, count: int) -> None:
+def rounds(part: Part, server: Gateway, count: int, times: int = 3) -> None:
     """Measure rounds of the same runs: what the first leaves is the level that the others come back to."""
     levels, streams = [server.fresh], []
-    for _ in range(3):
+    for _ in range(times):
         streams.append(server.run(count, deltas=500, pace=PACE_S))
         levels.append(server.settled())
     part.add("streams", whole(streams), "all whole, no error logged", met=faultless(streams, server))

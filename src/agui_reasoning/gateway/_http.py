@@ -240,16 +240,16 @@ class HTTPUpstream(ModelUpstream):
 
     async def _ask(self, request: ProviderRequest) -> AbstractAsyncContextManager[ProviderAnswer]:
         """Return the answer to a request, which is sent when the answer is opened."""
-        content = await anyio.to_thread.run_sync(self._content, request)
-        signed = await anyio.to_thread.run_sync(self._signed, request, content)
+        signed, content = await anyio.to_thread.run_sync(self._signed, request)
         return self._transport.ask(signed.headers, content)
 
-    def _signed(self, request: ProviderRequest, content: bytes) -> _SignedHeaders:
-        """Return the headers of a request, signed if necessary. Can wait for the network."""
+    def _signed(self, request: ProviderRequest) -> tuple[_SignedHeaders, bytes]:
+        """Return the headers of a request, signed if necessary, and its content. Can wait for the network."""
+        content = self._content(request)
         signed = _SignedHeaders(self._headers.of(request))
         if self._signer is not None:
             signed.headers |= self._signer.sign(self._url, signed.headers, content)
-        return signed
+        return signed, content
 
     def _secrets(self) -> list[str]:
         """Return the secrets in use, longest first."""
