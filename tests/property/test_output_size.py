@@ -185,6 +185,16 @@ def test_output_grows_with_the_input_whatever_its_shape(shape: Any, how: str) ->
     assert ratios[1] <= ratios[0] * 1.1, ratios
 
 
+@pytest.mark.parametrize("anchors", ["auto", "required", "always", "never"])
+@pytest.mark.parametrize("visibility", ["full", "hidden"])
+@pytest.mark.parametrize("how", sorted(OPTIONS))
+@pytest.mark.parametrize("shape", SHAPES, ids=[shape.__name__ for shape in SHAPES])
+def test_anchors_do_not_multiply_the_output(shape: Any, how: str, visibility: str, anchors: str) -> None:
+    options = {**OPTIONS[how], "visibility": visibility, "anchors": anchors}
+    small, large = (received_bytes(shape(count), **options) for count in (50, 400))
+    assert large <= 8 * 1.1 * small
+
+
 @law("linear")
 @pytest.mark.parametrize("how", sorted(OPTIONS))
 @settings(max_examples=100)

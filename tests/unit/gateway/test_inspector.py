@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -221,7 +222,12 @@ def test_nothing_is_there_in_front_of_a_model() -> None:
         ("http://127.0.0.1", LOCAL, {"origin": "http://127.0.0.1"}, 200, None),
         ("http://127.0.0.1", LOCAL, {"content-type": "text/plain"}, 415, "not_declared_json"),
         ("http://127.0.0.1", LOCAL, {}, 200, None),
-        ("http://[::1]", ("::1", 50_000), {}, 200, None),
+        pytest.param(
+            *("http://[::1]", ("::1", 50_000), {}, 200, None),
+            marks=pytest.mark.skipif(
+                version("starlette").startswith("0.46."), reason="its test client reads no such address"
+            ),
+        ),
         ("http://127.0.0.1", LOCAL, {"host": "localhost:3000"}, 200, None),
     ],
 )
