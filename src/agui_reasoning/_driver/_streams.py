@@ -258,7 +258,7 @@ def growth(decoder: Decoder, emitter: BaseEmitter) -> Growth:
     is_own = type(decoder).receive is not Decoder.receive  # an application may change what was decoded
     if more is None or fast is None or is_own or not fast.takes(more.delta("Hm")):
         return nothing_grows
-    write = fast.frames()
+    struct, json, text_of, write = more.shape.struct, more.shape.json, more.text_of, fast.frames()
 
     def frame(payload: Any) -> bytes | None:
         if decoder.more is not more or emitter.fast is not fast:
@@ -266,9 +266,9 @@ def growth(decoder: Decoder, emitter: BaseEmitter) -> Growth:
         kind = type(payload)
         try:
             if kind is dict:
-                text = more.text_of(convert(payload, more.shape.struct))
+                text = text_of(convert(payload, struct))
             elif kind is str or kind is bytes:
-                text = more.text_of(more.shape.json(payload))
+                text = text_of(json(payload))
             else:
                 return None
         except UNLIKE:
