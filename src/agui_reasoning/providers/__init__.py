@@ -1,7 +1,7 @@
-"""Wire formats, one per folder: payloads to deltas, and conversations to requests.
+"""Wire formats: payloads to deltas, and conversations to requests.
 
 `decoder` creates the decoder of an API. Applications bring formats of their own as a `ProviderAPI`.
-To add an API to this package, add a folder here and a row in `registry`.
+Those of this package are listed in `registry`.
 """
 
 from __future__ import annotations
