@@ -143,7 +143,7 @@ ROOMS = {
     "durable": Room("durable", ("tests/unit/durable", "tests/internals/durable")),
 }
 
-MOST_TESTS, MOST_SECONDS = 200, 20.0
+MOST_TESTS, MOST_SECONDS = 250, 25.0
 """How many tests judge a mutant, and how long they take without it; the quickest are taken."""
 
 CPU_SECONDS, WALL_SECONDS = 20, 240
@@ -511,14 +511,14 @@ class Reach:
     lines: dict[str, dict[str, list[str]]]
 
     def tests(self, mutant: Mutant, *, on_import: bool) -> tuple[list[str], float]:
-        """Return the quickest tests that run a line; or on import, those that run most of its file."""
+        """Return tests that run a line or, if that is on import, anything in its file, before the others."""
         lines = self.lines.get(mutant.path, {})
         if on_import:
-            reached = Counter(test for tests in lines.values() for test in {*tests})
-            found = sorted(self.took, key=lambda test: (-reached[test], self.took[test], test))
+            reached = {test for tests in lines.values() for test in tests}
+            found = [*self._spread(reached), *self._spread(self.took.keys() - reached)]
         else:
             near = [line for number in range(5) if (line := str(mutant.line - number)) in lines]
-            found = sorted({*lines[near[0]]} if near else (), key=lambda test: (self.took[test], test))
+            found = self._spread({*lines[near[0]]} if near else ())
         chosen, seconds = [], 0.0
         for test in found[:MOST_TESTS]:
             seconds += self.took[test]
@@ -526,6 +526,16 @@ class Reach:
                 break
             chosen.append(test)
         return chosen, seconds
+
+    def _spread(self, tests: Iterable[str]) -> list[str]:
+        """Return the quickest case of each test, then the next ones."""
+        cases: Counter[str] = Counter()
+        order = []
+        for test in sorted(tests, key=lambda test: (self.took[test], test)):
+            name = test.partition("[")[0]
+            order.append((cases[name], self.took[test], test))
+            cases[name] += 1
+        return [test for *_, test in sorted(order)]
 
 
 class Known:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,12 +14,18 @@ from agui_reasoning._strict_json import MAX_NESTING
 from agui_reasoning.parts import Opaque, Origin
 from tests.internals.envelopes import (
     MAX_ENVELOPE_CHARS,
+    CallRecord,
     Envelope,
     Fragment,
+    NativeRecord,
     OpaqueRecord,
+    ReasoningRecord,
     ResponsePlace,
+    ResultRecord,
     SegmentRecord,
     Span,
+    TextRecord,
+    UnitRecord,
     call_unit,
     is_envelope,
     native_unit,
@@ -146,3 +153,31 @@ def test_ours_are_told_from_others() -> None:
     assert all(map(is_envelope, (write_envelope(FULL), newer, token)))
     others = ["", "QUJD", "gAAAA==", "eyJ0eXAiOiJKV1QifQ.a.b", '{"id": "rs_1"}', "é", "W10.x"]
     assert not any(map(is_envelope, others))
+
+
+PART = {"status": "complete", "opaque": (), "ext": None}
+NO_NAMES = dict.fromkeys(("messages", "calls", "failed", "withheld", "interrupts"), ())
+NOTHING = dict.fromkeys(("native_id", "after", "after_entity", "subagent", "refused", "effort"), None)
+LEFT_OUT: dict[type[msgspec.Struct], dict[str, Any]] = {
+    OpaqueRecord: {"encoding": "utf8", "attach": "self", "check": None},
+    SegmentRecord: {"channel": "text", "index": 0, "text": None},
+    ResponsePlace: {"number": 0, **NOTHING, "prefix": None, "conversation": None, **NO_NAMES},
+    ReasoningRecord: {**PART, "item_id": None, "segments": ()},
+    TextRecord: {**PART, "text": None},
+    CallRecord: {**PART, "id": None, "server": False, "arguments": None},
+    ResultRecord: {**PART, "native": None, "content": None, "error": None},
+    NativeRecord: {**PART, "payload": None},
+    UnitRecord: {
+        **{"stretch": 0, "id": None, "message": None, "spans": (), "lengths": ()},
+        **{"sha256": None, "after": (), "shares": None},
+    },
+    Fragment: {"stretch": 0},
+    Envelope: {"k": "agui-reasoning", "v": 2, "origin": None, "units": (), "fragments": ()},
+}
+"""What a field means that a stored value does not have. Values are stored for years: this does not change."""
+
+
+@pytest.mark.parametrize("record", LEFT_OUT, ids=lambda record: record.__name__)
+def test_a_field_that_is_left_out_means_the_same_for_ever(record: type[msgspec.Struct]) -> None:
+    fields = msgspec.structs.fields(record)
+    assert {one.name: one.default for one in fields if not one.required} == LEFT_OUT[record]

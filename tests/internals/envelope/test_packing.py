@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from typing import Any
+
+import pytest
 
 from agui_reasoning._envelope.writing import _size, pack
 from tests.internals.envelopes import Envelope, ResponsePlace
@@ -10,14 +13,27 @@ from tests.internals.envelopes import Envelope, ResponsePlace
 NAMES = tuple(f"message-{number:04}" for number in range(4))
 
 
-def packed(room: int) -> list[tuple[str, ...]]:
-    envelope = Envelope(response=ResponsePlace(id="one", messages=NAMES))
+def packed(room: int, **names: Any) -> list[Envelope]:
+    envelope = Envelope(response=ResponsePlace(id="one", **(names or {"messages": NAMES})))
     carriers = [(f"carrier {number}", ()) for number in range(3)]
-    return [part.response.messages for _, part in pack(envelope, carriers, room)]
+    return [part for _, part in pack(envelope, carriers, room)]
 
 
-def test_what_fits_exactly_is_taken() -> None:
+@pytest.mark.parametrize("field", ["messages", "calls", "failed"])
+def test_what_fits_exactly_is_taken(field: str) -> None:
     names = sum(len(json.dumps(name)) + 1 for name in NAMES)
     room = _size(Envelope(response=ResponsePlace(id="one"))) + 64 + names
-    assert packed(room) == [NAMES]
-    assert packed(room - 1) == []
+    assert [getattr(part.response, field) for part in packed(room, **{field: NAMES})] == [NAMES]
+    assert packed(room - 1, **{field: NAMES}) == []
+
+
+def test_what_does_not_fit_is_in_the_next_value() -> None:
+    fields = ("messages", "calls", "failed")
+    names = sum(len(json.dumps(name)) + 1 for name in NAMES)
+    room = _size(Envelope(response=ResponsePlace(id="one"))) + 64 + 2 * names - 1
+    parts = packed(room, **dict.fromkeys(fields, NAMES))
+    assert [[getattr(part.response, field) for field in fields] for part in parts] == [
+        [NAMES, (), ()],
+        [(), NAMES, ()],
+        [(), (), NAMES],
+    ]
