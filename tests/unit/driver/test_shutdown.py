@@ -344,6 +344,21 @@ async def test_an_applications_own_events_end_too(given: list[Any]) -> None:
     assert events == [*OWN["mappings"], {"type": "TEXT_MESSAGE_END", "messageId": "m"}, FAILED]
 
 
+async def test_an_applications_own_call_that_is_open_ends_with_a_result() -> None:
+    stage = Stage()
+    call = {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "look"}
+
+    async def own() -> AsyncIterator[Any]:
+        for event in (OWN["mappings"][0], call):
+            yield event
+        await stage.wait()
+
+    *_, end, result, failed = await stage.stopped(AGUIResponse(own()))
+    assert (end, failed) == ({"type": "TOOL_CALL_END", "toolCallId": "c"}, FAILED)
+    assert (result["type"], result["toolCallId"]) == ("TOOL_CALL_RESULT", "c")
+    assert result["messageId"]
+
+
 @pytest.mark.parametrize(
     "last", [{"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}, {"type": "RUN_ERROR"}]
 )

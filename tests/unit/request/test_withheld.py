@@ -231,6 +231,15 @@ def test_a_place_without_reasoning_of_ours_is_reported_and_forgotten(path: str) 
     assert asked.history.turns[0].withheld == ()
 
 
+@pytest.mark.parametrize("requests", [0, 1])
+def test_a_record_names_who_reported_with_and_without_a_known_request(requests: int) -> None:
+    records = Asked(A, requests=requests).records
+    origin = ORIGINS[FABLE]
+    assert [(one.provider, one.api, one.model) for one in records if one.action == "reported"] == [
+        (origin.provider, origin.api, FABLE)
+    ]
+
+
 def test_without_a_request_or_with_several_nothing_is_remembered() -> None:
     assert Asked(A, requests=0).history.turns[0].withheld == ()
     assert len(Asked(A, requests=2).history.turns[0].withheld) == 1  # the same request twice
