@@ -138,6 +138,15 @@ def test_its_items_go_back_in_their_places(keys: KeyRing | None, dropped: bool) 
     ]
 
 
+def test_an_item_that_was_cut_does_not_go_back_as_it_was() -> None:
+    conversation = Conversation("t")
+    asked(conversation, ROOT_THOUGHT, SPAWN, SPAWNED, {**SUB_TEXT, "status": "incomplete"}, ANSWER)
+    made = request([*conversation.messages, {"id": "u2", "role": "user", "content": "So?"}])
+    assert STRICT_GPT.reject(made.body) is None
+    assert "msg_1" not in named(made.body)
+    assert "msg_3" in named(made.body)
+
+
 def test_the_request_of_the_same_run_has_them_too() -> None:
     bodies = []
 

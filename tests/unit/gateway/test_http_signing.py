@@ -85,6 +85,12 @@ def fault_of(headers: dict[str, str], url: str, body: bytes, service: str = "bed
     return "" if good else f"The Canonical String should have been {judge.canonical_request(request)}"
 
 
+def scope_of(headers: dict[str, str]) -> list[str]:
+    """The region and the service that a request was signed for."""
+    credential = headers["authorization"].partition("Credential=")[2].partition(",")[0]
+    return credential.split("/")[2:]
+
+
 class AWS:
     """Bedrock as it judges signatures; it repeats all it was sent when it refuses."""
 
@@ -167,6 +173,7 @@ def test_claude_on_bedrock_is_asked_as_its_own_sdk_asks(
         with pytest.raises(anthropic.APIStatusError):  # it signs every header
             client.messages.create(model=model, stream=True, extra_headers=betas, **more)
     ((their_path, their_body),) = theirs.asked
+    assert scope_of(headers) == scope_of(theirs.seen[0])
     version = {"anthropic_version"} if provider == "bedrock" else set()
     assert path == their_path
     assert {name: value for name, value in body.items() if name not in version} == {

@@ -383,3 +383,10 @@ def test_a_result_without_an_id_answers_the_code_before_it() -> None:
     assert isinstance(found[1], ToolResultPart)
     deltas = stream(payload({"executableCode": {"code": "1"}}, finish="STOP"))
     assert not any(isinstance(delta, ToolResultDelta) for delta in deltas)
+
+
+@pytest.mark.parametrize("thought", [False, True])
+def test_other_members_of_a_text_stay_with_it(thought: bool) -> None:
+    own = {"partMetadata": {"source": "cache"}}
+    [part] = parts(payload({"text": "Hm.", **({"thought": True} if thought else {}), **own}, finish="STOP"))
+    assert part.ext == own

@@ -296,3 +296,10 @@ def test_a_fragment_of_a_result_may_follow_one_of_another_type() -> None:
     last = {"index": 2, "delta": {"role": "ROLE_ASSISTANT", "content": "So."}}
     deltas = machine.receive({"id": "x", "outputs": [last]})
     assert [one.content for one in deltas if isinstance(one, ToolResultDelta)] == ["Sunny."]
+
+
+def test_citations_beside_text_that_goes_on_are_kept() -> None:
+    cited = [{"id": "1", "url": "https://a.example"}]
+    texts = [chunk(content="a"), chunk(content="b"), chunk(content="c", citations=cited)]
+    found = parts(*texts, chunk(reason="REASON_STOP"))
+    assert found == [TextPart("abc", ext={"citations": cited})]

@@ -7,6 +7,7 @@ from ag_ui.core import Message, SystemMessage, ToolMessage, UserMessage
 
 from agui_reasoning import History, build_request
 from agui_reasoning.parts import TextPart, ToolCallPart, Turn
+from agui_reasoning.providers import decode_response
 
 CALL = Turn((ToolCallPart("call_0001", "get", "{}"),))
 ANSWER = Turn((TextPart("Noon."),))
@@ -40,3 +41,18 @@ def test_the_user_or_a_tool_speaks_last_and_tools_follow_their_calls(
 ) -> None:
     made = build_request("mistral-chat", History(tuple(items)), model="magistral-medium-2509")
     assert [message["role"] for message in made.body["messages"]] == roles.split()
+
+
+def test_the_references_of_a_thought_are_not_sent_back_beside_it() -> None:
+    reference = {"type": "reference", "reference_ids": [1]}
+    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}, reference], "kept": 1}
+    message = {"role": "assistant", "content": [thinking, {"type": "text", "text": "Noon."}]}
+    response = {"id": "r", "model": "magistral-medium-2509", "choices": [{"index": 0, "message": message}]}
+    parts = decode_response("mistral-chat", response)
+    assert parts[0].ext == {"references": [reference], "kept": 1}
+    made = build_request(
+        "mistral-chat", History((ASKED, Turn(tuple(parts)), ASKED)), model="magistral-medium-2509"
+    )
+    [sent] = [one for one in made.body["messages"][1]["content"] if one["type"] == "thinking"]
+    assert "references" not in sent
+    assert sent["kept"] == 1
