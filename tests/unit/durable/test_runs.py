@@ -16,7 +16,7 @@ from agui_reasoning import ConfigurationError, Conversation, RemoteProtocolError
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import FinishDelta, ToolCallDelta
 from agui_reasoning.durable import LogStream, Runs, RunStore, SQLiteRuns
-from agui_reasoning.durable.store import Begin
+from agui_reasoning.durable.store import Begin, LogEntry, Tail
 from agui_reasoning.errors import DecryptionError, TransportError
 from agui_reasoning.parts import ToolResultPart
 from agui_reasoning.wire import read_events
@@ -264,6 +264,29 @@ async def test_a_run_that_somebody_watches_goes_on(store: RunStore, opened: Call
         agent.answer.set()
     assert kinds(await read(await runs.join("thread-1")))[-1] == "RUN_FINISHED"
     await runs.aclose()
+
+
+async def test_a_store_tells_what_is_in_a_log_and_whether_it_goes_on(store: RunStore) -> None:
+    begin = Begin(run="r", threads=["t"], owner="o", head=b"", label=b"", lease_s=60, retention_s=60)
+    assert await store.begin(begin) is None
+    assert await store.begin(replace(begin, run="r2")) == "r"
+    assert await store.append([LogEntry("r", 0, b"0", False, 60), LogEntry("r", 2, b"2", False, 60)]) == [
+        True,
+        False,
+    ]
+    assert await store.read("r", 0) == Tail([b"0"], ended=False, alive=True)
+    assert await store.read("r", 1) == Tail([], ended=False, alive=True)
+    assert await store.read("unknown", 0) == Tail([], ended=False, alive=False)
+    renewed = await store.renew(["r", "unknown"], 60)
+    assert (list(renewed), renewed["r"].stop) == (["r"], False)
+    await store.stop("r")
+    assert (await store.renew(["r"], 60))["r"].stop
+    assert await store.append([LogEntry("r", 1, b"1", True, 60)]) == [True]
+    assert await store.read("r", 0) == Tail([b"0", b"1"], ended=True, alive=False)
+    assert await store.read("r", 1) == Tail([b"1"], ended=True, alive=False)
+    assert await store.append([LogEntry("r", 2, b"2", False, 60)]) == [False]
+    assert await store.renew(["r"], 60) == {}
+    assert await store.begin(replace(begin, run="r2")) is None
 
 
 async def test_redis_counts_fractions_of_the_time_without_a_reader(redis_url: str) -> None:
