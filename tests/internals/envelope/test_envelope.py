@@ -181,3 +181,11 @@ LEFT_OUT: dict[type[msgspec.Struct], dict[str, Any]] = {
 def test_a_field_that_is_left_out_means_the_same_for_ever(record: type[msgspec.Struct]) -> None:
     fields = msgspec.structs.fields(record)
     assert {one.name: one.default for one in fields if not one.required} == LEFT_OUT[record]
+
+
+@pytest.mark.parametrize(("levels", "known"), [(8, True), (MAX_NESTING, False)])
+def test_what_is_nested_too_deeply_is_no_envelope_of_ours(levels: int, known: bool) -> None:
+    value: Any = []
+    for _ in range(levels):
+        value = [value]
+    assert (read_envelope(_damaged(["units", 0, "part", "ext"], {"n": value})) is not None) == known
