@@ -22,6 +22,7 @@ import argparse
 import gc
 import json
 import os
+import re
 import resource
 import select
 import shutil
@@ -108,7 +109,15 @@ ROOMS = {
         ),
     ),
     "crypto": Room(
-        "crypto", ("tests/unit/crypto", "tests/internals/crypto", "tests/property/test_crypto.py")
+        "crypto",
+        (
+            *("tests/unit/crypto", "tests/internals/crypto", "tests/property/test_crypto.py"),
+            *(
+                "tests/unit/request/test_keys.py",
+                "tests/unit/driver/test_key_services.py",
+                "tests/unit/durable",
+            ),
+        ),
     ),
     "request": Room(
         "request",
@@ -138,6 +147,8 @@ ROOMS = {
         (
             *("tests/unit/providers", "tests/unit/test_vendors.py", "tests/unit/test_origins.py", *_REQUEST),
             *("tests/property/test_decoder_text.py", "tests/unit/test_media_results.py"),
+            *("tests/unit/driver/test_model_agents.py", "tests/unit/request/test_user_parts.py"),
+            "tests/unit/gateway/test_http_signing.py",
         ),
     ),
     "durable": Room("durable", ("tests/unit/durable", "tests/internals/durable")),
@@ -478,8 +489,8 @@ def _anew(tests: list[str]) -> str:
     ended = subprocess.run(command, cwd=TREE, capture_output=True, text=True, check=False)  # noqa: S603 - pytest
     if not ended.returncode:
         return "survived"
-    lines = (line for line in ended.stdout.splitlines() if line.startswith(("FAILED ", "ERROR ")))
-    return next((line.split(" ")[1] for line in lines), "the import")
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", ended.stdout, re.MULTILINE)
+    return failed[1] if failed else "the import"
 
 
 @contextmanager
