@@ -688,7 +688,8 @@ class Outcome:
         before = f"{first['killed']} of {first['of']}" if first else ""
         explained = len(self.survived) - len(self.unexplained)
         source = f"`{ROOMS[self.room].source}`"
-        return f"| {self.room} ({source}) | {self.judged} | {before} | {killed} | {explained} |"
+        open_ = len(self.unexplained)
+        return f"| {self.room} ({source}) | {self.judged} | {before} | {killed} | {explained} | {open_} |"
 
 
 def outcome(room: str, plan: Sequence[Mutant]) -> Outcome:
@@ -718,7 +719,7 @@ ABOUT = """`make mutate` changes the library by chance, one change at a time: an
 constant, an argument that is missing. A change that no test notices shows a test that is
 missing. Each row is a sample of the room's mutants, which depends on a seed alone. *Killed at
 first* is what the tests noticed before they were strengthened with the survivors."""
-HEAD = "| room | mutants | killed at first | killed | survivors explained |\n|---|---:|---:|---:|---:|"
+HEAD = "| room | mutants | killed at first | killed | explained | open |\n|---|---:|---:|---:|---:|---:|"
 WHY = "Why survivors stay, by `scripts/mutants.toml`:"
 
 
