@@ -178,8 +178,14 @@ the full one for each input; bytes are read whole and in pieces. Nothing but the
 out, within 20 s of the processor's time and 256 MB. A case is repeated by its seed and number, and `make
 fuzz` tries more.
 
-Inputs that reach code that no other does are kept in `tests/fixtures/corpus`, chosen by coverage with
-atheris (`make fuzz GUIDED=5`). Every run of the tests tries them all, and some by chance.
+Inputs that reach lines that no other does are kept in `tests/fixtures/corpus`; `make fuzz GUIDED=5` lets
+atheris search for more. Every run of the tests tries them all, and some by chance.
+
+Found and mended, each with a test: nine kinds of payloads of which a fast path passed over an error, another
+response or a malformed member; member names that made Chat Completions and Interactions raise `TypeError`;
+a fragment of an xAI result after one of another type; inputs, logs and labels of durable runs that raised
+`KeyError`, `TypeError` or errors of pydantic; states and tools of hundreds of levels; integers of more than
+4,300 digits; results of frameworks whose call ID is no string.
 
 | target | inputs | seeds | escapes left |
 |---|---:|---|---:|

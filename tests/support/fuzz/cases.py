@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from agui_reasoning import AGUIReasoningError
-from tests.support.fuzz import clients, places, streams
+from tests.support.fuzz import clients, frameworks, places, streams
 from tests.support.fuzz.inputs import donors
 from tests.support.fuzz.mutator import Mutator
 from tests.support.fuzz.target import Case, Target
@@ -34,7 +34,10 @@ __all__ = [
     "written",
 ]
 
-TARGETS = {target.name: target for target in (*streams.TARGETS, *clients.TARGETS, *places.TARGETS)}
+TARGETS = {
+    target.name: target
+    for target in (*streams.TARGETS, *clients.TARGETS, *places.TARGETS, *frameworks.TARGETS)
+}
 
 CORPUS = Path(__file__).resolve().parents[2] / "fixtures" / "corpus"
 """A file of cases per target, one per line."""

@@ -18,8 +18,11 @@ from tests.support.fuzz.target import Case, Target
 
 __all__ = ["guide", "keep"]
 
-MOST_BYTES = 9_000
-"""The size of a case that is worth keeping."""
+MOST_BYTES = 6_000
+"""The size of the cases that are kept of a target."""
+
+DRAWN = 40
+"""How many cases that are drawn by chance are looked at, beside those that were found."""
 
 
 def guide(target: Target, folder: Path, *, minutes: float, seed: int) -> None:
@@ -63,7 +66,7 @@ def guide(target: Target, folder: Path, *, minutes: float, seed: int) -> None:
 
 
 def _drawn(target: Target, seed: int) -> Iterator[Case]:
-    for number in range(40):
+    for number in range(DRAWN):
         mutator = Mutator(random.Random(f"{target.name}:{seed}:{number}"), donors(), is_json=True)
         yield target.draw(mutator.chance, mutator)
 
@@ -86,6 +89,9 @@ def keep(target: Target, folder: Path, say: Callable[[str], None]) -> int:
     """
     files = (folder / target.name).glob("*")
     texts = {written(target, case) for case in kept(target)}
+    for case in _drawn(target, seed=0):
+        with suppress(ValueError, TypeError, RecursionError):
+            texts.add(written(target, case))
     for file in files:
         with suppress(ValueError, TypeError, RecursionError, AttributeError):
             texts.add(written(target, cases_of(target, json.loads(file.read_bytes()))))
@@ -94,7 +100,7 @@ def keep(target: Target, folder: Path, say: Callable[[str], None]) -> int:
     with quiet():
         for text in sorted((one for one in texts if len(one) <= MOST_BYTES), key=lambda one: (len(one), one)):
             lines = _reached(target, cases_of(target, json.loads(text)))
-            if not lines <= reached:
+            if not lines <= reached and sum(map(len, chosen)) + len(text) <= MOST_BYTES:
                 reached |= lines
                 chosen.append(text)
     CORPUS.mkdir(exist_ok=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agui_reasoning import Run, run_agent
 from agui_reasoning.interop import langchain
 from tests.support.lines import calls, says, thinks
 from tests.unit.interop.reading import shown
@@ -243,3 +244,10 @@ def test_token_counts_of_chunks_add_up() -> None:
     (usage,) = shown(langchain.stream, stream).events[-1].usage
     assert (usage.input_tokens, usage.output_tokens, usage.total_tokens) == (10, 5, 15)
     assert usage.reasoning_tokens == 3
+
+
+def test_a_result_whose_call_is_named_by_no_string_ends_the_run_with_an_error() -> None:
+    run = Run({"threadId": "t", "runId": "r", "messages": []}, api="anthropic-messages", provider="anthropic")
+    wrong: Any = 5
+    events = list(run_agent(run, lambda _: iter([langchain.stream([result(wrong, "12")])])))
+    assert [event.type for event in events] == ["RUN_STARTED", "RUN_ERROR"]
