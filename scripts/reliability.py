@@ -116,7 +116,7 @@ def run(asked: Iterable[Row]) -> Tally:
     """Run the tests of rows, all cases of each."""
     tests = dict.fromkeys(test.partition("[")[0] for row in asked for test in row.tests)
     tally = Tally()
-    pytest.main(["--all", "-q", "-n0", "-p", "no:cacheprovider", *tests], plugins=[tally])
+    pytest.main(["--all", "-q", "-n3", "--dist=worksteal", "-p", "no:cacheprovider", *tests], plugins=[tally])
     return tally
 
 

@@ -113,7 +113,9 @@ class Faulty:
                 while line := reader.readline().strip():
                     name, _, value = line.partition(b":")
                     size = int(value) if name.lower() == b"content-length" else size
-                self.asked.append(json.loads(reader.read(size)))
+                if not (body := reader.read(size)):
+                    return  # it has left before it asked
+            self.asked.append(json.loads(body))
             answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
             self._say(connection, answer)
 
