@@ -553,8 +553,11 @@ class Known:
     """What earlier runs found, in a file for each room."""
 
     def __init__(self, room: str) -> None:
-        self._file = BUILD / f"{room}.json"
-        self._data = json.loads(self._file.read_text("utf-8")) if self._file.exists() else {}
+        self._files = {name: BUILD / f"{room}.{name}.json" for name in ("reach", "verdicts")}
+        self._data: dict[str, Any] = {
+            name: json.loads(file.read_text("utf-8")) if file.exists() else {}
+            for name, file in self._files.items()
+        }
         self._source = _digest(*sorted((TREE / PACKAGE).rglob("*.py")))
 
     def not_measured(self, files: Iterable[str]) -> set[str]:
@@ -582,7 +585,7 @@ class Known:
             }
             mine = {test: seconds for test, seconds in took.items() if _file(test) == file}
             self._data.setdefault("reach", {})[file] = {"of": self._now(file), "took": mine, "lines": here}
-        self._write()
+        self._write("reach")
 
     def reach(self, tests: Iterable[str]) -> Reach:
         """Return what the tests reach."""
@@ -611,15 +614,15 @@ class Known:
         """Keep what became of a mutant."""
         found = {"of": _digest(TREE / mutant.path), "verdict": verdict, "tests": self._tests(tests)}
         self._data.setdefault("verdicts", {})[mutant.key] = found
-        self._write()
+        self._write("verdicts")
 
     def _tests(self, tests: list[str]) -> str:
         return _digest(*(TREE / file for file in sorted({_file(test) for test in tests})))
 
-    def _write(self) -> None:
-        part = self._file.with_suffix(".part")
-        part.write_text(json.dumps(self._data), encoding="utf-8")
-        part.replace(self._file)
+    def _write(self, name: str) -> None:
+        part = self._files[name].with_suffix(".part")
+        part.write_text(json.dumps(self._data[name]), encoding="utf-8")
+        part.replace(self._files[name])
 
 
 def _digest(*files: Path) -> str:

@@ -74,7 +74,7 @@ def test_a_planted_mutant_is_killed_and_one_that_nothing_sees_survives(tmp_path:
     script = JUDGE.replace("{changes}", repr(PLANTED))
     command = [sys.executable, "-c", script, str(a_tree(tmp_path))]
     subprocess.run(command, cwd=ROOT, check=True, timeout=200)
-    kept = json.loads((tmp_path / "build/room.json").read_text("utf-8"))["verdicts"]
+    kept = json.loads((tmp_path / "build/room.verdicts.json").read_text("utf-8"))
     assert [found["verdict"] for found in kept.values()] == [
         "survived",
         "tests/test_sums.py::test_it_doubles",
