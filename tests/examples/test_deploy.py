@@ -333,7 +333,7 @@ def test_the_unit_is_valid(tmp_path: Path) -> None:
 
 
 def test_idle_connections_are_closed_by_the_proxies_before_uvicorn_closes_them() -> None:
-    ours = uvicorn.Config("gateway:app").timeout_keep_alive
+    ours = uvicorn.Config("gateway:app", log_config=None).timeout_keep_alive
     for name, pattern in {
         "nginx.conf": r"keepalive_timeout (\d+)s;",
         "Caddyfile": r"\tkeepalive (\d+)s",
