@@ -304,13 +304,15 @@ def test_a_client_that_leaves_ends_a_stream_that_never_does(
     api: str, what: str, provider: Faulty, gateway: Any
 ) -> None:
     """Whether the provider says something or only that it is there."""
+    provider.answers = [good(api, 3)]
+    talk = ready(api, gateway(api), 1)
+    talk.ask()  # opens the gateway, which has sockets of its own
     before = sockets()
     ping = {"sse": b": ping\n\n", "json-lines": b"\n"}.get(framing(api), frames(api)[0])
     written = frames(api)
     endless = cycle([written[2] if what == "words" else ping])
     provider.left.clear()
     provider.answers = [Answer(chain(written[:3], endless), content_type=media_type(api)), good(api, 3)]
-    talk = ready(api, gateway(api), 1)
     with opened(talk.url, talk.input("Umbrella?")) as response:
         assert b"RUN_STARTED" in response.readline()
     eventually(lambda: sockets() <= before)
