@@ -52,10 +52,16 @@ AFTER_END_S: Final = 5.0
 """How long a stream may stay open after the last payload of its response, in seconds; then it is closed."""
 
 _LAST: Final = (
-    *('"message_stop"', '"response.completed"', '"response.incomplete"', '"message-end"', '"messageStop"'),
-    *('{"metadata"', '"interaction.completed"', '"finishReason"', '"done":true', '"done": true'),
+    "message_stop",
+    "response.completed",
+    "response.incomplete",
+    "message-end",
+    "interaction.completed",
 )
-"""What the last payload of a response holds; in a text, its quotes would be escaped."""
+"""The types of the last payload of a response."""
+
+_MAY_BE_LAST: Final = tuple(f'"{one}"' for one in (*_LAST, "messageStop", "metadata", "finishReason", "done"))
+"""What the text of a last payload holds. Calls and schemas of tools may hold it, too: the payload decides."""
 
 _MARKS_OF_ERRORS: Final = ('"error"', '"response.failed"')
 _JOBS: Final[set[asyncio.Task[None]]] = set()
@@ -336,7 +342,20 @@ async def _after(last: str, pieces: AsyncIterator[bytes]) -> bytes | None:
 
 
 def _is_last(text: str) -> bool:
-    return text == "[DONE]" or any(mark in text for mark in _LAST)
+    """Whether a response is whole with a payload: silence after it is no thinking."""
+    if text == "[DONE]" or not any(mark in text for mark in _MAY_BE_LAST):
+        return text == "[DONE]"
+    payload = load(text)
+    if not isinstance(payload, dict):
+        return False
+    candidates = payload.get("candidates")
+    found = candidates if isinstance(candidates, list) else []
+    return (
+        payload.get("type", payload.get("event_type")) in _LAST
+        or payload.get("done") is True
+        or [*payload] in (["messageStop"], ["metadata"])
+        or any(isinstance(one, dict) and one.get("finishReason") for one in found)
+    )
 
 
 def _last_frames(frames: FrameReader) -> list[str]:

@@ -284,6 +284,24 @@ def test_a_whole_answer_on_a_connection_that_stays_open_is_one(
     assert talk.refusals(None) == []
 
 
+@pytest.mark.parametrize("api", ["ollama", "gemini", "openai-responses"])
+def test_what_looks_like_an_end_inside_a_payload_is_none(
+    api: str, provider: Faulty, gateway: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The arguments of a call and the schemas of tools may have any members, and models think after them."""
+    monkeypatch.setattr("agui_reasoning.gateway._transport.AFTER_END_S", 0.0)
+    looks = b'{"other": {"metadata": {"done": true, "finishReason": "STOP", "x": "message_stop"}}, '
+    first, *rest = frames(api)
+    provider.answers = [
+        Answer([first.replace(b"{", looks, 1), *rest], content_type=media_type(api)),
+        good(api, 2),
+    ]
+    talk = ready(api, gateway(api), 1)
+    talk.has_issued(1)
+    assert shown(talk.ask()) == words(api, said(api, 1))
+    assert talk.events[-1]["type"] == "RUN_FINISHED"
+
+
 ENDLESS = {"sse": b"data: " + b"x" * 500_000, "json-lines": b"x" * 500_000}
 
 
