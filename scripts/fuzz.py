@@ -181,11 +181,12 @@ fuzz` tries more.
 Inputs that reach lines that no other does are kept in `tests/fixtures/corpus`; `make fuzz GUIDED=5` lets
 atheris search for more. Every run of the tests tries them all, and some by chance.
 
-Found and mended, each with a test: nine kinds of payloads of which a fast path passed over an error, another
-response or a malformed member; member names that made Chat Completions and Interactions raise `TypeError`;
+Found and mended, each with a test: twelve kinds of payloads of which a fast path passed over an error,
+another response or a malformed member; member names that made Chat Completions and Interactions raise
+`TypeError`; indexes beyond 64 bits, formats with lone surrogates and text without text in Chat Completions;
 a fragment of an xAI result after one of another type; inputs, logs and labels of durable runs that raised
 `KeyError`, `TypeError` or errors of pydantic; states and tools of hundreds of levels; integers of more than
-4,300 digits; results of frameworks whose call ID is no string.
+4,300 digits; malformed objects of frameworks; messages in bulk that JSON cannot write.
 
 | target | inputs | seeds | escapes left |
 |---|---:|---|---:|

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, TypeAlias
@@ -81,21 +80,22 @@ class Limits:
         while level:
             if depth > self.nesting:
                 self.check("nesting", depth)
-            of_type: defaultdict[type, list[Any]] = defaultdict(list)
-            for value in level:
-                of_type[type(value)].append(value)
-            counted += len(level) + _bytes_of(of_type.pop(str, []))
+            texts: list[str] = []
             names: list[Any] = []
             below: list[Any] = []
-            for value in of_type.pop(dict, ()):
-                names += value
-                below += value.values()
-            for value in of_type.pop(list, ()):
-                below += value
-            for value in [value for kind in of_type.keys() - _SCALARS for value in of_type[kind]]:
-                counted += _utf8_bytes(value) if isinstance(value, str) else 0
-                below += _inside(value)
-            counted += _bytes_of_names(names)
+            for value in level:
+                kind = type(value)
+                if kind is str:
+                    texts.append(value)
+                elif kind is dict:
+                    names += value
+                    below += value.values()
+                elif kind is list:
+                    below += value
+                elif kind not in _SCALARS:
+                    texts += [value] if isinstance(value, str) else ()
+                    below += _inside(value)
+            counted += len(level) + len(names) + _bytes_of(texts) + _bytes_of(names)
             if counted > self.bytes:
                 self.check("bytes", counted)
             level = below
@@ -118,16 +118,13 @@ def _inside(value: Any) -> Iterable[Any]:
     return ()
 
 
-def _bytes_of_names(names: list[Any]) -> int:
-    """Return the bytes of names, and one for each. Most objects have the same names."""
-    return sum(
-        times * (1 + (_utf8_bytes(name) if isinstance(name, str) else 0))
-        for name, times in Counter(names).items()
-    )
-
-
-def _bytes_of(texts: list[str]) -> int:
-    return sum(map(len if all(map(str.isascii, texts)) else _utf8_bytes, texts))
+def _bytes_of(texts: list[Any]) -> int:
+    """Return the bytes of texts, or of names, which need not be strings."""
+    try:
+        text = "".join(texts)
+    except TypeError:
+        text = "".join([text for text in texts if isinstance(text, str)])
+    return len(text) if text.isascii() else _utf8_bytes(text)
 
 
 def _utf8_bytes(text: str) -> int:

@@ -247,7 +247,7 @@ def _stepped(step: Step, thread: Any, summary: Summary) -> Any:
         done = step(thread)
     except AGUIReasoningError as error:
         done = Done(counts={f"error.{error.code}": 1})
-    except (KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, AttributeError, ValueError):
         done = Done(counts={"error.bad_thread": 1})
     summary.counts = dict(Counter(summary.counts) + Counter(done.counts))
     return thread if done.thread is None else done.thread

@@ -33,6 +33,7 @@ def test_the_unit():
     assert UNIT == "ms"
 """
 JUDGE = """
+import shutil
 import sys
 from functools import partial
 from pathlib import Path
@@ -40,7 +41,9 @@ from pathlib import Path
 from scripts import mutate
 
 root = Path(sys.argv[1])
-mutate.ROOT, mutate.BUILD, mutate.TREE, mutate.PACKAGE = root, root / "build", root, "src"
+mutate.ROOT, mutate.BUILD, mutate.TREE, mutate.PACKAGE = root, root / "build", root / "build/tree", "src"
+for name in ("src", "tests", "pytest.ini"):
+    (shutil.copytree if (root / name).is_dir() else shutil.copy)(root / name, mutate.TREE / name)
 mutate.ROOMS = {"room": mutate.Room("small", ("tests",))}
 text = (root / "src/small/sums.py").read_text()
 plan = [
@@ -59,7 +62,7 @@ PLANTED = [
 
 def a_tree(folder: Path) -> Path:
     files = {
-        "build/.keep": "",
+        "build/tree/.keep": "",
         "src/small/__init__.py": "",
         "src/small/sums.py": MODULE,
         "tests/test_sums.py": TESTS,

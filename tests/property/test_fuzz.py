@@ -8,7 +8,7 @@ import pytest
 
 from agui_reasoning import Conversation, RemoteProtocolError, build_request, restore
 from tests.internals.envelopes import Envelope, Fragment, ResponsePlace, write_envelope
-from tests.support.effort import examples
+from tests.support.effort import is_quick
 from tests.support.fuzz import TARGETS, kept, run_case, tried
 from tests.support.fuzz.cases import CORPUS, quiet
 from tests.support.fuzz.inputs import KEYS, ignore
@@ -23,8 +23,9 @@ MOST_BYTES = 200_000
 @pytest.mark.parametrize("name", TARGETS)
 def test_nothing_escapes(name: str) -> None:
     target = TARGETS[name]
+    count = COUNT // (16 if is_quick() else 1) // target.pace
     with quiet():
-        escapes = [run_case(target, number) for number in range(max(8, examples(COUNT) // target.pace // 4))]
+        escapes = [run_case(target, number) for number in range(max(8, count))]
     for escape in filter(None, escapes):
         pytest.fail(f"{name} --case {escape.number}: {escape.what}\n{escape.trace}")
 

@@ -145,6 +145,16 @@ def test_what_cannot_be_worked_on_is_written_as_it_was(tmp_path: Path) -> None:
     assert [json.loads(line) for line in written[1:]] == [json.loads(line) for line in lines[1:]]
 
 
+def test_a_message_that_json_cannot_write_is_counted(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    message = {"id": "a", "role": "activity", "activityType": "plan", "content": {"in": {"\ud800": 1}}}
+    line = json.dumps({"threadId": "t", "messages": [message]})
+    (tmp_path / "in" / "a.jsonl").write_text(line, encoding="utf-8")
+    summary = bulk.run(bulk.parts(f"{tmp_path}/in/*", str(tmp_path / "out")), bulk.erase)
+    assert summary.counts == {"error.bad_thread": 1}
+    assert read(tmp_path / "out") == [json.loads(line)]
+
+
 def test_parquet_comes_back_as_parquet(tmp_path: Path, ring: Callable[[KeyRing], None]) -> None:
     pyarrow = pytest.importorskip("pyarrow", reason="the extra bulk is not installed")
     from pyarrow import parquet

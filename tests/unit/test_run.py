@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from ag_ui.core import CustomEvent, Interrupt, RunAgentInput, RunErrorEvent
+from ag_ui.core import CustomEvent, Interrupt, RunAgentInput, RunErrorEvent, UserMessage
 
 from agui_reasoning import LocalProtocolError, RemoteProtocolError, Run, aio, check_events, run_agent
 from agui_reasoning.crypto import KeyRing
@@ -547,3 +547,17 @@ def test_an_application_event_that_contains_itself_cannot_be_written() -> None:
         run.frames(event)
     assert caught.value.code == "not_json"
     assert [end.type for end in run.finish()] == ["RUN_FINISHED"]
+
+
+def test_a_message_of_the_user_is_shown_with_its_text() -> None:
+    run, _ = started()
+    events = plain(run.receive(UserMessage(id="u2", content="And tomorrow?")))
+    assert events == [
+        {"type": "TEXT_MESSAGE_START", "messageId": "u2", "role": "user"},
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "u2", "delta": "And tomorrow?"},
+        {"type": "TEXT_MESSAGE_END", "messageId": "u2"},
+    ]
+    assert plain(run.receive(UserMessage(id="u3", content=""))) == [
+        {"type": "TEXT_MESSAGE_START", "messageId": "u3", "role": "user"},
+        {"type": "TEXT_MESSAGE_END", "messageId": "u3"},
+    ]

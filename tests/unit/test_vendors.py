@@ -132,3 +132,22 @@ def test_an_alias_stands_for_one_provider_that_is_no_alias() -> None:
 
 def test_a_name_that_is_nearly_an_alias_is_told() -> None:
     assert "fireworks-ai" in explain_no_rule(Origin("firework-ai", "openai-chat"))
+
+
+def test_the_providers_that_apis_name_are_known() -> None:
+    for api in provider_apis():
+        known = {None, *known_providers(api.id)}
+        assert {api.vendor, api.example[0], *api.http_of} - known == set(), api.id
+        assert api.vendor in {None, api.example[0]}
+
+
+def test_apis_can_write_the_fields_of_their_rules() -> None:
+    for api in provider_apis():
+        wanted = {name for rule in rules() if rule.api == api.id for name in (*rule.field, *rule.forbidden)}
+        assert not api.echo_fields or wanted <= {*api.echo_fields}, api.id
+
+
+def test_requests_to_bedrock_are_signed_for_one_of_its_services() -> None:
+    endpoints = [endpoint for api in provider_apis() for endpoint in (api.http, *api.http_of.values())]
+    signed = {one.aws_service for one in endpoints if one is not None and one.signing == "aws-sigv4"}
+    assert signed == {"bedrock", "bedrock-mantle"}

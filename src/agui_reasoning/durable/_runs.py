@@ -161,7 +161,8 @@ class Runs:
         try:
             given = run.input.model_dump(mode="json", by_alias=True, exclude_none=True)
         except PydanticSerializationError:  # a lone surrogate in a name
-            given = well_formed(run.input.model_dump(by_alias=True, exclude_none=True))
+            given = run.input.model_dump(by_alias=True, exclude_none=True)
+            given = well_formed({key: given[key] for key in given if key in _HEAD})
         head = {key: given[key] for key in given if key in _HEAD}
         label, name = {key: head[key] for key in ("threadId", "runId")}, uuid4().hex
         begin = Begin(

@@ -33,15 +33,17 @@ class FastPath:
         grew: The growth that it repeats.
         frame: Returns the frame of an item, or ``None`` if the item must take the full path.
         event: Returns the event of an item, likewise.
+        opening: What precedes a text in its frame, after `frames`; ``None`` if it cannot be written.
     """
 
-    __slots__ = ("_delta", "_first", "_start", "_write", "event", "frame", "grew")
+    __slots__ = ("_delta", "_first", "_start", "_write", "event", "frame", "grew", "opening")
 
     def __init__(self, delta: Delta, grew: Grew, first: JSONObject, *, staged: bool) -> None:
         self.grew = grew
         self._delta, self._first, self._start = delta, first, len(grew.pieces)
         self.frame: _Path[bytes] | None = _never if staged else None
         self.event: _Path[Event] | None = None
+        self.opening: bytes | None = None
         self._write: _Writer[bytes] | None = _never if staged else None
 
     def take_pieces(self) -> list[str]:
@@ -57,7 +59,12 @@ class FastPath:
     def frames(self) -> _Writer[bytes]:
         """Return what makes the frames of texts."""
         if self._write is None:
-            self._write = _frames(self._first, self.grew.pieces.append)
+            try:
+                self.opening = opening_of(self._first)
+            except UnicodeEncodeError:  # lone surrogates in an ID
+                self._write = _never
+            else:
+                self._write = _frames(self.opening, self.grew.pieces.append)
         return self._write
 
     def first_frame(self, item: object) -> bytes | None:
@@ -100,12 +107,7 @@ def path_key(item: object) -> tuple[type, str | None] | None:
     return None if key is None else (type(item), key(item))
 
 
-def _frames(first: JSONObject, append: Callable[[str], None]) -> _Writer[bytes]:
-    try:
-        opening = opening_of(first)
-    except UnicodeEncodeError:  # lone surrogates in an ID
-        return _never
-
+def _frames(opening: bytes, append: Callable[[str], None]) -> _Writer[bytes]:
     def frame(text: str) -> bytes | None:
         if type(text) is not str or not text:
             return None

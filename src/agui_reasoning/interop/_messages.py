@@ -16,7 +16,7 @@ from msgspec import Struct, structs
 from agui_reasoning._strict_json import load, well_formed
 from agui_reasoning._wire_events import content_parts, media_type, source_of, text_of
 from agui_reasoning.parts import Opaque, ToolCallPart, ToolResultPart
-from agui_reasoning.providers.payload import JSONObject, compact_json, reject
+from agui_reasoning.providers.payload import JSONObject, compact_json
 from agui_reasoning.request import History, PreparedResponse, ProviderRequest
 from agui_reasoning.run import Run
 
@@ -384,12 +384,7 @@ def result_part(call_id: str, content: Any, *, failed: bool = False) -> ToolResu
         call_id: The ID of the call.
         content: What the tool returned: text, a list of content blocks, or other JSON.
         failed: Whether its last text says why it failed.
-
-    Raises:
-        DecodeError: The ID is no string (``bad_payload``).
     """
-    if not isinstance(call_id, str):
-        raise reject("a string", call_id, "/tool_call_id")
     told = _result(content)
     texts = [told] if isinstance(told, str) else [part.text for part in told if isinstance(part, TextPart)]
     return ToolResultPart(call_id, told, "".join(texts[-1:]) if failed else None)

@@ -5,14 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial
+from traceback import walk_tb
 from typing import Any, Generic, Protocol, TypeVar
 
 from ag_ui.core import BaseEvent
+from msgspec import Struct, ValidationError, convert, to_builtins
 
 from agui_reasoning._driver import AgentItem, ModelStream, PayloadReader, explain
 from agui_reasoning.deltas import CloseDelta, Delta, FinishDelta, OpaqueDelta, ResponseStart
-from agui_reasoning.errors import ProviderError
+from agui_reasoning.errors import DecodeError, ProviderError
 from agui_reasoning.parts import Opaque, Origin
+from agui_reasoning.providers.base import OF_OTHERS
 from agui_reasoning.run import Run
 
 
@@ -59,14 +62,26 @@ class _WithEvents:
 
     def __init__(self, reader: Callable[[Run], PayloadReader], run: Run) -> None:
         reading = reader(run)
+        self.receive, self.whole = partial(_read, reading.receive), partial(_read, reading.whole)
         self.close = reading.close
-        self._receive, self._whole = reading.receive, reading.whole
 
-    def receive(self, payload: Any) -> Sequence[AgentItem]:
-        return [payload] if isinstance(payload, BaseEvent) else self._receive(payload)
 
-    def whole(self, response: Any) -> Sequence[AgentItem]:
-        return [response] if isinstance(response, BaseEvent) else self._whole(response)
+def _read(read: Callable[[Any], Sequence[AgentItem]], payload: Any) -> Sequence[AgentItem]:
+    if isinstance(payload, BaseEvent):
+        return [payload]
+    try:
+        items = read(payload)
+        for item in items:
+            if isinstance(item, Struct):
+                convert(to_builtins(item, enc_hook=id), type(item))
+    except (*OF_OTHERS, ValidationError) as error:
+        *_, (frame, _) = walk_tb(error.__traceback__)
+        raise DecodeError(
+            f"A {type(payload).__name__} is malformed: {type(error).__name__} in {frame.f_code.co_qualname}.",
+            code="bad_payload",
+            hint="Check the version of the framework; everything before this object was delivered.",
+        ) from None  # its text may quote the object
+    return items
 
 
 def events_in(value: Any) -> Iterator[BaseEvent]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
 import pydantic
@@ -523,6 +524,18 @@ It returns the string field in which reasoning arrived, inside a tool loop.
 
 def matches_any(patterns: Iterable[str], names: Iterable[str]) -> bool:
     """Return whether a name matches one of the shell-style patterns."""
+    told = tuple(names)
+    # Each request asks the same. Names may be a client's, who must not fill the memory.
+    matches = _matches if max(map(len, told), default=0) < _LONG_NAME else _matches.__wrapped__
+    return matches(tuple(patterns), told)
+
+
+_LONG_NAME: Final = 200
+"""The length of names that are not kept."""
+
+
+@lru_cache(maxsize=2048)
+def _matches(patterns: tuple[str, ...], names: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
 
 

@@ -120,12 +120,12 @@ def server_pairs(
     waiting: dict[str, EchoUnit] = {}
     paired: set[Key] = set()
     for step in conversation:
-        for unit in step.units if isinstance(step, ResponseStep) else ():
+        for unit in step.units if type(step) is ResponseStep else ():
             part = unit.part
-            if isinstance(part, ToolCallPart):
+            if type(part) is ToolCallPart:
                 if part.server and unit.same_format and not unit.incomplete:
                     waiting[part.id] = unit
-            elif isinstance(part, ToolResultPart) and unit.same_format:
+            elif type(part) is ToolResultPart and unit.same_format:
                 call = waiting.get(part.tool_call_id)
                 if call is not None and answers(call, unit):
                     paired |= {call.key, unit.key}

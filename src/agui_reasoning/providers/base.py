@@ -203,7 +203,7 @@ class Decoder(ABC):
             return self._done()
         try:
             deltas = self._read(data, self._of_members)
-        except _OF_OTHERS:
+        except OF_OTHERS:
             self._require_json(data)
             raise
         only: Any = deltas[0] if len(deltas) == 1 else None
@@ -248,6 +248,7 @@ class Decoder(ABC):
         """
         self._flaw = self._flaw or flaw(data)
         if self._flaw is not None:
+            self.more = None
             raise DecodeError(
                 f"The payload has {self._flaw}.",
                 code="bad_payload",
@@ -389,7 +390,7 @@ _DONE: Final = "[DONE]"
 _TEXTS: Final = frozenset({ReasoningDelta, TextDelta, ToolCallDelta})
 """The deltas that add text to a unit."""
 
-_OF_OTHERS: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+OF_OTHERS: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What code for JSON may raise for other data."""
 
 

@@ -126,7 +126,7 @@ class EchoUnit(Struct, frozen=True, gc=False):
     @property
     def reported_alone(self) -> bool:
         """Whether it has an entry in the report that does not depend on reasoning."""
-        return self.incomplete or self.altered or isinstance(self.part, NativePart)
+        return self.incomplete or self.altered or type(self.part) is NativePart
 
 
 class CallAnswer(Struct, frozen=True, gc=False):

@@ -52,7 +52,7 @@ __all__ = [
     "total",
 ]
 
-_LONG: Final = 2**1024
+_LONG: Final = 2**63
 """Integers are smaller; JSON has no limit, but Python does not write every integer."""
 
 
@@ -121,11 +121,11 @@ def array(source: JSONObject, key: str, path: str = "") -> list[JSONObject]:
 def integer(source: JSONObject, key: str, path: str = "") -> int | None:
     """Read an integer; missing and null are ``None``."""
     value = source.get(key)
-    if value is None or (type(value) is int and -_LONG < value < _LONG):
+    if value is None or (type(value) is int and -_LONG <= value < _LONG):
         return value
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not -_LONG < value < _LONG:
+    if isinstance(value, bool) or not isinstance(value, int) or not -_LONG <= value < _LONG:
         raise reject("a whole number", value, f"{path}/{key}")
     return value
 
@@ -174,7 +174,7 @@ def as_text(value: Any) -> str:
 
 # -- objects as Structs
 
-Whole: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+Whole: TypeAlias = Annotated[int, Meta(ge=-_LONG, le=_LONG - 1)]
 """A whole number that can be written as text; Python does not write every integer."""
 
 UNLIKE: Final = (MsgspecDecodeError, ValueError, RecursionError)

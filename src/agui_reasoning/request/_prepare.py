@@ -254,10 +254,11 @@ def _drafts(items: Sequence[HistoryItem], report: EchoReport) -> dict[int, _Turn
     mentioned: set[str] = set()
     draft: _TurnDraft | None = None
     for index, item in enumerate(items):
-        if isinstance(item, Turn):
-            calls = [part for part in item.parts if isinstance(part, ToolCallPart)]
-            mentioned.update([call.id for call in calls])
+        if type(item) is Turn:
+            calls = [part for part in item.parts if type(part) is ToolCallPart]
             draft = drafts[index] = _draft(item, len(drafts), [call for call in calls if not call.server])
+            for call in calls:
+                mentioned.add(call.id)
             for call_id in draft.open:
                 waiting.setdefault(call_id, []).append(draft)
         elif role_of(item) == "tool":
@@ -354,16 +355,17 @@ class _Judge(Struct):
         units: list[EchoUnit] = []
         answers: list[CallAnswer] = []
         number = -1
+        part: Any
         for index, part in enumerate(turn.parts):
-            is_own = False
-            if isinstance(part, ToolCallPart):
+            kind, is_own = type(part), False
+            if kind is ToolCallPart:
                 if not part.server:
                     is_own, number = True, number + 1
                     if number in cut and part.status != "incomplete":
                         part = structs.replace(part, status="incomplete")
-            elif isinstance(part, ToolResultPart) and part.tool_call_id in draft.open:
+            elif kind is ToolResultPart and part.tool_call_id in draft.open:
                 continue
-            relation = self._other_account if other_account else self._relation(part, turn.origin)
+            relation = self._other_account if other_account else self._relation(part, kind, turn.origin)
             unit = self._unit(turn, part, (draft.number, index), relation, sent, required)
             units.append(unit)
             if is_own and not unit.incomplete:
@@ -372,38 +374,40 @@ class _Judge(Struct):
         return ResponseStep(turn, tuple(units), tuple(answers), current, effort=effort)
 
     def _unit(
-        self, turn: Turn, part: Part, key: tuple[int, int], relation: _Relation, sent: bool, required: bool
+        self, turn: Turn, part: Any, key: tuple[int, int], relation: _Relation, sent: bool, required: bool
     ) -> EchoUnit:
         """Return a unit with the decision about it; ``sent`` if reasoning of its response is."""
-        name, kinship, refused = part.seen, relation.kinship, relation.refused
+        kind, name, refused = type(part), part.seen, relation.refused
         whole, cut, call_id = part, False, ""
-        if isinstance(part, _WITH_BLOCKS):
+        if kind in _WITH_BLOCKS:
             whole = _without_damage(part)
         elif part.status == "incomplete":
             refused = refused or "incomplete"
-            cut = isinstance(part, ToolCallPart)
+            cut = kind is ToolCallPart
         refused = refused or ("" if sent else "out_of_scope")
-        if isinstance(part, ToolCallPart):
+        if kind is ToolCallPart:
             name = name or part.id
-            call_id = "" if cut else self.names.give(_wanted(part, kinship))
-        elif isinstance(part, ReasoningPart) and not refused:
+            call_id = "" if cut else self.names.give(_wanted(part, relation.kinship))
+        elif kind is ReasoningPart and not refused:
             refused = "withheld" if self.withheld.hides(part, required=required) else ""
         if not name:
             name = f"{turn.id or f'turn{key[0]}'}:{key[1]}"  # the client does not see it
         unread = relation.unread and not refused
-        return EchoUnit(whole, key, name, kinship, refused, required, cut, whole is not part, unread, call_id)
+        return EchoUnit(
+            whole, key, name, relation.kinship, refused, required, cut, whole is not part, unread, call_id
+        )
 
     @property
     def _other_account(self) -> _Relation:
         """The relation of what another account of the provider made, of which nothing is sent."""
         return _Relation("foreign", OTHER_ACCOUNT if self.rule.echoes else "policy")
 
-    def _relation(self, part: Part, turn_origin: Origin | None) -> _Relation:
+    def _relation(self, part: Any, kind: type[Part], turn_origin: Origin | None) -> _Relation:
         """Return how the producer of a part is related to the target, for its values."""
-        opaque: tuple[Opaque, ...] = getattr(part, "opaque", ())
+        opaque: tuple[Opaque, ...] = () if kind in _WITH_BLOCKS else part.opaque
         kinds = tuple([value.kind for value in opaque]) if opaque else ()
         origin = part.origin or turn_origin
-        key = id(origin), kinds, isinstance(part, ReasoningPart)
+        key = id(origin), kinds, kind is ReasoningPart
         found = self.known.get(key)
         if found is None:
             found = self.known[key] = self._related(origin, kinds, is_reasoning=key[2])

@@ -38,7 +38,7 @@ def settle(
     """
     blocks: list[EchoUnit] = []
     for step in conversation:
-        if not isinstance(step, ResponseStep):
+        if type(step) is not ResponseStep:
             continue
         for unit in step.units:
             part = unit.part
@@ -46,7 +46,7 @@ def settle(
                 report.drop(unit, "on_server" if step.on_server else _left_out(unit), harmless=True)
                 is_block = isinstance(part, NativePart) and (unit.altered or part.payload is not None)
                 blocks += [unit] if is_block and not step.on_server else ()
-            elif isinstance(part, ReasoningPart) or getattr(part, "opaque", None):
+            elif type(part) is ReasoningPart or getattr(part, "opaque", None):
                 reason = "on_server" if step.on_server else unit.refused or "no_place"
                 report.drop(unit, reason, harmless=step.on_server)
             elif unit.name in refusals and not step.on_server:

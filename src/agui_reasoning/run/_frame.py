@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from ag_ui.core import Interrupt, ResumeEntry, RunAgentInput
+from ag_ui.core import AssistantMessage, Interrupt, ResumeEntry, RunAgentInput
 from msgspec import Struct
 from pydantic import ValidationError
 
@@ -234,6 +234,5 @@ def _check_answers(resume: Iterable[ResumeEntry]) -> None:
 
 
 def _call_ids(run_input: RunAgentInput) -> list[str]:
-    # To test for models takes longer.
-    answers = [message for message in run_input.messages if message.role == "assistant"]
+    answers = [message for message in run_input.messages if type(message) is AssistantMessage]
     return [call.id for message in answers for call in message.tool_calls or ()]

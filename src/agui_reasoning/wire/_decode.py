@@ -68,10 +68,13 @@ class SSEDecoder:
         events: list[dict[str, Any]] = []
         if self._error is None:
             try:
-                for value in load_each(texts()):
-                    if not _is_event(value):
-                        raise _fault(value, f"Frame {self._number + len(events) + 1}", cut=cut)
-                    events.append(value)
+                values = [*load_each(texts())]
+                # Written out, because a call for each takes longer than the rest.
+                events = [v for v in values if type(v) is dict and type(v.get("type")) is str and v["type"]]
+                if len(events) < len(values):
+                    at = next(at for at, value in enumerate(values) if not _is_event(value))
+                    events = events[:at]
+                    raise _fault(values[at], f"Frame {self._number + at + 1}", cut=cut)
             except RemoteProtocolError as error:
                 self._error = error
             self._number += len(events)

@@ -18,7 +18,7 @@ MAX_FRAME_BYTES = 10 * 1024 * 1024
 # nothing back (`++`): where a read cuts a frame, its end would be tried at each byte.
 _FRAME_LF: Final = re.compile(rb"(?:(?!data).*\n)*?data: (.++)\n\n")
 _FRAME_CRLF: Final = re.compile(rb"(?:(?!data)[^\r\n]*\r\n)*?data: ([^\r\n]++)\r\n\r\n")
-_ONE_FRAME: Final = _FRAME_LF.fullmatch
+_CR: Final = 13  # looked up in bytes four times as fast as b"\r"
 _BLANK_LINE: Final = re.compile(rb"\n\r?\n")
 
 
@@ -77,19 +77,23 @@ class SSEFrames:
         data = data if type(data) is bytes else bytes(data)
         if self._rest:
             data = self._rejoined(data)
-        if self._between_frames and b"\r" not in data and len(data) <= self._limit:
-            frame = _ONE_FRAME(data)
-            if frame is not None:
+        texts: list[str] = []
+        at = 0
+        if self._between_frames and _CR not in data and len(data) <= self._limit:
+            first = _FRAME_LF.match(data)
+            if first is not None:
                 try:
-                    text = frame[1].decode()
+                    if first.end() == len(data):
+                        text = first[1].decode()
+                        self._number += 1
+                        return [text]
+                    texts, at = _alike(data, first)
                 except UnicodeDecodeError:
                     pass
-                else:
-                    self._number += 1
-                    return [text]
-        texts: list[str] = []
-        at = 0 if self._between_frames else self._read_begun(data, texts)
-        at = self._read_whole(data, at, texts)
+                self._number += len(texts)
+        if not texts:
+            at = 0 if self._between_frames else self._read_begun(data, texts)
+            at = self._read_whole(data, at, texts)
         if at < len(data):
             self._leave(data[at:], texts)
         return texts if self._between_frames else self._give(texts)
@@ -143,12 +147,7 @@ class SSEFrames:
 
     def _leave(self, data: bytes, texts: list[str]) -> None:
         """Keep the beginning of a frame; read what has another form line by line."""
-        if (
-            self._between_frames
-            and b"\r" not in data
-            and _BLANK_LINE.search(data) is None
-            and len(data) <= self._limit
-        ):
+        if self._between_frames and _CR not in data and data.find(b"\n\n") < 0 and len(data) <= self._limit:
             self._rest = data
         else:
             self._between_frames = False
@@ -161,11 +160,8 @@ class SSEFrames:
         """
         if len(data) - at > self._limit:
             return at
-        form = _FRAME_CRLF if b"\r" in data else _FRAME_LF
-        before, first = len(texts), form.match(data, at)
-        if first is not None and form is _FRAME_LF and (alike := _alike(data, first)):
-            texts += alike
-            at = data.rfind(b"\n\n") + 2
+        form = _FRAME_CRLF if _CR in data else _FRAME_LF
+        before = len(texts)
         try:
             while (frame := form.match(data, at)) is not None:
                 texts.append(frame[1].decode())
@@ -247,18 +243,14 @@ class SSEFrames:
         return texts
 
 
-def _alike(data: bytes, first: re.Match[bytes]) -> list[str]:
-    """Return the data of frames that have the other lines of the first; none if any has another form.
+def _alike(data: bytes, first: re.Match[bytes]) -> tuple[list[str], int]:
+    """Return the data of frames that have the other lines of the first, and where they end.
 
-    One split takes a third of the time of a search for each.
+    There are none if any has another form. One split takes a third of the time of a search for each.
     """
     start, end = first.start(1), data.rfind(b"\n\n")
-    try:
-        opening = data[first.start() : start].decode()
-        texts = data[start:end].decode().split(f"\n\n{opening}")
-    except UnicodeDecodeError:
-        return []
-    return [] if [text for text in texts if not text or "\n" in text] else texts
+    texts = data[start:end].decode().split(f"\n\n{data[:start].decode()}")
+    return ([], 0) if "\n" in "".join(texts) or "" in texts else (texts, end + 2)
 
 
 def bad_event(place: str) -> RemoteProtocolError:

@@ -206,6 +206,15 @@ def test_a_token_says_what_it_is_even_when_it_is_forged_or_cut() -> None:
 
 
 @pytest.mark.parametrize(
+    "members", [HEADER, HEADER | {"zip": "DEF"}, HEADER | {"kid": 7}, {"typ": "JWT"}, {}]
+)
+def test_a_reader_recognizes_what_looks_like_a_token_however_its_header_is_damaged(members) -> None:
+    token, reader = with_header(OLD.encrypt(TEXT, HOME), members), OLD.reader(HOME)
+    for text in (token, token, token[: token.index(".")]):  # the header is remembered
+        assert reader.recognizes(text) == looks_like_token(text)
+
+
+@pytest.mark.parametrize(
     "value",
     [
         "",

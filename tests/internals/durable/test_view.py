@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agui_reasoning import Run
 from agui_reasoning.consumer import Conversation
 from agui_reasoning.crypto import KeyRing
-from agui_reasoning.durable._log import View, events_in, note_frames
+from agui_reasoning.durable._log import View, _merged, events_in, note_frames
 from agui_reasoning.emitter import Opened
 from agui_reasoning.errors import TruncatedRunError
 from agui_reasoning.providers import decoder
@@ -119,3 +119,14 @@ def test_a_lost_worker_leaves_a_stream_that_ends_well_after_any_event(name: str)
             conversation.end_of_stream()
             assert conversation.status == "failed"
             assert last.count(b'"RUN_ERROR"') == 1
+
+
+def test_only_deltas_of_one_type_and_message_become_one() -> None:
+    text, thought = "TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT"
+    sent = [(text, "m", "a"), (text, "m", "b"), (thought, "m", "c"), (thought, "n", "d"), (thought, "n", "e")]
+    merged = _merged({"type": kind, "messageId": name, "delta": delta} for kind, name, delta in sent)
+    assert [(one["type"], one["messageId"], one["delta"]) for one in merged] == [
+        (text, "m", "ab"),
+        (thought, "m", "c"),
+        (thought, "n", "de"),
+    ]

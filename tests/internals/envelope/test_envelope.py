@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from base64 import urlsafe_b64encode
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -11,14 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agui_reasoning._strict_json import MAX_NESTING
-from agui_reasoning.parts import Opaque, Origin
+from agui_reasoning.crypto import Binding, KeyRing
+from agui_reasoning.parts import Opaque, Origin, ReasoningPart, TextPart
 from tests.internals.envelopes import (
     MAX_ENVELOPE_CHARS,
     CallRecord,
     Envelope,
+    EnvelopeReader,
     Fragment,
     NativeRecord,
     OpaqueRecord,
+    PlacedPart,
     ReasoningRecord,
     ResponsePlace,
     ResultRecord,
@@ -33,6 +38,7 @@ from tests.internals.envelopes import (
     reasoning_unit,
     result_unit,
     text_unit,
+    unit_digest,
     write_envelope,
 )
 
@@ -189,3 +195,55 @@ def test_what_is_nested_too_deeply_is_no_envelope_of_ours(levels: int, known: bo
     for _ in range(levels):
         value = [value]
     assert (read_envelope(_damaged(["units", 0, "part", "ext"], {"n": value})) is not None) == known
+
+
+@pytest.mark.parametrize("record", LEFT_OUT, ids=lambda record: record.__name__)
+def test_a_record_is_built_by_name_and_does_not_change(record: type[msgspec.Struct]) -> None:
+    with pytest.raises(TypeError, match="positional"):
+        record("x")
+    assert record.__struct_config__.frozen
+
+
+def test_what_goes_into_an_envelope_does_not_show_itself() -> None:
+    assert repr(FULL.units[0].part.opaque[0]) == "OpaqueRecord()"
+    assert repr(FULL.units[1]) == "UnitRecord()"
+    placed = PlacedPart(0, TextPart("CANARY"), "shown", "CANARY")
+    assert repr(placed) == "PlacedPart()"
+    with pytest.raises(AttributeError):
+        placed.seq = 1  # type: ignore[misc]
+
+
+KEYS, HOME = KeyRing({"k": bytes(32)}), Binding("t")
+SEALED = KEYS.encrypt(write_envelope(FULL).encode(), HOME)
+
+
+@pytest.mark.parametrize(
+    ("value", "refused"),
+    [
+        ("x" * (MAX_ENVELOPE_CHARS + 1), "too_large"),
+        (write_envelope(FULL), "unauthenticated"),
+        (SEALED[:-1], "undecryptable"),
+        (KEYS.encrypt(b"of the application", HOME), "application_value"),
+        (KEYS.encrypt(b"\xff", HOME), "application_value"),
+        (SEALED, ""),
+    ],
+    ids=["long", "plain", "cut", "application", "no text", "ours"],
+)
+def test_a_value_that_is_refused_names_the_reason(value: str, refused: str) -> None:
+    opened = EnvelopeReader(KEYS, HOME).read(value)
+    assert opened.refused == refused
+    assert opened.envelope == (None if refused else FULL)
+
+
+@pytest.mark.parametrize(
+    ("part", "named"),
+    [
+        (ReasoningPart((), (Opaque("a.b", "SIG\ud83d"), Opaque("a.c", "other")), "rs_1"), "SIG\ud83d"),
+        (ReasoningPart((), (), "rs_1"), "rs_1"),
+        (ReasoningPart(()), None),
+    ],
+    ids=["value", "ID", "nothing"],
+)
+def test_a_unit_is_known_by_its_first_value_or_else_by_its_id(part: ReasoningPart, named: str | None) -> None:
+    found = sha256((named or "").encode(errors="surrogatepass")).digest()
+    assert unit_digest(part) == (None if named is None else urlsafe_b64encode(found[:6]).decode())

@@ -191,7 +191,10 @@ def _shown(case: Case, *, name: str) -> None:
     for event in events:
         conversation.receive(event)
     conversation.end_of_stream()
-    if events[-1].type not in ("RUN_FINISHED", "RUN_ERROR"):
+    if events[-1].type == "RUN_ERROR":
+        if events[-1].code is None:
+            raise DifferenceError("the error of the run is none of ours")
+    elif events[-1].type != "RUN_FINISHED":
         raise DifferenceError("the run has no end")
 
 

@@ -437,12 +437,32 @@ def test_a_binding_is_a_binding(binding: Any) -> None:
     "fields", [{"thread_id": None}, {"tenant": None}, {"entity_id": 7}, {"subtype": "step"}, {"subtype": []}]
 )
 def test_a_binding_to_something_else_is_refused(fields: dict[str, Any]) -> None:
-    refused(lambda: Binding(**({"thread_id": "t"} | fields)), "bad_binding")
+    told = refused(lambda: Binding(**({"thread_id": "t"} | fields)), "bad_binding")
+    ((name, value),) = fields.items()
+    said = (
+        "subtype is neither message nor tool-call."
+        if name == "subtype"
+        else f"{name} is {type(value).__name__}, not str."
+    )
+    assert said in told
 
 
 @pytest.mark.parametrize("ttl_s", [0, -1, True, 1.5, 60.0, "60", 2**53])
 def test_a_time_to_live_is_whole_seconds(ttl_s: Any) -> None:
     refused(lambda: OLD.encrypt(TEXT, HOME, ttl_s=ttl_s), "bad_ttl")
+
+
+def test_a_token_may_last_until_the_last_second_that_json_can_name() -> None:
+    ring, most = KeyRing({"k": KEY}, now=lambda: 1.5), 2**53 - 1
+    assert header_of(ring.encrypt(TEXT, HOME, ttl_s=most - 1))["exp"] == most
+    refused(lambda: ring.encrypt(TEXT, HOME, ttl_s=most), "bad_ttl")
+
+
+def test_a_token_of_a_call_opens_for_the_call_alone() -> None:
+    call, message = (Binding("t", entity_id="c", subtype=kind) for kind in ("tool-call", "message"))
+    token = OLD.encrypt(TEXT, call)
+    assert OLD.decrypt(token, call) == TEXT
+    closed(OLD, token, message)
 
 
 @pytest.mark.parametrize("pad_to", [-1, True, 1.5, "8", None])

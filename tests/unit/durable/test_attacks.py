@@ -325,6 +325,16 @@ async def test_junk_in_a_log_with_keys_ends_readers_with_a_code(
     assert (events[-1]["type"], events[-1].get("code")) == ("RUN_ERROR", "undecryptable")
 
 
+async def test_a_head_with_keys_that_is_no_ascii_does_not_open(
+    changed: tuple[Runs, sqlite3.Connection],
+) -> None:
+    runs, database = changed
+    with database:
+        database.execute("UPDATE entries SET data = x'fffe' WHERE place = -1")
+    with pytest.raises(DecryptionError):
+        await runs.conversation("thread-1")
+
+
 # -- logs
 
 

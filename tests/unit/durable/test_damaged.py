@@ -24,6 +24,7 @@ DAMAGE = {
     "an entry that is missing": "UPDATE entries SET place = 7 WHERE place = 0",
     "a head that is missing": "DELETE FROM entries WHERE place = -1",
     "a head that is no JSON": "UPDATE entries SET data = x'7b' WHERE place = -1",
+    "a head that is no UTF-8": "UPDATE entries SET data = x'22ff22' WHERE place = -1",
     "a head without a thread": "UPDATE entries SET data = x'7b7d' WHERE place = -1",
     "a head without messages": "UPDATE entries SET data = replace(data, 'messages', 'm') WHERE place = -1",
 }
@@ -44,7 +45,9 @@ async def damaged(file: Path, statement: str) -> Runs:
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-async def test_a_damaged_log_is_an_error_of_the_library(tmp_path: Path, name: str) -> None:
+async def test_a_damaged_log_is_an_error_of_the_library(
+    tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
     runs = await damaged(tmp_path / "runs.db", DAMAGE[name])
     with pytest.raises(TransportError) as caught:
         await runs.conversation("thread-1")
@@ -56,6 +59,7 @@ async def test_a_damaged_log_is_an_error_of_the_library(tmp_path: Path, name: st
         joined = [chunk async for chunk in (await runs.join("thread-1")).frames()]
         [event] = read_events(b"".join(joined))
         assert (event["type"], event["code"]) == ("RUN_ERROR", "store_unavailable")
+        assert str(caught.value).partition("\n")[0] in caplog.text
     await runs.aclose()
 
 
@@ -72,6 +76,10 @@ async def test_a_lone_surrogate_in_a_name_does_not_keep_a_run_from_being_stored(
     runs = Runs(SQLiteRuns(tmp_path / "runs.db"))
     run = new_run()
     run.input.state = {"\ud800": "\ud83d"}
+    deep: dict[str, object] = {}
+    for _ in range(900):  # members that AG-UI does not know are not stored
+        deep = {"in": deep}
+    run.input.__pydantic_extra__ = {"more": deep}
     async for _ in (await runs.start(run, quick)).frames():
         pass
     assert (await runs.conversation("thread-1")).state == {"\ufffd": "\ufffd"}

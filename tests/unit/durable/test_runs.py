@@ -427,6 +427,22 @@ async def test_entries_of_another_place_run_thread_or_tenant_cannot_be_read(tmp_
     await runs.aclose()
 
 
+async def test_a_stream_may_be_read_as_events(store: RunStore) -> None:
+    runs = Runs(store)
+    types = [str(event.type.value) async for event in await runs.start(new_run(), quick)]
+    other = await read(await runs.start(new_run(run_input("thread-2")), quick))
+    assert types == kinds(other)
+    await runs.aclose()
+
+
+async def test_a_list_has_the_time_of_the_newest_event(store: RunStore) -> None:
+    runs = Runs(store)
+    await read(await runs.start(new_run(), quick))
+    [info] = await runs.threads()
+    assert info.updated_s > 0
+    await runs.aclose()
+
+
 async def test_a_list_reads_labels_alone(tmp_path: Path) -> None:
     path, keys = tmp_path / "runs.db", KeyRing.generate("k1")
     runs = Runs(SQLiteRuns(path), keys=keys)

@@ -311,6 +311,8 @@ def test_what_an_auditor_hears_of_what_was_sent_and_of_what_came_back_agrees(opt
         OpaqueDelta(Opaque("gemini.thought_signature", "V", attach="tool_call:c")),
     ]
     messages = replay(emit(*deltas, on_audit=heard.append, **options)).messages
+    origin = ("emitted", CLAUDE.provider, CLAUDE.api, CLAUDE.model)
+    assert [(r.action, r.provider, r.api, r.model) for r in heard] == [origin] * 4
     sent = [(r.unit, r.text_chars, r.opaque_chars, r.value_chars > 0) for r in heard]
     heard.clear()
     reading = {k: v for k, v in options.items() if k != "visibility"}
@@ -335,14 +337,18 @@ SIGNED = Opaque("anthropic.signature", "S" * LARGE)
             ToolCallDelta("s", "image", "{}", server=True),
             OpaqueDelta(Opaque("anthropic.x", "V" * LARGE, attach="tool_call:s")),
         ],
+        [*signed("One.", "S" * 700_000, "0"), *signed("Two.", "T" * 700_000, "1"), TextDelta("Yes.")],
     ],
-    ids=["a signature", "a text", "many units", "a call"],
+    ids=["a signature", "a text", "many units", "a call", "two signatures"],
 )
 def test_a_response_of_five_megabytes_restores_whole(deltas: list[Delta], options: dict[str, Any]) -> None:
     deltas = [ResponseStart(CLAUDE), *deltas]
     events = emit(*deltas, **options)
     values = [event["encryptedValue"] for event in events if "encryptedValue" in event]
     assert max(map(len, values)) <= MAX_ENVELOPE_CHARS
+    if not options:
+        numbers = [envelope.response.number for value in values if (envelope := read_envelope(value))]
+        assert numbers == [*range(len(values))]
     reading = {k: v for k, v in options.items() if k != "visibility"}
     held = replay(events).messages
     for returned in (held, FRONT_ENDS["copilotkit"](held), FRONT_ENDS["assistant-ui"](held)):
@@ -369,3 +375,27 @@ def test_merged_reasoning_keeps_what_rides_along() -> None:
     [turn] = [t for t in restore(tanstack(messages)).turns if t.origin]
     values = [value.value for part in turn.parts for value in getattr(part, "opaque", ())]
     assert values == ["R"]
+
+
+def test_values_name_the_origin_that_the_options_name() -> None:
+    options = {"provider": CLAUDE.provider, "api": CLAUDE.api, "model": CLAUDE.model}
+    events = emit(*signed("Hm.", "S", "0"), **options)
+    found = [read_envelope(event["encryptedValue"]) for event in events if "encryptedValue" in event]
+    assert {envelope.origin for envelope in found if envelope} == {CLAUDE}
+
+
+def test_a_message_without_a_unit_of_its_own_belongs_to_the_first_that_it_carries() -> None:
+    times = count()
+    events = emit(*redacted("R0", "0"), *redacted("R1", "1"), TextDelta("Yes."), now_ms=lambda: next(times))
+    [end] = [event for event in events if event["type"] == "REASONING_MESSAGE_END"]
+    assert end["metadata"]["agui-reasoning"]["seq"] == 0
+
+
+def test_hidden_reasoning_that_ends_with_a_call_loses_nothing_of_the_call() -> None:
+    deltas = [ToolCallDelta("c", "f", "{}"), ReasoningDelta("Hm.", key="0"), FinishDelta("tool_use")]
+    events = emit(*deltas, visibility="hidden")
+    assert [kind for kind in types(events) if kind.startswith("TOOL_CALL")] == [
+        "TOOL_CALL_START",
+        "TOOL_CALL_ARGS",
+        "TOOL_CALL_END",
+    ]

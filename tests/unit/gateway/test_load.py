@@ -26,8 +26,9 @@ def check_back(before: Level, after: Level) -> None:
     """Check that nothing is left of runs."""
     assert after.files <= before.files
     assert after.tasks <= before.tasks
-    # Some caches are still filling; a run has several hundred objects.
-    assert after.objects <= before.objects + 200
+    # Some caches are still filling, and a busy machine starts more workers. A run has hundreds of objects.
+    workers = max(after.threads - before.threads, 0)
+    assert after.objects <= before.objects + 200 + 60 * workers
 
 
 def test_runs_at_once_are_whole_and_leave_nothing(server: Gateway) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ag_ui.core import StateDeltaEvent, StateSnapshotEvent
 
-from agui_reasoning import Conversation, Run, run_agent
+from agui_reasoning import Conversation, DecodeError, Run, run_agent
 from agui_reasoning.interop import agno, claude_agent, langchain, openai_agents, pydantic_ai
 from agui_reasoning.replay import load_script
 from tests.support.telemetry import attributes, exporting
@@ -33,6 +33,44 @@ UNKNOWN: dict[str, tuple[Any, str]] = {
     "openai_agents": (SimpleNamespace(type="voice"), "'voice'"),
     "pydantic_ai": (SimpleNamespace(event_kind="capability"), "'capability'"),
 }
+
+SAID: dict[str, Any] = {
+    "agno": SimpleNamespace(
+        event="RunContent", content="So.", reasoning_content="", model_provider_data=None
+    ),
+    "claude_agent": type("AssistantMessage", (SimpleNamespace,), {})(
+        message_id="m",
+        model="claude-opus-5",
+        content=[type("TextBlock", (SimpleNamespace,), {})(text="So.")],
+        parent_tool_use_id=None,
+        error=None,
+    ),
+    "langchain": type("AIMessageChunk", (SimpleNamespace,), {})(
+        type="AIMessageChunk",
+        id="m",
+        content="So.",
+        additional_kwargs={},
+        tool_call_chunks=[],
+        usage_metadata=None,
+        response_metadata={},
+        chunk_position=None,
+    ),
+    "pydantic_ai": SimpleNamespace(
+        event_kind="part_start",
+        index=0,
+        part=SimpleNamespace(part_kind="text", content="So.", id=None, provider_details=None),
+    ),
+}
+"""An answer of each framework."""
+
+MALFORMED: dict[str, Any] = {
+    "agno": SimpleNamespace(event="RunContent", content="secret"),
+    "claude_agent": type("AssistantMessage", (SimpleNamespace,), {})(content="secret"),
+    "langchain": SimpleNamespace(type="AIMessageChunk", content="secret"),
+    "openai_agents": SimpleNamespace(type="raw_response_event", content="secret"),
+    "pydantic_ai": SimpleNamespace(event_kind="part_delta", content="secret"),
+}
+"""An event of each framework that lacks what its class has."""
 
 
 def told(adapter: Any, payloads: list[Any]) -> tuple[Conversation, list[str]]:
@@ -101,3 +139,59 @@ def test_the_requests_of_a_framework_belong_to_the_span_of_the_run() -> None:
     run = attributes(exported.one("invoke_agent"))
     assert run["gen_ai.response.finish_reasons"] == ("completed", "completed")
     assert run["gen_ai.usage.output_tokens"] > 200
+
+
+# -- events that are malformed
+
+
+def failed(adapter: Any, payloads: Any) -> tuple[list[Any], Exception]:
+    """The events of a run that fails, and its error."""
+    errors: list[Any] = []
+    run = Run(
+        Conversation("t").run_input("Is it so?"),
+        api="openai-responses" if adapter is openai_agents else "anthropic-messages",
+        provider="openai" if adapter is openai_agents else "anthropic",
+        model="m",
+    )
+    events = list(run_agent(run, lambda _: iter([adapter.stream(payloads)]), on_error=errors.append))
+    [error] = errors
+    return events, error
+
+
+def answered(name: str) -> list[Any]:
+    """An answer of a framework."""
+    if name != "openai_agents":
+        return [SAID[name]]
+    events = [event["data"] for event in load_script("openai-weather")["events"]]
+    return [SimpleNamespace(type="raw_response_event", data=event) for event in events]
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_a_malformed_event_fails_the_run_with_a_code_and_keeps_what_came(name: str) -> None:
+    whole, _ = failed(ADAPTERS[name], raising(answered(name), TimeoutError()))
+    events, error = failed(ADAPTERS[name], [*answered(name), MALFORMED[name]])
+    assert isinstance(error, DecodeError)
+    assert (error.code, error.__suppress_context__, "secret" in str(error)) == ("bad_payload", True, False)
+    assert type(MALFORMED[name]).__name__ in str(error)
+    assert events[-1].code == "bad_payload"
+    assert [event.type for event in events] == [event.type for event in whole]
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_a_malformed_event_alone_fails_the_run_with_a_code(name: str) -> None:
+    events, error = failed(ADAPTERS[name], [MALFORMED[name]])
+    assert (events[-1].code, getattr(error, "code", None)) == ("bad_payload",) * 2
+
+
+@pytest.mark.parametrize("error", [KeyError("k"), TypeError("t"), AttributeError("a")])
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_an_error_that_the_framework_raises_stays_as_it_is(name: str, error: Exception) -> None:
+    events, found = failed(ADAPTERS[name], raising([], error))
+    assert found is error
+    assert events[-1].code is None
+
+
+def raising(payloads: list[Any], error: Exception) -> Iterator[Any]:
+    """Yield what a framework yields before it fails."""
+    yield from payloads
+    raise error

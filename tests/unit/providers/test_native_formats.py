@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ag_ui.core import UserMessage
 
-from agui_reasoning import ProviderError
-from agui_reasoning.deltas import CloseDelta, ReasoningDelta, ToolCallDelta, fold
-from agui_reasoning.parts import ReasoningPart, TextPart, ToolCallPart
+from agui_reasoning import History, ProviderError, build_request
+from agui_reasoning.deltas import CloseDelta, ReasoningDelta, TextDelta, ToolCallDelta, fold
+from agui_reasoning.parts import ReasoningPart, TextPart, ToolCallPart, Turn
 from agui_reasoning.providers import decode_response, decoder
 
 # -- Ollama
@@ -125,3 +126,47 @@ def test_a_cut_call_of_mistral_is_incomplete() -> None:
         (TextPart, "complete"),
         (ToolCallPart, "incomplete"),
     ]
+
+
+def test_a_block_of_cohere_is_a_thought_by_its_start() -> None:
+    made = decoder("cohere-chat")
+    sent: list[tuple[str, int, dict[str, Any]]] = [
+        ("content-start", 0, {"type": "thinking"}),
+        ("content-start", 1, {"type": "text"}),
+        ("content-delta", 0, {"text": "Hm."}),
+        ("content-delta", 1, {"text": "Yes."}),
+    ]
+    deltas = made.receive({"type": "message-start", "id": "c"})
+    for kind, index, content in sent:
+        deltas += made.receive({"type": kind, "index": index, "delta": {"message": {"content": content}}})
+    assert deltas[1:] == [ReasoningDelta("Hm.", key="0"), TextDelta("Yes.", key="1")]
+
+
+def test_a_server_tool_of_bedrock_goes_back_with_its_result() -> None:
+    used = {
+        "toolUse": {
+            "toolUseId": "srv_1",
+            "name": "nova_code_interpreter",
+            "input": {"code": "1"},
+            "type": "server_tool_use",
+            "note": "x",
+        }
+    }
+    told = {"toolResult": {"toolUseId": "srv_1", "content": [{"text": "1"}], "status": "success"}}
+    content = [used, told, {"text": "One."}]
+    parts = decode_response(
+        "bedrock-converse",
+        {"output": {"message": {"role": "assistant", "content": content}}, "stopReason": "end_turn"},
+        provider="bedrock",
+        model="amazon.nova-2",
+    )
+    assert [part.server for part in parts if isinstance(part, ToolCallPart)] == [True]
+    asked, again = (UserMessage(id=name, content="One?") for name in "uv")
+    body = build_request(
+        "bedrock-converse",
+        History((asked, Turn(tuple(parts), parts[0].origin), again)),
+        provider="bedrock",
+        model="amazon.nova-2",
+        on_warning=lambda _: None,
+    ).body
+    assert body["messages"][1] == {"role": "assistant", "content": content}

@@ -1111,3 +1111,35 @@ def test_sdk_objects_give_the_same_as_their_json() -> None:
     assert feed(decoder(API), *({"type": "chunk", "chunk": payload} for payload in payloads)) == expected
     response = message(reasoning_content="Hm", content="Hi", refusal=None)
     assert whole(ChatCompletion.construct(**response)) == whole(response)
+
+
+def test_an_item_with_nothing_but_content_has_that_for_its_text() -> None:
+    item = {"type": "reasoning", "id": "rs_1", "content": [{"type": "reasoning_text", "text": "Hm."}]}
+    found = decode_response(API, message(content="Hi", reasoning_items=[item]))
+    [thought] = [part for part in found if isinstance(part, ReasoningPart)]
+    assert (thought.text, thought.item_id, "content" in (thought.ext or {})) == ("Hm.", "rs_1", False)
+
+
+def test_a_function_call_is_none_of_the_numbered_calls() -> None:
+    made = decoder(API)
+    first = chunk(tool_calls=[call(0, id="c0", name="f", arguments="{")])
+    deltas = [*made.receive(first), *made.receive(chunk(tool_calls=[call(1, id="c1", name="g")]))]
+    deltas += made.receive(chunk(function_call={"arguments": "{}"}))
+    assert [(one.id, one.arguments) for one in deltas if isinstance(one, ToolCallDelta)] == [
+        ("c0", "{"),
+        ("c1", ""),
+        ("c1", "{}"),
+    ]
+
+
+def test_blocks_of_portkey_that_take_turns_are_told_apart_by_their_number() -> None:
+    made = decoder(API)
+    thoughts = [(0, "One. "), (1, "Two. "), (0, "And one."), (1, "And two.")]
+    deltas = [
+        delta
+        for index, text in thoughts
+        for delta in made.receive(chunk(content_blocks=[{"index": index, "delta": {"thinking": text}}]))
+    ]
+    keys = [one.key for one in deltas if isinstance(one, ReasoningDelta) and one.text]
+    assert len(keys) == 4
+    assert len(set(keys)) > 1

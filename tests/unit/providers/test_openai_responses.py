@@ -1248,3 +1248,11 @@ def test_the_agent_of_an_item_stays_with_it() -> None:
     items = [reasoning("rs_1", "Hm.", agent=agent), message(spoken("Hi."), agent=agent), call(agent=agent)]
     parts = decode_response(API, envelope(items))
     assert [(part.ext or {}).get("agent") for part in parts] == [agent, agent, agent]
+
+
+def test_the_place_of_what_is_malformed_begins_at_the_response() -> None:
+    response = {"object": "response", "id": "resp_1", "status": "completed"}
+    with pytest.raises(DecodeError) as caught:
+        decode_response(API, {**response, "output": [{"type": 5}]}, provider="openai", model=MODEL)
+    assert "/output/0/type" in str(caught.value)
+    assert "None" not in str(caught.value)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agui_reasoning import DecodeError, ProviderError
-from agui_reasoning.deltas import TextDelta
+from agui_reasoning.deltas import NativeDelta, ReasoningDelta, TextDelta
 from agui_reasoning.providers import API_IDS, decoder
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.replay import CONVERSATIONS, load_script
@@ -60,6 +60,13 @@ def test_members_that_nothing_reads_may_be_anything() -> None:
     machine = decoder("openai-chat")
     for number in range(4):
         machine.receive(chunk("so", novelty=number))
+    assert machine.more is not None
+
+
+def test_events_of_bedrock_that_are_padded_have_a_shape() -> None:
+    machine = decoder("bedrock-converse")
+    for padding in ("a", "ab", "abc", "abcd"):
+        machine.receive(bedrock("so", p=padding))
     assert machine.more is not None
 
 
@@ -125,6 +132,12 @@ def bedrock(text: str, **more: Any) -> JSON:
     return {"contentBlockIndex": 0, "delta": {"text": text}, **more}
 
 
+def gemini(*texts: str, model: str | None = None, count: int | None = None) -> JSON:
+    parts = [{"text": text} for text in texts]
+    usage = None if count is None else {"totalTokenCount": count}
+    return {"candidates": [{"content": {"parts": parts}}], "usageMetadata": usage, "modelVersion": model}
+
+
 def mistral(text: str, **words: str) -> JSON:
     thought = {"type": "thinking", "thinking": [{"type": "text", "text": text, **words}]}
     return {"id": "m", "choices": [{"index": 0, "delta": {"content": [thought]}}]}
@@ -140,7 +153,17 @@ AFTER_TWO: dict[str, tuple[str, list[JSON], JSON]] = {
         [*ANTHROPIC, *map(anthropic, "ab")],
         anthropic("c", error=0),
     ),
+    "text after what is no JSON": (
+        "anthropic-messages",
+        [ANTHROPIC[0], anthropic("a", role=float("nan"))],
+        anthropic("b"),
+    ),
     "a malformed ID": ("cohere-chat", [*COHERE, *map(cohere, "ab")], cohere("c", id=0)),
+    "a malformed type": (
+        "cohere-chat",
+        [*COHERE, *map(cohere, "ab")],
+        cohere("c", delta={"message": {"content": {"type": 0, "text": "c"}}}),
+    ),
     "a malformed text": ("ollama", [*map(ollama, "ab")], ollama("c", response=0)),
     "an error beside text": ("cohere-chat", [*COHERE, *map(cohere, "ab")], cohere("c", error="Oh.")),
     "an error by its object": ("openai-chat", [*map(chunk, "ab")], {**chunk("c"), "object": "error"}),
@@ -157,6 +180,11 @@ AFTER_TWO: dict[str, tuple[str, list[JSON], JSON]] = {
     "a role": ("bedrock-converse", [{"role": "a"}, *map(bedrock, "ab")], bedrock("c", role="a")),
     "another text": ("mistral-chat", [mistral("a"), mistral("b")], mistral("c", thinking="d")),
     "counts without a count": ("openai-chat", [*map(chunk, "ab")], {**chunk("c"), "usage": {}}),
+    "counts of another model": (
+        "gemini",
+        [gemini("a", model="one"), gemini(model="two", count=1), *[gemini("b", model="one")] * 2],
+        gemini("c", model="one", count=2),
+    ),
     "a first sign of the API": ("ollama", [{"message": {"content": one}} for one in "ab"], ollama("c")),
 }
 """What came, the API, and a payload that seems to add text as the two before it did."""
@@ -197,3 +225,34 @@ def test_a_whole_number_with_a_point_may_stand_beside_half_a_character() -> None
     sent = {"\ud800": 1, "id": "c1", "choices": [{"index": 0.0, "delta": {"content": "so"}}]}
     [_, delta] = decoder("openai-chat").receive(sent)
     assert delta == TextDelta("so", key="text")
+
+
+def test_details_of_any_format_grow() -> None:
+    def details(text: str) -> JSON:
+        entry = {"type": "reasoning.text", "format": "\ud800", "index": 0, "text": text}
+        return {"id": "c1", "choices": [{"index": 0, "delta": {"reasoning_details": [entry]}}]}
+
+    machine = decoder("openai-chat", provider="openrouter")
+    told = [delta for text in "abc" for delta in machine.receive(details(text))]
+    assert [delta.text for delta in told if isinstance(delta, ReasoningDelta)] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("index", [2**63, -(2**63) - 1, 1e19])
+def test_details_whose_index_exceeds_64_bits_stay_as_they_came(index: float) -> None:
+    entry = {"type": "reasoning.text", "index": index, "text": "a"}
+    machine = decoder("openai-chat", provider="openrouter")
+    sent = {"id": "c1", "choices": [{"index": 0, "delta": {"reasoning_details": [entry]}}]}
+    assert NativeDelta("openrouter.detail", entry) in machine.receive(sent)
+    assert NativeDelta("openrouter.detail", entry) in machine.receive(sent)
+
+
+def test_members_of_a_text_without_text_follow_blocks_that_grew() -> None:
+    def growing(text: str, **signature: str) -> JSON:
+        block = {"type": "thinking", "thinking": text, **signature}
+        return chunk("", reasoning_content=text, thinking_blocks=[block])
+
+    machine = decoder("litellm", provider="anthropic")
+    for sent in (growing("a"), growing("b"), growing("", signature="c2ln"), chunk("so")):
+        machine.receive(sent)
+    last = {"id": "c1", "choices": [{"index": 0, "delta": {"content": [{"x": 1, "type": "text"}]}}]}
+    assert machine.receive(last) == [TextDelta("", key="text", ext={"x": 1})]

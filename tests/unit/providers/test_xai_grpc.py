@@ -300,6 +300,7 @@ def test_a_fragment_of_a_result_may_follow_one_of_another_type() -> None:
 
 def test_citations_beside_text_that_goes_on_are_kept() -> None:
     cited = [{"id": "1", "url": "https://a.example"}]
-    texts = [chunk(content="a"), chunk(content="b"), chunk(content="c", citations=cited)]
-    found = parts(*texts, chunk(reason="REASON_STOP"))
-    assert found == [TextPart("abc", ext={"citations": cited})]
+    for before in ("ab", "aabb"):
+        texts = [*(chunk(content=text) for text in before), chunk(content="c", citations=cited)]
+        found = parts(*texts, chunk(reason="REASON_STOP"))
+        assert found == [TextPart(f"{before}c", ext={"citations": cited})]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
@@ -11,6 +12,7 @@ import msgspec
 import pytest
 
 from agui_reasoning import Conversation, DecryptionError, Run, build_request, restore
+from agui_reasoning.audit import AuditRecord
 from agui_reasoning.crypto import Binding, KeyRing
 from agui_reasoning.deltas import (
     FinishDelta,
@@ -22,6 +24,7 @@ from agui_reasoning.deltas import (
     ToolResultDelta,
 )
 from agui_reasoning.parts import Opaque, Origin, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from agui_reasoning.request import History
 from tests.internals.envelopes import (
     Envelope,
     EnvelopeWriter,
@@ -355,3 +358,79 @@ def test_the_report_of_the_request_says_why(how: str) -> None:
     assert [(entry.unit, entry.outcome, entry.reason) for entry in request.report] == [
         (message["id"], "dropped", how) for message in given[1:]
     ]
+
+
+# -- places
+
+
+def restored(*units: Any, place: ResponsePlace, after: Sequence[Any] = (), **message: Any) -> History:
+    """What comes back of a plain envelope that a client may have written."""
+    value = write_envelope(Envelope(origin=CLAUDE, response=place, units=(reasoning_unit(seq=0), *units)))
+    thought = {"id": "t", "role": "reasoning", "content": "", "encryptedValue": value}
+    return restore([thought, {"id": "a", "role": "assistant", **message}, *after])
+
+
+@pytest.mark.parametrize("overlap", [0, 1])
+def test_texts_may_share_a_message_but_no_character(overlap: int) -> None:
+    spans = (Span(message="a", start=0, length=4 + overlap), Span(message="a", start=4, length=4))
+    texts = ["Yes. No."[span.start :][: span.length] for span in spans]
+    units = [
+        text_unit(seq=n, spans=(span,), sha256=digest(text))
+        for n, (span, text) in enumerate(zip(spans, texts, strict=True), 1)
+    ]
+    history = restored(*units, place=ResponsePlace(id="r", messages=("a",)), content="Yes. No.")
+    [turn] = history.turns
+    said = [part.text for part in turn.parts if isinstance(part, TextPart)]
+    assert said == (["Yes. No."] if overlap else ["Yes.", " No."])
+    assert [(entry.unit, entry.reason) for entry in history.report if entry.reason] == (
+        [("a", "spans_overlap")] * 2 if overlap else []
+    )
+
+
+def test_the_explanation_of_a_refusal_is_no_part_of_the_answer() -> None:
+    place = ResponsePlace(id="r", messages=("a",), refused="a")
+    [turn] = restored(place=place, content="The provider refused.").turns
+    assert turn.refused
+    assert [part for part in turn.parts if isinstance(part, TextPart)] == []
+
+
+@pytest.mark.parametrize("arguments", ["{}", '{"at":1}'])
+@pytest.mark.parametrize("checked", [True, False])
+def test_a_value_of_a_call_is_bound_to_its_arguments_if_they_were_shown(
+    arguments: str, checked: bool
+) -> None:
+    value = Opaque("gemini.thought_signature", "U0lH")
+    record = OpaqueRecord.of(value)
+    unit = call_unit(seq=1, id="c", opaque=(record,), sha256=digest("{}") if checked else None)
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}}
+    history = restored(unit, place=ResponsePlace(id="r", messages=("a",), calls=("c",)), toolCalls=[call])
+    [found] = [part for turn in history.turns for part in turn.parts if isinstance(part, ToolCallPart)]
+    kept = arguments == "{}" or not checked
+    assert found.opaque == ((value,) if kept else ())
+    assert [entry.reason for entry in history.report if entry.unit == "c"] == (
+        [] if kept else ["text_modified"]
+    )
+
+
+def test_a_value_that_no_message_shows_is_audited_without_one() -> None:
+    heard: list[AuditRecord] = []
+    damaged = OpaqueRecord(kind="gemini.thought_signature", value="U0lH", check="other")
+    units = (text_unit(seq=0, text="Yes.", opaque=(damaged,)), call_unit(seq=1, id="c"))
+    value = write_envelope(
+        Envelope(origin=CLAUDE, response=ResponsePlace(id="r", messages=("a",), calls=("c",)), units=units)
+    )
+    call = {"id": "c", "type": "function", "function": {"name": "f"}, "encryptedValue": value}
+    restore([{"id": "a", "role": "assistant", "toolCalls": [call]}], on_audit=heard.append)
+    assert [(one.unit, one.outcome, one.reason, one.value_chars) for one in heard] == [
+        ("r", "dropped", "value_modified", 0)
+    ]
+
+
+def test_the_result_of_a_server_tool_is_the_text_of_its_message() -> None:
+    units = (call_unit(seq=1, id="c", server=True), result_unit(seq=2, id="c", message="t0"))
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    content = [{"type": "text", "text": "It "}, {"type": "image"}, {"type": "text", "text": "rains."}]
+    told = {"id": "t0", "role": "tool", "toolCallId": "c", "content": content}
+    place = ResponsePlace(id="r", messages=("a",), calls=("c",))
+    [turn] = restored(*units, place=place, toolCalls=[call], after=[told]).turns
+    assert [part.content for part in turn.parts if isinstance(part, ToolResultPart)] == ["It rains."]

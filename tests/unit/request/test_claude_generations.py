@@ -289,6 +289,8 @@ BETA = flag("extra_headers", {"anthropic-beta": "theirs"})
         ([THINK], {"thinking": {"display": None}}, {"thinking": {"type": "adaptive", "display": None}}),
         ([THINK], {"thinking": {"type": "disabled"}}, {"thinking": {"type": "disabled"}}),
         ([THINK], {"thinking": None}, {}),
+        ([THINK], {"thinking": "off"}, {"thinking": "off"}),
+        ([flag("thinking", "on")], {"thinking": {"type": "enabled"}}, {"thinking": {"type": "enabled"}}),
         (
             [BETA],
             {"extra_headers": {"X-Mine": "1"}},

@@ -239,3 +239,9 @@ def test_an_unknown_level_is_refused(effort: Any) -> None:
     with pytest.raises(ConfigurationError) as caught:
         EffortChange(effort)
     assert caught.value.code == "wrong_option"
+
+
+def test_an_effort_of_none_turns_thinking_off_for_its_own_reason() -> None:
+    made, _ = build(Origin("anthropic", "anthropic-messages", "claude-opus-4-7"), ASKED, EffortChange("none"))
+    [off] = made.overrides
+    assert (off.value, off.reason) == ({"type": "disabled"}, "the effort of the conversation is none")

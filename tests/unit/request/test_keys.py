@@ -221,6 +221,14 @@ def test_values_of_other_producers_are_refused_with_keys(value: str) -> None:
     ]
 
 
+def test_a_value_of_another_producer_belongs_to_a_summary_where_its_provider_signs_those() -> None:
+    value = '{"provider_name": "openai", "signature": "gAAA", "id": "rs_1"}'
+    thought = {"id": "r", "role": "reasoning", "content": "Hm.", "encryptedValue": value}
+    [part] = reasoning_of(restore([thought]))
+    assert part.segments == (Segment("summary", 0, "Hm."),)
+    assert (part.opaque, part.item_id) == ((Opaque("openai.encrypted_content", "gAAA"),), "rs_1")
+
+
 def test_encrypted_values_without_keys_are_a_mistake_of_the_configuration() -> None:
     with pytest.raises(ConfigurationError) as caught:
         restore(run_input(messages_of(*ANSWER, keys=KEYS)))
@@ -325,12 +333,38 @@ def test_an_auditor_hears_of_every_unit_and_of_no_word() -> None:
     del heard[:]
     _ = Run(run_input(first), keys=KEYS, tenant="acme", on_audit=heard.append).history
     back, call = heard
+    assert (call.action, call.outcome, call.unit) == ("restored", "restored", "toolu_1")
     assert call.opaque_chars > 0
     assert (back.action, back.outcome, back.unit, back.run_id) == ("restored", "restored", sent.unit, "run")
     assert (back.tenant, back.key_id, back.provider) == (sent.tenant, "k1", "anthropic")
     assert (back.text_chars, back.opaque_chars) == (sent.text_chars, 4)
     assert back.value_chars > 0
     assert "private" not in repr(heard) + repr(sent)
+
+
+def test_an_auditor_hears_of_the_value_of_a_text_by_its_message() -> None:
+    heard: list[AuditRecord] = []
+    gemini = Origin("google", "gemini", "gemini-3-pro")
+    value = Opaque("gemini.thought_signature", "U0lH", attach="text")
+    given = messages_of(ResponseStart(gemini), TextPart("Rain.", (value,)), keys=KEYS)
+    restore(run_input(given), keys=KEYS, on_audit=heard.append)
+    [shown] = [message["id"] for message in given if message.get("content") == "Rain."]
+    assert [(one.outcome, one.unit, one.opaque_chars) for one in heard] == [("restored", shown, 4)]
+
+
+def test_an_auditor_hears_of_a_value_that_nobody_made() -> None:
+    heard: list[AuditRecord] = []
+    given = messages_of(ResponseStart(Origin("acme", "openai-chat")), ToolCallDelta("c1", "f", "{}"))
+    given[1]["toolCalls"][0]["encryptedValue"] = "bare"
+    restore(run_input(given), keys=KEYS, on_audit=heard.append)
+    assert [(one.outcome, one.unit, one.reason) for one in heard] == [("dropped", "c1", "unauthenticated")]
+    assert [(one.provider, one.api, one.model, one.value_chars) for one in heard] == [(None, None, None, 4)]
+
+
+def test_the_thread_may_have_its_name_of_python() -> None:
+    given = run_input(messages_of(*ANSWER, keys=KEYS))
+    given["thread_id"] = given.pop("threadId")
+    assert reasoning_of(restore(given, keys=KEYS)) == [SIGNED]
 
 
 def test_an_auditor_hears_of_what_is_not_kept() -> None:

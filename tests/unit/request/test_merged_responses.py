@@ -113,6 +113,24 @@ def test_responses_without_reasoning_keep_their_order_too(
     assert values == (["U0lH"] if SIGNED in second else [])
 
 
+def test_reasoning_follows_its_response_in_whatever_order_the_messages_of_reasoning_are() -> None:
+    signed = [CALL, OpaqueDelta(Opaque("gemini.thought_signature", "U0lH", attach="tool_call"))]
+    events = run_of([signed, [HM]], Origin("google", "gemini", "gemini-3-flash-preview"))
+    asked, first, second, *rest = sent_through(AssistantUI(), events)
+    for held in ([asked, first, second, *rest], [asked, second, first, *rest]):
+        assert kinds(restore(held).turns) == [["ToolCall", "Reasoning"], ["Reasoning"]]
+
+
+def test_calls_of_a_merged_message_are_told_apart_by_their_own_metadata() -> None:
+    call: dict[str, Any] = {"type": "function", "function": {"name": "get", "arguments": "{}"}}
+    calls = [
+        {**call, "id": name, "metadata": {"agui-reasoning": {"response": response}}}
+        for name, response in (("c1", "one"), ("c2", "two"), ("c3", "two"))
+    ]
+    history = restore([QUESTION, {"id": "a", "role": "assistant", "toolCalls": calls}])
+    assert kinds(history.turns) == [["ToolCall"], ["ToolCall", "ToolCall"]]
+
+
 def test_three_responses_keep_their_order_whichever_of_them_has_values() -> None:
     shapes = product(["call", "text", "thought", "thought call", "call thought"], repeat=3)
     written = [

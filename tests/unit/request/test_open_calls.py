@@ -337,3 +337,8 @@ def test_two_answers_to_one_interrupt_must_agree() -> None:
     with pytest.raises(RemoteProtocolError, match="malformed at /resume/2") as caught:
         Run(run_input | {"resume": [entry, entry, entry | {"payload": REFUSED}]})
     assert caught.value.code == "bad_input"
+
+
+def test_a_call_without_arguments_has_none() -> None:
+    call = OpenCall("c1", "look")
+    assert (call.arguments, call.args) == ("", {})

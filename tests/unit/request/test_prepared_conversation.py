@@ -10,7 +10,7 @@ from ag_ui.core import ImagePart, ToolMessage, UserMessage
 
 from agui_reasoning import ConfigurationError, build_request
 from agui_reasoning.parts import Opaque, Origin, ReasoningPart, Segment, TextPart, ToolCallPart, Turn
-from agui_reasoning.request import History, PreparedResponse, ProviderRequest, prepare
+from agui_reasoning.request import History, PreparedConversation, PreparedResponse, ProviderRequest, prepare
 
 IMAGE = {"type": "image", "source": {"type": "data", "value": "aGk=", "mimeType": "image/png"}}
 VIDEO = {"type": "video", "source": {"type": "url", "value": "https://example.com/a.mp4"}}
@@ -67,7 +67,8 @@ def test_its_repr_has_no_content() -> None:
     request = asked("anthropic-messages", "anthropic", user(WORDS))
     assert "What is it?" not in f"{request!r} {request.conversation!r}"
     assert "_conversation" not in repr(request)
-    assert ProviderRequest({}).conversation.items == ()
+    target = Origin("openai", "openai-responses", "gpt-5.6")
+    assert ProviderRequest({}, target=target).conversation == PreparedConversation(target, ())
 
 
 def test_a_conversation_is_prepared_as_the_request_has_it_and_warns_alike() -> None:

@@ -231,6 +231,21 @@ def test_a_place_without_reasoning_of_ours_is_reported_and_forgotten(path: str) 
     assert asked.history.turns[0].withheld == ()
 
 
+@pytest.mark.parametrize(
+    ("reason", "cause"),
+    [
+        ("model_binding_mismatch", "another model produced them"),
+        ("prefix_binding_mismatch", "the conversation before them has changed"),
+        ("organization_mismatch", "another account produced them"),
+        ("end_user_mismatch", "they were produced for another end user"),
+        ("user_mismatch", "a reason of the provider's"),
+    ],
+)
+def test_the_cause_is_told_in_words(reason: str, cause: str) -> None:
+    [warning] = Asked(InputTransformation("messages.1.content.0", reason)).warnings
+    assert f"({reason}: {cause})" in warning
+
+
 @pytest.mark.parametrize("requests", [0, 1])
 def test_a_record_names_who_reported_with_and_without_a_known_request(requests: int) -> None:
     records = Asked(A, requests=requests).records

@@ -190,7 +190,7 @@ class BedrockConverseDecoder(Decoder):
         super().__init__(provider=provider, model=model)
         self._blocks: dict[int, _ConverseBlock] = {}
         self._last: str | None = None
-        self._spoke = self._running = False
+        self._spoke = False
 
     def _decode(self, payload: _ConversePayload, raw: JSONObject) -> list[Delta]:
         for name, handle in _WRAPPED.items():
@@ -200,11 +200,8 @@ class BedrockConverseDecoder(Decoder):
         bare = next((member for member in _BARE if member in raw), None)
         return _BARE[bare](self, payload, raw) if bare else []
 
-    def _end(self) -> list[Delta]:
-        if not self._running:
-            return []
-        self._running = False
-        raise self._truncated([*self._stop_all("incomplete"), CloseDelta(status="incomplete")])
+    def _held_back(self) -> list[Delta]:
+        return self._stop_all("incomplete")
 
     def _whole(self, response: _ConverseEvent, raw: JSONObject) -> list[Delta]:
         self._check_refusal(raw)

@@ -304,7 +304,7 @@ _EVENTS: Final[dict[str, Callable[[CohereChatDecoder, int, _CohereResponse], lis
 @cache
 def _more(name: str, index: int) -> Shape:
     """Return the shape of events that only add text to a block."""
-    content = {"thinking": BLANK, "text": BLANK, name: str}
+    content = {"type": str | None, "thinking": BLANK, "text": BLANK, name: str}
     place: Any = Literal[index] if index else Literal[0] | None
     delta = {"message": {"content": content}}
     members = {

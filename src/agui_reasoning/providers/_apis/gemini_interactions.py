@@ -178,16 +178,9 @@ class GeminiInteractionsDecoder(Decoder):
 
     def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
         super().__init__(provider=provider, model=model)
-        self._running = False
         self._steps: dict[int, _Step] = {}
         self._last: _Step | None = None
         self._named_model = model
-
-    def _end(self) -> list[Delta]:
-        if not self._running:
-            return []
-        self._running = False
-        raise self._truncated()
 
     def _whole(self, response: _Interaction, raw: JSONObject) -> list[Delta]:
         if response.error:

@@ -177,16 +177,13 @@ class AnthropicMessagesDecoder(Decoder):
         self._stop_details: JSONObject = {}
         self._transformations: tuple[InputTransformation, ...] = ()
         self._server_model: str | None = None
-        self._running = False
         self._begun = False
 
     def _end(self) -> list[Delta]:
-        if not self._running:
-            return []
-        self._running = False
-        if self._stop_reason is not None:
+        if self._running and self._stop_reason is not None:
+            self._running = False
             return [self._finish()]
-        raise self._truncated()
+        return super()._end()
 
     def _whole(self, response: _AnthropicMessage, raw: JSONObject) -> list[Delta]:
         if is_error(raw):
@@ -206,13 +203,9 @@ class AnthropicMessagesDecoder(Decoder):
     def _message_start(self, event: _AnthropicEvent, raw: JSONObject) -> list[Delta]:
         message = event.message or _AnthropicMessage()
         origin = self._origin_of(message.model or self.model)
-        self._blocks, self._last, self._stop_reason = {}, None, None
-        self._stop_details = {}
-        self._calls = []
-        self._transformations, self._server_model = (
-            anthropic_transformations(message.input_transformations),
-            None,
-        )
+        self._blocks, self._last, self._calls = {}, None, []
+        self._stop_reason, self._stop_details, self._server_model = None, {}, None
+        self._transformations = anthropic_transformations(message.input_transformations)
         self._usage, self._named_model = _AnthropicUsage(), origin.model
         self._running = self._begun = True
         return [ResponseStart(origin, id=message.id or None), *self._count(message.usage)]

@@ -136,8 +136,9 @@ def _with_placeholder(
 ) -> list[JSONObject]:
     """Add an empty thinking block for servers that require one in every response."""
     placeholder = options.rule.placeholder
-    wanted = placeholder is not None and step.within(options.rule.placeholder_scope or options.rule.scope)
-    if not blocks or not wanted or any(block["type"] in THINKING for block in blocks):
+    if placeholder is None or not blocks or any(block["type"] in THINKING for block in blocks):
+        return blocks
+    if not step.within(options.rule.placeholder_scope or options.rule.scope):
         return blocks
     options.report.stand_in(unit for unit in step.units if isinstance(unit.part, ReasoningPart))
     return [{"type": "thinking", "thinking": placeholder, "signature": ""}, *blocks]
@@ -146,17 +147,17 @@ def _with_placeholder(
 def _reasoning(part: ReasoningPart, unit: EchoUnit, writing: Writing) -> JSONObject | None:
     if unit.refused:
         return None
-    if redacted := values(unit, REDACTED):
+    first = {one.kind: one.value for one in reversed(values(unit, REDACTED, SIGNATURE))}
+    if REDACTED in first:
         if "redacted_thinking" in writing.options.rule.forbidden:
             writing.options.report.drop(unit, "policy")
             return None
-        return {"type": "redacted_thinking", "data": redacted[0].value}
-    signed = values(unit, SIGNATURE)
-    if not signed and writing.options.rule.needs == "signature":
+        return {"type": "redacted_thinking", "data": first[REDACTED]}
+    signature = first.get(SIGNATURE, "")
+    if not signature and writing.options.rule.needs == "signature":
         writing.options.report.drop(unit, "missing_signature")
         return None
-    signature = signed[0].value if signed else ""
-    text = "".join(segment.text for segment in part.segments)
+    text = "".join([segment.text for segment in part.segments])
     more = leftovers(unit, "cache_control")
     return {**more, "type": "thinking", "thinking": text, "signature": signature}
 
@@ -255,11 +256,7 @@ def _draw_lines(
 
 
 def _has_block(item: ResponseStep | PlainMessage) -> bool:
-    if isinstance(item, ResponseStep):
-        for unit in item.units:
-            if isinstance(unit.part, NativePart):
-                return True
-    return False
+    return type(item) is ResponseStep and NativePart in [type(unit.part) for unit in item.units]
 
 
 def _after_compaction(

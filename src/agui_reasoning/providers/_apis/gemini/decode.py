@@ -115,7 +115,7 @@ class _Feedback(Members, rename="camel"):
     block_reason: str | None = None
 
 
-class _GeminiUsage(Members, rename="camel"):
+class _GeminiUsage(Members, rename="camel", kw_only=True):
     prompt_token_count: Whole | None = None
     candidates_token_count: Whole | None = None
     total_token_count: Whole | None = None
@@ -207,7 +207,6 @@ class GeminiDecoder(Decoder):
 
     def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
         super().__init__(provider=provider, model=model)
-        self._running = False
         self._reason: str | None = None
         self._named_model = model
         self._runs = 0
@@ -260,7 +259,8 @@ class GeminiDecoder(Decoder):
             if counts is not None:
                 kept.usage, kept.model = counts, model
             thought = self._run.thought
-            self._continue(_growth(thought), _added(thought, kept, payload.model_version), raw, deltas)
+            added = _added(thought, kept, payload.model_version, model)
+            self._continue(_growth(thought), added, raw, deltas)
             return deltas
         before = kept.report()
         kept.usage, kept.model = counts, model
@@ -378,17 +378,16 @@ def google_error(error: Any) -> ProviderError:
     )
 
 
-def _added(thought: bool, kept: _Kept, version: str | None) -> TextOf:
-    """Return what reads payloads that only add text to a stretch, and keeps their token counts."""
-    marked = True if thought else None
+def _added(thought: bool, kept: _Kept, version: str | None, model: str | None) -> TextOf:
+    """Return what reads payloads that only add text to a stretch, and keeps the token counts of a model."""
 
     def text_of(payload: Any) -> str:
         part = payload.candidates[0].content.parts[0]
         text: str = part.text
-        if not text or part.thought is not marked or payload.modelVersion != version:
+        if not text or (thought and not part.thought) or payload.modelVersion != version:
             return ""
         if payload.usageMetadata is not None:
-            kept.usage = payload.usageMetadata
+            kept.usage, kept.model = payload.usageMetadata, model
         return text
 
     return text_of

@@ -366,12 +366,14 @@ def place_of_text(
 
 def _entry_of(piece: MessagePiece, name: str) -> dict[str, Any] | None:
     """Return what is read of the only entry of a list, if it has nothing but text."""
-    if name == BLOCKS and len(piece.blocks[name]) == 1:
+    if name == BLOCKS and len(piece.blocks.get(name, ())) == 1:
         return {"type": Literal["thinking"], "thinking": TEXT, "signature": BLANK}
     if name != DETAILS or len(piece.details) != 1:
         return None
     detail = piece.details[0]
     kind = detail.entry.get("format")
+    if isinstance(kind, str) and not kind.isprintable():  # lone surrogates cannot be literals, either
+        return None
     known = {
         "type": Literal[detail.type],
         "index": None if detail.index is None else Literal[detail.index],
