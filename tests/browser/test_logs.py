@@ -107,8 +107,9 @@ def test_a_log_is_opened_and_saved_with_the_keyboard(open_tab: OpenTab) -> None:
     with opened(open_tab()) as page:
         ask(page)
         page.get_by_role("tab", name="Events").focus()
-        page.keyboard.press("Tab")
         with page.expect_file_chooser() as choosing:
+            page.keyboard.press("Tab")
+            expect(page.get_by_role("button", name="Open a log")).to_be_focused()
             page.keyboard.press("Enter")
         choosing.value.set_files(
             {"name": "a.json", "mimeType": "application/json", "buffer": json.dumps(LOG).encode()}
