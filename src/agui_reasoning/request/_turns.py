@@ -117,8 +117,6 @@ class Rebuilder(Struct):
             if api not in self._intakes:
                 self._intakes[api] = intake_of(api, allow_file_ids=self.allow_file_ids)
             intake = self._intakes[api]
-        if not shown:
-            return _Work(self, response, origin, intake)
         return _Work(self, response, origin, intake, overlapping(shown), intake.withheld(shown))
 
     # -- what has not been used yet
@@ -235,8 +233,8 @@ class _Work(Struct, gc=False):
     response: RecordedResponse
     origin: Origin | None
     intake: Intake
-    overlapping: Container[int] = ()
-    withheld: Mapping[str, str] = field(default_factory=dict)
+    overlapping: Container[int]
+    withheld: Mapping[str, str]
 
     def drop(self, unit: str, reason: str) -> None:
         """Report that a unit, or something of it, cannot be used."""

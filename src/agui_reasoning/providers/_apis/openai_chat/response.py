@@ -515,7 +515,7 @@ class _Deduplicator:
         self._length = self._measured = 0
         self._cumulative = False
 
-    def fresh(self, text: str, *, cumulative: bool = False, mirror: bool = False) -> str:
+    def fresh(self, text: str, *, cumulative: bool, mirror: bool) -> str:
         """Return the part of ``text`` that is new, and note it.
 
         Args:
