@@ -27,12 +27,7 @@ from agui_reasoning.crypto._sources import at_once as at_once
 from agui_reasoning.errors import ConfigurationError, DecryptionError, LocalProtocolError
 
 # Names with an alias are for the other packages of the library, not for its users.
-__all__ = [
-    "Binding",
-    "KeyRing",
-    "looks_like_token",
-    "rekey_messages",
-]
+__all__ = ["Binding", "KeyRing", "looks_like_token", "rekey_messages"]
 
 
 OnUnopened: TypeAlias = Literal["raise", "keep"]
@@ -77,9 +72,7 @@ def rekey_messages(
     """
     if on_undecryptable not in _HANDLING:
         raise ConfigurationError(
-            "on_undecryptable is neither raise nor keep.",
-            code="wrong_option",
-            hint='Pass "raise" or "keep".',
+            "on_undecryptable is neither raise nor keep.", code="wrong_option", hint='Pass "raise" or "keep".'
         )
     home = Binding(thread_id, tenant=tenant)
     again = _Renewal(keys, home, keep=on_undecryptable == "keep")

@@ -149,12 +149,33 @@ class Runs:
         place = await self._place(run.tenant, run.input.thread_id)
         # In a worker thread, because a long history would block other runs.
         begin, head = await anyio.to_thread.run_sync(self._begin, run, place)
-        while (running := await self._store.begin(begin)) is not None:
-            if self._on_concurrent == "supersede":
-                await self._stop(running)
-                continue
-            return await self._instead(place, running, head, run.input.protocol_version)
-        return self._work(begin.run, place.seal, events)
+        while isinstance(begun := await self._begun(begin, place.seal, events), str):
+            if self._on_concurrent != "supersede":
+                return await self._instead(place, begun, head, run.input.protocol_version)
+            await self._stop(begun)
+        return begun
+
+    async def _begun(self, begin: Begin, seal: Seal, events: EventStream) -> LogStream | str:
+        """Begin a run, and its work; or return the name of the run that is running instead.
+
+        In a task of its own: a caller that is cancelled in between would leave the run without a worker.
+        """
+        outcome: list[LogStream | str | Exception] = []
+        done = anyio.Event()
+
+        async def both() -> None:
+            try:
+                running = await self._store.begin(begin)
+                outcome.append(self._work(begin.run, seal, events) if running is None else running)
+            except Exception as error:
+                outcome.append(error)
+            done.set()
+
+        spawn(both)
+        await done.wait()
+        if isinstance(outcome[0], Exception):
+            raise outcome[0]
+        return outcome[0]
 
     def _begin(self, run: Run, place: _Place) -> tuple[Begin, JSONObject]:
         """Return the beginning of a run, and what a client of the thread holds before it."""

@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any, Final, TypeVar
 
 import anyio
@@ -33,6 +34,9 @@ CREATE TABLE IF NOT EXISTS entries (
 ) WITHOUT ROWID;
 """
 
+_SHORTEN: Final = "UPDATE runs SET lease = min(lease, ?) WHERE run = ?"
+_STOP: Final = "UPDATE runs SET lease = min(lease, ?), stop = 1 WHERE run = ?"
+
 _HEAD: Final = -1
 """The place of heads among the entries: in the row of a run, each change of it would write them again."""
 
@@ -44,6 +48,9 @@ _BUSY_S: Final = 5.0
 
 _GRACE_S: Final = 60.0
 """How long the log of a run is kept after the next run of its thread began, for slow readers."""
+
+_SEEN_S: Final = 60.0
+"""How long the worker of a run that shall stop keeps its lease: it notices within a second, or is gone."""
 
 _AT_ONCE: Final = 1000
 """The number of entries that are read at once."""
@@ -66,6 +73,7 @@ class SQLiteRuns:
         self._path = os.fspath(path)
         self._writer = anyio.CapacityLimiter(1)
         self._reader = anyio.CapacityLimiter(1)
+        self._one_writes, self._one_reads = Lock(), Lock()
         with _explained():
             self._writing = self._connected()
             self._writing.execute("PRAGMA journal_mode = WAL")
@@ -97,6 +105,8 @@ class SQLiteRuns:
         run = None
         for thread, run, ended, lease, expires in self._runs_of(self._writing, begin.threads):
             if not ended and lease >= now and expires >= now:
+                # A clock that was ahead may have set the lease of one that is gone; others renew it earlier.
+                self._writing.execute(_SHORTEN, (now + 4 * begin.lease_s, run))
                 return str(run)
             self._writing.execute(
                 "UPDATE runs SET expires = min(expires, ?) WHERE run = ?", (now + _GRACE_S, run)
@@ -138,19 +148,19 @@ class SQLiteRuns:
     async def renew(self, runs: Sequence[str], lease_s: float) -> Mapping[str, Standing]:
         """See `RunStore`."""
         until = time.time() + lease_s
-        rows = [(until, run) for run in runs]
-        await self._write(lambda: self._writing.executemany("UPDATE runs SET lease = ? WHERE run = ?", rows))
+        await self._update("UPDATE runs SET lease = ? WHERE run = ?", *((until, run) for run in runs))
         return await self.look(runs)
 
     async def watch(self, run: str) -> None:
         """See `RunStore`."""
-        await self._write(
-            lambda: self._writing.execute("UPDATE runs SET watched = ? WHERE run = ?", (time.time(), run))
-        )
+        await self._update("UPDATE runs SET watched = ? WHERE run = ?", (time.time(), run))
 
     async def stop(self, run: str) -> None:
         """See `RunStore`."""
-        await self._write(lambda: self._writing.execute("UPDATE runs SET stop = 1 WHERE run = ?", (run,)))
+        await self._update(_STOP, (time.time() + _SEEN_S, run))
+
+    async def _update(self, statement: str, *rows: tuple[Any, ...]) -> None:
+        await self._write(lambda: self._writing.executemany(statement, rows))
 
     async def erase(self, threads: Sequence[str]) -> None:
         """See `RunStore`."""
@@ -177,7 +187,8 @@ class SQLiteRuns:
 
     async def _write(self, change: Callable[[], _T]) -> _T:
         def transaction() -> _T:
-            with _explained(), _transaction(self._writing):
+            # A task that asyncio cancels leaves its thread writing, and the limiter to the next.
+            with self._one_writes, _explained(), _transaction(self._writing):
                 return change()
 
         return await anyio.to_thread.run_sync(transaction, limiter=self._writer)
@@ -260,7 +271,7 @@ class SQLiteRuns:
 
     async def _read(self, query: Callable[[], _T]) -> _T:
         def explained() -> _T:
-            with _explained():
+            with self._one_reads, _explained():
                 return query()
 
         return await anyio.to_thread.run_sync(explained, limiter=self._reader)

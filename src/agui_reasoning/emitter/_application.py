@@ -6,14 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final, cast, get_args
 
-from ag_ui.core import (
-    BaseEvent,
-    Event,
-    EventType,
-    RunErrorEvent,
-    RunFinishedEvent,
-    RunStartedEvent,
-)
+from ag_ui.core import BaseEvent, Event, EventType, RunErrorEvent, RunFinishedEvent, RunStartedEvent
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from agui_reasoning._strict_json import JSONObject, faults_of
@@ -84,9 +77,7 @@ def _members(item: Any) -> JSONObject:
         if isinstance(members.get("type"), str):
             return members
     raise LocalProtocolError(
-        f"{type(item).__name__} is not a delta, part or event.",
-        code="not_an_item",
-        hint=_wanted(item),
+        f"{type(item).__name__} is not a delta, part or event.", code="not_an_item", hint=_wanted(item)
     )
 
 

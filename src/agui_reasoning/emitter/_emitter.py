@@ -7,14 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
-from ag_ui.core import (
-    Event,
-    Interrupt,
-    Message,
-    MessagesSnapshotEvent,
-    ToolCallResultEvent,
-    UserMessage,
-)
+from ag_ui.core import Event, Interrupt, Message, MessagesSnapshotEvent, ToolCallResultEvent, UserMessage
 from msgspec import structs
 from pydantic import BaseModel
 

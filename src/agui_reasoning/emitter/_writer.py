@@ -419,11 +419,7 @@ class Writer:
         metadata = self._hint(call.unit.seq, **self._owned(call))
         name = call.unit.name or NAMELESS
         self._send(
-            "TOOL_CALL_START",
-            metadata,
-            toolCallId=call.id,
-            toolCallName=name,
-            parentMessageId=call.parent.id,
+            "TOOL_CALL_START", metadata, toolCallId=call.id, toolCallName=name, parentMessageId=call.parent.id
         )
 
     def _owned(self, call: EmittedCall) -> dict[str, Any]:
@@ -471,12 +467,7 @@ class Writer:
         self.produced.unanswered.pop(call_id, None)
         shown = content if self._takes_media else self._as_text(content)
         self._send(
-            "TOOL_CALL_RESULT",
-            metadata,
-            messageId=message_id,
-            toolCallId=call_id,
-            content=shown,
-            role="tool",
+            "TOOL_CALL_RESULT", metadata, messageId=message_id, toolCallId=call_id, content=shown, role="tool"
         )
         return message_id, call_id
 

@@ -43,12 +43,7 @@ from agui_reasoning.asgi import (
 )
 from agui_reasoning.copilotkit import routes
 from agui_reasoning.emitter import Disclosure
-from agui_reasoning.errors import (
-    AGUIReasoningError,
-    ConfigurationError,
-    RemoteProtocolError,
-    TransportError,
-)
+from agui_reasoning.errors import AGUIReasoningError, ConfigurationError, RemoteProtocolError, TransportError
 from agui_reasoning.gateway._inspector import Losses, findings_report, request_report
 from agui_reasoning.gateway._replay import ReplayUpstream
 from agui_reasoning.gateway._serving import health_routes, middleware, refusal

@@ -331,10 +331,7 @@ _VALID_S: Final = 1.0
 def health_routes(keys: KeyRing | None, runs: Runs | None) -> list[Route]:
     """Return the routes, which need no credentials."""
     readiness = _Readiness(keys, runs)
-    return [
-        Route("/healthz", _alive, methods=["GET"]),
-        Route("/readyz", readiness.answer, methods=["GET"]),
-    ]
+    return [Route("/healthz", _alive, methods=["GET"]), Route("/readyz", readiness.answer, methods=["GET"])]
 
 
 async def _alive(request: Request) -> Response:

@@ -54,15 +54,7 @@ from agui_reasoning.interop._stream import (
     events_in,
     framework_stream,
 )
-from agui_reasoning.parts import (
-    Channel,
-    Opaque,
-    Origin,
-    Part,
-    ReasoningPart,
-    TextPart,
-    ToolCallPart,
-)
+from agui_reasoning.parts import Channel, Opaque, Origin, Part, ReasoningPart, TextPart, ToolCallPart
 from agui_reasoning.providers.encoding import MessageContent
 from agui_reasoning.providers.payload import JSONObject, compact_json
 from agui_reasoning.request import PreparedConversation, PreparedResponse
