@@ -8,6 +8,7 @@ its tenant. Other members are kept.
 from __future__ import annotations
 
 import builtins
+import io
 import os
 import tempfile
 from collections import Counter
@@ -22,6 +23,7 @@ from typing import IO, Any, Final, Protocol, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from agui_reasoning._limits import DEFAULT_LIMITS
 from agui_reasoning._strict_json import JSONObject, Malformed, dump, load
 from agui_reasoning.compat import ThinkingUpgrader, translate
 from agui_reasoning.consumer import Conversation, check_events
@@ -51,6 +53,9 @@ _ADDED: Final = ("messages", "state", "pendingToolCallIds", "interrupts", "statu
 """What `reduce` adds to threads."""
 
 _ROWS: Final = 256
+
+_LONGEST: Final = 4 * DEFAULT_LIMITS.bytes
+"""The bytes that no line has: more than a thread may have, because of escapes and events."""
 
 
 class _AsWritten(str):
@@ -216,6 +221,9 @@ def run(parts: Iterable[Part], step: Step, *, map: Map = builtins.map) -> Summar
         parts: The parts.
         step: What to do with each thread.
         map: The builtin ``map``, or that of a process pool, of Dask or of Ray.
+
+    Raises:
+        ConfigurationError: A part cannot be read or written (``bad_part``); those before it are finished.
     """
     total = Summary()
     for summary in map(partial(_work, step), parts):
@@ -259,8 +267,10 @@ def _threads(address: str) -> Iterator[Any]:
         yield from _rows(address)
         return
     system, path = _system(address)
-    with system.open(path, "rb") as file:
-        for line in file:
+    with system.open(path, "rb") as file, io.BufferedReader(file) as lines:
+        for line in iter(partial(lines.readline, _LONGEST), b""):
+            if len(line) == _LONGEST:
+                raise _bad_part("A line is too long for one thread.", "Cut it, or remove the file.")
             if text := line.decode("utf-8", "surrogateescape").strip():
                 yield _loaded(text)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import resource
 import signal
 import time
 from collections import Counter
@@ -193,6 +194,31 @@ def test_a_hostile_line_stays_one_line(step: bulk.Step, line: bytes, tmp_path: P
     summary = bulk.run(bulk.parts(f"{tmp_path}/in/*", str(tmp_path / "out")), step)
     assert summary.threads == 1
     assert (tmp_path / "out" / "a.jsonl").read_bytes() == line + b"\n"
+
+
+def test_a_line_without_end_is_said_and_costs_no_other_file(tmp_path: Path) -> None:
+    """2 GB of it; no more is read than the longest line has, and what was finished stays."""
+    source = write(tmp_path / "in", thread, 2, 2)
+    with (tmp_path / "in" / "part-1.jsonl").open("ab") as file:
+        file.write(b"\n{")
+        file.truncate(2**31)
+    made = bulk.parts(source, str(tmp_path / "out"))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ConfigurationError, match="too long") as caught:
+        bulk.run(made, bulk.erase)
+    assert caught.value.code == "bad_part"
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1024 * 1024  # KiB
+    assert sorted(os.listdir(tmp_path / "out")) == ["part-0.jsonl", "part-0.jsonl.report.json"]
+    assert len(read(tmp_path / "out")) == 2
+
+
+def test_the_longest_line_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    source = write(tmp_path / "in", lambda name: {"messages": []}, 1, 2)
+    monkeypatch.setattr(bulk, "_LONGEST", len(json.dumps({"messages": []})) + 2)
+    assert bulk.run(bulk.parts(source), bulk.erase).threads == 2
+    monkeypatch.setattr(bulk, "_LONGEST", len(json.dumps({"messages": []})) + 1)
+    with pytest.raises(ConfigurationError):
+        bulk.run(bulk.parts(source), bulk.erase)
 
 
 def parquet_file(folder: Path, rows: list[dict[str, Any]]) -> Path:
