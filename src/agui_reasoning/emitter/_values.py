@@ -244,7 +244,7 @@ class Values:
         }
         located = tuple(
             structs.replace(unit, message=message_of[unit.seq, unit.stretch])
-            if (unit.seq, unit.stretch) in message_of and unit.sha256
+            if (unit.seq, unit.stretch) in message_of
             else unit
             for unit in envelope.units
         )

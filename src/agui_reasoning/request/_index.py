@@ -278,6 +278,8 @@ class ClientHistory(Struct):
                 self.call_owners.setdefault(unit.id, response.id)
                 if part.server:
                     self.server_calls.add(unit.id)
+            elif type(part) is ReasoningRecord and unit.message and not self.value(unit.message):
+                self.foreign.discard(self.by_id.get(unit.message, -1))  # other messages carry its value
 
 
 def index_history(

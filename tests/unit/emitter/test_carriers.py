@@ -22,7 +22,7 @@ from agui_reasoning.deltas import (
     ToolCallDelta,
     fold,
 )
-from agui_reasoning.parts import Opaque, Origin, ReasoningPart
+from agui_reasoning.parts import Opaque, Origin, Part, ReasoningPart, ToolResultPart
 from agui_reasoning.request import build_request, restore
 from agui_reasoning.testing import FRONT_ENDS, tanstack
 from tests.internals.envelopes import MAX_ENVELOPE_CHARS, read_envelope
@@ -40,7 +40,7 @@ HOW: list[dict[str, Any]] = [
 ]
 
 
-def emit(*deltas: Delta, abort: bool = False, **options: Any) -> list[dict[str, Any]]:
+def emit(*deltas: Delta | Part, abort: bool = False, **options: Any) -> list[dict[str, Any]]:
     numbers = count()
     emitter = Emitter(new_id=lambda: f"id{next(numbers)}", **options)
     events = [event for delta in deltas for event in emitter.receive(delta)]
@@ -173,13 +173,16 @@ def test_a_client_that_stops_in_what_follows_has_the_units_without_text(
 
 @law("E7")
 def test_a_value_that_is_sent_again_contains_the_names_of_the_one_it_replaces() -> None:
-    events = emit(*signed("Hm.", "S", "0"), *redacted("R", "1"), ToolCallDelta("c", "f"), TextDelta("Yes."))
+    before = [ToolCallDelta("b", "f", "{}"), FinishDelta("tool_use"), ToolResultPart("b", "", error="Lost.")]
+    signs = [*signed("Hm.", "S", "0"), *redacted("R", "1"), ToolCallDelta("c", "f"), TextDelta("Yes.")]
+    events = emit(*before, *signs)
     values = [event["encryptedValue"] for event in events if "encryptedValue" in event]
     first, again, last = (read_envelope(value) for value in values)
     assert first
     assert again
     assert last
     assert again.response.messages == first.response.messages != ()
+    assert again.response.failed == first.response.failed == ("b",)
     assert last.response.calls == ("c",)
 
 
@@ -325,7 +328,7 @@ LARGE = 5_000_000
 SIGNED = Opaque("anthropic.signature", "S" * LARGE)
 
 
-@pytest.mark.parametrize("options", [{}, {**SEALED, "visibility": "hidden"}])
+@pytest.mark.parametrize("options", [{}, SEALED, {**SEALED, "visibility": "hidden"}])
 @pytest.mark.parametrize(
     "deltas",
     [
@@ -338,8 +341,15 @@ SIGNED = Opaque("anthropic.signature", "S" * LARGE)
             OpaqueDelta(Opaque("anthropic.x", "V" * LARGE, attach="tool_call:s")),
         ],
         [*signed("One.", "S" * 700_000, "0"), *signed("Two.", "T" * 700_000, "1"), TextDelta("Yes.")],
+        *(
+            [*signed("One.", "S" * size, "0"), *signed("Two.", "T", "1"), *signed("Three.", "U", "2")]
+            for size in (850_000, 1_100_000)  # too large for the message's own value with keys, and without
+        ),
     ],
-    ids=["a signature", "a text", "many units", "a call", "two signatures"],
+    ids=[
+        *("a signature", "a text", "many units", "a call", "two signatures"),
+        *("a signature before others, with keys", "a signature before others, without keys"),
+    ],
 )
 def test_a_response_of_five_megabytes_restores_whole(deltas: list[Delta], options: dict[str, Any]) -> None:
     deltas = [ResponseStart(CLAUDE), *deltas]
