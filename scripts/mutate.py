@@ -76,6 +76,7 @@ ROOMS = {
                 "tests/internals/emitter",
                 "tests/internals/run",
                 "tests/unit/test_run.py",
+                "tests/unit/test_cut_calls.py",
             ),
             *("tests/unit/test_golden.py", "tests/unit/test_limits.py", "tests/unit/test_media_results.py"),
             *(

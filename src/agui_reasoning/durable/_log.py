@@ -441,11 +441,11 @@ class LogStream:
         """Return the next entries, after a while none; end the log of a worker that is gone."""
         await self._watch()
         data, alive = await self._log.read(self._place)
-        self._place += len(data)
         if not data and not alive:
-            return await self._end()
-        if not data:
+            data = await self._end()
+        elif not data:
             await self._log.wait(self._place, min(_WAIT_S, self._log.watch_s))
+        self._place += len(data)
         return data
 
     async def _watch(self) -> None:
@@ -460,5 +460,4 @@ class LogStream:
         if await self._log.end(self._place, last):
             self._log.report_end(code)
         data, _ = await self._log.read(self._place)
-        self._place += len(data)
         return data or [last]  # the thread was erased

@@ -41,7 +41,7 @@ class FastPath:
     def __init__(self, delta: Delta, grew: Grew, first: JSONObject, *, staged: bool) -> None:
         self.grew = grew
         self._delta, self._first, self._start = delta, first, len(grew.pieces)
-        self.frame: _Path[bytes] | None = _never if staged else None
+        self.frame: _Path[bytes] | None = None
         self.event: _Path[Event] | None = None
         self.opening: bytes | None = None
         self._write: _Writer[bytes] | None = _never if staged else None
