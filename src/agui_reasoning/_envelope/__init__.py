@@ -17,7 +17,7 @@ whole envelope is encrypted and also contains the reasoning text; see `EnvelopeW
 from __future__ import annotations
 
 import hashlib
-from base64 import urlsafe_b64encode
+from binascii import b2a_base64
 from dataclasses import dataclass, field
 from sys import intern
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get_args
@@ -82,13 +82,10 @@ class OpaqueRecord(WireRecord, frozen=True, kw_only=True):
             check=None if encrypted else checksum(opaque.value),
         )
 
-    @property
-    def intact(self) -> bool:
-        """Whether nothing changed the value on the way, as far as can be told."""
-        return self.check is None or self.check == checksum(self.value)
-
-    def opaque(self) -> Opaque:
-        """Return the value."""
+    def opaque(self) -> Opaque | None:
+        """Return the value; ``None`` if something changed it on the way, as far as can be told."""
+        if self.check is not None and self.check != checksum(self.value):
+            return None
         return Opaque(self.kind, self.value, self.encoding, self.attach)
 
 
@@ -267,7 +264,10 @@ def digest(text: str) -> str:
 def checksum(value: str) -> str:
     """Return 6 bytes of the SHA-256 of a value, in URL-safe base64: too short for filters to mask it."""
     found = hashlib.sha256(value.encode(errors="surrogatepass")).digest()
-    return urlsafe_b64encode(found[:6]).decode("ascii")
+    return b2a_base64(found[:6], newline=False).translate(_URL_SAFE).decode("ascii")
+
+
+_URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
 
 
 def unit_digest(part: ReasoningPart) -> str | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any, ClassVar, Final, cast
 
 from ag_ui.core import Interrupt, ResumeEntry, ToolMessage, UserMessage
@@ -57,7 +56,6 @@ from agui_reasoning.request._history import (
 )
 
 _WITH_BLOCKS: Final = (NativePart, ToolResultPart)
-_is_incomplete: Final = attrgetter("incomplete")
 _PLAIN: Final = frozenset({"user", "system", "developer"})
 
 UNANSWERED = "No result: the call was not answered."
@@ -112,9 +110,13 @@ class _TurnDraft(Struct, gc=False):
     results: dict[int, tuple[MessageContent, bool]] = field(default_factory=dict)
     misses_result: bool = False
 
-    def __post_init__(self) -> None:
+    def begin(self) -> None:
+        """Open the calls, and take the results of the agent's tools that are in the turn."""
         for number in range(len(self.calls) - 1, -1, -1):
             self.open.setdefault(self.calls[number].id, []).append(number)
+        for part in self.turn.parts:
+            if type(part) is ToolResultPart:
+                self.take(part.tool_call_id, part.content, part.error)
 
     def take(self, call_id: str, content: MessageContent, error: str | None) -> bool:
         """Answer the first unanswered call with this ID."""
@@ -187,7 +189,7 @@ def prepared(
             if index <= known:
                 answers = () if index < known else step.answers
                 step = structs.replace(step, answers=answers, on_server=True)
-            if index >= known and (draft.misses_result or any(map(_is_incomplete, step.units))):
+            if index >= known and (draft.misses_result or any(unit.incomplete for unit in step.units)):
                 gaps.add(len(ready))
             ready.append(step)
         elif index > known and role_of(item) in _PLAIN:
@@ -256,9 +258,10 @@ def _drafts(items: Sequence[HistoryItem], report: EchoReport) -> dict[int, _Turn
     for index, item in enumerate(items):
         if type(item) is Turn:
             calls = [part for part in item.parts if type(part) is ToolCallPart]
-            draft = drafts[index] = _draft(item, len(drafts), [call for call in calls if not call.server])
-            for call in calls:
-                mentioned.add(call.id)
+            draft = drafts[index] = _TurnDraft(item, len(drafts), [call for call in calls if not call.server])
+            if calls:
+                mentioned.update([call.id for call in calls])
+                draft.begin()
             for call_id in draft.open:
                 waiting.setdefault(call_id, []).append(draft)
         elif role_of(item) == "tool":
@@ -269,15 +272,6 @@ def _drafts(items: Sequence[HistoryItem], report: EchoReport) -> dict[int, _Turn
                 if draft is not None:
                     draft.misses_result = True
     return drafts
-
-
-def _draft(turn: Turn, number: int, calls: list[ToolCallPart]) -> _TurnDraft:
-    """Return a turn with the results of the agent's tools that are in it."""
-    draft = _TurnDraft(turn, number, calls)
-    for part in turn.parts if calls else ():
-        if isinstance(part, ToolResultPart):
-            draft.take(part.tool_call_id, part.content, part.error)
-    return draft
 
 
 def _answer_latest(drafts: list[_TurnDraft], message: ToolMessage) -> bool:

@@ -339,8 +339,10 @@ def _text(work: _Work, unit: UnitRecord, part: TextRecord) -> Part | None:
     if found is None:
         return None
     text, intact = found
-    opaque = work.values(part, seen if unit.spans else work.response.id, text_intact=intact)
-    return TextPart(text, opaque, part.status, work.origin, work.members(part, seen), seen=seen)
+    named = seen if unit.spans else work.response.id
+    opaque = work.values(part, named, text_intact=intact) if part.opaque else ()
+    ext = work.members(part, seen) if part.ext else None
+    return TextPart(text, opaque, part.status, work.origin, ext, seen=seen)
 
 
 def _call(work: _Work, unit: UnitRecord, part: CallRecord) -> Part | None:
@@ -392,7 +394,7 @@ def _native(work: _Work, unit: UnitRecord, part: NativeRecord) -> Part | None:
 
 def _intact(records: Iterable[OpaqueRecord]) -> tuple[Opaque, ...]:
     """Return the values that nothing changed on the way."""
-    return tuple([record.opaque() for record in records if record.intact])
+    return tuple([opaque for record in records if (opaque := record.opaque()) is not None])
 
 
 _REBUILDERS: dict[type, Callable[[_Work, UnitRecord, Any], Part | None]] = {
