@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from traceback import walk_tb
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar, get_args
 
 from ag_ui.core import BaseEvent
-from msgspec import Struct, ValidationError, convert, to_builtins
+from msgspec import Struct, ValidationError, convert, structs, to_builtins
 
 from agui_reasoning._driver import AgentItem, ModelStream, PayloadReader, explain
 from agui_reasoning.deltas import CloseDelta, Delta, FinishDelta, OpaqueDelta, ResponseStart
@@ -70,18 +70,42 @@ def _read(read: Callable[[Any], Sequence[AgentItem]], payload: Any) -> Sequence[
     if isinstance(payload, BaseEvent):
         return [payload]
     try:
-        items = read(payload)
-        for item in items:
-            if isinstance(item, Struct):
-                convert(to_builtins(item, enc_hook=id), type(item))
+        return _checked(read(payload))
     except (*OF_OTHERS, ValidationError) as error:
-        *_, (frame, _) = walk_tb(error.__traceback__)
+        frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+        if any(frame.f_globals.get("__name__") == Run.__module__ for frame in frames):
+            raise  # of a callback of the application: nothing that is malformed comes to a run
         raise DecodeError(
-            f"A {type(payload).__name__} is malformed: {type(error).__name__} in {frame.f_code.co_qualname}.",
+            f"A {type(payload).__name__} is malformed:"
+            f" {type(error).__name__} in {frames[-1].f_code.co_qualname}.",
             code="bad_payload",
             hint="Check the version of the framework; everything before this object was delivered.",
         ) from None  # its text may quote the object
+
+
+def _checked(items: Sequence[AgentItem]) -> Sequence[AgentItem]:
+    """Raise an error if a member of a delta has another type than its class says."""
+    for item in items:
+        if isinstance(item, Struct):
+            for name, known in _known_of(type(item)):
+                value = getattr(item, name)
+                if type(value) not in known and not (type(value) is str and value in known):
+                    convert(to_builtins(item, enc_hook=id), type(item))
+                    break
     return items
+
+
+@cache
+def _known_of(kind: type[Struct]) -> Sequence[tuple[str, frozenset[Any]]]:
+    """Return of each member the types and words that need no other check."""
+    types = {field.name: get_args(field.type) or [field.type] for field in structs.fields(kind)}
+    return [
+        (name, frozenset(one for one in known if one in _PLAIN or type(one) is str))
+        for name, known in types.items()
+    ]
+
+
+_PLAIN: Final = frozenset({str, int, bool, type(None)})
 
 
 def events_in(value: Any) -> Iterator[BaseEvent]:
@@ -227,4 +251,4 @@ class Subagents(Generic[KeyT, ReaderT]):
 
 
 def _shown(run: Run, items: Sequence[Any]) -> list[AgentItem]:
-    return [event for item in items for event in run.receive(item)]
+    return [event for item in _checked(items) for event in run.receive(item)]

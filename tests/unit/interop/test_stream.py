@@ -10,9 +10,20 @@ import pytest
 from ag_ui.core import StateDeltaEvent, StateSnapshotEvent
 
 from agui_reasoning import Conversation, DecodeError, Run, run_agent
+from agui_reasoning.deltas import (
+    CloseDelta,
+    OpaqueDelta,
+    ReasoningDelta,
+    TextDelta,
+    ToolCallDelta,
+    ToolResultDelta,
+    UsageDelta,
+)
 from agui_reasoning.interop import agno, claude_agent, langchain, openai_agents, pydantic_ai
+from agui_reasoning.parts import Opaque
 from agui_reasoning.replay import load_script
 from tests.support.telemetry import attributes, exporting
+from tests.support.verifier import Client, plain
 
 STATE = StateSnapshotEvent(snapshot={"draft": "a"})
 CHANGE = StateDeltaEvent(delta=[{"op": "replace", "path": "/draft", "value": "b"}])
@@ -189,6 +200,72 @@ def test_an_error_that_the_framework_raises_stays_as_it_is(name: str, error: Exc
     events, found = failed(ADAPTERS[name], raising([], error))
     assert found is error
     assert events[-1].code is None
+
+
+@pytest.mark.parametrize("error", [KeyError("k"), TypeError("t"), TimeoutError()], ids=repr)
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_a_framework_that_fails_midway_leaves_a_valid_stream(name: str, error: Exception) -> None:
+    """Wherever it fails in its answer."""
+    whole = answered(name)
+    for count in range(len(whole) + 1):
+        events, found = failed(ADAPTERS[name], raising(whole[:count], error))
+        assert found is error
+        Client().feed(plain(events)).done()
+        assert [event.type.value for event in events].count("RUN_ERROR") == 1
+
+
+@pytest.mark.parametrize("error", [KeyError("k"), TypeError("t"), ValueError("v")])
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_an_error_of_the_applications_callback_stays_as_it_is(name: str, error: Exception) -> None:
+    def on_warning(warning: str) -> None:
+        raise error
+
+    errors: list[Any] = []
+    run = Run(
+        Conversation("t").run_input("Is it so?"),
+        api="anthropic-messages",
+        provider="anthropic",
+        model="m",
+        on_warning=on_warning,
+    )
+    stream = ADAPTERS[name.partition(",")[0]].stream([UNKNOWN[name][0]])
+    events = list(run_agent(run, lambda _: iter([stream]), on_error=errors.append))
+    assert (errors, events[-1].code) == ([error], None)
+
+
+WRONG: list[Any] = [
+    TextDelta(5),  # type: ignore[arg-type]
+    TextDelta("So.", key=5),  # type: ignore[arg-type]
+    ReasoningDelta("So.", channel="loud"),  # type: ignore[arg-type]
+    ReasoningDelta("So.", index=True),
+    ReasoningDelta("So.", ext=[]),  # type: ignore[arg-type]
+    OpaqueDelta(Opaque("signature", 5)),  # type: ignore[arg-type]
+    OpaqueDelta("signature"),  # type: ignore[arg-type]
+    ToolCallDelta("c", "paint", {}),  # type: ignore[arg-type]
+    ToolResultDelta("c", {}),  # type: ignore[arg-type]
+    UsageDelta(input_tokens="5"),  # type: ignore[arg-type]
+]
+RIGHT: list[Any] = [
+    TextDelta("\ud800", key="k", ext={"a": object()}),
+    ReasoningDelta("So.", channel="summary", index=1),
+    OpaqueDelta(Opaque("signature", "c2ln"), key="k"),
+    ToolResultDelta("c", [{"type": "text"}], native={1: object()}),
+    UsageDelta(input_tokens=5, apart=True),
+    CloseDelta(status="incomplete"),
+]
+
+
+@pytest.mark.parametrize("delta", [*WRONG, *RIGHT], ids=repr)
+def test_a_delta_has_the_types_of_its_class_or_the_object_is_malformed(delta: Any) -> None:
+    made: Any = agno.stream([]).reader
+    own = SimpleNamespace(receive=list, whole=list, close=list)
+    read = made.func(lambda run: own, Run(Conversation("t").run_input("Is it so?"))).receive
+    if delta in RIGHT:
+        assert read((delta,)) == [delta]
+    else:
+        with pytest.raises(DecodeError, match="A tuple is malformed") as caught:
+            read((delta,))
+        assert caught.value.code == "bad_payload"
 
 
 def raising(payloads: list[Any], error: Exception) -> Iterator[Any]:
