@@ -83,7 +83,7 @@ def _read(read: Callable[[Any], Sequence[AgentItem]], payload: Any) -> Sequence[
         ) from None  # its text may quote the object
 
 
-def _checked(items: Sequence[AgentItem]) -> Sequence[AgentItem]:
+def _checked(items: Sequence[Any]) -> Sequence[Any]:
     """Raise an error if a member of a delta has another type than its class says."""
     for item in items:
         if isinstance(item, Struct):
