@@ -33,7 +33,7 @@ import time
 import tomllib
 import traceback
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -161,7 +161,7 @@ ROOMS = {
 MOST_TESTS, MOST_SECONDS = 400, 25.0
 """How many tests judge a mutant, and how long they take without it; the quickest are taken."""
 
-CPU_SECONDS, WALL_SECONDS = 20, 240
+CPU_SECONDS, WALL_SECONDS = 20, 60
 """A mutant that needs this much more than its tests did without it is killed by the clock."""
 
 
@@ -242,7 +242,8 @@ def _is_left_out(node: Any, code: Callable[[Any], str]) -> bool:
         case "Expr":
             return type(node.value).__name__ in {"SimpleString", "ConcatenatedString"}
         case "Assign" | "AnnAssign":
-            return code(node).startswith(("__all__", "__slots__")) or "TypeVar(" in code(node)
+            text = code(node)
+            return text.startswith(("__all__", "__slots__")) or "TypeVar(" in text or ": TypeAlias =" in text
         case "Call":
             return code(node.func) in {"cast", "TypeVar", "NewType"} or code(node.func).startswith("_log.")
     return False
@@ -446,7 +447,7 @@ class Judge:
         if self.known.is_settled(mutant, tests):
             return
         began = time.monotonic()
-        limits = 3 * seconds + CPU_SECONDS, 20 * seconds + WALL_SECONDS
+        limits = 3 * seconds + CPU_SECONDS, 8 * seconds + WALL_SECONDS
         verdict = "anew" if tests else "survived: no test reaches it"
         with _changed(mutant):
             if tests:
@@ -526,11 +527,14 @@ class Reach:
     lines: dict[str, dict[str, list[str]]]
 
     def tests(self, mutant: Mutant, *, on_import: bool) -> tuple[list[str], float]:
-        """Return tests that run a line or, if that is on import, anything in its file, before the others."""
+        """Return tests that run a line; if that is on import, all, first those that run anything in its file.
+
+        Tests of classes that are declared alone run none of their lines, so the others are only a case later.
+        """
         lines = self.lines.get(mutant.path, {})
         if on_import:
             reached = {test for tests in lines.values() for test in tests}
-            found = [*self._spread(reached), *self._spread(self.took.keys() - reached)]
+            found = self._spread(self.took, later=self.took.keys() - reached)
         else:
             near = [line for number in range(5) if (line := str(mutant.line - number)) in lines]
             found = self._spread({*lines[near[0]]} if near else ())
@@ -542,13 +546,13 @@ class Reach:
             chosen.append(test)
         return chosen, seconds
 
-    def _spread(self, tests: Iterable[str]) -> list[str]:
+    def _spread(self, tests: Iterable[str], later: Collection[str] = ()) -> list[str]:
         """Return the first case of each test, then the next ones; a test of 20 ms is a case later."""
         cases: Counter[str] = Counter()
         order = []
         for test in sorted(tests, key=lambda test: (self.took[test], test)):
             name = test.partition("[")[0]
-            order.append((cases[name] + 50 * self.took[test], test))
+            order.append((cases[name] + 50 * self.took[test] + (test in later), test))
             cases[name] += 1
         return [test for _, test in sorted(order)]
 

@@ -342,8 +342,8 @@ def _merged(events: Iterable[JSONObject]) -> Iterator[JSONObject]:
     grown: JSONObject | None = None
     deltas: list[str] = []
     for event in events:
-        member = _GROWS.get(event["type"], "")
-        bare = bool(member) and event.keys() <= _BARE and {member, "delta"} <= event.keys()
+        member: Any = _GROWS.get(event["type"])
+        bare = member is not None and event.keys() <= _BARE and {member, "delta"} <= event.keys()
         bare = bare and isinstance(event["delta"], str)
         if grown is not None:
             if bare and event["type"] == grown["type"] and event[member] == grown[member]:

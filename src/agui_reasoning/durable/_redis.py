@@ -66,8 +66,7 @@ return {{tonumber(known[2]), string.format('%.3f', now - known[3])}}
 
 _NOTE: Final = f"""{_NOW}
 if redis.call('EXISTS', KEYS[1]) == 0 then return end
-if ARGV[1] == 'stop' then redis.call('HSET', KEYS[1], 'stop', 1)
-else redis.call('HSET', KEYS[1], 'watched', now) end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[1] == 'stop' and 1 or now)
 """
 
 _GRACE_MS: Final = 60_000

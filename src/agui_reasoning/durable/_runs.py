@@ -399,12 +399,12 @@ class Runs:
     async def _store_batch(self, workers: list[_Worker]) -> None:
         broken = False
         try:
-            entries = [worker.entry(self._retention_s) for worker in workers]
-            kept = await self._store.append(entries)
+            kept = await self._store.append([worker.entry(self._retention_s) for worker in workers])
+            answers = [*zip(workers, kept, strict=True)]
         except Exception as error:
             _logger.error("Durable runs could not be stored, and were ended: %s", _named(error))
-            kept, broken = [False] * len(workers), True
-        for worker, is_kept in zip(workers, kept, strict=True):
+            answers, broken = [(worker, False) for worker in workers], True
+        for worker, is_kept in answers:
             worker.stored() if is_kept else worker.give_up(broken=broken)
             if worker.recent.ended:
                 del self._workers[worker.name]

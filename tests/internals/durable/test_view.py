@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from agui_reasoning import Run
 from agui_reasoning.consumer import Conversation
 from agui_reasoning.crypto import KeyRing
+from agui_reasoning.durable import _log
 from agui_reasoning.durable._log import View, _merged, events_in, note_frames
 from agui_reasoning.emitter import Opened
 from agui_reasoning.errors import TruncatedRunError
@@ -130,3 +132,17 @@ def test_only_deltas_of_one_type_and_message_become_one() -> None:
         (thought, "m", "c"),
         (thought, "n", "de"),
     ]
+
+
+def test_what_fits_exactly_is_kept_for_readers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_log, "_RECENT", 4)
+
+    async def kept() -> list[list[bytes] | None]:
+        recent = _log.Recent()
+        for data in (b"ab", b"cd"):
+            recent.add(data)
+        whole = recent.since(0)
+        recent.add(b"e")
+        return [whole, recent.since(0), recent.since(1)]
+
+    assert anyio.run(kept) == [[b"ab", b"cd"], None, [b"cd", b"e"]]

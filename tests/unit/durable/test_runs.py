@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from agui_reasoning import ConfigurationError, Conversation, RemoteProtocolError
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import FinishDelta, ToolCallDelta
 from agui_reasoning.durable import LogStream, Runs, RunStore, SQLiteRuns
-from agui_reasoning.durable.store import Begin, LogEntry, Tail
+from agui_reasoning.durable.store import Begin, LogEntry, Standing, Tail
 from agui_reasoning.errors import DecryptionError, TransportError
 from agui_reasoning.parts import ToolResultPart
 from agui_reasoning.wire import read_events
@@ -24,6 +25,8 @@ from tests.support.redis import redis_server
 from tests.unit.durable.agents import QUESTION, THOUGHT, Thinker, new_run, quick, run_input
 
 pytestmark = pytest.mark.anyio
+
+BEGIN = Begin(run="r", threads=["t"], owner="o", head=b"", label=b"", lease_s=60, retention_s=60)
 
 
 async def read(stream: LogStream) -> bytes:
@@ -267,7 +270,7 @@ async def test_a_run_that_somebody_watches_goes_on(store: RunStore, opened: Call
 
 
 async def test_a_store_tells_what_is_in_a_log_and_whether_it_goes_on(store: RunStore) -> None:
-    begin = Begin(run="r", threads=["t"], owner="o", head=b"", label=b"", lease_s=60, retention_s=60)
+    begin = BEGIN
     assert await store.begin(begin) is None
     assert await store.begin(replace(begin, run="r2")) == "r"
     assert await store.append([LogEntry("r", 0, b"0", False, 60), LogEntry("r", 2, b"2", False, 60)]) == [
@@ -323,6 +326,102 @@ async def test_redis_counts_fractions_of_the_time_without_a_reader(redis_url: st
         assert earliest - 0.002 <= listed.updated_s <= latest + 0.002
     await store.erase(["t"])
     await store.aclose()
+
+
+async def test_a_log_is_read_while_another_process_writes(tmp_path: Path) -> None:
+    store = SQLiteRuns(tmp_path / "runs.db")
+    await store.begin(BEGIN)
+    with closing(sqlite3.connect(tmp_path / "runs.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert await store.read("r", 0) == Tail([], ended=False, alive=True)
+    await store.aclose()
+
+
+async def test_readers_of_another_process_get_an_entry_at_once(opened: Callable[[], RunStore]) -> None:
+    writer, reader = opened(), opened()
+    await writer.begin(BEGIN)
+
+    async def write(place: int) -> None:
+        await anyio.sleep(0.05)
+        await writer.append([LogEntry("r", place, b"", False, 60)])
+
+    with anyio.fail_after(5):
+        for place in range(8):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(write, place)
+                await reader.wait("r", place, 60)
+            assert len((await reader.read("r", place)).entries) == 1
+
+
+async def test_a_reader_that_waits_fetches_one_entry_of_redis(redis_url: str) -> None:
+    from redis.asyncio import Redis
+
+    from agui_reasoning.durable import RedisRuns
+
+    store = RedisRuns(redis_url, prefix="waiting:")
+    await store.begin(BEGIN)
+    await store.append([LogEntry("r", place, bytes(100_000), False, 60) for place in range(5)])
+    async with Redis.from_url(redis_url, protocol=2) as redis:
+        before = (await redis.info("stats"))["total_net_output_bytes"]
+        await store.wait("r", 0, 60)
+        assert (await redis.info("stats"))["total_net_output_bytes"] - before < 300_000
+    await store.erase(["t"])
+    await store.aclose()
+
+
+async def test_readers_beside_the_worker_do_not_ask_the_store(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    class Asked(SQLiteRuns):
+        async def read(self, run: str, place: int) -> Tail:
+            asked.append("read")
+            return await super().read(run, place)
+
+        async def wait(self, run: str, place: int, timeout_s: float) -> None:
+            asked.append("wait")
+            await super().wait(run, place, timeout_s)
+
+        async def renew(self, runs: Sequence[str], lease_s: float) -> Mapping[str, Standing]:
+            asked.append("renew")
+            return await super().renew(runs, lease_s)
+
+        async def look(self, runs: Sequence[str]) -> Mapping[str, Standing]:
+            looked.set()
+            return await super().look(runs)
+
+    looked = anyio.Event()
+    runs, agent = Runs(Asked(tmp_path / "runs.db"), lease_s=600), Thinker()
+    stream = await runs.start(new_run(), agent)
+    frames = stream.frames()
+    with anyio.fail_after(10):
+        shown = await anext(frames)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(looked.wait)
+            while THOUGHT.encode() not in shown:
+                shown += await anext(frames)
+        assert asked == [], "and the lease was not renewed, which is long"
+        agent.answer.set()
+        shown += await read(stream)
+    assert kinds(shown)[-1] == "RUN_FINISHED"
+    await runs.aclose()
+
+
+async def test_a_run_is_stopped_although_another_has_just_ended(store: RunStore) -> None:
+    runs, agent = Runs(store), Thinker()
+    await runs.start(new_run(), agent)
+    await agent.thinking.wait()
+    runs._end_some(["ended", *runs._workers], dict.fromkeys(runs._workers, Standing(True, 0.0)))
+    with anyio.fail_after(10):
+        await agent.closed.wait()
+    await runs.aclose()
+
+
+@pytest.mark.parametrize("limit", ["retention_s", "unwatched_limit_s", "lease_s"])
+def test_limits_are_positive(tmp_path: Path, limit: str) -> None:
+    options: dict[str, Any] = {limit: 0}
+    with pytest.raises(ConfigurationError, match=limit) as caught:
+        Runs(SQLiteRuns(tmp_path / "runs.db"), **options)
+    assert caught.value.code == "bad_limit"
 
 
 async def test_closing_waits_for_runs_then_ends_them(store: RunStore, opened: Callable[[], RunStore]) -> None:
@@ -482,6 +581,18 @@ async def test_a_full_disk_ends_the_run_and_keeps_what_was_shown(tmp_path: Path)
     store._writing.execute("PRAGMA max_page_count = 1000000")
     later = await read(await runs.start(new_run(), quick))
     assert kinds(later)[-1] == "RUN_FINISHED"
+    await runs.aclose()
+
+
+async def test_a_store_that_answers_too_little_ends_the_run(tmp_path: Path) -> None:
+    class Silent(SQLiteRuns):
+        async def append(self, entries: Sequence[LogEntry]) -> Sequence[bool]:
+            return []
+
+    runs = Runs(Silent(tmp_path / "runs.db"))
+    with anyio.fail_after(10):
+        shown = await read(await runs.start(new_run(), quick))
+    assert (kinds(shown), read_events(shown)[-1]["code"]) == (["RUN_ERROR"], "store_unavailable")
     await runs.aclose()
 
 
