@@ -63,24 +63,28 @@ class _WithEvents:
     def __init__(self, reader: Callable[[Run], PayloadReader], run: Run) -> None:
         reading = reader(run)
         self.receive, self.whole = partial(_read, reading.receive), partial(_read, reading.whole)
-        self.close = reading.close
+        self.close = partial(_read, reading.close)
 
 
-def _read(read: Callable[[Any], Sequence[AgentItem]], payload: Any) -> Sequence[AgentItem]:
-    if isinstance(payload, BaseEvent):
-        return [payload]
+def _read(read: Callable[..., Sequence[AgentItem]], *payload: Any) -> Sequence[AgentItem]:
+    """Read an object of the stream, or the end of the stream."""
+    if payload and isinstance(payload[0], BaseEvent):
+        return payload
     try:
-        return _checked(read(payload))
+        return _checked(read(*payload))
     except (*OF_OTHERS, ValidationError) as error:
         frames = [frame for frame, _ in walk_tb(error.__traceback__)]
         if any(frame.f_globals.get("__name__") == Run.__module__ for frame in frames):
             raise  # of a callback of the application: nothing that is malformed comes to a run
         raise DecodeError(
-            f"A {type(payload).__name__} is malformed:"
-            f" {type(error).__name__} in {frames[-1].f_code.co_qualname}.",
+            f"{_named(*payload)} is malformed: {type(error).__name__} in {frames[-1].f_code.co_qualname}.",
             code="bad_payload",
             hint="Check the version of the framework; everything before this object was delivered.",
         ) from None  # its text may quote the object
+
+
+def _named(payload: Any = None) -> str:
+    return "An object of the stream" if payload is None else f"A {type(payload).__name__}"
 
 
 def _checked(items: Sequence[Any]) -> Sequence[Any]:

@@ -20,7 +20,7 @@ from agui_reasoning.deltas import (
     UsageDelta,
 )
 from agui_reasoning.interop import agno, claude_agent, langchain, openai_agents, pydantic_ai
-from agui_reasoning.parts import Opaque
+from agui_reasoning.parts import Opaque, ToolResultPart
 from agui_reasoning.replay import load_script
 from tests.support.telemetry import attributes, exporting
 from tests.support.verifier import Client, plain
@@ -266,6 +266,15 @@ def test_a_delta_has_the_types_of_its_class_or_the_object_is_malformed(delta: An
         with pytest.raises(DecodeError, match="A tuple is malformed") as caught:
             read((delta,))
         assert caught.value.code == "bad_payload"
+
+
+def test_what_is_malformed_at_the_end_of_a_stream_is_an_error_too() -> None:
+    made: Any = agno.stream([]).reader
+    own = SimpleNamespace(receive=list, whole=list, close=lambda: [ToolResultPart(-0.0, "Wet.")])  # type: ignore[arg-type]
+    close = made.func(lambda run: own, Run(Conversation("t").run_input("Is it so?"))).close
+    with pytest.raises(DecodeError, match="An object of the stream is malformed") as caught:
+        close()
+    assert caught.value.code == "bad_payload"
 
 
 def raising(payloads: list[Any], error: Exception) -> Iterator[Any]:
