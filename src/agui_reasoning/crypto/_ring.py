@@ -441,7 +441,7 @@ class _ThreadKey:
     cipher: AESGCM
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class TokenReader:
     """Decrypts the tokens of one request, which have the same binding.
 
@@ -458,10 +458,10 @@ class TokenReader:
     now: Callable[[], float]
     binding: Binding
     derived: DerivedKeys
-    _look_ups: LookUps = field(default_factory=LookUps, init=False, repr=False)
-    _ready: dict[str | None, _ThreadKey] = field(default_factory=dict, init=False, repr=False)
-    _failed: dict[str, Exception | None] = field(default_factory=dict, init=False, repr=False)
-    _header: tuple[str, Header | None] = field(default=("", None), init=False, repr=False)
+    _look_ups: LookUps = field(default_factory=LookUps)
+    _ready: dict[str | None, _ThreadKey] = field(default_factory=dict)
+    _failed: dict[str, Exception | None] = field(default_factory=dict)
+    _header: tuple[str, Header | None] = field(default=("", None))
     """The header of the last token, which most tokens of a thread share."""
 
     def recognizes(self, text: str) -> bool:
