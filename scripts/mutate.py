@@ -158,7 +158,7 @@ ROOMS = {
     "durable": Room("durable", ("tests/unit/durable", "tests/internals/durable")),
 }
 
-MOST_TESTS, MOST_SECONDS = 400, 25.0
+MOST_TESTS, MOST_SECONDS, MOST_ON_IMPORT = 400, 25.0, 75.0
 """How many tests judge a mutant, and how long they take without it; the quickest are taken."""
 
 CPU_SECONDS, WALL_SECONDS = 20, 60
@@ -539,9 +539,9 @@ class Reach:
             near = [line for number in range(5) if (line := str(mutant.line - number)) in lines]
             found = self._spread({*lines[near[0]]} if near else ())
         chosen, seconds = [], 0.0
-        for test in found[:MOST_TESTS]:
+        for test in found if on_import else found[:MOST_TESTS]:
             seconds += self.took[test]
-            if seconds > MOST_SECONDS and chosen:
+            if seconds > (MOST_ON_IMPORT if on_import else MOST_SECONDS) and chosen:
                 break
             chosen.append(test)
         return chosen, seconds

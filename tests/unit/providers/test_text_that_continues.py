@@ -143,6 +143,10 @@ def mistral(text: str, **words: str) -> JSON:
     return {"id": "m", "choices": [{"index": 0, "delta": {"content": [thought]}}]}
 
 
+def xai(text: str, **more: Any) -> JSON:
+    return {"id": "x", "outputs": [{"index": 0, "delta": {"content": text, **more}}]}
+
+
 def interaction(delta: JSON) -> JSON:
     return {"event_type": "step.delta", "index": 0, "delta": {"type": "text", **delta}}
 
@@ -185,6 +189,7 @@ AFTER_TWO: dict[str, tuple[str, list[JSON], JSON]] = {
         [gemini("a", model="one"), gemini(model="two", count=1), *[gemini("b", model="one")] * 2],
         gemini("c", model="one", count=2),
     ),
+    "citations": ("xai-grpc", [*map(xai, "ab")], xai("c", citations=[{"url": "https://example.org"}])),
     "a first sign of the API": ("ollama", [{"message": {"content": one}} for one in "ab"], ollama("c")),
 }
 """What came, the API, and a payload that seems to add text as the two before it did."""
