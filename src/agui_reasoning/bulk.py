@@ -279,7 +279,11 @@ def _rows(address: str) -> Iterator[JSONObject]:
     with _parquet(address) as file:
         for batch in file.iter_batches(_ROWS):
             for row in batch.to_pylist():
-                nested = {name: _loaded(row[name]) for name in _NESTED if isinstance(row.get(name), str)}
+                texts = {name: row[name] for name in _NESTED if isinstance(row.get(name), str | bytes)}
+                nested = {
+                    name: _loaded(text if isinstance(text, str) else text.decode())
+                    for name, text in texts.items()
+                }
                 yield {name: value for name, value in row.items() if value is not None} | nested
 
 
@@ -293,7 +297,7 @@ def _parquet(address: str) -> Iterator[Any]:
     try:
         with system.open(path, "rb") as file:
             yield ParquetFile(file)
-    except (ArrowException, OSError):
+    except (ArrowException, ArithmeticError, OSError, ValueError):
         raise _bad_part(
             "A file of Parquet cannot be read.", "Check that it is whole, or remove it."
         ) from None
@@ -340,7 +344,10 @@ def _write_rows(source: str, file: IO[bytes], threads: Iterable[JSONObject]) -> 
 
 def _row(thread: JSONObject, known: Collection[str]) -> JSONObject:
     texts = {*_NESTED, *(name for name in _ADDED[:-1] if name not in known)}
-    return {name: _dumped(value) if name in texts else value for name, value in thread.items()}
+    try:
+        return {name: _dumped(value) if name in texts else value for name, value in thread.items()}
+    except TypeError:
+        raise _bad_part("A column of a file of Parquet holds what is not JSON.", "Store text.") from None
 
 
 @contextmanager

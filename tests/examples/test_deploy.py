@@ -237,6 +237,46 @@ def test_probes_are_for_the_inside_only(behind: Behind, gateway: int, path: str)
     inside.close()
 
 
+SPELLINGS = ["//healthz", "/%68ealthz", "/./healthz", "/x/../healthz", "/healthz/", "/readyz?x", "/readyz%2f"]
+
+
+def raw(behind: Behind, request: str) -> bytes:
+    """What the proxy answers to bytes, until it closes the connection."""
+    plain = socket.create_connection(("127.0.0.1", behind.proxy.port), TIMEOUT)
+    with behind.proxy.trust.wrap_socket(plain, server_hostname=HOST) as connection:
+        connection.sendall(request.encode())
+        return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+@pytest.mark.parametrize("path", SPELLINGS)
+def test_no_spelling_of_a_probe_reaches_it(behind: Behind, path: str) -> None:
+    found = raw(behind, f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n")
+    assert int(found.split()[1]) >= 300
+
+
+FRAMINGS = {
+    "both": "Content-Length: {length}\r\nTransfer-Encoding: chunked\r\n\r\n",
+    "two lengths": "Content-Length: 5\r\nContent-Length: {length}\r\n\r\n",
+    "spaced": "Content-Length: {length}\r\nTransfer-Encoding : chunked\r\n\r\n",
+    "odd name": "Content-Length: {length}\r\nTransfer-Encoding: xchunked\r\n\r\n",
+    "sign": "Content-Length: +{length}\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+def test_a_request_that_is_hidden_in_another_is_not_answered_by_the_gateway(
+    behind: Behind, framing: str
+) -> None:
+    hidden = f"GET /healthz HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n"
+    body = f"0\r\n\r\n{hidden}"
+    head = FRAMINGS[framing].format(length=len(body))
+    found = raw(behind, f"POST /agent HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n{head}{body}")
+    assert b"HTTP/1.1 " in found
+    assert b" 200 OK" not in found
+    with behind.asked(authorization="Bearer nobody") as response:  # nothing is left for who comes next
+        assert response.status == 401
+
+
 @pytest.mark.parametrize("name", PROXIES)
 def test_a_stream_without_comments_is_cut_at_the_time_limit_of_the_proxy(name: str, tmp_path: Path) -> None:
     need(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import random
 import resource
 import signal
 import time
@@ -285,6 +286,80 @@ def test_a_damaged_file_is_said(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as caught:
         rewritten(folder, bulk.erase)
     assert caught.value.code == "bad_part"
+
+
+def test_text_of_parquet_that_is_not_utf8_is_said(tmp_path: Path) -> None:
+    folder = parquet_file(tmp_path / "in", [{"threadId": "t", "messages": "[]", "title": "marked"}])
+    path = folder / "a.parquet"
+    path.write_bytes(path.read_bytes().replace(b"marked", b"mar\xff\xfed"))
+    with pytest.raises(ConfigurationError) as caught:
+        rewritten(folder, bulk.erase)
+    assert (caught.value.code, os.listdir(tmp_path / "in-out")) == ("bad_part", [])
+
+
+def test_threads_in_columns_of_bytes_are_read(tmp_path: Path) -> None:
+    """Many writers do not mark columns as text."""
+    pyarrow = pytest.importorskip("pyarrow", reason="the extra bulk is not installed")
+    from pyarrow import parquet
+
+    messages = [{"id": "r", "role": "reasoning", "content": "Rain."}]
+    row = {"threadId": "t", "messages": json.dumps(messages).encode()}
+    (tmp_path / "in").mkdir()
+    parquet.write_table(pyarrow.Table.from_pylist([row]), tmp_path / "in" / "a.parquet")
+    (found,) = rewritten(tmp_path / "in", bulk.erase)
+    assert found == {"threadId": "t", "messages": "[]"}
+
+
+def test_a_column_that_is_not_json_is_said(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow", reason="the extra bulk is not installed")
+    from pyarrow import parquet
+
+    (tmp_path / "in").mkdir()
+    rows = [{"threadId": "t", "messages": [{"content": b"\xff"}]}]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "in" / "a.parquet")
+    with pytest.raises(ConfigurationError) as caught:
+        rewritten(tmp_path / "in", bulk.erase)
+    assert (caught.value.code, os.listdir(tmp_path / "in-out")) == ("bad_part", [])
+
+
+def damaged(data: bytes, seed: int) -> bytes:
+    """Some bytes changed, left out or repeated, half of them in the footer, which describes the rest."""
+    chosen, made = random.Random(seed), bytearray(data)
+    for _ in range(chosen.choice([1, 1, 2, 4, 16])):
+        at = chosen.randrange(len(made) * 2 // 3 if chosen.random() < 0.5 else 0, len(made))
+        made[at : at + chosen.choice([0, 1, 1, 1, 8])] = chosen.choice(
+            [chosen.randbytes(1), b"", bytes(made[:9]), b"\xff"]
+        )
+    return bytes(made)
+
+
+def outcomes(folder: Path, seeds: range) -> Counter[str]:
+    """What comes of files that are damaged, in a process of its own."""
+    found, whole = Counter[str](), (folder / "a.parquet").read_bytes()
+    for seed in seeds:
+        (folder / "b.parquet").write_bytes(damaged(whole, seed))
+        try:
+            bulk.run([bulk.Part(f"{folder}/b.parquet", f"{folder}/out/{seed}.parquet")], bulk.erase)
+            found["read"] += 1
+        except ConfigurationError as error:
+            found[error.code] += 1
+    return found
+
+
+def test_no_damage_of_parquet_raises_another_error(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    """Nor ends the process, which pyarrow's own code could do."""
+    row = {
+        "threadId": "t",
+        "messages": '[{"id":"u","role":"user","content":"Umbrella?"}]',
+        "title": "Weather",
+    }
+    folder = parquet_file(tmp_path / "in", [row, row | {"title": None}])
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        found = pool.submit(outcomes, folder, range(1_000)).result(timeout=120)
+    assert {*found} == {"read", "bad_part"}
+    record_property("times", found.total())
 
 
 @pytest.mark.parametrize(

@@ -291,6 +291,35 @@ def test_nothing_unsafe_is_shown(
     assert list(unsafe(result.stderr.encode())) == []
 
 
+ODD_JSON = {
+    "nesting": '{"type":"CUSTOM","name":"n","value":' + "[" * 100_000 + "]" * 100_000 + "}",
+    "digits": '{"type":"CUSTOM","name":"n","value":' + "9" * 100_000 + "}",
+    "infinite": '{"type":"CUSTOM","name":"n","value":1e999999}',
+    "half": r'{"type":"CUSTOM","name":"\ud800","value":"\udfff"}',
+    "half a name": r'{"type":"CUSTOM","name":"n","\ud800":1}',
+}
+READERS = (
+    *("check", "reduce", "trace", "upgrade", "downgrade", "rekey", "encode --api openai-chat"),
+    *("request --api openai-chat", "request --api anthropic-messages"),
+)
+
+
+@pytest.mark.parametrize("form", ["[{}]", "{}", '{{"threadId":"t","messages":[{}]}}', '{{"events":[{}]}}'])
+@pytest.mark.parametrize("name", ODD_JSON)
+@pytest.mark.parametrize("command", READERS)
+def test_json_that_parsers_stumble_over_is_an_error_or_a_value(
+    command: str, name: str, form: str, tmp_path: Path, cli: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGUI_REASONING_KEYS", KEYS.to_env())
+    path = tmp_path / "in.json"
+    path.write_text(form.format(ODD_JSON[name]), encoding="utf-8")
+    first, *options = command.split()
+    result = cli(first, str(path), *options)
+    assert result.status in (0, 1, 2)
+    assert "Traceback" not in result.stderr
+    assert list(unsafe((result.stdout + result.stderr).encode())) == []
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("command", ["upgrade", "downgrade", "upgrade --json", "downgrade --json"])
 def test_an_escaped_stream_has_the_same_values(command: str, form: str, cli: Run) -> None:
