@@ -126,7 +126,7 @@ class Runs:
     # -- what applications call
 
     async def start(self, run: Run, agent: Agent, on_error: OnError | None = None) -> LogStream:
-        """Start an agent in a task of its own.
+        """Start an agent in a task of its own. If the caller is cancelled, the run may begin all the same.
 
         Args:
             run: The run, created from the client's input, and not started.
