@@ -21,7 +21,7 @@ from agui_reasoning.providers.base import Decoder, OfAgent
 from agui_reasoning.providers.payload import UNLIKE, Continued
 from agui_reasoning.providers.registry import named_origin
 from agui_reasoning.run import RequestFields, Run, api_id
-from agui_reasoning.wire import END, write_json
+from agui_reasoning.wire import write_json
 
 _OF_REQUEST: Final = tuple((one.name, one.default) for one in fields(RequestFields))
 
@@ -260,10 +260,12 @@ def growth(decoder: Decoder, emitter: BaseEmitter) -> Growth:
     if more is None or fast is None or is_own or not fast.takes(more.delta("Hm")):
         return nothing_grows
     struct, json, text_of, write = more.shape.struct, more.shape.json, more.text_of, fast.frames()
-    opening, append = fast.opening, fast.grew.pieces.append
+    form, append = fast.form, fast.grew.pieces.append
+    if form is None:
+        return nothing_grows
 
     def frame(payload: Any) -> bytes | None:
-        if decoder.more is not more or emitter.fast is not fast:
+        if emitter.fast is not fast:
             return None
         kind = type(payload)
         try:
@@ -277,9 +279,9 @@ def growth(decoder: Decoder, emitter: BaseEmitter) -> Growth:
             return None
         if not text:
             return None
-        if opening is not None and text.isascii():  # most texts; a call less
+        if text.isascii():  # most texts; a call less
             append(text)
-            return opening + write_json(text) + END
+            return form % write_json(text)
         # What cannot be written alone takes the emitter's full path; for the decoder, it is read.
         return write(text) or emitter.frames(more.delta(text))
 

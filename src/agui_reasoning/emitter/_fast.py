@@ -16,7 +16,7 @@ from ag_ui.core import Event
 from agui_reasoning._strict_json import JSONObject, well_formed
 from agui_reasoning._wire_events import template_of
 from agui_reasoning.deltas import Change, Delta, Grew, ReasoningDelta, TextDelta, ToolCallDelta
-from agui_reasoning.wire import END, json_string, opening_of, write_json
+from agui_reasoning.wire import form_of, json_string, write_json
 
 _Made = TypeVar("_Made")
 _Writer: TypeAlias = Callable[[str], _Made | None]
@@ -33,17 +33,17 @@ class FastPath:
         grew: The growth that it repeats.
         frame: Returns the frame of an item, or ``None`` if the item must take the full path.
         event: Returns the event of an item, likewise.
-        opening: What precedes a text in its frame, after `frames`; ``None`` if it cannot be written.
+        form: That of the frames, after `frames`; ``None`` if it cannot be written.
     """
 
-    __slots__ = ("_delta", "_first", "_start", "_write", "event", "frame", "grew", "opening")
+    __slots__ = ("_delta", "_first", "_start", "_write", "event", "form", "frame", "grew")
 
     def __init__(self, delta: Delta, grew: Grew, first: JSONObject, *, staged: bool) -> None:
         self.grew = grew
         self._delta, self._first, self._start = delta, first, len(grew.pieces)
         self.frame: _Path[bytes] | None = None
         self.event: _Path[Event] | None = None
-        self.opening: bytes | None = None
+        self.form: bytes | None = None
         self._write: _Writer[bytes] | None = _never if staged else None
 
     def take_pieces(self) -> list[str]:
@@ -60,11 +60,11 @@ class FastPath:
         """Return what makes the frames of texts."""
         if self._write is None:
             try:
-                self.opening = opening_of(self._first)
+                self.form = form_of(self._first)
             except UnicodeEncodeError:  # lone surrogates in an ID
                 self._write = _never
             else:
-                self._write = _frames(self.opening, self.grew.pieces.append)
+                self._write = _frames(self.form, self.grew.pieces.append)
         return self._write
 
     def first_frame(self, item: object) -> bytes | None:
@@ -107,12 +107,12 @@ def path_key(item: object) -> tuple[type, str | None] | None:
     return None if key is None else (type(item), key(item))
 
 
-def _frames(opening: bytes, append: Callable[[str], None]) -> _Writer[bytes]:
+def _frames(form: bytes, append: Callable[[str], None]) -> _Writer[bytes]:
     def frame(text: str) -> bytes | None:
         if type(text) is not str or not text:
             return None
         try:
-            frame = opening + (write_json(text) if text.isascii() else json_string(text)) + END
+            frame = form % (write_json(text) if text.isascii() else json_string(text))
         except UnicodeEncodeError:  # a lone surrogate
             return None
         append(text)

@@ -81,9 +81,9 @@ class InlineThought:
         return self._splitter is None
 
     @property
-    def passes(self) -> Callable[[str], bool]:
-        """What is asked whether more text would be emitted as it is."""
-        return bool if self._splitter is None else self._splitter.passes
+    def passes(self) -> Callable[[str], bool] | None:
+        """What is asked whether more text would be emitted as it is; ``None`` if it always is."""
+        return None if self._splitter is None else self._splitter.passes
 
     def feed(self, text: str, *, thought: bool = False) -> list[Delta]:
         """Split the next part of the text; with ``thought``, the provider marked it as reasoning."""

@@ -14,11 +14,10 @@ if TYPE_CHECKING:
     from agui_reasoning.wire._decode import SSEDecoder, iter_events, iter_payloads, read_events, read_payloads
     from agui_reasoning.wire._decode import check_event as check_event
     from agui_reasoning.wire._decode import iter_numbered_events as iter_numbered_events
-    from agui_reasoning.wire._encode import END as END
     from agui_reasoning.wire._encode import KEEP_ALIVE, MEDIA_TYPE, EventEncoder, SSEEncoder
+    from agui_reasoning.wire._encode import form_of as form_of
     from agui_reasoning.wire._encode import frames_of as frames_of
     from agui_reasoning.wire._encode import json_string as json_string
-    from agui_reasoning.wire._encode import opening_of as opening_of
     from agui_reasoning.wire._encode import short_frame as short_frame
     from agui_reasoning.wire._encode import write_json as write_json
     from agui_reasoning.wire._frames import MAX_FRAME_BYTES, SSEFrames
@@ -59,14 +58,13 @@ _HOMES: Final = {
         "read_payloads",
     ),
     "agui_reasoning.wire._encode": (
-        "END",
         "KEEP_ALIVE",
         "MEDIA_TYPE",
         "EventEncoder",
         "SSEEncoder",
+        "form_of",
         "frames_of",
         "json_string",
-        "opening_of",
         "short_frame",
         "write_json",
     ),

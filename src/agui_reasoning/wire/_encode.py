@@ -41,7 +41,8 @@ _LINE_SEPARATORS: Final = (
     (b"\xc2\x85", b"\\u0085"),
 )
 
-END: Final = b"}\n\n"
+_REST: Final = b"%b}\n\n"
+"""What follows the opening of a form: see `form_of`."""
 _TEXTS: Final = frozenset({str, type(None), EventType})
 """Equality tells values of these types apart, unlike 1 and ``True``."""
 _SCALARS: Final = frozenset({str, int, bool, type(None), EventType})
@@ -103,13 +104,13 @@ class SSEEncoder:
 
     def _again(self, event: Any) -> bytes | None:
         """Fast path: an input that differs only in its text gives the last output with the new text."""
-        _, last, opening = self._last
+        _, last, form = self._last
         held = event.__dict__
         last["delta"] = text = held.get("delta")
         if held != last or type(text) is not str or event.__pydantic_extra__:
             return None
         try:
-            return opening + json_string(text) + END
+            return form % json_string(text)
         except UnicodeEncodeError:  # a lone surrogate
             return None
 
@@ -117,9 +118,9 @@ class SSEEncoder:
         held = event.__dict__
         text = held.get("delta")
         if type(text) is str and _TEXTS.issuperset(map(type, held.values())):
-            ending = json_string(text) + END
+            ending = _REST % json_string(text)
             if frame.endswith(ending):
-                self._last = type(event), held.copy(), frame.removesuffix(ending)
+                self._last = type(event), held.copy(), _form(frame, ending)
 
 
 def _converted(event: object) -> bytes:
@@ -166,15 +167,17 @@ def short_frame(event: Any) -> bytes | None:
     return _frame(members) if type(members.get("type")) is EventType else None
 
 
-def opening_of(event: JSONObject) -> bytes:
-    """Return the frame of an event up to its last member, ``delta``.
-
-    `json_string` of the text, ``}`` and a blank line follow.
+def form_of(event: JSONObject) -> bytes:
+    """Return the frame of an event with ``%b`` in place of its last member, ``delta``, for `json_string`.
 
     Raises:
         UnicodeEncodeError: An ID has lone surrogates.
     """
-    return _framed(write_json(event | {"delta": ""})).removesuffix(b'""}\n\n')
+    return _form(_framed(write_json(event | {"delta": ""})), b'""}\n\n')
+
+
+def _form(frame: bytes, ending: bytes) -> bytes:
+    return frame.removesuffix(ending).replace(b"%", b"%%") + _REST
 
 
 def json_string(text: str) -> bytes:

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from agui_reasoning import ModelStream, Run, aio, run_agent
+from agui_reasoning import ModelStream, Run, aio, run_agent, stream_run
 from agui_reasoning.deltas import Delta, TextDelta
 from agui_reasoning.providers import API_IDS, provider_api
 from agui_reasoning.providers.api import ProviderAPI
 from agui_reasoning.replay import CONVERSATIONS, load_script
+from agui_reasoning.wire import SSEEncoder
 from tests.property.test_decoder_growth import growing_of, spoken_in
 from tests.support.recordings import payloads
 from tests.support.served import RUN_INPUT, as_events, as_frames, decoded, encoded, options
@@ -135,3 +136,12 @@ async def test_asynchronous_runs_do_the_same(more: dict[str, Any], given: list[A
     framed = aio.stream_run(RUN_INPUT, sent, api=API, **options(), **more)
     assert b"".join([frame async for frame in framed.frames()]) == events
     assert bool(more) is (len(given) == len(sent))  # a summary needs the items
+
+
+@pytest.mark.parametrize("named", ["100 %b %%", "\ud800"])
+def test_ids_of_any_text_are_written_as_in_events(named: str) -> None:
+    source = [*said(["One", " two", " three", " 50 %", " \u2028"]), STOP]
+    ids = {"new_id": lambda: named}
+    made = b"".join(stream_run(RUN_INPUT, copy.deepcopy(source), api=API, **{**options(), **ids}).frames())
+    events = stream_run(RUN_INPUT, source, api=API, **{**options(), **ids})
+    assert made == b"".join(map(SSEEncoder().encode, events))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agui_reasoning import DecodeError, Emitter, ProviderError, Run, stream_run
-from agui_reasoning.deltas import CloseDelta, Delta, ResponseStart, UsageDelta
+from agui_reasoning.deltas import CloseDelta, Delta, ResponseStart, TextDelta, UsageDelta
 from agui_reasoning.parts import Origin
 from agui_reasoning.providers import decoder
 
@@ -136,6 +136,18 @@ def test_counts_that_a_later_payload_leaves_out_are_kept() -> None:
             run.receive(delta)
     (usage,) = run.finish()[-1].usage or ()  # type: ignore[union-attr]
     assert (usage.reasoning_tokens, usage.total_tokens) == (20, 9)
+
+
+@pytest.mark.parametrize("later", ["gemini-3-lite", None])
+def test_counts_are_those_of_the_model_that_their_payload_names(later: str | None) -> None:
+    decode = decoder("gemini", model="unnamed")
+    sent = [gemini(1), gemini(2), *({**gemini(number), "modelVersion": later} for number in (3, 4))]
+    found = [delta for payload in sent for delta in decode.receive(payload)]
+    with pytest.raises(DecodeError) as cut:
+        decode.close()
+    assert [delta.text for delta in found if isinstance(delta, TextDelta)] == ["1 ", "2 ", "3 ", "4 "]
+    named = [delta.model for delta in (*found, *cut.value.deltas) if isinstance(delta, UsageDelta)]
+    assert named == ["gemini-3", later or "gemini-3"]
 
 
 @each_api

@@ -19,7 +19,7 @@ from ag_ui.core import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agui_reasoning.wire import SSEEncoder, json_string, opening_of, short_frame
+from agui_reasoning.wire import SSEEncoder, form_of, json_string, short_frame
 
 MODELS: list[Any] = [
     ReasoningMessageChunkEvent,
@@ -137,7 +137,14 @@ def test_an_encoder_keeps_nothing_of_the_callers_events() -> None:
     assert encode(event) == in_general(event)
 
 
-def test_the_opening_ends_where_the_text_begins() -> None:
-    event = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "d"}
-    assert opening_of(event) == b'data: {"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":'
+def test_the_form_of_a_frame_has_a_place_for_its_text() -> None:
+    event = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "100 %b", "delta": "d"}
+    assert form_of(event) == b'data: {"type":"TEXT_MESSAGE_CONTENT","messageId":"100 %%b","delta":%b}\n\n'
+    assert form_of(event) % json_string(LINES) == SSEEncoder().encode(event | {"delta": LINES})
     assert json_string(LINES) in SSEEncoder().encode(event | {"delta": LINES})
+
+
+def test_ids_with_percent_signs_are_written_as_they_are() -> None:
+    encode = SSEEncoder().encode
+    events = [event_of(TextMessageContentEvent, "100 %b %%", text) for text in ("One", "Two", "50 %")]
+    assert [encode(event) for event in events] == [in_general(event) for event in events]

@@ -142,7 +142,7 @@ def _growth(thought: bool) -> Shape:
     """Return the shape of payloads that have only a text or a thought, and token counts."""
     part = Only({"text": str, "thought": bool if thought else None})
     ending = {"index": Literal[0] | None, "finishReason": BLANK, "finish_reason": None}
-    beside = {"modelVersion": str | None, "responseId": str | None, "usageMetadata": _GeminiTotal | None}
+    beside = {"usageMetadata": _GeminiTotal | None, "modelVersion": str | None, "responseId": str | None}
     absent = dict.fromkeys(("usage_metadata", "promptFeedback", "error"))
     return shape(
         {"candidates": [{"content": {"parts": [part]}, **ending}], **beside, **absent}, _GeminiPayload
@@ -259,7 +259,7 @@ class GeminiDecoder(Decoder):
             if counts is not None:
                 kept.usage, kept.model = counts, model
             thought = self._run.thought
-            added = _added(thought, kept, payload.model_version, model)
+            added = _added(thought, kept, self._named_model or self.model)
             self._continue(_growth(thought), added, raw, deltas)
             return deltas
         before = kept.report()
@@ -378,16 +378,17 @@ def google_error(error: Any) -> ProviderError:
     )
 
 
-def _added(thought: bool, kept: _Kept, version: str | None, model: str | None) -> TextOf:
-    """Return what reads payloads that only add text to a stretch, and keeps the token counts of a model."""
+def _added(thought: bool, kept: _Kept, model: str | None) -> TextOf:
+    """Return what reads payloads that only add text to a stretch, and keeps the token counts of the model."""
 
     def text_of(payload: Any) -> str:
         part = payload.candidates[0].content.parts[0]
         text: str = part.text
-        if not text or (thought and not part.thought) or payload.modelVersion != version:
+        if not text or (thought and not part.thought):
             return ""
-        if payload.usageMetadata is not None:
-            kept.usage, kept.model = payload.usageMetadata, model
+        usage = payload.usageMetadata
+        if usage is not None:
+            kept.usage, kept.model = usage, payload.modelVersion or model
         return text
 
     return text_of

@@ -399,9 +399,9 @@ _OBJECTS: Final[Any] = Literal["chat.completion.chunk", "chat.completion", ""] |
 
 def shape_of_chunks(delta: dict[str, Any], usage: Any = None) -> Shape:
     """Return the shape of chunks that have one choice, with such a delta, and nothing else but counts."""
-    choice = {"delta": delta, "index": Literal[0] | None, "finish_reason": BLANK}
+    choice = {"index": Literal[0] | None, "delta": delta, "finish_reason": BLANK}
     choice |= {"error": None, "native_finish_reason": None}
-    named = {"id": str | None, "model": str | None, "object": _OBJECTS}
+    named = {"id": str | None, "object": _OBJECTS, "model": str | None}
     return shape({**named, "choices": [choice], "usage": usage, "x_groq": None, "error": None}, Chunk)
 
 

@@ -315,10 +315,11 @@ class _ChatResponse:
         def text_of(chunk: Any) -> str:
             delta = chunk.choices[0].delta
             text: str = delta.text if listed is None else getattr(delta, listed)[0].text
-            if not passes(text):
+            if not text or (passes is not None and not passes(text)):
                 return ""
-            if chunk.usage not in UNCOUNTED:
-                self._newest = chunk.usage
+            usage = chunk.usage
+            if usage is not None and usage not in UNCOUNTED:
+                self._newest = usage
             return text
 
         return shape, text_of
@@ -534,10 +535,10 @@ class _Deduplicator:
         new_below, note = self.length, self._previous.append
 
         def passes(text: str) -> bool:
-            if not 0 < len(text) < new_below:
-                return False
-            note(text)
-            return True
+            if len(text) < new_below:
+                note(text)
+                return True
+            return False
 
         return passes
 
