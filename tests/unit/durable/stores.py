@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from agui_reasoning.durable import RedisRuns, RunStore, SQLiteRuns
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from agui_reasoning.crypto import KeyRing
+from agui_reasoning.durable import RedisRuns, Runs, RunStore, SQLiteRuns
 
 
 def open_store(address: str) -> RunStore:
@@ -11,3 +16,12 @@ def open_store(address: str) -> RunStore:
         return SQLiteRuns(address.removeprefix("sqlite:"))
     url, _, prefix = address.partition("#")
     return RedisRuns(url, prefix=f"{prefix}:")
+
+
+@contextmanager
+def sqlite_runs(folder: Path, keys: KeyRing | None = None) -> Iterator[Runs]:
+    """Runs in a database that is closed in the end, when their event loop is gone."""
+    store = SQLiteRuns(folder / "runs.db")
+    yield Runs(store, keys=keys)
+    for connection in (store._writing, store._reading, store._changes.connection):
+        connection.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ async def damaged(file: Path, statement: str) -> Runs:
     async for _ in (await runs.start(new_run(), quick)).frames():
         pass
     await runs.aclose()
-    with sqlite3.connect(file) as database:
+    with closing(sqlite3.connect(file)) as database, database:
         kept = database.execute("SELECT run, place, CAST(data AS TEXT) FROM entries").fetchall()
         database.executemany("UPDATE entries SET data = ?3 WHERE run = ?1 AND place = ?2", kept)
         assert database.execute(statement).rowcount

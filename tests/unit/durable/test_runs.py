@@ -417,10 +417,10 @@ async def test_a_run_is_stopped_although_another_has_just_ended(store: RunStore)
 
 
 @pytest.mark.parametrize("limit", ["retention_s", "unwatched_limit_s", "lease_s"])
-def test_limits_are_positive(tmp_path: Path, limit: str) -> None:
+async def test_limits_are_positive(store: RunStore, limit: str) -> None:
     options: dict[str, Any] = {limit: 0}
     with pytest.raises(ConfigurationError, match=limit) as caught:
-        Runs(SQLiteRuns(tmp_path / "runs.db"), **options)
+        Runs(store, **options)
     assert caught.value.code == "bad_limit"
 
 
@@ -516,7 +516,7 @@ async def test_entries_of_another_place_run_thread_or_tenant_cannot_be_read(tmp_
     runs = Runs(SQLiteRuns(path), keys=keys)
     await read(await runs.start(new_run(keys=keys), quick))
     await read(await runs.start(new_run(run_input("thread-2"), keys=keys), quick))
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         rows = database.execute("SELECT run, data FROM entries WHERE place = 0").fetchall()
         swapped = dict(zip([run for run, _ in rows], [data for _, data in rows][::-1], strict=True))
         for run, data in swapped.items():
@@ -547,10 +547,10 @@ async def test_a_list_reads_labels_alone(tmp_path: Path) -> None:
     runs = Runs(SQLiteRuns(path), keys=keys)
     for thread in ("thread-1", "thread-2"):
         await read(await runs.start(new_run(run_input(thread), keys=keys), quick))
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.execute("DELETE FROM entries")
     assert {info.thread_id for info in await runs.threads()} == {"thread-1", "thread-2"}
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         labels = database.execute("SELECT label FROM runs").fetchall()
         database.execute("UPDATE runs SET label = (SELECT max(label) FROM runs)")
     assert all(len(label) < 400 for (label,) in labels)

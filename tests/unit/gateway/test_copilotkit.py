@@ -18,8 +18,9 @@ from agui_reasoning import ConfigurationError, Run, reduce_events
 from agui_reasoning.copilotkit import routes
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.deltas import FinishDelta, ReasoningDelta, TextDelta
-from agui_reasoning.durable import Runs, SQLiteRuns
+from agui_reasoning.durable import Runs
 from agui_reasoning.wire import read_events
+from tests.unit.durable.stores import sqlite_runs
 
 PATH = "/api/copilotkit"
 INPUT: dict[str, Any] = {
@@ -40,8 +41,9 @@ async def agent(run: Run) -> AsyncIterator[Any]:
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> Runs:
-    return Runs(SQLiteRuns(tmp_path / "runs.db"))
+def runs(tmp_path: Path) -> Iterator[Runs]:
+    with sqlite_runs(tmp_path) as made:
+        yield made
 
 
 @pytest.fixture
@@ -166,15 +168,14 @@ def test_strangers_are_refused_without_tenants(runs: Runs) -> None:
 
 def test_threads_belong_to_tenants_and_hide_what_they_shall(tmp_path: Path) -> None:
     keys = KeyRing.generate("k1")
-    runs = Runs(SQLiteRuns(tmp_path / "runs.db"), keys=keys)
 
     def tenant(request: Request) -> str:
         return request.headers.get("x-user", "")
 
     app = FastAPI()
     options: Any = {"visibility": "hidden", "keys": keys, "api": "openai-chat", "provider": "deepseek"}
-    app.router.routes.extend(routes({"default": agent}, runs=runs, tenant=tenant, **options))
-    with TestClient(app) as client:
+    with sqlite_runs(tmp_path, keys) as runs, TestClient(app) as client:
+        app.router.routes.extend(routes({"default": agent}, runs=runs, tenant=tenant, **options))
         ada, bob = {"x-user": "ada"}, {"x-user": "bob"}
         told = client.post(f"{PATH}/agent/default/run", json=INPUT, headers=ada).text
         assert "Clouds" not in told

@@ -17,8 +17,8 @@ from starlette.testclient import TestClient
 
 import agui_reasoning
 from agui_reasoning.crypto import KeyRing
-from agui_reasoning.durable import Runs, SQLiteRuns
 from agui_reasoning.gateway import HTTPUpstream, ReplayUpstream, create_app
+from tests.unit.durable.stores import sqlite_runs
 
 STATIC = Path(agui_reasoning.__file__).parent / "_page" / "static"
 FILES = sorted(path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*") if path.is_file())
@@ -176,10 +176,11 @@ def test_the_settings_describe_the_gateway() -> None:
 def test_the_page_joins_runs_where_the_gateway_lets_it(
     tmp_path: Path, caller: str, options: Any, joins: bool
 ) -> None:
-    app = create_app(path="/v1/agent", runs=Runs(SQLiteRuns(tmp_path / "runs.db")), **options)
-    served = TestClient(app, base_url="http://localhost", client=(caller, 1))
-    expected = {"connect": "v1/agent/connect", "stop": "v1/agent/stop"} if joins else None
-    assert served.get("/_page/config.json").json()["runs"] == expected
+    with sqlite_runs(tmp_path) as runs:
+        app = create_app(path="/v1/agent", runs=runs, **options)
+        served = TestClient(app, base_url="http://localhost", client=(caller, 1))
+        expected = {"connect": "v1/agent/connect", "stop": "v1/agent/stop"} if joins else None
+        assert served.get("/_page/config.json").json()["runs"] == expected
 
 
 def test_a_gateway_that_keeps_no_runs_has_none_to_join() -> None:
