@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from agui_reasoning import Run
 from agui_reasoning.consumer import Conversation
 from agui_reasoning.crypto import KeyRing
-from agui_reasoning.durable import _log
-from agui_reasoning.durable._log import View, _merged, events_in, note_frames
+from agui_reasoning.durable._log import Recent, View, _merged, events_in, note_frames
 from agui_reasoning.emitter import Opened
 from agui_reasoning.errors import TruncatedRunError
 from agui_reasoning.providers import decoder
@@ -135,10 +134,10 @@ def test_only_deltas_of_one_type_and_message_become_one() -> None:
 
 
 def test_what_fits_exactly_is_kept_for_readers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_log, "_RECENT", 4)
+    monkeypatch.setattr("agui_reasoning.durable._log._RECENT", 4)
 
     async def kept() -> list[list[bytes] | None]:
-        recent = _log.Recent()
+        recent = Recent()
         for data in (b"ab", b"cd"):
             recent.add(data)
         whole = recent.since(0)
