@@ -14,7 +14,7 @@ from agui_reasoning.interop import litellm  # noqa: E402
 from tests.unit.interop.test_litellm import SEEN, called, run_of  # noqa: E402
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:Item .*ReadOnly:UserWarning"),
+    pytest.mark.filterwarnings("ignore:Items? .*ReadOnly:UserWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]

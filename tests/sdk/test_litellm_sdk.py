@@ -26,7 +26,7 @@ from tests.support.replay_server import replaying  # noqa: E402
 # LiteLLM's own: what its types and its use of pydantic warn of, and what its HTTP clients leave open.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore:Item .*ReadOnly:UserWarning"),
+    pytest.mark.filterwarnings("ignore:Items? .*ReadOnly:UserWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
