@@ -34,7 +34,7 @@ PATIENCE_MS: Final = 60_000
 
 _LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})
 _BY_ITSELF = re.compile(r"net::ERR_.*/_page/losses\b|/_page/losses\b.*net::ERR_|/_page/\S+ net::ERR_ABORTED")
-"""The inspector asks at times of its own: maybe while the page reloads, or for losses after the gateway ended."""
+"""The inspector asks at times of its own: maybe while the page reloads, or after the gateway ended."""
 
 _SCHEMES = frozenset({"http", "https", "ws", "wss"})
 _ARGUMENTS = (
