@@ -193,6 +193,7 @@ def test_a_client_that_leaves_closes_the_stream_of_the_provider(behind: Behind) 
     assert time.monotonic() - left < 1.0
 
 
+@pytest.mark.slow
 def test_comments_keep_a_silent_model_alive_beyond_the_time_limit_of_the_proxy(
     provider: tuple[str, Provider], tmp_path: Path
 ) -> None:

@@ -73,6 +73,7 @@ def a_tree(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_planted_mutant_is_killed_and_one_that_nothing_sees_survives(tmp_path: Path) -> None:
     script = JUDGE.replace("{changes}", repr(PLANTED))
     command = [sys.executable, "-c", script, str(a_tree(tmp_path))]

@@ -197,6 +197,7 @@ def test_a_hostile_line_stays_one_line(step: bulk.Step, line: bytes, tmp_path: P
     assert (tmp_path / "out" / "a.jsonl").read_bytes() == line + b"\n"
 
 
+@pytest.mark.slow
 def test_a_line_without_end_is_said_and_costs_no_other_file(tmp_path: Path) -> None:
     """2 GB of it; no more is read than the longest line has, and what was finished stays."""
     source = write(tmp_path / "in", thread, 2, 2)

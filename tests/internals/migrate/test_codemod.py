@@ -613,6 +613,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.growth
 @pytest.mark.parametrize("make", SHAPES.values(), ids=SHAPES)
 def test_work_grows_with_the_file_and_not_faster(make: Callable[[int], str]) -> None:

@@ -199,6 +199,7 @@ def test_a_long_thread_is_not_read_in_the_event_loop(tmp_path: Path, keys: KeyRi
     assert asked(8000) < asked(10) + 3 * 8000, "to compare IDs takes two lines of Python per message"
 
 
+@pytest.mark.slow
 async def test_a_reader_that_waits_holds_no_thread(store: RunStore) -> None:
     """The prelude of a joiner that reads slowly is its own; what it was made of is not kept."""
     runs, agent = Runs(store), Thinker()

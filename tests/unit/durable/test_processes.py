@@ -36,6 +36,7 @@ def started(processes: ExitStack, role: str, address: str) -> subprocess.Popen[b
     return process
 
 
+@pytest.mark.slow
 def test_readers_of_a_killed_worker_get_one_end_and_the_next_turn_works(
     address: str, processes: ExitStack
 ) -> None:
