@@ -22,7 +22,6 @@ from agui_reasoning._driver import (
     bad_agent,
     discard,
     hold_primary_key,
-    nothing_grows,
     open_source_sync,
     reading,
     run_of,
@@ -113,6 +112,10 @@ def stream_run(
     return SyncEventStream(_SyncDriver(run, on_error), agent)
 
 
+_Group: TypeAlias = Sequence[AgentItem] | Growth
+"""Items that give one chunk, those of a payload, or the chunks of several payloads."""
+
+
 class _SyncDriver(Driver):
     """Drives a run in synchronous code."""
 
@@ -131,8 +134,8 @@ class _SyncDriver(Driver):
                 for item in items:
                     with closing(self._groups(item)) as groups:
                         for group in groups:
-                            if isinstance(group, bytes):
-                                yield group
+                            if isinstance(group, Growth):
+                                yield from group
                                 continue
                             chunk, failed = self.show_all(group)
                             if chunk:
@@ -159,14 +162,14 @@ class _SyncDriver(Driver):
             self.report(second)
         return chunk
 
-    def _groups(self, item: Any) -> Generator[Sequence[AgentItem], None, None]:
+    def _groups(self, item: Any) -> Generator[_Group, None, None]:
         """Return the items of an item, in groups that give one chunk each: those of one payload."""
         if not isinstance(item, ModelStream):
             return _one([item])
         asking = self._refused.asking(item)
         return self._read(item) if asking is None else self._ask(asking)
 
-    def _ask(self, asking: Asking) -> Generator[Sequence[AgentItem], None, None]:
+    def _ask(self, asking: Asking) -> Generator[_Group, None, None]:
         """Read a model stream whose source takes the request; ask once more after a known refusal."""
         while True:
             try:
@@ -177,30 +180,28 @@ class _SyncDriver(Driver):
                 if not asking.asks_again(error):
                     raise
 
-    def _read(self, stream: ModelStream) -> Generator[Sequence[AgentItem], None, None]:
-        """Open, read and close a model stream; yield the items of each payload, or its frame."""
+    def _read(self, stream: ModelStream) -> Generator[_Group, None, None]:
+        """Open, read and close a model stream; yield the items of each payload, or frames."""
         reader = reading(self.run, stream)
         return self.watched_request(stream, reader, self._payloads(stream, reader))
 
-    def _payloads(
-        self, stream: ModelStream, reader: PayloadReader
-    ) -> Generator[Sequence[AgentItem], None, None]:
+    def _payloads(self, stream: ModelStream, reader: PayloadReader) -> Generator[_Group, None, None]:
         with self.explaining(stream, reader), open_source_sync(stream.source) as payloads:
             if isinstance(payloads, WholeResponse):
                 yield reader.whole(payloads.response)
                 return
-            grown: Growth = nothing_grows
             for payload in payloads:
-                frame = grown(payload)
-                if frame:
-                    yield frame
-                elif frame is None:
-                    yield reader.receive(payload)
-                    grown = self.growth(reader)
+                left = [payload]
+                while left:
+                    yield reader.receive(left.pop())
+                    growth = self.growth(reader, payloads)
+                    if growth is not None:
+                        yield growth
+                        left = growth.left()
         yield reader.close()
 
 
-def _one(items: Sequence[AgentItem]) -> Generator[Sequence[AgentItem], None, None]:
+def _one(items: Sequence[AgentItem]) -> Generator[_Group, None, None]:
     yield items
 
 

@@ -32,7 +32,6 @@ from agui_reasoning._driver import (
     bad_agent,
     discard,
     hold_keys,
-    nothing_grows,
     open_source,
     reading,
     run_of,
@@ -224,6 +223,10 @@ def stream_run(
     return EventStream(driver, driver.items_of(ModelStream(source, stream_id=stream_id)), source)
 
 
+_Group: TypeAlias = Sequence[AgentItem] | bytes
+"""Items that give one chunk, those of a payload, or the chunk."""
+
+
 class _AsyncDriver(Driver):
     """Drives a run in asynchronous code, and awaits its summaries."""
 
@@ -302,7 +305,7 @@ class _AsyncDriver(Driver):
             self.report(second)
         return chunk
 
-    def _groups(self, item: Any) -> AsyncGenerator[Sequence[AgentItem], None]:
+    def _groups(self, item: Any) -> AsyncGenerator[_Group, None]:
         """Return the items of an item, in groups that give one chunk each: those of one payload."""
         if not isinstance(item, ModelStream):
             return _one([item])
@@ -311,7 +314,7 @@ class _AsyncDriver(Driver):
         # A summary that is awaited must not delay the events before it.
         return _singly(groups) if self._awaits else groups
 
-    async def _ask(self, asking: Asking) -> AsyncGenerator[Sequence[AgentItem], None]:
+    async def _ask(self, asking: Asking) -> AsyncGenerator[_Group, None]:
         """Read a model stream whose source takes the request; ask once more after a known refusal."""
         while True:
             try:
@@ -325,27 +328,25 @@ class _AsyncDriver(Driver):
                 if not await anyio.to_thread.run_sync(asking.asks_again, error):
                     raise
 
-    def _read(self, stream: ModelStream) -> AsyncGenerator[Sequence[AgentItem], None]:
+    def _read(self, stream: ModelStream) -> AsyncGenerator[_Group, None]:
         """Open, read and close a model stream; yield the items of each payload, or its frame."""
         reader = reading(self.run, stream)
         return self.watched_request(stream, reader, self._payloads(stream, reader))
 
-    async def _payloads(
-        self, stream: ModelStream, reader: PayloadReader
-    ) -> AsyncGenerator[Sequence[AgentItem], None]:
+    async def _payloads(self, stream: ModelStream, reader: PayloadReader) -> AsyncGenerator[_Group, None]:
         with self.explaining(stream, reader):
             async with open_source(stream.source) as payloads:
                 if isinstance(payloads, WholeResponse):
                     yield reader.whole(payloads.response)
                     return
-                grown: Growth = nothing_grows
+                growth: Growth | None = None
                 async for payload in payloads:
-                    frame = grown(payload)
-                    if frame:
-                        yield frame
-                    elif frame is None:
+                    frame = None if growth is None else growth.frame(payload)
+                    if frame is None:
                         yield reader.receive(payload)
-                        grown = self.growth(reader)
+                        growth = self.growth(reader)
+                    elif frame:
+                        yield frame
         yield reader.close()
 
     async def _shown(self, items: Sequence[Any]) -> tuple[Any, Exception | None]:
@@ -408,7 +409,7 @@ async def _one(item: _T) -> AsyncGenerator[_T, None]:
     yield item
 
 
-async def _singly(groups: AsyncGenerator[Sequence[_T], None]) -> AsyncGenerator[Sequence[_T], None]:
+async def _singly(groups: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
     async with aclosing(groups):
         async for group in groups:
             for one in group:

@@ -35,5 +35,4 @@ from agui_reasoning._driver._streams import Growth as Growth
 from agui_reasoning._driver._streams import ModelStream as ModelStream
 from agui_reasoning._driver._streams import PayloadReader as PayloadReader
 from agui_reasoning._driver._streams import Reading as Reading
-from agui_reasoning._driver._streams import nothing_grows as nothing_grows
 from agui_reasoning._driver._streams import reading as reading

@@ -30,7 +30,6 @@ from agui_reasoning._driver._streams import (
     Growth,
     ModelStream,
     PayloadReader,
-    nothing_grows,
     origin_of,
     target_of,
 )
@@ -76,15 +75,15 @@ class Driver:
         """Makes the chunks of the run; may be changed between two of them."""
         self.watch = watch_of(self)
 
-    def growth(self, reader: PayloadReader) -> Growth:
-        """Return what makes the frames of payloads that only add text, after one that was read in full.
+    def growth(self, reader: PayloadReader, payloads: Iterator[Any] | None = None) -> Growth | None:
+        """Return the frames of payloads that only add text, after one that was read in full.
 
         Summaries and what watches a run need the items.
         """
-        find: Callable[[], Growth] | None = getattr(reader, "growth", None)
+        find: Callable[..., Growth | None] | None = getattr(reader, "growth", None)
         if find is None or self.sink is not FRAMES or self.watch is not None or self.run.summarizes:
-            return nothing_grows
-        return find()
+            return None
+        return find(payloads)
 
     def show_all(self, items: Sequence[Any]) -> tuple[Any, Exception | None]:
         """Return the chunk of several items, up to the first that fails, and the error of that one."""
