@@ -6,7 +6,7 @@ import gc
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from statistics import median
 from typing import Final, Literal, Protocol, TypeAlias, TypeVar
 
@@ -165,11 +165,15 @@ def fresh(sources: Sequence[_T], make: Callable[[_T], _Made]) -> Iterator[_Made]
 
     `cpu_time` leaves the making out, and reading the clock for it, which takes as long as an element.
     """
+    return chain.from_iterable(_batches(sources, make))
+
+
+def _batches(sources: Sequence[_T], make: Callable[[_T], _Made]) -> Iterator[list[_Made]]:
     for start in range(0, len(sources), _Making.BATCH):
         began = time.process_time()
         made = [make(source) for source in sources[start : start + _Making.BATCH]]
         _Making.seconds += time.process_time() - began + _Making.CLOCK
-        yield from made
+        yield made
 
 
 def cpu_time() -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Final
 
 from agui_reasoning.providers.registry import provider_api
@@ -20,9 +21,7 @@ _READ: Final = 4096
 
 def _payloads(reads: Sequence[bytes]) -> Iterator[str]:
     """Yield the text of payloads, which decoders parse, as the gateway does."""
-    feed = SSEFrames().feed
-    for data in reads:
-        yield from feed(data)
+    return chain.from_iterable(map(SSEFrames().feed, reads))
 
 
 def _serve(api: str, stream: ProviderStream, reads: Sequence[bytes]) -> int:

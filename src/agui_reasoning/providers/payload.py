@@ -10,17 +10,18 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
+from msgspec import UNSET, Meta, Raw, Struct, ValidationError, convert, defstruct, field, structs
 from msgspec import DecodeError as MsgspecDecodeError
-from msgspec import Meta, Struct, ValidationError, convert, defstruct, field, structs
 from msgspec.json import Decoder as JSONDecoder
 
-from agui_reasoning._strict_json import JSONObject, dump, well_formed
+from agui_reasoning._strict_json import JSONObject, dump, load, well_formed
 from agui_reasoning.deltas import Delta, InputTransformation, ReasoningDelta, TextDelta, ToolCallDelta
 from agui_reasoning.errors import DecodeError
 from agui_reasoning.parts import Ext
 
 __all__ = [
     "BLANK",
+    "LATER",
     "NO_ITEMS",
     "TEXT",
     "Call",
@@ -36,6 +37,7 @@ __all__ = [
     "as_text",
     "compact_json",
     "integer",
+    "kept",
     "obj",
     "openai_transformations",
     "other_fields",
@@ -188,6 +190,9 @@ NO_ITEMS: Final[Any] = Annotated[list[Any], Meta(max_length=0)] | None
 TEXT: Final[Any] = Annotated[str, "text"]
 """The member of a shape with the text, which is read as ``text``."""
 
+LATER: Final[Any] = Annotated[Any, "later"]
+"""A member of a shape that is kept as it came, for `kept` to read; ``UNSET`` if it is missing."""
+
 
 class Members(Struct, gc=False):
     """The members of an object that a decoder reads; the others are skipped.
@@ -225,13 +230,13 @@ class Events:
 
 
 class Shape:
-    """A Struct, and what reads it from JSON text."""
+    """A Struct that is made of an object, and what makes one of JSON text."""
 
     __slots__ = ("json", "struct")
 
-    def __init__(self, struct: Any) -> None:
+    def __init__(self, struct: Any, of_text: Any = None) -> None:
         self.struct = struct
-        self.json: Callable[[str | bytes], Any] = JSONDecoder(struct).decode
+        self.json: Callable[[str | bytes], Any] = JSONDecoder(of_text or struct).decode
 
     def fits(self, raw: JSONObject) -> bool:
         """Return whether a payload has it."""
@@ -275,10 +280,17 @@ def shape(members: Mapping[str, Any], whole: type[Members] | None = None) -> Sha
             object. Members that may be ``None`` may be missing.
         whole: What is read of such an object in full, where one with another type is refused.
     """
-    return Shape(_struct_of(members, whole))
+    of_objects = _struct_of(members, whole)
+    keeps_some = any(kind is LATER for kind in members.values())
+    return Shape(of_objects, _struct_of(members, whole, Raw) if keeps_some else None)
 
 
-def _struct_of(members: Mapping[str, Any], whole: Any) -> type[Struct]:
+def kept(value: Any) -> Any:
+    """Return the JSON of a member that was kept as it came; `Malformed` if it is none."""
+    return load(bytes(value).decode()) if type(value) is Raw else value
+
+
+def _struct_of(members: Mapping[str, Any], whole: Any, later: Any = Any) -> type[Struct]:
     fields: list[Any] = []
     known = {} if whole is None else {one.encode_name: one.type for one in structs.fields(whole)}
     read = {"text" for kind in members.values() if kind is TEXT}
@@ -290,6 +302,9 @@ def _struct_of(members: Mapping[str, Any], whole: Any) -> type[Struct]:
             kind = tuple[_struct_of(kind[0], within)]  # type: ignore[misc]
         if kind is TEXT:
             fields.append(("text", str, field(name=name)))
+            continue
+        if kind is LATER:
+            fields.append((name, later, field(default=UNSET)))
             continue
         # Names of payloads need not be names in Python.
         own = name if _NAME.fullmatch(name) and name not in read else f"other_{len(fields)}"

@@ -65,8 +65,10 @@ class SSEFrames:
         # Whether the next byte begins a frame, and neither an error nor the end came before.
         self._between_frames: bool = False
         self._rest: bytes = b""
-        # What came before the data of the last frame that was found by its form; the next often has the same.
+        # What came before the data of the last frame that was found by its form, and what is between its data
+        # and that of another such frame: the next one is often alike.
         self._lead: bytes = b"data: "
+        self._seam: str = "\n\ndata: "
         self._error: RemoteProtocolError | None = None
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[str]:
@@ -92,6 +94,9 @@ class SSEFrames:
                 self._number += len(texts)
                 at = end + 2
                 if texts and at == len(data):
+                    return texts
+                if texts and _CR not in (rest := data[at:]):
+                    self._rest = rest
                     return texts
         if not texts:
             at = 0 if self._between_frames else self._read_begun(data, texts)
@@ -161,7 +166,7 @@ class SSEFrames:
         ``text`` begins with the data of the first, and ends with that of the last. One split takes a third of
         the time of a search for each.
         """
-        texts = text.split(f"\n\n{self._lead.decode()}")
+        texts = text.split(self._seam)
         return [] if "" in texts or "\n" in "".join(texts) else texts
 
     def _read_whole(self, data: bytes, at: int, texts: list[str]) -> int:
@@ -180,7 +185,7 @@ class SSEFrames:
         except UnicodeDecodeError:
             pass
         if lead.isascii() and _CR not in lead:
-            self._lead = lead
+            self._lead, self._seam = lead, f"\n\n{lead.decode()}"
         self._number += len(texts) - before
         return at
 

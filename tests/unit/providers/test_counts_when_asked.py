@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -150,21 +151,59 @@ def test_counts_are_those_of_the_model_that_their_payload_names(later: str | Non
     assert named == ["gemini-3", later or "gemini-3"]
 
 
-@each_api
-def test_counts_that_are_malformed_are_refused_with_their_payload_alone(api: str) -> None:
-    decode = decoder(api)
+def test_counts_that_are_malformed_are_refused_with_their_payload_alone() -> None:
+    decode = decoder("xai-grpc")
     for number in (1, 2, 3):
-        decode.receive(PAYLOADS[api](number))
-    bad = PAYLOADS[api](4)
-    for name in bad.get("usage") or bad["usageMetadata"]:
-        (bad.get("usage") or bad["usageMetadata"])[name] = "4"
+        decode.receive(xai(number))
+    bad = xai(4)
+    for name in bad["usage"]:
+        bad["usage"][name] = "4"
     with pytest.raises(DecodeError) as caught:
         decode.receive(bad)
     assert caught.value.code == "bad_payload"
-    assert counts(decode.receive(PAYLOADS[api](5))) == []
+    assert counts(decode.receive(xai(5))) == []
     with pytest.raises(DecodeError) as caught:
         decode.close()
     assert counts(caught.value.deltas) == [5]
+
+
+UNREAD = "The token counts could not be read; the rest of the response was."
+
+
+@pytest.mark.parametrize("write", [dict, json.dumps], ids=["parsed", "text"])
+@pytest.mark.parametrize("bad", [{"totalTokenCount": "4"}, {"thoughtsTokenCount": 1.5}, ["4"], "4", 4, 2**70])
+def test_malformed_counts_of_gemini_do_not_cost_the_answer(write: Callable[..., Any], bad: Any) -> None:
+    decode = decoder("gemini")
+    texts = [write(gemini(number)) for number in (1, 2, 3)]
+    found = [delta for text in texts for delta in decode.receive(text)]
+    found += decode.receive(write({**gemini(4), "usageMetadata": bad}))
+    assert [delta.text for delta in found if isinstance(delta, TextDelta)] == ["1 ", "2 ", "3 ", "4 "]
+    assert decode.warnings == []  # newer ones may follow
+    with pytest.raises(DecodeError) as cut:
+        decode.close()
+    assert (cut.value.code, counts(cut.value.deltas)) == ("truncated_stream", [])
+    assert decode.warnings == [UNREAD]
+
+
+@pytest.mark.parametrize("write", [dict, json.dumps], ids=["parsed", "text"])
+def test_good_counts_replace_malformed_ones(write: Callable[..., Any]) -> None:
+    run, decode = Run(INPUT, api="gemini"), decoder("gemini")
+    run.start()
+    sent = [*map(gemini, (1, 2, 3)), {**gemini(4), "usageMetadata": {"totalTokenCount": "4"}}, gemini(5)]
+    for payload in sent:
+        for delta in decode.receive(write(payload)):
+            run.receive(delta)
+    assert (told(run.cancel()), decode.warnings) == ([5], [])
+
+
+@pytest.mark.parametrize("write", [dict, json.dumps], ids=["parsed", "text"])
+def test_a_run_whose_counts_are_malformed_finishes_and_warns_once(write: Callable[..., Any]) -> None:
+    warned: list[str] = []
+    last = {**gemini(3), "candidates": [{"finishReason": "STOP"}]}
+    sent = [gemini(1), {**gemini(2), "usageMetadata": {"promptTokenCount": -0.5}}, last]
+    source = [write(payload) for payload in sent]
+    events = list(stream_run(INPUT, source, api="gemini", on_warning=warned.append))
+    assert (events[-1].type.value, told(events), warned) == ("RUN_FINISHED", [3], [UNREAD])
 
 
 def test_the_counts_of_the_next_response_are_not_those_of_the_last() -> None:

@@ -16,6 +16,8 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
 
+from msgspec import UNSET
+
 from agui_reasoning._strict_json import flaw, load
 from agui_reasoning.deltas import (
     CloseDelta,
@@ -31,11 +33,12 @@ from agui_reasoning.deltas import (
     UsageDelta,
     counted,
 )
-from agui_reasoning.errors import ProviderError
+from agui_reasoning.errors import DecodeError, ProviderError
 from agui_reasoning.parts import Opaque
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.payload import (
     BLANK,
+    LATER,
     JSONObject,
     Members,
     Only,
@@ -45,6 +48,7 @@ from agui_reasoning.providers.payload import (
     as_text,
     compact_json,
     dumped,
+    kept,
     other_fields,
     plain,
     read,
@@ -126,15 +130,11 @@ class _GeminiUsage(Members, rename="camel", kw_only=True):
 
 class _GeminiPayload(Members, rename="camel"):
     candidates: list[_GeminiCandidate] | None = None
-    usage_metadata: _GeminiUsage | None = None
+    usage_metadata: Any = UNSET
     model_version: str | None = None
     response_id: str | None = None
     prompt_feedback: _Feedback | None = None
     error: Any = None
-
-
-class _GeminiTotal(_GeminiUsage, kw_only=True):
-    total_token_count: Whole
 
 
 @cache
@@ -142,7 +142,7 @@ def _growth(thought: bool) -> Shape:
     """Return the shape of payloads that have only a text or a thought, and token counts."""
     part = Only({"text": str, "thought": bool if thought else None})
     ending = {"index": Literal[0] | None, "finishReason": BLANK, "finish_reason": None}
-    beside = {"usageMetadata": _GeminiTotal | None, "modelVersion": str | None, "responseId": str | None}
+    beside = {"usageMetadata": LATER, "modelVersion": str | None, "responseId": str | None}
     absent = dict.fromkeys(("usage_metadata", "promptFeedback", "error"))
     return shape(
         {"candidates": [{"content": {"parts": [part]}, **ending}], **beside, **absent}, _GeminiPayload
@@ -166,21 +166,26 @@ class _GeminiOpenCall:
     fragments: list[_GeminiFragment]
 
 
+_UNREAD: Final = "The token counts could not be read; the rest of the response was."
+
+
 @dataclass(slots=True)
 class _Kept:
     """The token counts of a response that came with text, and that no delta has reported yet.
 
-    In a stretch of text the newest include those before; beside other parts, the API leaves some out.
+    In a stretch of text the newest include those before; beside other parts, the API leaves some out. They
+    come with every text, and are read when somebody asks for them.
     """
 
     provider: str | None
+    warnings: list[str]
     model: str | None = None
-    usage: _GeminiUsage | None = None
+    usage: Any = UNSET
 
     def read(self) -> UsageDelta | None:
         """Return the counts; tools count as input, thoughts as output."""
-        usage = self.usage
-        if usage is None:
+        usage = self._counts()
+        if usage == _GeminiUsage():
             return None
         return UsageDelta(
             provider=self.provider,
@@ -192,9 +197,20 @@ class _Kept:
             cached_input_tokens=usage.cached_content_token_count,
         )
 
+    def _counts(self) -> _GeminiUsage:
+        found = kept(self.usage)
+        if not found:
+            return _GeminiUsage()
+        try:
+            usage: _GeminiUsage = read(found, _GeminiUsage, "/usageMetadata")
+        except DecodeError:
+            self.warnings += [] if _UNREAD in self.warnings else [_UNREAD]
+            return _GeminiUsage()
+        return usage
+
     def report(self) -> list[Delta]:
         """Return the counts as deltas, once."""
-        found, self.usage = self.read(), None
+        found, self.usage = self.read(), UNSET
         return [] if found is None else [found]
 
 
@@ -213,7 +229,7 @@ class GeminiDecoder(Decoder):
         self._run: _GeminiRun | None = None
         self._last: str | None = None
         self._call: _GeminiOpenCall | None = None
-        self._kept = _Kept(self.provider)
+        self._kept = _Kept(self.provider, self.warnings)
 
     def _plain(self, payload: Any) -> Any:
         # An error in place of a stream may be in an array.
@@ -226,10 +242,8 @@ class GeminiDecoder(Decoder):
             payload = read(data, _GeminiPayload)
         if payload.error:
             raise self._refused(payload.error)
-        if (
-            not self._running
-            and (payload.candidates, payload.prompt_feedback, payload.usage_metadata) == (None,) * 3
-        ):
+        is_empty = payload.candidates is None and payload.prompt_feedback is None
+        if is_empty and not self._running and payload.usage_metadata in (None, UNSET):
             return []
         model = payload.model_version or self._named_model or self.model
         candidates = payload.candidates or []
@@ -246,33 +260,32 @@ class GeminiDecoder(Decoder):
         return self._counting(deltas, payload, model, raw)
 
     def _start(self, payload: _GeminiPayload, model: str | None) -> ResponseStart:
-        self._running, self._named_model, self._kept = True, model, _Kept(self.provider)
+        self._running, self._named_model, self._kept = True, model, _Kept(self.provider, self.warnings)
         return counted(ResponseStart(self._origin_of(model), id=payload.response_id or None), self._kept.read)
 
     def _counting(
         self, deltas: list[Delta], payload: _GeminiPayload, model: str | None, raw: JSONObject
     ) -> list[Delta]:
         """Keep the token counts of a payload that only adds text; report them beside anything else."""
-        kept, usage = self._kept, payload.usage_metadata
-        counts = None if usage == _GeminiUsage() else usage
+        counts, usage = self._kept, payload.usage_metadata
         if self._run is not None and len(deltas) == 1 and isinstance(deltas[0], ReasoningDelta | TextDelta):
-            if counts is not None:
-                kept.usage, kept.model = counts, model
+            if usage is not UNSET:
+                counts.usage, counts.model = usage, model
             thought = self._run.thought
-            added = _added(thought, kept, self._named_model or self.model)
+            added = _added(thought, counts, self._named_model or self.model)
             self._continue(_growth(thought), added, raw, deltas)
             return deltas
-        before = kept.report()
-        kept.usage, kept.model = counts, model
-        return [*before, *deltas, *kept.report()]
+        before = counts.report()
+        counts.usage, counts.model = usage, model
+        return [*before, *deltas, *counts.report()]
 
     def _end(self) -> list[Delta]:
         if not self._running:
             return []
         if self._reason is None:
-            kept = self._kept.report()
+            counts = self._kept.report()
             self._reset()
-            raise self._truncated([*kept, CloseDelta(status="incomplete")])
+            raise self._truncated([*counts, CloseDelta(status="incomplete")])
         return self._finish()
 
     def _whole(self, response: _GeminiPayload, raw: JSONObject) -> list[Delta]:
@@ -378,7 +391,7 @@ def google_error(error: Any) -> ProviderError:
     )
 
 
-def _added(thought: bool, kept: _Kept, model: str | None) -> TextOf:
+def _added(thought: bool, counts: _Kept, model: str | None) -> TextOf:
     """Return what reads payloads that only add text to a stretch, and keeps the token counts of the model."""
 
     def text_of(payload: Any) -> str:
@@ -387,8 +400,8 @@ def _added(thought: bool, kept: _Kept, model: str | None) -> TextOf:
         if not text or (thought and not part.thought):
             return ""
         usage = payload.usageMetadata
-        if usage is not None:
-            kept.usage, kept.model = usage, payload.modelVersion or model
+        if usage is not UNSET:
+            counts.usage, counts.model = usage, payload.modelVersion or model
         return text
 
     return text_of
