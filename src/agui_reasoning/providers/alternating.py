@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ag_ui.core import TextInputContent, UserMessage
@@ -108,6 +109,12 @@ def written_units(
     ]
 
 
+def has_parts(conversation: PreparedConversation, kind: type[Part]) -> bool:
+    """Return whether a response has a part of a kind."""
+    turns = [step.turn.parts for step in conversation if type(step) is ResponseStep]
+    return kind in set(map(type, chain.from_iterable(turns)))
+
+
 def server_pairs(
     conversation: PreparedConversation, answers: Callable[[EchoUnit, EchoUnit], bool]
 ) -> set[Key]:
@@ -119,6 +126,8 @@ def server_pairs(
     """
     waiting: dict[str, EchoUnit] = {}
     paired: set[Key] = set()
+    if not has_parts(conversation, ToolResultPart):
+        return paired
     for step in conversation:
         for unit in step.units if type(step) is ResponseStep else ():
             part = unit.part

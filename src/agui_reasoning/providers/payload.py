@@ -21,7 +21,6 @@ from agui_reasoning.parts import Ext
 
 __all__ = [
     "BLANK",
-    "LATER",
     "NO_ITEMS",
     "TEXT",
     "Call",
@@ -37,7 +36,6 @@ __all__ = [
     "as_text",
     "compact_json",
     "integer",
-    "kept",
     "obj",
     "openai_transformations",
     "other_fields",

@@ -67,7 +67,7 @@ def fallback_turns(
             first = first if pending else index
             part = _reasoning(message, history.refused, assume_provider, report)
             pending.append(replace(part, seen=message.id))
-        elif role == "assistant":
+        elif role == "assistant" and (message.calls or message.id not in history.message_owners):
             for portion in _portions(history, index, cut, followed):
                 placed.append(
                     _Placed((index, portion.position), portion.response, _turn(pending, portion.parts))

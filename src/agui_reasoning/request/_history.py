@@ -89,7 +89,7 @@ class History:
     @property
     def turns(self) -> list[Turn]:
         """The model's turns."""
-        return [item for item in self.items if isinstance(item, Turn)]
+        return [item for item in self.items if type(item) is Turn]
 
     @property
     def messages(self) -> list[Message]:
@@ -202,7 +202,7 @@ def left_out(items: Sequence[HistoryItem], chosen: RefusedTurns) -> frozenset[in
     out, except for instructions. If another model answered after the refusal, or if the user has not written
     since, only the refused response is left out: the rest of the group is still to be answered, or was.
     """
-    refused = {index for index, item in enumerate(items) if isinstance(item, Turn) and item.refused}
+    refused = {index for index, item in enumerate(items) if type(item) is Turn and item.refused}
     if chosen == "keep" or not refused:
         return frozenset()
     users = [index for index, item in enumerate(items) if role_of(item) == "user"]

@@ -305,10 +305,12 @@ def index_history(
             if not values.read(index, message, beside=False):
                 history.foreign.add(index)
         elif role == "assistant":
-            values.read(index, message, beside=True)
+            if message.value:
+                values.read(index, message, beside=True)
             for number, call in enumerate(message.calls):
                 history.calls.setdefault(call.id, (index, number))
-                values.read(index, call, beside=True)
+                if call.value:
+                    values.read(index, call, beside=True)
         elif role == "tool":
             history.answers.setdefault(message.answers, index)
     # Every value is read before any is used.

@@ -345,7 +345,7 @@ class _Judge(Struct):
         sent = in_scope(self.scope, calls=calls, current=current)
         needed = self.rule.needed or self.scope
         required = self.rule.status == "required" and in_scope(needed, calls=calls, current=current)
-        other_account = is_of_other_account(turn, self.target)
+        other_account = self.target.account is not None and is_of_other_account(turn, self.target)
         units: list[EchoUnit] = []
         answers: list[CallAnswer] = []
         number = -1

@@ -42,11 +42,12 @@ def settle(
             continue
         for unit in step.units:
             part = unit.part
-            if unit.reported_alone:
+            kind = type(part)
+            if unit.incomplete or unit.altered or kind is NativePart:
                 report.drop(unit, "on_server" if step.on_server else _left_out(unit), harmless=True)
                 is_block = isinstance(part, NativePart) and (unit.altered or part.payload is not None)
                 blocks += [unit] if is_block and not step.on_server else ()
-            elif type(part) is ReasoningPart or getattr(part, "opaque", None):
+            elif kind is ReasoningPart or getattr(part, "opaque", None):
                 reason = "on_server" if step.on_server else unit.refused or "no_place"
                 report.drop(unit, reason, harmless=step.on_server)
             elif unit.name in refusals and not step.on_server:

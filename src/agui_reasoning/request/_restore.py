@@ -189,12 +189,16 @@ def _places(history: ClientHistory, seen: Mapping[str, Position]) -> dict[str, P
     responses = history.responses
     places = dict[str, Position]()
     for response in responses.values():
-        waiting: dict[str, RecordedResponse] = {}
-        while response.id not in places and response.id not in waiting:  # a forged one may follow itself
-            waiting[response.id] = response
-            response = responses.get(response.place.after or "", response)
-        for follower in reversed(waiting.values()):
-            previous = places.get(follower.place.after or "", seen.get(follower.place.after_entity or ""))
+        waiting = {}
+        before: RecordedResponse | None = response
+        while before is not None and before.id not in places and before.id not in waiting:  # it may be forged
+            waiting[before.id] = before
+            before = responses.get(before.place.after) if before.place.after else None
+        for follower in reversed(waiting.values()) if len(waiting) > 1 else waiting.values():
+            place = follower.place
+            previous = places.get(place.after) if place.after else None
+            if previous is None and place.after_entity:
+                previous = seen.get(place.after_entity)
             places[follower.id] = _place(history, follower, previous)
     return places
 
@@ -210,12 +214,12 @@ def _place(history: ClientHistory, response: RecordedResponse, previous: Positio
 
 def _visible_position(history: ClientHistory, response: RecordedResponse) -> Position | None:
     """Return the position of the first message or call of a response."""
-    places = [history.calls[call] for call in response.calls if call in history.calls]
+    places: list[Position] = [history.calls[call] for call in response.calls if call in history.calls]
     for message_id in response.messages:
         index = history.by_id.get(message_id)
         if index is not None and history.messages[index].role == "assistant":
             places.append((index, -1))
-    return min(places, default=None)
+    return min(places) if places else None
 
 
 def _in_order(

@@ -163,14 +163,12 @@ class Rebuilder(Struct):
 
     def unclaimed(self, response: RecordedResponse) -> list[tuple[str, str]]:
         """Return ID and text of the messages of a response that no unit has used."""
-        names = response.messages
+        names = [name for name in response.messages if name not in self._claimed]
         for found in response.units.values():
-            if type(found.unit.part) is TextRecord:
-                for span in found.unit.spans:
-                    if span.message not in names:
-                        names = names | {span.message: None}
-        waiting = [name for name in names if name not in self._claimed]
-        return [(name, text) for name in waiting if (text := self._take(response, name))]
+            for span in found.unit.spans:
+                if span.message not in self._claimed and span.message not in names:
+                    names.append(span.message)
+        return [(name, text) for name in names if (text := self._take(response, name))]
 
     def call(self, response: RecordedResponse, call_id: str) -> ClientCall | None:
         """Return a call of a response, at the first request."""

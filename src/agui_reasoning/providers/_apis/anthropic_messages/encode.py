@@ -23,6 +23,7 @@ from agui_reasoning.providers.alternating import (
     Writing,
     alternate,
     blocks_of,
+    has_parts,
     server_pairs,
     server_result,
     written_units,
@@ -34,7 +35,6 @@ from agui_reasoning.providers.encoding import (
     EchoReport,
     EchoUnit,
     EncodingOptions,
-    PlainMessage,
     PreparedConversation,
     ResponseStep,
     as_object,
@@ -244,7 +244,7 @@ def _draw_lines(
     Returns:
         The conversation and the options to write.
     """
-    if not any(_has_block(item) for item in conversation):
+    if not has_parts(conversation, NativePart):
         return conversation, options
     if options.rule.takes_natives:
         conversation, options = _after_compaction(conversation, options)
@@ -253,10 +253,6 @@ def _draw_lines(
         for item in conversation
     ]
     return written, options
-
-
-def _has_block(item: ResponseStep | PlainMessage) -> bool:
-    return type(item) is ResponseStep and NativePart in [type(unit.part) for unit in item.units]
 
 
 def _after_compaction(
