@@ -262,7 +262,7 @@ class Growth:
         self._left: list[Any] = []
         self._error: Exception | None = None
         given = map(list.pop, repeat(self._given)) if payloads is None else payloads
-        self._frames = self._grow(more, emitter, given, shows_all=payloads is None)
+        self._frames = self._grow(more, emitter, given, by_hand=payloads is None)
 
     def __iter__(self) -> Iterator[bytes]:
         return self._frames
@@ -273,10 +273,13 @@ class Growth:
         It is empty if the text is a lone surrogate, which waits for the other one.
         """
         self._given.append(payload)
-        return next(self._frames, None)
+        frame = next(self._frames, None)
+        if frame is None:
+            self.left()
+        return frame
 
     def left(self) -> list[Any]:
-        """Return the payload that must be read in full, or nothing at the end; raise the source's error."""
+        """Return the payload that must be read in full, if there is one; raise the error that came first."""
         if self._error is None:
             return self._left
         error, self._error = self._error, None
@@ -286,7 +289,7 @@ class Growth:
             del error  # its traceback refers to this frame
 
     def _grow(
-        self, more: Continued, emitter: BaseEmitter, payloads: Iterator[Any], *, shows_all: bool
+        self, more: Continued, emitter: BaseEmitter, payloads: Iterator[Any], *, by_hand: bool
     ) -> Iterator[bytes]:
         # A single generator, because each call takes about a tenth of the whole.
         fast: Any = emitter.fast
@@ -314,7 +317,7 @@ class Growth:
                     continue
                 # What cannot be written alone takes the emitter's full path; for the decoder, it is read.
                 frame = write(text) or emitter.frames(more.delta(text))
-                if frame or shows_all:
+                if frame or by_hand:
                     yield frame
             else:
                 return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -119,6 +119,49 @@ def test_a_decoder_of_the_application_has_the_last_word(monkeypatch: pytest.Monk
     monkeypatch.setattr("agui_reasoning.providers.registry._OWN", {})
     api = ProviderAPI(id="loud", decoder=Loud)
     assert b'"delta":"F"' in as_frames(said("abcdef"), api=api)
+
+
+class Broken:
+    """A stream that is cut, and notes with what it was left."""
+
+    def __init__(self) -> None:
+        self.left: list[Any] = []
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from said("abcdef")
+        raise ConnectionError("The line is dead.")
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        for payload in self:
+            yield payload
+
+    def __enter__(self) -> Broken:
+        return self
+
+    def __exit__(self, *why: object) -> None:
+        self.left += why[:2]
+
+    async def __aenter__(self) -> Broken:
+        return self
+
+    async def __aexit__(self, *why: object) -> None:
+        self.left += why[:2]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("shell", ["sync", "async"])
+async def test_a_source_that_fails_is_left_with_its_error(shell: str, given: list[Any]) -> None:
+    source = Broken()
+    if shell == "sync":
+        frames = list(stream_run(RUN_INPUT, source, api=API, **options()).frames())
+    else:
+        frames = [frame async for frame in aio.stream_run(RUN_INPUT, source, api=API, **options()).frames()]
+    kind, error = source.left
+    assert (kind, str(error)) == (ConnectionError, "The line is dead.")
+    assert given == said("abc")
+    assert b'"delta":"f"' in b"".join(frames)
+    assert b"RUN_ERROR" in frames[-1]
+    assert b'"code":"unreachable"' in frames[-1]
 
 
 async def _brief(part: Any) -> str:
