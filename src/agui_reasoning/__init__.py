@@ -110,25 +110,18 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES: Final = {
-    "agui_reasoning.consumer": ("Conversation", "Finding", "check_events", "compact", "reduce_events"),
-    "agui_reasoning.crypto": ("KeyRing",),
-    "agui_reasoning.parts": ("Origin", "ToolResultPart"),
-    "agui_reasoning._driver": ("ModelStream", "PayloadReader"),
-    "agui_reasoning.errors": [name for name in __all__ if name.endswith(("Error", "Warning"))],
-    "agui_reasoning._limits": ("Limits",),
-    "agui_reasoning.request": (
-        "History",
-        "OpenCall",
-        "ProviderRequest",
-        "build_request",
-        "erase_reasoning",
-        "restore",
-    ),
-    "agui_reasoning.run": ("Emitter", "ReasoningRequest", "RequestOptions", "Run", "RunOptions"),
-    "agui_reasoning._sync": ("run_agent", "stream_run"),
+    "agui_reasoning.consumer": "Conversation Finding check_events compact reduce_events",
+    "agui_reasoning.crypto": "KeyRing",
+    "agui_reasoning.parts": "Origin ToolResultPart",
+    "agui_reasoning._driver": "ModelStream PayloadReader",
+    "agui_reasoning.errors": " ".join(name for name in __all__ if name.endswith(("Error", "Warning"))),
+    "agui_reasoning._limits": "Limits",
+    "agui_reasoning.request": "History OpenCall ProviderRequest build_request erase_reasoning restore",
+    "agui_reasoning.run": "Emitter ReasoningRequest RequestOptions Run RunOptions",
+    "agui_reasoning._sync": "run_agent stream_run",
 }
 
-_NEEDS_AN_EXTRA: Final = {"agui_reasoning.asgi": ("AGUIResponse",)}
+_NEEDS_AN_EXTRA: Final = {"agui_reasoning.asgi": "AGUIResponse"}
 """Not in ``__all__``, so that ``import *`` works without the extra ``server``."""
 
 _SUBMODULES: Final = (

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any, TypeAlias
 
-Homes: TypeAlias = Mapping[str, Iterable[str]]
-"""Maps the dotted name of a module to the names that a package takes from it."""
+Homes: TypeAlias = Mapping[str, str]
+"""Maps the dotted name of a module to the names that a package takes from it, separated by spaces."""
 
 
 def lazy_attributes(
@@ -22,11 +22,11 @@ def lazy_attributes(
         submodules: Submodules that are attributes even before they are imported.
 
     Examples:
-        >>> getattr_, dir_ = lazy_attributes("agui_reasoning", {"agui_reasoning.wire": ["SSEDecoder"]})
+        >>> getattr_, dir_ = lazy_attributes("agui_reasoning", {"agui_reasoning.wire": "SSEDecoder"})
         >>> getattr_("SSEDecoder").__name__
         'SSEDecoder'
     """
-    modules = {name: module for module, names in homes.items() for name in names}
+    modules = {name: module for module, names in homes.items() for name in names.split()}
     known = {*modules, *submodules}
 
     def load(name: str) -> Any:

@@ -105,7 +105,7 @@ def test_every_error_is_at_the_front_door() -> None:
 
 
 def test_every_name_at_the_front_door_has_a_home() -> None:
-    homes = [name for names in agui_reasoning._HOMES.values() for name in names]
+    homes = [name for names in agui_reasoning._HOMES.values() for name in names.split()]
     assert sorted([*homes, "__version__"]) == sorted(agui_reasoning.__all__)
     assert set(agui_reasoning.__all__) <= set(dir(agui_reasoning))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

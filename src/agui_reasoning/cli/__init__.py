@@ -23,9 +23,9 @@ if TYPE_CHECKING:  # for the reference of the command, which is generated, and f
 __all__ = ["main"]
 
 _HOMES: Final = {
-    "agui_reasoning.cli._app": ("load_command",),
-    "agui_reasoning._catalog": ("FINDINGS",),
-    "agui_reasoning.cli._help": ("COMMANDS", "EXIT_CODES", "Example", "exit_codes", "options", "usage"),
+    "agui_reasoning.cli._app": "load_command",
+    "agui_reasoning._catalog": "FINDINGS",
+    "agui_reasoning.cli._help": "COMMANDS EXIT_CODES Example exit_codes options usage",
 }
 
 _EXTRA_MODULES = frozenset({"typer", "rich", "click"})

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 __all__ = ["Conversation", "Finding", "PendingCall", "check_events", "compact", "reduce_events"]
 
 if not TYPE_CHECKING:  # a type checker would accept any attribute
-    __getattr__, __dir__ = lazy_attributes(__name__, {"agui_reasoning._lint": ("Finding", "check_events")})
+    __getattr__, __dir__ = lazy_attributes(__name__, {"agui_reasoning._lint": "Finding check_events"})
 
 
 # -- compaction

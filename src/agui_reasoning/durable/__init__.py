@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["LogStream", "RedisRuns", "RunStore", "Runs", "SQLiteRuns", "ThreadInfo"]
 
 _HOMES: Final = {
-    "agui_reasoning.durable._redis": ("RedisRuns",),
-    "agui_reasoning.durable._runs": ("Runs", "ThreadInfo"),
-    "agui_reasoning.durable._sqlite": ("SQLiteRuns",),
-    "agui_reasoning.durable._log": ("LogStream",),
-    "agui_reasoning.durable.store": ("RunStore",),
+    "agui_reasoning.durable._redis": "RedisRuns",
+    "agui_reasoning.durable._runs": "Runs ThreadInfo",
+    "agui_reasoning.durable._sqlite": "SQLiteRuns",
+    "agui_reasoning.durable._log": "LogStream",
+    "agui_reasoning.durable.store": "RunStore",
 }
 
 if not TYPE_CHECKING:  # a type checker would accept any attribute

@@ -24,22 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["BaseEmitter"]
 
 _HOMES: Final = {
-    "agui_reasoning.emitter._application": ("Opened",),
-    "agui_reasoning.emitter._emitter": ("BaseEmitter",),
-    "agui_reasoning.emitter._settings": (
-        "EmissionOptions",
-        "EmitterOptions",
-        "EmitterSettings",
-        "settings_of",
-        "shows_options",
-    ),
-    "agui_reasoning.emitter._visibility": (
-        "PLACEHOLDER",
-        "Disclosure",
-        "Settling",
-        "Visibility",
-        "check_visibility",
-    ),
+    "agui_reasoning.emitter._application": "Opened",
+    "agui_reasoning.emitter._emitter": "BaseEmitter",
+    "agui_reasoning.emitter._settings": "EmissionOptions EmitterOptions EmitterSettings "
+    "settings_of shows_options",
+    "agui_reasoning.emitter._visibility": "PLACEHOLDER Disclosure Settling Visibility check_visibility",
 }
 
 if not TYPE_CHECKING:  # a type checker would accept any attribute

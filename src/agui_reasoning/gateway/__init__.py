@@ -46,4 +46,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # it needs the extra `client`
-    __getattr__, __dir__ = lazy_attributes(__name__, {"agui_reasoning.gateway._proxy": ["create_proxy"]})
+    __getattr__, __dir__ = lazy_attributes(__name__, {"agui_reasoning.gateway._proxy": "create_proxy"})

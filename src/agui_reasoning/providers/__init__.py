@@ -28,10 +28,10 @@ __all__ = [
 ]
 
 _HOMES: Final = {
-    "agui_reasoning.providers._decoding": ("decode_response", "decoder"),
-    "agui_reasoning.providers.api": ("HTTPEndpoint", "ProviderAPI"),
-    "agui_reasoning.providers.base": ("Decoder",),
-    "agui_reasoning.providers.registry": ("API_IDS", "provider_api", "provider_apis"),
+    "agui_reasoning.providers._decoding": "decode_response decoder",
+    "agui_reasoning.providers.api": "HTTPEndpoint ProviderAPI",
+    "agui_reasoning.providers.base": "Decoder",
+    "agui_reasoning.providers.registry": "API_IDS provider_api provider_apis",
 }
 
 if not TYPE_CHECKING:  # a type checker would accept any attribute

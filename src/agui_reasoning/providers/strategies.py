@@ -36,4 +36,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy_attributes(__name__, {"agui_reasoning.testing.strategies": __all__})
+    __getattr__, __dir__ = lazy_attributes(__name__, {"agui_reasoning.testing.strategies": " ".join(__all__)})

@@ -41,33 +41,11 @@ __all__ = [
 ]
 
 _HOMES: Final = {
-    "agui_reasoning.wire._frames": (
-        "MAX_FRAME_BYTES",
-        "SSEFrames",
-        "bad_json",
-        "bad_utf8",
-        "frame_too_large",
-    ),
-    "agui_reasoning.wire._decode": (
-        "SSEDecoder",
-        "check_event",
-        "iter_events",
-        "iter_numbered_events",
-        "iter_payloads",
-        "read_events",
-        "read_payloads",
-    ),
-    "agui_reasoning.wire._encode": (
-        "KEEP_ALIVE",
-        "MEDIA_TYPE",
-        "EventEncoder",
-        "SSEEncoder",
-        "form_of",
-        "frames_of",
-        "json_string",
-        "short_frame",
-        "write_json",
-    ),
+    "agui_reasoning.wire._frames": "MAX_FRAME_BYTES SSEFrames bad_json bad_utf8 frame_too_large",
+    "agui_reasoning.wire._decode": "SSEDecoder check_event iter_events iter_numbered_events "
+    "iter_payloads read_events read_payloads",
+    "agui_reasoning.wire._encode": "KEEP_ALIVE MEDIA_TYPE EventEncoder SSEEncoder form_of "
+    "frames_of json_string short_frame write_json",
 }
 
 if not TYPE_CHECKING:  # a type checker would accept any attribute
