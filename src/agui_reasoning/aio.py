@@ -233,7 +233,6 @@ class _AsyncDriver(Driver):
     def __init__(self, run: Run, on_error: OnError | None = None, log: type[FailureLog] = FailureLog) -> None:
         super().__init__(run, on_error, log)
         self._refused = RefusedRequests(run)
-        self._awaits = run.summarizes
         self._settling: Settling[list[Event]] | None = None
 
     async def chunks(self, items: AsyncGenerator[AgentItem, None]) -> AsyncGenerator[Any, None]:
@@ -254,7 +253,7 @@ class _AsyncDriver(Driver):
                                 yield chunk
                             if failed is not None:
                                 raise failed
-            if self._awaits and self.run.terminal is None and (chunk := await self._take(CloseDelta())):
+            if self.summarizes and self.run.terminal is None and (chunk := await self._take(CloseDelta())):
                 yield chunk
             last = self.last_events()
         except Exception as error:
@@ -312,7 +311,7 @@ class _AsyncDriver(Driver):
         asking = self._refused.asking(item)
         groups = self._read(item) if asking is None else self._ask(asking)
         # A summary that is awaited must not delay the events before it.
-        return _singly(groups) if self._awaits else groups
+        return _singly(groups) if self.summarizes else groups
 
     async def _ask(self, asking: Asking) -> AsyncGenerator[_Group, None]:
         """Read a model stream whose source takes the request; ask once more after a known refusal."""
@@ -350,7 +349,7 @@ class _AsyncDriver(Driver):
         yield reader.close()
 
     async def _shown(self, items: Sequence[Any]) -> tuple[Any, Exception | None]:
-        return await self._take_all(items) if self._awaits else self.show_all(items)
+        return await self._take_all(items) if self.summarizes else self.show_all(items)
 
     async def _take_all(self, items: Sequence[Any]) -> tuple[Any, Exception | None]:
         """Like `show_all`, but awaits summaries."""
@@ -364,7 +363,7 @@ class _AsyncDriver(Driver):
 
     async def _take(self, item: Any) -> Any:
         """Return the chunk of an item other than a model stream; awaits its summaries."""
-        if isinstance(item, Interrupt) or not self._awaits or self.run.terminal is not None:
+        if isinstance(item, Interrupt) or not self.summarizes or self.run.terminal is not None:
             return self.show(item)
         self._settling = self.run.receiving(item)
         events = await _settled(self._settling)

@@ -74,16 +74,17 @@ class Driver:
         self.sink = EVENTS
         """Makes the chunks of the run; may be changed between two of them."""
         self.watch = watch_of(self)
+        self.summarizes = run.summarizes
 
     def growth(self, reader: PayloadReader, payloads: Iterator[Any] | None = None) -> Growth | None:
         """Return the frames of payloads that only add text, after one that was read in full.
 
         Summaries and what watches a run need the items.
         """
-        find: Callable[..., Growth | None] | None = getattr(reader, "growth", None)
-        if find is None or self.sink is not FRAMES or self.watch is not None or self.run.summarizes:
+        if self.sink is not FRAMES or self.watch is not None or self.summarizes:
             return None
-        return find(payloads)
+        find: Callable[..., Growth | None] | None = getattr(reader, "growth", None)
+        return None if find is None else find(payloads)
 
     def show_all(self, items: Sequence[Any]) -> tuple[Any, Exception | None]:
         """Return the chunk of several items, up to the first that fails, and the error of that one."""

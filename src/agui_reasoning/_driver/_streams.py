@@ -212,7 +212,9 @@ class Reading:
     def growth(self, payloads: Iterator[Any] | None) -> Growth | None:
         """Return the frames of the payloads that follow, if two in a row added text to the same unit."""
         last, self._more = self._more, self._decoder.more
-        return growth(self._decoder, self._run._emitter, payloads) if last is self._more else None
+        if last is None or last is not self._more:
+            return None
+        return growth(self._decoder, self._run._emitter, payloads)
 
     def whole(self, response: Any) -> Sequence[Delta | BaseEvent]:
         """Decode a whole response."""
