@@ -98,16 +98,16 @@ def flaw(value: Any) -> str | None:
         below: list[Any] = []
         for inner in level:
             kind = type(inner)
+            if kind in _ALWAYS_JSON:
+                continue
             if kind is dict:
                 if not _NAME.issuperset(map(type, inner)):
                     return "a name that is not a string"
                 below += inner.values()
             elif kind is list:
                 below += inner
-            elif kind in _NUMBERS and not -_HUGE < inner < _HUGE:
-                return "a number that JSON cannot represent"
-            elif kind not in _OF_JSON and not _can_be_written(inner):
-                return f"an object of type {kind.__name__}, which JSON cannot represent"
+            elif (found := _flaw_of(inner, kind)) is not None:
+                return found
         if not below:
             return None
         # What contains itself twice would double with every level.
@@ -115,12 +115,14 @@ def flaw(value: Any) -> str | None:
     return f"more than {MAX_NESTING} levels"
 
 
-def _can_be_written(value: Any) -> bool:
+def _flaw_of(value: Any, kind: type) -> str | None:
+    if kind in _NUMBERS:
+        return None if -_HUGE < value < _HUGE else "a number that JSON cannot represent"
     try:
         to_builtins(value)
     except (TypeError, ValueError, RecursionError):
-        return False
-    return True
+        return f"an object of type {kind.__name__}, which JSON cannot represent"
+    return None
 
 
 def has_lone_surrogate(value: Any) -> bool:
@@ -199,7 +201,7 @@ def _finite(number: str) -> float:
 _HUGE = 10**400
 _NAME = frozenset({str})
 _NUMBERS = frozenset({int, float})
-_OF_JSON = frozenset({str, int, float, bool, type(None)})
+_ALWAYS_JSON = frozenset({str, bool, type(None)})
 _WIDE = 10_000
 _FAST = Decoder()
 _WRITERS = {
