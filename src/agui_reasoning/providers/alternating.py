@@ -102,11 +102,13 @@ def written_units(
     writing: Writing, writers: Mapping[type[Part], PartWriter]
 ) -> list[tuple[EchoUnit, JSONObject]]:
     """Write the parts of a response; incomplete calls and what cannot be sent are left out."""
-    return [
-        (unit, block)
-        for unit in writing.step.units
-        if not unit.incomplete and (block := writers[type(unit.part)](unit.part, unit, writing)) is not None
-    ]
+    written = []
+    for unit in writing.step.units:
+        if not unit.incomplete:
+            block = writers[type(unit.part)](unit.part, unit, writing)
+            if block is not None:
+                written.append((unit, block))
+    return written
 
 
 def has_parts(conversation: PreparedConversation, kind: type[Part]) -> bool:
@@ -166,7 +168,7 @@ def alternate(
     """
     written = _Alternation(options, style)
     for item in conversation:
-        if isinstance(item, ResponseStep):
+        if type(item) is ResponseStep:
             written.effort = ("" if item.on_server else item.effort) or written.effort
             blocks = [] if item.on_server else style.response(Writing(item, options, pairs))
             results = (
