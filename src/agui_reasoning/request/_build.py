@@ -40,6 +40,7 @@ from agui_reasoning.request._history import (
     as_context,
     efforts_of,
     left_out,
+    withheld_from,
 )
 from agui_reasoning.request._messages import checked_messages
 from agui_reasoning.request._prepare import prepared
@@ -274,6 +275,7 @@ def build_request(
         left_out=unsent,
         report=report,
         efforts=efforts.before if efforts.inside else {},
+        withheld=withheld_from(turns, target, rule),
     )
     options = EncodingOptions(
         rule,
