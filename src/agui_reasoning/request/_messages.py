@@ -89,14 +89,12 @@ class ClientMessage(Struct, gc=False):
         response = hint.get("response")
         return response if isinstance(response, str) else None
 
-    def model(self, error: str | None = None) -> Message:
-        """Return the model of the message, with an error if there is one.
+    def with_error(self, error: str) -> Message:
+        """Return the model of the message, with an error.
 
         Raises:
             RemoteProtocolError: The message is malformed (``bad_input``).
         """
-        if error is None:
-            return as_message(self.given)
         if isinstance(self.given, dict):
             return as_message({**self.given, "error": error})
         return as_message(self.given).model_copy(update={"error": error})
@@ -187,10 +185,10 @@ def _from_model(model: Message) -> ClientMessage:
         model,
         role,
         members["id"],
-        members.get("subagent_run_id"),
+        members["subagent_run_id"],
         content if type(content) is str else _text_of(content),
         members.get("encrypted_value"),
-        members.get("metadata"),
+        members["metadata"],
     )
     if role == "assistant":
         if members["tool_calls"]:
