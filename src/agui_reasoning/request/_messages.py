@@ -30,9 +30,6 @@ _NAMES_OF: Final = {
 }
 """The wire names of the members of messages and calls, by model."""
 
-_NAMES = ("id", "role", "toolCallId", "subagentRunId")
-"""The fields of a message that are used: optional strings."""
-
 
 class ClientCall(Struct, gc=False):
     """A tool call of a message; the ID is ``"None"`` if there is none.
@@ -129,7 +126,7 @@ def messages_of(given: HistoryInput, limits: Limits) -> ClientMessages:
         _refuse(f"{type(messages).__name__} where a list of messages was expected")
     plain: list[dict[str, Any]] = []
     read: list[ClientMessage] = []
-    calls = 0
+    count = 0
     for one in messages:
         message = _plain(one)
         if not isinstance(message, dict):
@@ -137,11 +134,15 @@ def messages_of(given: HistoryInput, limits: Limits) -> ClientMessages:
         plain.append(message)
         if len(plain) > limits.messages:
             limits.check("messages", len(plain))
-        found = _check(message)
-        if found:
-            calls += found
-            limits.check("calls", calls)
-        read.append(_from_json(message, one if type(one) in _NAMES_OF else message))
+        entry = _from_json(message, one if type(one) in _NAMES_OF else message)
+        calls = message.get("toolCalls")
+        if calls is not None:
+            _check_calls(calls)
+            count += len(calls)
+            limits.check("calls", count)
+            if entry.role == "assistant":
+                entry.calls = [_call_from_json(call) for call in calls]
+        read.append(entry)
     limits.check_json(*plain)
     return ClientMessages(read)
 
@@ -152,18 +153,28 @@ def checked_messages(models: Iterable[Message]) -> ClientMessages:
 
 
 def _from_json(message: dict[str, Any], given: Any) -> ClientMessage:
-    role, get = message.get("role"), message.get
+    """Check and read the members of a message, without its calls."""
+    get = message.get
+    message_id, role, answers, subagent = get("id"), get("role"), get("toolCallId"), get("subagentRunId")
+    if type(message_id) is not str:  # a call for each takes longer than the tests
+        _check_string(message_id, "id")
+    if type(role) is not str:
+        _check_string(role, "role")
+    if answers is not None:
+        _check_string(answers, "toolCallId")
+    if subagent is not None:
+        _check_string(subagent, "subagentRunId")
+    content = get("content")
     return ClientMessage(
         given,
         role,
-        str(get("id")),
-        get("subagentRunId"),
-        _text_of(get("content")),
+        str(message_id),
+        subagent,
+        content if type(content) is str else _text_of(content),
         get("encryptedValue"),
         get("metadata"),
         get("error"),
-        str(get("toolCallId")),
-        [_call_from_json(call) for call in get("toolCalls") or ()] if role == "assistant" else (),
+        str(answers),
     )
 
 
@@ -255,15 +266,8 @@ def _members(model: BaseModel, names: Mapping[str, str]) -> dict[str, Any]:
     return read
 
 
-def _check(message: dict[str, Any]) -> int:
-    """Check the fields that are used, and count the calls."""
-    for name in _NAMES:
-        value = message.get(name)
-        if value is not None and type(value) is not str:  # a call for each takes longer than the test
-            _check_string(value, name)
-    calls = message.get("toolCalls")
-    if calls is None:
-        return 0
+def _check_calls(calls: Any) -> None:
+    """Check the fields of calls that are used."""
     if not isinstance(calls, list):
         _refuse(f"{type(calls).__name__} at toolCalls, where a list was expected")
     for call in calls:
@@ -272,7 +276,6 @@ def _check(message: dict[str, Any]) -> int:
         if function:
             _check_string(_object(function, "toolCalls/function").get("name"), "toolCalls/function/name")
             _check_string(function.get("arguments"), "toolCalls/function/arguments")
-    return len(calls)
 
 
 def _object(value: Any, place: str) -> dict[str, Any]:
