@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ag_ui.core import TextInputContent, UserMessage
@@ -113,8 +112,12 @@ def written_units(
 
 def has_parts(conversation: PreparedConversation, kind: type[Part]) -> bool:
     """Return whether a response has a part of a kind."""
-    turns = [step.turn.parts for step in conversation if type(step) is ResponseStep]
-    return kind in set(map(type, chain.from_iterable(turns)))
+    for step in conversation:
+        if type(step) is ResponseStep:
+            for part in step.turn.parts:
+                if type(part) is kind:
+                    return True
+    return False
 
 
 def server_pairs(
@@ -168,7 +171,7 @@ def alternate(
     """
     written = _Alternation(options, style)
     for item in conversation:
-        if type(item) is ResponseStep:
+        if isinstance(item, ResponseStep):
             written.effort = ("" if item.on_server else item.effort) or written.effort
             blocks = [] if item.on_server else style.response(Writing(item, options, pairs))
             results = (

@@ -325,11 +325,7 @@ def values(unit: EchoUnit, *kinds: str) -> list[Opaque]:
     opaque: tuple[Opaque, ...] = getattr(unit.part, "opaque", ())
     if unit.refused or not opaque:
         return []
-    return [
-        one
-        for one in opaque
-        if one.kind in kinds and one.value and (one.value.isascii() or well_formed(one.value) == one.value)
-    ]
+    return [one for one in opaque if one.kind in kinds and one.value and well_formed(one.value) == one.value]
 
 
 def reasoning_units(step: ResponseStep) -> list[EchoUnit]:

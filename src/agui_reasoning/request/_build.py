@@ -278,13 +278,7 @@ def build_request(
         withheld=withheld_from(turns, target, rule),
     )
     options = EncodingOptions(
-        rule,
-        target.provider,
-        target.model,
-        system,
-        tools,
-        store,
-        report,
+        *(rule, target.provider, target.model, system, tools, store, report),
         inside=[name for name, row in accepted.items() if not row.field],
         effort=efforts.pending if efforts.inside else "",
         betas=known_betas if apply_flags else (),

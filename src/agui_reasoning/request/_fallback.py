@@ -56,12 +56,8 @@ def fallback_turns(
 ) -> list[tuple[Position, Turn]]:
     """Build turns from the messages and calls that no envelope names."""
     foreign = history.foreign
-    unnamed = [
-        (message, call)
-        for message in history.messages
-        for call in message.calls
-        if call.id not in history.call_owners
-    ]
+    owners = history.call_owners
+    unnamed = [(one, call) for one in history.messages for call in one.calls if call.id not in owners]
     cut = _cut_calls(history, unnamed)
     followed = {response.place.after_entity for response in history.responses.values()}
     pending: list[Part] = []

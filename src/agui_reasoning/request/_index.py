@@ -5,7 +5,7 @@ Every value is read before any is used, and all of them before the first turn is
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from ag_ui.core import Message
@@ -52,6 +52,10 @@ class FoundUnit(Struct, frozen=True, gc=False):
     places: list[int] | None = None
 
 
+_Names: TypeAlias = tuple[str, ...] | dict[str, None]
+"""The names in one value, or in several."""
+
+
 class Slices(Struct):
     """A unit that is spread over several values."""
 
@@ -86,11 +90,11 @@ class RecordedResponse(Struct, gc=False):
     id: str
     place: ResponsePlace
     found_at: int
-    messages: dict[str, None]
-    calls: dict[str, None]
+    messages: _Names
+    calls: _Names
     origin: Origin | None = None
     units: dict[tuple[int, int], FoundUnit] = field(default_factory=dict)
-    slices: dict[tuple[int, int], Slices] = field(default_factory=dict)
+    slices: dict[tuple[int, int], Slices] | None = None
     origin_number: int = -1
     authentic: bool = True
 
@@ -106,18 +110,21 @@ class RecordedResponse(Struct, gc=False):
             self.origin, self.origin_number = envelope.origin, place.number
         for unit in envelope.units:
             self._find(FoundUnit(index, unit, place.number))
-        for fragment in envelope.fragments:
-            slices = self.slices.setdefault((fragment.seq, fragment.stretch), Slices(place.number))
-            slices.found.setdefault(fragment.index, (index, fragment))
+        if envelope.fragments:
+            known = self.slices = self.slices or {}
+            for fragment in envelope.fragments:
+                slices = known.setdefault((fragment.seq, fragment.stretch), Slices(place.number))
+                slices.found.setdefault(fragment.index, (index, fragment))
 
-    def join(self) -> None:
-        """Join slices, once every value has been read."""
-        for key, slices in [*self.slices.items()]:
+    def join(self, sliced: Mapping[tuple[int, int], Slices]) -> None:
+        """Join slices, once every value has been read, and keep those of which some are missing."""
+        self.slices = {}
+        for key, slices in sliced.items():
             found = slices.whole()
-            if found is not None:
-                del self.slices[key]
-                if (found.unit.seq, found.unit.stretch) == key:
-                    self._find(found)
+            if found is None:
+                self.slices[key] = slices
+            elif (found.unit.seq, found.unit.stretch) == key:
+                self._find(found)
 
     def _find(self, found: FoundUnit) -> None:
         # Of equal values the first counts: assistant-ui returns messages twice that a snapshot repeated.
@@ -143,10 +150,12 @@ def _joined_places(known: ResponsePlace, place: ResponsePlace) -> ResponsePlace:
     return replace(known, **more) if more else known
 
 
-def _named(known: dict[str, None], names: tuple[str, ...]) -> dict[str, None]:
+def _named(known: _Names, names: tuple[str, ...]) -> dict[str, None]:
     """Return all names so far: the last value has all of them in order, the others only new ones."""
+    if not isinstance(known, dict):
+        known = dict.fromkeys(known)
     if len(names) > len(known):
-        return dict.fromkeys(names) | known if known else dict.fromkeys(names)
+        return dict.fromkeys(names) | known
     known.update(dict.fromkeys(names))
     return known
 
@@ -240,8 +249,8 @@ class ClientHistory(Struct):
             self.failed.update(place.failed)
         response = self.responses.get(place.id)
         if response is None:
-            messages, calls = dict.fromkeys(place.messages), dict.fromkeys(place.calls)
-            response = self.responses[place.id] = RecordedResponse(place.id, place, index, messages, calls)
+            response = RecordedResponse(place.id, place, index, place.messages, place.calls)
+            self.responses[place.id] = response
         response.learn(index, envelope, sealed=opened.sealed)
 
     def settle(self, limits: Limits) -> None:
@@ -255,7 +264,7 @@ class ClientHistory(Struct):
         for response in self.responses.values():
             if response.slices:
                 sliced = True
-                response.join()
+                response.join(response.slices)
             origin = response.origin
             if origin is not None:
                 if origin.upstream is not None and not response.authentic:
@@ -304,60 +313,47 @@ def index_history(
     """
     own = [message for message in messages.read if message.subagent == subagent]
     history = ClientHistory(own, subagent)
-    values = _Values(opener, limits)
+    carriers: list[tuple[int, _Entity, bool]] = []
     for index, message in enumerate(own):
         history.by_id.setdefault(message.id, index)
         role = message.role
         if role == "reasoning":
-            if not values.read(index, message, beside=False):
+            if message.value and isinstance(message.value, str):
+                carriers.append((index, message, False))
+            else:
                 history.foreign.add(index)
         elif role == "assistant":
-            if message.value:
-                values.read(index, message, beside=True)
-            for number, call in enumerate(message.calls):
+            if message.value and isinstance(message.value, str):
+                carriers.append((index, message, True))
+            for number, call in enumerate(message.calls) if message.calls else ():
                 history.calls.setdefault(call.id, (index, number))
-                if call.value:
-                    values.read(index, call, beside=True)
+                if call.value and isinstance(call.value, str):
+                    carriers.append((index, call, True))
         elif role == "tool":
             history.answers.setdefault(message.answers, index)
     # Every value is read before any is used.
-    history.sealed = {
-        one.envelope.response.id for _, _, one, _ in values.found if one.sealed and one.envelope
-    }
-    for index, entity, opened, beside in values.found:
+    values = _read([entity.value for _, entity, _ in carriers], opener, limits)
+    history.sealed = {one.envelope.response.id for one in values if one.sealed and one.envelope}
+    for (index, entity, beside), opened in zip(carriers, values, strict=True):
         history.learn(index, entity, opened, beside=beside)
     history.settle(limits)
     return history
 
 
-class _Values(Struct):
-    """Reads the values of messages and calls.
-
-    Attributes:
-        found: The position of each, its message or call, its content, and whether it is beside reasoning: in
-            an answer or a call.
-        spans: The number of stretches of text in all of them.
-    """
-
-    opener: EnvelopeReader
-    limits: Limits
-    found: list[tuple[int, _Entity, OpenedValue, bool]] = field(default_factory=list)
-    spans: int = 0
-
-    def read(self, index: int, entity: _Entity, *, beside: bool) -> bool:
-        """Read the value of a message or a call; ``False`` if it has none."""
-        value = entity.value
-        if not value or not isinstance(value, str):
-            return False
-        if len(self.found) >= self.limits.envelopes:
-            self.limits.check("envelopes", len(self.found) + 1)
-        opened = self.opener.read(value)
-        self.found.append((index, entity, opened, beside))
+def _read(values: Sequence[str], opener: EnvelopeReader, limits: Limits) -> list[OpenedValue]:
+    """Read the values of messages and calls, unless they are too many or describe too many texts."""
+    found: list[OpenedValue] = []
+    spans = 0
+    for value in values:
+        if len(found) >= limits.envelopes:
+            limits.check("envelopes", len(found) + 1)
+        opened = opener.read(value)
+        found.append(opened)
         if opened.envelope is not None:
-            self.spans += _spans(opened.envelope.units)
-            if self.spans > self.limits.spans:
-                self.limits.check("spans", self.spans)
-        return True
+            spans += _spans(opened.envelope.units)
+            if spans > limits.spans:
+                limits.check("spans", spans)
+    return found
 
 
 def _spans(units: Iterable[UnitRecord]) -> int:

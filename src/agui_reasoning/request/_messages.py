@@ -164,18 +164,10 @@ def _from_json(message: dict[str, Any], given: Any) -> ClientMessage:
         _check_string(answers, "toolCallId")
     if subagent is not None:
         _check_string(subagent, "subagentRunId")
-    content = get("content")
-    return ClientMessage(
-        given,
-        role,
-        str(message_id),
-        subagent,
-        content if type(content) is str else _text_of(content),
-        get("encryptedValue"),
-        get("metadata"),
-        get("error"),
-        str(answers),
-    )
+    content, value, metadata = get("content"), get("encryptedValue"), get("metadata")
+    text = content if type(content) is str else _text_of(content)
+    own_id, answers = str(message_id), str(answers)
+    return ClientMessage(given, role, own_id, subagent, text, value, metadata, get("error"), answers)
 
 
 def _call_from_json(call: dict[str, Any]) -> ClientCall:
@@ -192,15 +184,9 @@ def _call_from_json(call: dict[str, Any]) -> ClientCall:
 def _from_model(model: Message) -> ClientMessage:
     members = model.__dict__  # attributes of models are slow
     role, content = members["role"], members["content"]
-    read = ClientMessage(
-        model,
-        role,
-        members["id"],
-        members["subagent_run_id"],
-        content if type(content) is str else _text_of(content),
-        members.get("encrypted_value"),
-        members["metadata"],
-    )
+    text = content if type(content) is str else _text_of(content)
+    value, subagent = members.get("encrypted_value"), members["subagent_run_id"]
+    read = ClientMessage(model, role, members["id"], subagent, text, value, members["metadata"])
     if role == "assistant":
         if members["tool_calls"]:
             read.calls = [_call_from_model(call) for call in members["tool_calls"]]

@@ -110,14 +110,28 @@ class _TurnDraft(Struct, gc=False):
     results: dict[int, tuple[MessageContent, bool]] = field(default_factory=dict)
     misses_result: bool = False
 
-    def begin(self, calls: Iterable[ToolCallPart]) -> None:
-        """Open the calls, and take the results of the agent's tools that are in the turn."""
-        self.calls = [call for call in calls if not call.server]
+    def begin(self, mentioned: set[str]) -> bool:
+        """Open the calls, and take the results of the agent's tools that are in the turn.
+
+        Args:
+            mentioned: Receives the IDs of all calls.
+
+        Returns:
+            Whether there are calls to open.
+        """
+        for part in self.turn.parts:
+            if type(part) is ToolCallPart:
+                mentioned.add(part.id)
+                if not part.server:
+                    self.calls.append(part)
+        if not self.calls:
+            return False
         for number in range(len(self.calls) - 1, -1, -1):
             self.open.setdefault(self.calls[number].id, []).append(number)
         for part in self.turn.parts:
             if type(part) is ToolResultPart:
                 self.take(part.tool_call_id, part.content, part.error)
+        return True
 
     def take(self, call_id: str, content: MessageContent, error: str | None) -> bool:
         """Answer the first unanswered call with this ID."""
@@ -257,11 +271,8 @@ def _drafts(items: Sequence[HistoryItem], report: EchoReport) -> dict[int, _Turn
     draft: _TurnDraft | None = None
     for index, item in enumerate(items):
         if type(item) is Turn:
-            calls = [part for part in item.parts if type(part) is ToolCallPart]
             draft = drafts[index] = _TurnDraft(item, len(drafts))
-            if calls:
-                mentioned.update([call.id for call in calls])
-                draft.begin(calls)
+            if draft.begin(mentioned):
                 for call_id in draft.open:
                     waiting.setdefault(call_id, []).append(draft)
         elif role_of(item) == "tool":

@@ -214,14 +214,16 @@ def _place(history: ClientHistory, response: RecordedResponse, previous: Positio
 
 def _visible_position(history: ClientHistory, response: RecordedResponse) -> Position | None:
     """Return the position of the first message or call of a response."""
-    places: list[Position] = []
-    if response.calls:
-        places += [history.calls[call] for call in response.calls if call in history.calls]
+    first: Position | None = None
+    for call_id in response.calls:
+        place = history.calls.get(call_id)
+        if place is not None and (first is None or place < first):
+            first = place
     for message_id in response.messages:
         index = history.by_id.get(message_id)
         if index is not None and history.messages[index].role == "assistant":
-            places.append((index, -1))
-    return min(places) if places else None
+            first = (index, -1) if first is None else min(first, (index, -1))
+    return first
 
 
 def _in_order(
