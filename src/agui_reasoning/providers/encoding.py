@@ -321,11 +321,14 @@ def type_of(block: Any) -> str:
 
 
 def values(unit: EchoUnit, *kinds: str) -> list[Opaque]:
-    """Return the values of some kinds that a unit may send back; empty ones and lone surrogates never may."""
+    """Return the values of some kinds that a unit may send back; empty or ill-formed ones never may."""
     opaque: tuple[Opaque, ...] = getattr(unit.part, "opaque", ())
-    if unit.refused or not opaque:
-        return []
-    return [one for one in opaque if one.kind in kinds and one.value and well_formed(one.value) == one.value]
+    found: list[Opaque] = []
+    for one in () if unit.refused else opaque:
+        value = one.value
+        if one.kind in kinds and value and (value.isascii() or well_formed(value) == value):
+            found.append(one)
+    return found
 
 
 def reasoning_units(step: ResponseStep) -> list[EchoUnit]:

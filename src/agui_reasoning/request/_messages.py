@@ -137,11 +137,11 @@ def messages_of(given: HistoryInput, limits: Limits) -> ClientMessages:
         entry = _from_json(message, one if type(one) in _NAMES_OF else message)
         calls = message.get("toolCalls")
         if calls is not None:
-            _check_calls(calls)
-            count += len(calls)
+            found = _calls_from_json(calls)
+            count += len(found)
             limits.check("calls", count)
             if entry.role == "assistant":
-                entry.calls = [_call_from_json(call) for call in calls]
+                entry.calls = found
         read.append(entry)
     limits.check_json(*plain)
     return ClientMessages(read)
@@ -170,15 +170,22 @@ def _from_json(message: dict[str, Any], given: Any) -> ClientMessage:
     return ClientMessage(given, role, own_id, subagent, text, value, metadata, get("error"), answers)
 
 
+def _calls_from_json(calls: Any) -> list[ClientCall]:
+    """Check and read calls."""
+    if not isinstance(calls, list):
+        _refuse(f"{type(calls).__name__} at toolCalls, where a list was expected")
+    return [_call_from_json(_object(call, "toolCalls")) for call in calls]
+
+
 def _call_from_json(call: dict[str, Any]) -> ClientCall:
-    function = call.get("function") or {}
-    return ClientCall(
-        str(call.get("id")),
-        str(function.get("name") or ""),
-        str(function.get("arguments") or ""),
-        call.get("encryptedValue"),
-        call.get("metadata"),
-    )
+    call_id, function, name, arguments = call.get("id"), call.get("function"), None, None
+    _check_string(call_id, "toolCalls/id")
+    if function:
+        name, arguments = _object(function, "toolCalls/function").get("name"), function.get("arguments")
+        _check_string(name, "toolCalls/function/name")
+        _check_string(arguments, "toolCalls/function/arguments")
+    value, metadata = call.get("encryptedValue"), call.get("metadata")
+    return ClientCall(str(call_id), str(name or ""), str(arguments or ""), value, metadata)
 
 
 def _from_model(model: Message) -> ClientMessage:
@@ -250,18 +257,6 @@ def _members(model: BaseModel, names: Mapping[str, str]) -> dict[str, Any]:
         for name, value in model.__pydantic_extra__.items():
             read[name] = to_jsonable_python(value)
     return read
-
-
-def _check_calls(calls: Any) -> None:
-    """Check the fields of calls that are used."""
-    if not isinstance(calls, list):
-        _refuse(f"{type(calls).__name__} at toolCalls, where a list was expected")
-    for call in calls:
-        _check_string(_object(call, "toolCalls").get("id"), "toolCalls/id")
-        function = call.get("function")
-        if function:
-            _check_string(_object(function, "toolCalls/function").get("name"), "toolCalls/function/name")
-            _check_string(function.get("arguments"), "toolCalls/function/arguments")
 
 
 def _object(value: Any, place: str) -> dict[str, Any]:

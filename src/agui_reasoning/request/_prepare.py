@@ -363,9 +363,10 @@ class _Judge(Struct):
         elsewhere = self.target.account is not None and is_of_other_account(turn, self.target)
         units: list[EchoUnit] = []
         answers: list[CallAnswer] = []
-        number = -1
+        index = number = -1
         part: Any
-        for index, part in enumerate(turn.parts):
+        for part in turn.parts:
+            index += 1
             kind, is_own = type(part), False
             if kind is ToolCallPart:
                 if not part.server:

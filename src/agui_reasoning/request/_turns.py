@@ -251,8 +251,9 @@ class _Work(Struct, gc=False):
         status: Status = "complete"
         ext = None
         values: list[OpaqueRecord] = []
-        for number, found in enumerate(stretches):
-            unit = found.unit
+        number = -1
+        for found in stretches:
+            unit, number = found.unit, number + 1
             record: Any = unit.part
             seen, content, intact = client.thought(found)
             name = name if number else seen

@@ -159,7 +159,8 @@ def _reasoning(part: ReasoningPart, unit: EchoUnit, writing: Writing) -> JSONObj
     if not signature and writing.options.rule.needs == "signature":
         writing.options.report.drop(unit, "missing_signature")
         return None
-    text = "".join([segment.text for segment in part.segments])
+    texts = part.segments
+    text = texts[0].text if len(texts) == 1 else "".join([segment.text for segment in texts])
     block: JSONObject = {"type": "thinking", "thinking": text, "signature": signature}
     return {**leftovers(unit, "cache_control"), **block} if part.ext else block
 
@@ -178,13 +179,9 @@ def _call(part: ToolCallPart, unit: EchoUnit, writing: Writing) -> JSONObject | 
         kind = "mcp_tool_use" if leftovers(unit).get("type") == "mcp_tool_use" else "server_tool_use"
         if not unit.same_format or not (unit.key in writing.pairs or writing.step.last):
             return None
-    return {
-        **leftovers(unit, "phase"),
-        "type": kind,
-        "id": part.id if part.server else unit.call_id,
-        "name": part.name,
-        "input": as_object(part),
-    }
+    call_id = part.id if part.server else unit.call_id
+    block: JSONObject = {"type": kind, "id": call_id, "name": part.name, "input": as_object(part)}
+    return {**leftovers(unit, "phase"), **block} if part.ext else block
 
 
 def _native(part: NativePart, unit: EchoUnit, writing: Writing) -> JSONObject | None:
