@@ -109,7 +109,7 @@ class RecordedResponse(Struct, gc=False):
         if envelope.origin is not None and place.number > self.origin_number:
             self.origin, self.origin_number = envelope.origin, place.number
         for unit in envelope.units:
-            self._find(FoundUnit(index, unit, place.number))
+            self._keep(FoundUnit(index, unit, place.number))
         if envelope.fragments:
             known = self.slices = self.slices or {}
             for fragment in envelope.fragments:
@@ -124,9 +124,9 @@ class RecordedResponse(Struct, gc=False):
             if found is None:
                 self.slices[key] = slices
             elif (found.unit.seq, found.unit.stretch) == key:
-                self._find(found)
+                self._keep(found)
 
-    def _find(self, found: FoundUnit) -> None:
+    def _keep(self, found: FoundUnit) -> None:
         # Of equal values the first counts: assistant-ui returns messages twice that a snapshot repeated.
         key = found.unit.seq, found.unit.stretch
         known = self.units.setdefault(key, found)

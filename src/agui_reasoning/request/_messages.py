@@ -155,19 +155,20 @@ def checked_messages(models: Iterable[Message]) -> ClientMessages:
 def _from_json(message: dict[str, Any], given: Any) -> ClientMessage:
     """Check and read the members of a message, without its calls."""
     get = message.get
-    message_id, role, answers, subagent = get("id"), get("role"), get("toolCallId"), get("subagentRunId")
+    message_id, role = get("id", "None"), get("role")
+    answers, subagent = get("toolCallId", "None"), get("subagentRunId")
     if type(message_id) is not str:  # a call for each takes longer than the tests
         _check_string(message_id, "id")
     if type(role) is not str:
         _check_string(role, "role")
-    if answers is not None:
+    if type(answers) is not str:
         _check_string(answers, "toolCallId")
     if subagent is not None:
         _check_string(subagent, "subagentRunId")
     content, value, metadata = get("content"), get("encryptedValue"), get("metadata")
     text = content if type(content) is str else _text_of(content)
-    own_id, answers = str(message_id), str(answers)
-    return ClientMessage(given, role, own_id, subagent, text, value, metadata, get("error"), answers)
+    message_id, answers = str(message_id), str(answers)
+    return ClientMessage(given, role, message_id, subagent, text, value, metadata, get("error"), answers)
 
 
 def _calls_from_json(calls: Any) -> list[ClientCall]:

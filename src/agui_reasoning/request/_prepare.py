@@ -363,10 +363,9 @@ class _Judge(Struct):
         elsewhere = self.target.account is not None and is_of_other_account(turn, self.target)
         units: list[EchoUnit] = []
         answers: list[CallAnswer] = []
-        index = number = -1
+        number = -1
         part: Any
-        for part in turn.parts:
-            index += 1
+        for index, part in enumerate(turn.parts):
             kind, is_own = type(part), False
             if kind is ToolCallPart:
                 if not part.server:

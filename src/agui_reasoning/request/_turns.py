@@ -251,9 +251,8 @@ class _Work(Struct, gc=False):
         status: Status = "complete"
         ext = None
         values: list[OpaqueRecord] = []
-        number = -1
-        for found in stretches:
-            unit, number = found.unit, number + 1
+        for number, found in enumerate(stretches):
+            unit = found.unit
             record: Any = unit.part
             seen, content, intact = client.thought(found)
             name = name if number else seen
