@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import chain
 from typing import Any, Final, Literal, TypeAlias
 
 from agui_reasoning.errors import ConfigurationError, RemoteProtocolError, did_you_mean
@@ -81,20 +82,21 @@ class Limits:
             if depth > self.nesting:
                 self.check("nesting", depth)
             texts: list[str] = []
-            names: list[Any] = []
+            objects: list[dict[Any, Any]] = []
             below: list[Any] = []
             for value in level:
                 kind = type(value)
                 if kind is str:
                     texts.append(value)
                 elif kind is dict:
-                    names += value
-                    below += value.values()
+                    objects.append(value)
                 elif kind is list:
                     below += value
                 elif kind not in _SCALARS:
                     texts += [value] if isinstance(value, str) else ()
                     below += _inside(value)
+            names = [*chain.from_iterable(objects)]
+            below += chain.from_iterable(map(dict.values, objects))
             counted += len(level) + len(names) + _bytes_of(texts) + _bytes_of(names)
             if counted > self.bytes:
                 self.check("bytes", counted)

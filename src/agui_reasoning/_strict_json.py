@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import isfinite
 from typing import Any, Final, Never, TypeAlias
 
@@ -177,16 +178,11 @@ def _nesting_exceeds(value: Any, depth: int) -> bool:
     """Return whether lists and objects are nested more deeply than ``depth``."""
     level = [value]
     for _ in range(depth):
-        level = [inner for outer in level for inner in _inside(outer)]
+        holders = [one for one in level if isinstance(one, dict | list)]
+        level = [*chain.from_iterable(one.values() if isinstance(one, dict) else one for one in holders)]
         if not level:
             return False
     return any(isinstance(value, dict | list) for value in level)
-
-
-def _inside(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
 
 
 def _refuse(constant: str) -> Never:

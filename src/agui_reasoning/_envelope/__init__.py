@@ -258,12 +258,12 @@ class Envelope(WireRecord, frozen=True, kw_only=True):
 
 def digest(text: str) -> str:
     """Return the hexadecimal SHA-256 of a text in UTF-8. Text with lone surrogates matches no other."""
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def checksum(value: str) -> str:
     """Return 6 bytes of the SHA-256 of a value, in URL-safe base64: too short for filters to mask it."""
-    found = hashlib.sha256(value.encode(errors="surrogatepass")).digest()
+    found = hashlib.sha256(value.encode("utf-8", "surrogatepass")).digest()
     return b2a_base64(found[:6], newline=False).translate(_URL_SAFE).decode("ascii")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ag_ui.core import TextInputContent, UserMessage
@@ -102,17 +101,23 @@ def written_units(
     writing: Writing, writers: Mapping[type[Part], PartWriter]
 ) -> list[tuple[EchoUnit, JSONObject]]:
     """Write the parts of a response; incomplete calls and what cannot be sent are left out."""
-    return [
-        (unit, block)
-        for unit in writing.step.units
-        if not unit.incomplete and (block := writers[type(unit.part)](unit.part, unit, writing)) is not None
-    ]
+    written = []
+    for unit in writing.step.units:
+        if not unit.incomplete:
+            block = writers[type(unit.part)](unit.part, unit, writing)
+            if block is not None:
+                written.append((unit, block))
+    return written
 
 
 def has_parts(conversation: PreparedConversation, kind: type[Part]) -> bool:
     """Return whether a response has a part of a kind."""
-    turns = [step.turn.parts for step in conversation if type(step) is ResponseStep]
-    return kind in set(map(type, chain.from_iterable(turns)))
+    for step in conversation:
+        if type(step) is ResponseStep:
+            for part in step.turn.parts:
+                if type(part) is kind:
+                    return True
+    return False
 
 
 def server_pairs(

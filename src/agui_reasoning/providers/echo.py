@@ -64,9 +64,14 @@ def generations() -> tuple[Generation, ...]:
 
 def recommended(origin: Origin, rule: EchoRule) -> tuple[EchoFlag, ...]:
     """Return the request fields that the model's generation recommends, then those of its row."""
-    names = spellings(origin)
-    row = next((row for row in generations() if any(map(row.matches, names))), None)
+    row = _generation_of(origin)
     return (row.flags if row else ()) + rule.flags
+
+
+@lru_cache(maxsize=1024)
+def _generation_of(origin: Origin) -> Generation | None:
+    names = spellings(origin)
+    return next((row for row in generations() if any(map(row.matches, names))), None)
 
 
 @cache

@@ -217,14 +217,16 @@ class EchoReport(Struct):
             self.drop(unit, "model_binding")
             return
         self.verdicts[unit.key] = unit.name, _ECHOED
-        self.lost.discard(unit.key)
+        if self.lost:
+            self.lost.discard(unit.key)
 
     def drop(self, unit: EchoUnit, reason: str, *, harmless: bool = False) -> None:
         """Note that a unit is not in the body; ``harmless`` if the provider does not miss it."""
         self.verdicts[unit.key] = unit.name, Verdict("dropped", reason)
-        self.lost.discard(unit.key)
         if unit.required and not harmless:
             self.lost.add(unit.key)
+        elif self.lost:
+            self.lost.discard(unit.key)
 
     def drop_step(self, step: ResponseStep) -> None:
         """Drop the reasoning of a response that is not in the body at all, which is harmless."""
@@ -321,14 +323,12 @@ def type_of(block: Any) -> str:
 def values(unit: EchoUnit, *kinds: str) -> list[Opaque]:
     """Return the values of some kinds that a unit may send back; empty or ill-formed ones never may."""
     opaque: tuple[Opaque, ...] = getattr(unit.part, "opaque", ())
-    if unit.refused or not opaque:
-        return []
-    return [one for one in opaque if one.kind in kinds and _is_sound(one.value)]
-
-
-def _is_sound(value: str) -> bool:
-    """Return whether a value is not empty and has no lone surrogates, which UTF-8 cannot encode."""
-    return bool(value) and (value.isascii() or well_formed(value) == value)
+    found: list[Opaque] = []
+    for one in () if unit.refused else opaque:
+        value = one.value
+        if one.kind in kinds and value and (value.isascii() or well_formed(value) == value):
+            found.append(one)
+    return found
 
 
 def reasoning_units(step: ResponseStep) -> list[EchoUnit]:

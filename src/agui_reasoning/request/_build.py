@@ -40,6 +40,7 @@ from agui_reasoning.request._history import (
     as_context,
     efforts_of,
     left_out,
+    withheld_from,
 )
 from agui_reasoning.request._messages import checked_messages
 from agui_reasoning.request._prepare import prepared
@@ -274,15 +275,10 @@ def build_request(
         left_out=unsent,
         report=report,
         efforts=efforts.before if efforts.inside else {},
+        withheld=withheld_from(turns, target, rule),
     )
     options = EncodingOptions(
-        rule,
-        target.provider,
-        target.model,
-        system,
-        tools,
-        store,
-        report,
+        *(rule, target.provider, target.model, system, tools, store, report),
         inside=[name for name, row in accepted.items() if not row.field],
         effort=efforts.pending if efforts.inside else "",
         betas=known_betas if apply_flags else (),

@@ -56,7 +56,9 @@ def fallback_turns(
 ) -> list[tuple[Position, Turn]]:
     """Build turns from the messages and calls that no envelope names."""
     foreign = history.foreign
-    cut = _cut_calls(history)
+    owners = history.call_owners
+    unnamed = [(one, call) for one in history.messages for call in one.calls if call.id not in owners]
+    cut = _cut_calls(history, unnamed)
     followed = {response.place.after_entity for response in history.responses.values()}
     pending: list[Part] = []
     placed: list[_Placed] = []
@@ -67,7 +69,7 @@ def fallback_turns(
             first = first if pending else index
             part = _reasoning(message, history.refused, assume_provider, report)
             pending.append(replace(part, seen=message.id))
-        elif role == "assistant" and (message.calls or message.id not in history.message_owners):
+        elif role == "assistant" and (unnamed or message.id not in history.message_owners):
             for portion in _portions(history, index, cut, followed):
                 placed.append(
                     _Placed((index, portion.position), portion.response, _turn(pending, portion.parts))
@@ -166,18 +168,13 @@ def _earlier_calls(history: ClientHistory, message: ClientMessage, own: str | No
 # -- calls of a response that the client stopped
 
 
-def _cut_calls(history: ClientHistory) -> set[str]:
+def _cut_calls(history: ClientHistory, unnamed: list[tuple[ClientMessage, ClientCall]]) -> set[str]:
     """Return the IDs of the unanswered calls that the client received before it stopped the response.
 
     The last value of a response names all of its calls. If the values that arrived do not name a call of
     their response, the client never received the last one.
     """
-    unanswered = [
-        (message, call)
-        for message in history.messages
-        for call in message.calls
-        if call.id not in history.call_owners and call.id not in history.answers
-    ]
+    unanswered = [(message, call) for message, call in unnamed if call.id not in history.answers]
     if not unanswered:
         return set()
     calling = set(history.call_owners.values())

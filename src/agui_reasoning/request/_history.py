@@ -313,7 +313,7 @@ class Withheld(Struct):
 
     def hides(self, part: ReasoningPart, *, required: bool) -> bool:
         """Return whether to leave out a unit that may be sent. One that is required here is not left out."""
-        known = bool(self.digests) and unit_digest(part) in self.digests
+        known = unit_digest(part) in self.digests
         hidden = known and not required and not (self.bound and self.follows)
         self.follows = self.follows or not hidden
         return hidden
@@ -412,10 +412,10 @@ def efforts_of(
         row: What it accepts.
         left_out: The indexes of turns that are not sent.
     """
+    if EffortChange not in set(map(type, items)):
+        return Efforts(row)
     off = thinking_off(target) if row is not None and row.off else None
     found = Efforts(row, off=off and off.model_copy(update={"reason": _OFF}))
-    if EffortChange not in set(map(type, items)):
-        return found
     for index, item in enumerate(items):
         if isinstance(item, EffortChange):
             found.wanted = item.effort

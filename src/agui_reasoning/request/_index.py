@@ -5,6 +5,7 @@ Every value is read before any is used, and all of them before the first turn is
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from ag_ui.core import Message
@@ -26,7 +27,7 @@ from agui_reasoning._envelope.writing import joined
 from agui_reasoning._limits import DEFAULT_LIMITS, Limits
 from agui_reasoning._wire_events import TOOL_FAILED, hinted_error
 from agui_reasoning.parts import Origin
-from agui_reasoning.request._messages import ClientCall, ClientMessage, ClientMessages
+from agui_reasoning.request._messages import ClientCall, ClientMessage, ClientMessages, as_message
 
 Position: TypeAlias = tuple[int, float]
 """The index of a message, and of a call in it; -1 stands for the message itself, .5 for text after a call."""
@@ -42,11 +43,17 @@ class FoundUnit(Struct, frozen=True, gc=False):
     Attributes:
         index: The position of the message that carries the value, itself or in a call.
         number: The number of the value in the response. For a unit, the latest value counts.
+        places: The positions of all values with the unit, if it is in several.
     """
 
     index: int
     unit: UnitRecord
     number: int
+    places: list[int] | None = None
+
+
+_Names: TypeAlias = tuple[str, ...] | dict[str, None]
+"""The names in one value, or in several."""
 
 
 class Slices(Struct):
@@ -60,6 +67,11 @@ class Slices(Struct):
         unit = joined(fragment for _, fragment in self.found.values())
         return None if unit is None else FoundUnit(self.found[0][0], unit, self.number)
 
+    @property
+    def first(self) -> int:
+        """The first position of a slice."""
+        return min(index for index, _ in self.found.values())
+
 
 class RecordedResponse(Struct, gc=False):
     """The records of one model response, and the positions of the messages that carry them.
@@ -68,9 +80,8 @@ class RecordedResponse(Struct, gc=False):
         place: What its values tell of it, the first that has a member; anybody may have written it.
         found_at: The position of the first value.
         units: The units by number and stretch.
-        places: The positions of all values with a unit, if it is in several, likewise.
-        slices: The slices of units that are too large for one value, likewise.
-        gaps: The units with missing slices, and the position of the others.
+        slices: The slices of units that are too large for one value, likewise; in the end only of those with
+            missing slices.
         origin_number: The number of the value that names the origin: the latest counts, because another model
             may go on with a response.
         authentic: Whether all of its values were encrypted. Of others, not everything is taken.
@@ -79,13 +90,11 @@ class RecordedResponse(Struct, gc=False):
     id: str
     place: ResponsePlace
     found_at: int
+    messages: _Names
+    calls: _Names
     origin: Origin | None = None
-    messages: dict[str, None] = field(default_factory=dict)
-    calls: dict[str, None] = field(default_factory=dict)
     units: dict[tuple[int, int], FoundUnit] = field(default_factory=dict)
-    places: dict[tuple[int, int], list[int]] = field(default_factory=dict)
-    slices: dict[tuple[int, int], Slices] = field(default_factory=dict)
-    gaps: dict[tuple[int, int], int] = field(default_factory=dict)
+    slices: dict[tuple[int, int], Slices] | None = None
     origin_number: int = -1
     authentic: bool = True
 
@@ -95,37 +104,37 @@ class RecordedResponse(Struct, gc=False):
         self.authentic = self.authentic and sealed
         if place is not self.place:
             self.place = _joined_places(self.place, place)
+            self.messages = _named(self.messages, place.messages)
+            self.calls = _named(self.calls, place.calls)
         if envelope.origin is not None and place.number > self.origin_number:
             self.origin, self.origin_number = envelope.origin, place.number
-        if place.messages:
-            self.messages = _named(self.messages, place.messages)
-        if place.calls:
-            self.calls = _named(self.calls, place.calls)
         for unit in envelope.units:
-            self._find(FoundUnit(index, unit, place.number))
-        for fragment in envelope.fragments:
-            slices = self.slices.setdefault((fragment.seq, fragment.stretch), Slices(place.number))
-            slices.found.setdefault(fragment.index, (index, fragment))
+            self._keep(FoundUnit(index, unit, place.number))
+        if envelope.fragments:
+            known = self.slices = self.slices or {}
+            for fragment in envelope.fragments:
+                slices = known.setdefault((fragment.seq, fragment.stretch), Slices(place.number))
+                slices.found.setdefault(fragment.index, (index, fragment))
 
-    def settle(self) -> None:
-        """Join slices, once every value has been read. Clients do not choose where requests go."""
-        if self.origin is not None and self.origin.upstream is not None and not self.authentic:
-            self.origin = replace(self.origin, upstream=None)
-        for key, slices in self.slices.items():
+    def join(self, sliced: Mapping[tuple[int, int], Slices]) -> None:
+        """Join slices, once every value has been read, and keep those of which some are missing."""
+        self.slices = {}
+        for key, slices in sliced.items():
             found = slices.whole()
             if found is None:
-                self.gaps[key] = min(index for index, _ in slices.found.values())
+                self.slices[key] = slices
             elif (found.unit.seq, found.unit.stretch) == key:
-                self._find(found)
+                self._keep(found)
 
-    def _find(self, found: FoundUnit) -> None:
+    def _keep(self, found: FoundUnit) -> None:
         # Of equal values the first counts: assistant-ui returns messages twice that a snapshot repeated.
         key = found.unit.seq, found.unit.stretch
-        known = self.units.get(key)
-        if known is not None:
-            self.places.setdefault(key, [known.index]).append(found.index)
-        if known is None or known.number < found.number:
-            self.units[key] = found
+        known = self.units.setdefault(key, found)
+        if known is not found:
+            places = known.places or [known.index]
+            places.append(found.index)
+            latest = found if known.number < found.number else known
+            self.units[key] = replace(latest, places=places)
 
 
 _TOLD: Final = (
@@ -141,10 +150,12 @@ def _joined_places(known: ResponsePlace, place: ResponsePlace) -> ResponsePlace:
     return replace(known, **more) if more else known
 
 
-def _named(known: dict[str, None], names: tuple[str, ...]) -> dict[str, None]:
+def _named(known: _Names, names: tuple[str, ...]) -> dict[str, None]:
     """Return all names so far: the last value has all of them in order, the others only new ones."""
+    if not isinstance(known, dict):
+        known = dict.fromkeys(known)
     if len(names) > len(known):
-        return dict.fromkeys(names) | known if known else dict.fromkeys(names)
+        return dict.fromkeys(names) | known
     known.update(dict.fromkeys(names))
     return known
 
@@ -194,12 +205,12 @@ class ClientHistory(Struct):
             RemoteProtocolError: The message is malformed (``bad_input``).
         """
         message = self.messages[index]
-        error: str | None = None
-        if message.role == "tool" and not message.error:
-            error = hinted_error(message.metadata) if message.metadata else None
-            if error is None and message.answers in self.failed:
-                error = message.text or TOOL_FAILED
-        return message.model(error)
+        if message.role != "tool" or message.error:
+            return as_message(message.given)
+        error = hinted_error(message.metadata) if message.metadata else None
+        if error is None and message.answers in self.failed:
+            error = message.text or TOOL_FAILED
+        return as_message(message.given) if error is None else message.with_error(error)
 
     def value(self, unit: str) -> str:
         """Return the encrypted value of a message or call; empty if it has none."""
@@ -219,11 +230,15 @@ class ClientHistory(Struct):
         One beside reasoning, in an answer or a call, is not used if it is one of reasoning that was moved
         there.
         """
-        refused = opened.refused or self._misused(opened)
+        envelope, refused = opened.envelope, opened.refused
+        if envelope is not None:
+            if envelope.response.subagent != self.subagent:
+                refused = "misplaced"
+            elif envelope.response.id in self.sealed and not opened.sealed:
+                refused = "unauthenticated"
         if refused:
             self.refused[entity.id] = refused
-        envelope = None if refused else opened.envelope
-        if envelope is None:
+        if envelope is None or refused:
             if not beside:
                 self.foreign.add(index)
             return
@@ -234,17 +249,9 @@ class ClientHistory(Struct):
             self.failed.update(place.failed)
         response = self.responses.get(place.id)
         if response is None:
-            response = self.responses[place.id] = RecordedResponse(place.id, place, index)
+            response = RecordedResponse(place.id, place, index, place.messages, place.calls)
+            self.responses[place.id] = response
         response.learn(index, envelope, sealed=opened.sealed)
-
-    def _misused(self, opened: OpenedValue) -> str:
-        """Return why a readable envelope may not be used here; empty if it may."""
-        if opened.envelope is None:
-            return ""
-        place = opened.envelope.response
-        if place.subagent != self.subagent:
-            return "misplaced"
-        return "unauthenticated" if place.id in self.sealed and not opened.sealed else ""
 
     def settle(self, limits: Limits) -> None:
         """Join what is spread over values, and assign messages and calls to responses.
@@ -253,14 +260,21 @@ class ClientHistory(Struct):
             RemoteProtocolError: There are too many spans (``too_large``).
         """
         origins: dict[tuple[Any, ...], Origin] = {}
+        sliced = False
         for response in self.responses.values():
-            response.settle()
-            if response.origin is not None:  # the same object, so that to compare two is fast
-                response.origin = origins.setdefault(astuple(response.origin), response.origin)
+            if response.slices:
+                sliced = True
+                response.join(response.slices)
+            origin = response.origin
+            if origin is not None:
+                if origin.upstream is not None and not response.authentic:
+                    origin = replace(origin, upstream=None)  # clients do not choose where requests go
+                # The same object for all, so that to compare two is fast.
+                response.origin = origins.setdefault(astuple(origin), origin)
             self._assign(response)
-        if any(response.slices for response in self.responses.values()):  # units that were not counted
+        if sliced:  # units that were not counted
             founds = (found for one in self.responses.values() for found in one.units.values())
-            limits.check("spans", sum(_spans(found.unit) for found in founds))
+            limits.check("spans", _spans(found.unit for found in founds))
 
     def _assign(self, response: RecordedResponse) -> None:
         """Assign messages and calls to the first response that names them."""
@@ -271,15 +285,17 @@ class ClientHistory(Struct):
         for found in response.units.values():
             unit = found.unit
             part = unit.part
-            if type(part) is TextRecord:
+            kind = type(part)
+            if kind is ReasoningRecord:
+                if unit.message and not self.value(unit.message):
+                    self.foreign.discard(self.by_id.get(unit.message, -1))  # other messages carry its value
+            elif kind is TextRecord:
                 for span in unit.spans:
                     self.message_owners.setdefault(span.message, response.id)
             elif type(part) is CallRecord and unit.id is not None:
                 self.call_owners.setdefault(unit.id, response.id)
                 if part.server:
                     self.server_calls.add(unit.id)
-            elif type(part) is ReasoningRecord and unit.message and not self.value(unit.message):
-                self.foreign.discard(self.by_id.get(unit.message, -1))  # other messages carry its value
 
 
 def index_history(
@@ -297,67 +313,56 @@ def index_history(
     """
     own = [message for message in messages.read if message.subagent == subagent]
     history = ClientHistory(own, subagent)
-    values = _Values(opener, limits)
+    carriers: list[tuple[int, _Entity, bool]] = []
     for index, message in enumerate(own):
         history.by_id.setdefault(message.id, index)
         role = message.role
         if role == "reasoning":
-            if not values.read(index, message, beside=False):
+            if message.value and isinstance(message.value, str):
+                carriers.append((index, message, False))
+            else:
                 history.foreign.add(index)
         elif role == "assistant":
-            if message.value:
-                values.read(index, message, beside=True)
-            for number, call in enumerate(message.calls):
+            if message.value and isinstance(message.value, str):
+                carriers.append((index, message, True))
+            for number, call in enumerate(message.calls) if message.calls else ():
                 history.calls.setdefault(call.id, (index, number))
-                if call.value:
-                    values.read(index, call, beside=True)
+                if call.value and isinstance(call.value, str):
+                    carriers.append((index, call, True))
         elif role == "tool":
             history.answers.setdefault(message.answers, index)
     # Every value is read before any is used.
-    history.sealed = {
-        one.envelope.response.id for _, _, one, _ in values.found if one.sealed and one.envelope
-    }
-    for index, entity, opened, beside in values.found:
+    values = _read([entity.value for _, entity, _ in carriers], opener, limits)
+    history.sealed = {one.envelope.response.id for one in values if one.sealed and one.envelope}
+    for (index, entity, beside), opened in zip(carriers, values, strict=True):
         history.learn(index, entity, opened, beside=beside)
     history.settle(limits)
     return history
 
 
-class _Values(Struct):
-    """Reads the values of messages and calls.
-
-    Attributes:
-        found: The position of each, its message or call, its content, and whether it is beside reasoning: in
-            an answer or a call.
-        spans: The number of stretches of text in all of them.
-    """
-
-    opener: EnvelopeReader
-    limits: Limits
-    found: list[tuple[int, _Entity, OpenedValue, bool]] = field(default_factory=list)
-    spans: int = 0
-
-    def read(self, index: int, entity: _Entity, *, beside: bool) -> bool:
-        """Read the value of a message or a call; ``False`` if it has none."""
-        value = entity.value
-        if not value or not isinstance(value, str):
-            return False
-        if len(self.found) >= self.limits.envelopes:
-            self.limits.check("envelopes", len(self.found) + 1)
-        opened = self.opener.read(value)
-        self.found.append((index, entity, opened, beside))
+def _read(values: Sequence[str], opener: EnvelopeReader, limits: Limits) -> list[OpenedValue]:
+    """Read the values of messages and calls, unless they are too many or describe too many texts."""
+    found: list[OpenedValue] = []
+    spans = 0
+    for value in values:
+        if len(found) >= limits.envelopes:
+            limits.check("envelopes", len(found) + 1)
+        opened = opener.read(value)
+        found.append(opened)
         if opened.envelope is not None:
-            for unit in opened.envelope.units:
-                self.spans += _spans(unit)
-            if self.spans > self.limits.spans:
-                self.limits.check("spans", self.spans)
-        return True
+            spans += _spans(opened.envelope.units)
+            if spans > limits.spans:
+                limits.check("spans", spans)
+    return found
 
 
-def _spans(unit: UnitRecord) -> int:
-    """Return the number of stretches of text in a unit."""
-    part = unit.part
-    return len(unit.spans) + (len(part.segments) if type(part) is ReasoningRecord else 0)
+def _spans(units: Iterable[UnitRecord]) -> int:
+    """Return the number of stretches of text in units."""
+    count = 0
+    for unit in units:
+        part = unit.part
+        count += len(unit.spans) + (len(part.segments) if type(part) is ReasoningRecord else 0)
+    return count
 
 
 def _has_message(unit: UnitRecord) -> bool:

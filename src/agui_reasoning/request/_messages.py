@@ -30,9 +30,6 @@ _NAMES_OF: Final = {
 }
 """The wire names of the members of messages and calls, by model."""
 
-_NAMES = ("id", "role", "toolCallId", "subagentRunId")
-"""The fields of a message that are used: optional strings."""
-
 
 class ClientCall(Struct, gc=False):
     """A tool call of a message; the ID is ``"None"`` if there is none.
@@ -89,14 +86,12 @@ class ClientMessage(Struct, gc=False):
         response = hint.get("response")
         return response if isinstance(response, str) else None
 
-    def model(self, error: str | None = None) -> Message:
-        """Return the model of the message, with an error if there is one.
+    def with_error(self, error: str) -> Message:
+        """Return the model of the message, with an error.
 
         Raises:
             RemoteProtocolError: The message is malformed (``bad_input``).
         """
-        if error is None:
-            return as_message(self.given)
         if isinstance(self.given, dict):
             return as_message({**self.given, "error": error})
         return as_message(self.given).model_copy(update={"error": error})
@@ -131,7 +126,7 @@ def messages_of(given: HistoryInput, limits: Limits) -> ClientMessages:
         _refuse(f"{type(messages).__name__} where a list of messages was expected")
     plain: list[dict[str, Any]] = []
     read: list[ClientMessage] = []
-    calls = 0
+    count = 0
     for one in messages:
         message = _plain(one)
         if not isinstance(message, dict):
@@ -139,11 +134,15 @@ def messages_of(given: HistoryInput, limits: Limits) -> ClientMessages:
         plain.append(message)
         if len(plain) > limits.messages:
             limits.check("messages", len(plain))
-        found = _check(message)
-        if found:
-            calls += found
-            limits.check("calls", calls)
-        read.append(_from_json(message, one if type(one) in _NAMES_OF else message))
+        entry = _from_json(message, one if type(one) in _NAMES_OF else message)
+        calls = message.get("toolCalls")
+        if calls is not None:
+            found = _calls_from_json(calls)
+            count += len(found)
+            limits.check("calls", count)
+            if entry.role == "assistant":
+                entry.calls = found
+        read.append(entry)
     limits.check_json(*plain)
     return ClientMessages(read)
 
@@ -154,44 +153,48 @@ def checked_messages(models: Iterable[Message]) -> ClientMessages:
 
 
 def _from_json(message: dict[str, Any], given: Any) -> ClientMessage:
-    role, get = message.get("role"), message.get
-    return ClientMessage(
-        given,
-        role,
-        str(get("id")),
-        get("subagentRunId"),
-        _text_of(get("content")),
-        get("encryptedValue"),
-        get("metadata"),
-        get("error"),
-        str(get("toolCallId")),
-        [_call_from_json(call) for call in get("toolCalls") or ()] if role == "assistant" else (),
-    )
+    """Check and read the members of a message, without its calls."""
+    get = message.get
+    message_id, role = get("id", "None"), get("role")
+    answers, subagent = get("toolCallId", "None"), get("subagentRunId")
+    if type(message_id) is not str:  # a call for each takes longer than the tests
+        _check_string(message_id, "id")
+    if type(role) is not str:
+        _check_string(role, "role")
+    if type(answers) is not str:
+        _check_string(answers, "toolCallId")
+    if subagent is not None:
+        _check_string(subagent, "subagentRunId")
+    content, value, metadata = get("content"), get("encryptedValue"), get("metadata")
+    text = content if type(content) is str else _text_of(content)
+    message_id, answers = str(message_id), str(answers)
+    return ClientMessage(given, role, message_id, subagent, text, value, metadata, get("error"), answers)
+
+
+def _calls_from_json(calls: Any) -> list[ClientCall]:
+    """Check and read calls."""
+    if not isinstance(calls, list):
+        _refuse(f"{type(calls).__name__} at toolCalls, where a list was expected")
+    return [_call_from_json(_object(call, "toolCalls")) for call in calls]
 
 
 def _call_from_json(call: dict[str, Any]) -> ClientCall:
-    function = call.get("function") or {}
-    return ClientCall(
-        str(call.get("id")),
-        str(function.get("name") or ""),
-        str(function.get("arguments") or ""),
-        call.get("encryptedValue"),
-        call.get("metadata"),
-    )
+    call_id, function, name, arguments = call.get("id"), call.get("function"), None, None
+    _check_string(call_id, "toolCalls/id")
+    if function:
+        name, arguments = _object(function, "toolCalls/function").get("name"), function.get("arguments")
+        _check_string(name, "toolCalls/function/name")
+        _check_string(arguments, "toolCalls/function/arguments")
+    value, metadata = call.get("encryptedValue"), call.get("metadata")
+    return ClientCall(str(call_id), str(name or ""), str(arguments or ""), value, metadata)
 
 
 def _from_model(model: Message) -> ClientMessage:
     members = model.__dict__  # attributes of models are slow
     role, content = members["role"], members["content"]
-    read = ClientMessage(
-        model,
-        role,
-        members["id"],
-        members.get("subagent_run_id"),
-        content if type(content) is str else _text_of(content),
-        members.get("encrypted_value"),
-        members.get("metadata"),
-    )
+    text = content if type(content) is str else _text_of(content)
+    value, subagent = members.get("encrypted_value"), members["subagent_run_id"]
+    read = ClientMessage(model, role, members["id"], subagent, text, value, members["metadata"])
     if role == "assistant":
         if members["tool_calls"]:
             read.calls = [_call_from_model(call) for call in members["tool_calls"]]
@@ -255,26 +258,6 @@ def _members(model: BaseModel, names: Mapping[str, str]) -> dict[str, Any]:
         for name, value in model.__pydantic_extra__.items():
             read[name] = to_jsonable_python(value)
     return read
-
-
-def _check(message: dict[str, Any]) -> int:
-    """Check the fields that are used, and count the calls."""
-    for name in _NAMES:
-        value = message.get(name)
-        if value is not None and type(value) is not str:  # a call for each takes longer than the test
-            _check_string(value, name)
-    calls = message.get("toolCalls")
-    if calls is None:
-        return 0
-    if not isinstance(calls, list):
-        _refuse(f"{type(calls).__name__} at toolCalls, where a list was expected")
-    for call in calls:
-        _check_string(_object(call, "toolCalls").get("id"), "toolCalls/id")
-        function = call.get("function")
-        if function:
-            _check_string(_object(function, "toolCalls/function").get("name"), "toolCalls/function/name")
-            _check_string(function.get("arguments"), "toolCalls/function/arguments")
-    return len(calls)
 
 
 def _object(value: Any, place: str) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, cast
+from operator import attrgetter
+from typing import Any, ClassVar, Final, TypeAlias, cast
 
 from ag_ui.core import Interrupt, ResumeEntry, ToolMessage, UserMessage
 from msgspec import Struct, field, structs
@@ -20,7 +21,6 @@ from agui_reasoning.errors import RemoteProtocolError
 from agui_reasoning.parts import (
     CUT_CALL_RESULT,
     NativePart,
-    Opaque,
     Origin,
     Part,
     ReasoningPart,
@@ -52,11 +52,11 @@ from agui_reasoning.request._history import (
     Withheld,
     is_of_other_account,
     role_of,
-    withheld_from,
 )
 
-_WITH_BLOCKS: Final = (NativePart, ToolResultPart)
+_WITH_BLOCKS: Final = frozenset({NativePart, ToolResultPart})
 _PLAIN: Final = frozenset({"user", "system", "developer"})
+_INCOMPLETE: Final = attrgetter("incomplete")
 
 UNANSWERED = "No result: the call was not answered."
 """The result of an unanswered call; the next message may explain why there is no other."""
@@ -105,18 +105,33 @@ class _TurnDraft(Struct, gc=False):
 
     turn: Turn
     number: int
-    calls: list[ToolCallPart]
+    calls: list[ToolCallPart] = field(default_factory=list)
     open: dict[str, list[int]] = field(default_factory=dict)
     results: dict[int, tuple[MessageContent, bool]] = field(default_factory=dict)
     misses_result: bool = False
 
-    def begin(self) -> None:
-        """Open the calls, and take the results of the agent's tools that are in the turn."""
+    def begin(self, mentioned: set[str]) -> bool:
+        """Open the calls, and take the results of the agent's tools that are in the turn.
+
+        Args:
+            mentioned: Receives the IDs of all calls.
+
+        Returns:
+            Whether there are calls to open.
+        """
+        for part in self.turn.parts:
+            if type(part) is ToolCallPart:
+                mentioned.add(part.id)
+                if not part.server:
+                    self.calls.append(part)
+        if not self.calls:
+            return False
         for number in range(len(self.calls) - 1, -1, -1):
             self.open.setdefault(self.calls[number].id, []).append(number)
         for part in self.turn.parts:
             if type(part) is ToolResultPart:
                 self.take(part.tool_call_id, part.content, part.error)
+        return True
 
     def take(self, call_id: str, content: MessageContent, error: str | None) -> bool:
         """Answer the first unanswered call with this ID."""
@@ -128,8 +143,6 @@ class _TurnDraft(Struct, gc=False):
 
     def cut(self) -> Set[int]:
         """Return the numbers of the incomplete calls, answered or not."""
-        if not self.calls:
-            return frozenset()
         return {number for number, call in enumerate(self.calls) if self._is_cut(number, call)}
 
     def waiting(self) -> list[ToolCallPart]:
@@ -156,6 +169,7 @@ def prepared(
     left_out: Set[int],
     report: EchoReport,
     efforts: Mapping[int, str],
+    withheld: Withheld,
 ) -> list[ResponseStep | PlainMessage]:
     """Prepare a history for an encoder.
 
@@ -169,12 +183,12 @@ def prepared(
         left_out: The indexes of items that are not sent, because the provider refused them.
         report: Collects the notes.
         efforts: The effort that changes with a response, by the index of its turn.
+        withheld: What the model was not shown before.
     """
     drafts = _drafts(items, report)
     loop = next((n for n in range(len(items) - 1, -1, -1) if role_of(items[n]) == "user"), -1)
     stored = () if previous_response_id is None else drafts.items()
     known = max((index for index, draft in stored if draft.turn.id == previous_response_id), default=-1)
-    withheld = withheld_from((draft.turn for draft in drafts.values()), target, rule)
     judge = _Judge(target, rule, scope, _Names(ids), withheld)
     ready: list[ResponseStep | PlainMessage] = []
     gaps: set[int] = set()
@@ -189,7 +203,7 @@ def prepared(
             if index <= known:
                 answers = () if index < known else step.answers
                 step = structs.replace(step, answers=answers, on_server=True)
-            if index >= known and (draft.misses_result or any(unit.incomplete for unit in step.units)):
+            if index >= known and (draft.misses_result or any(map(_INCOMPLETE, step.units))):
                 gaps.add(len(ready))
             ready.append(step)
         elif index > known and role_of(item) in _PLAIN:
@@ -257,13 +271,10 @@ def _drafts(items: Sequence[HistoryItem], report: EchoReport) -> dict[int, _Turn
     draft: _TurnDraft | None = None
     for index, item in enumerate(items):
         if type(item) is Turn:
-            calls = [part for part in item.parts if type(part) is ToolCallPart]
-            draft = drafts[index] = _TurnDraft(item, len(drafts), [call for call in calls if not call.server])
-            if calls:
-                mentioned.update([call.id for call in calls])
-                draft.begin()
-            for call_id in draft.open:
-                waiting.setdefault(call_id, []).append(draft)
+            draft = drafts[index] = _TurnDraft(item, len(drafts))
+            if draft.begin(mentioned):
+                for call_id in draft.open:
+                    waiting.setdefault(call_id, []).append(draft)
         elif role_of(item) == "tool":
             message = cast("ToolMessage", item)
             taken = _answer_latest(waiting.get(message.tool_call_id, []), message)
@@ -317,6 +328,11 @@ class _Relation(Struct, frozen=True, gc=False):
     unread: bool = False
 
 
+_Producer: TypeAlias = tuple[int, tuple[str, ...], bool, bool]
+"""The identity of a producer, as to compare two takes longer, the kinds of the values of a part, and whether
+the part is reasoning, and whether another account of the provider made it."""
+
+
 class _Judge(Struct):
     """Decides which units of a history may be sent.
 
@@ -326,8 +342,7 @@ class _Judge(Struct):
         scope: The responses whose reasoning is sent.
         names: The call IDs of the request.
         withheld: What the model was not shown before.
-        known: The relation of each producer, for values of some kinds, and for reasoning or something else.
-            Producers are told apart by their identity, because to compare them takes longer.
+        known: The relation of each producer.
     """
 
     target: Origin
@@ -335,17 +350,17 @@ class _Judge(Struct):
     scope: Scope
     names: _Names
     withheld: Withheld
-    known: dict[tuple[int, tuple[str, ...], bool], _Relation] = field(default_factory=dict)
+    known: dict[_Producer, _Relation] = field(default_factory=dict)
 
     def step(self, draft: _TurnDraft, *, current: bool, effort: str = "") -> ResponseStep:
         """Return a response with a decision about each unit, and the results of its calls."""
         turn = draft.turn
-        cut = draft.cut()
+        cut = draft.cut() if draft.calls else ()
         calls = len(cut) < len(draft.calls)
-        sent = in_scope(self.scope, calls=calls, current=current)
+        unsent = "" if in_scope(self.scope, calls=calls, current=current) else "out_of_scope"
         needed = self.rule.needed or self.scope
         required = self.rule.status == "required" and in_scope(needed, calls=calls, current=current)
-        other_account = self.target.account is not None and is_of_other_account(turn, self.target)
+        elsewhere = self.target.account is not None and is_of_other_account(turn, self.target)
         units: list[EchoUnit] = []
         answers: list[CallAnswer] = []
         number = -1
@@ -359,8 +374,7 @@ class _Judge(Struct):
                         part = structs.replace(part, status="incomplete")
             elif kind is ToolResultPart and part.tool_call_id in draft.open:
                 continue
-            relation = self._other_account if other_account else self._relation(part, kind, turn.origin)
-            unit = self._unit(turn, part, (draft.number, index), relation, sent, required)
+            unit = self._unit(turn, part, (draft.number, index), unsent, elsewhere, required)
             units.append(unit)
             if is_own and not unit.incomplete:
                 content, is_error = draft.results.get(number, (UNANSWERED, True))
@@ -368,21 +382,35 @@ class _Judge(Struct):
         return ResponseStep(turn, tuple(units), tuple(answers), current, effort=effort)
 
     def _unit(
-        self, turn: Turn, part: Any, key: tuple[int, int], relation: _Relation, sent: bool, required: bool
+        self, turn: Turn, part: Any, key: tuple[int, int], unsent: str, elsewhere: bool, required: bool
     ) -> EchoUnit:
-        """Return a unit with the decision about it; ``sent`` if reasoning of its response is."""
-        kind, name, refused = type(part), part.seen, relation.refused
-        whole, cut, call_id = part, False, ""
+        """Return a unit with the decision about it.
+
+        Args:
+            turn: The response.
+            part: The part.
+            key: The number of the response, and of the part in it.
+            unsent: Why the reasoning of the response is not sent; empty if it is.
+            elsewhere: Whether another account of the provider made the response.
+            required: Whether the provider requires the reasoning.
+        """
+        kind, name, origin = type(part), part.seen, part.origin or turn.origin
+        kinds: tuple[str, ...] = ()
+        whole, cut, state, call_id = part, False, "", ""
         if kind in _WITH_BLOCKS:
             whole = _without_damage(part)
-        elif part.status == "incomplete":
-            refused = refused or "incomplete"
-            cut = kind is ToolCallPart
-        refused = refused or ("" if sent else "out_of_scope")
+        else:
+            kinds = tuple([value.kind for value in part.opaque]) if part.opaque else ()
+            state = "incomplete" if part.status == "incomplete" else ""
+        producer = id(origin), kinds, kind is ReasoningPart, elsewhere
+        relation = self.known.get(producer)
+        if relation is None:
+            relation = self.known[producer] = self._related(origin, producer)
+        refused = relation.refused or state or unsent
         if kind is ToolCallPart:
-            name = name or part.id
+            name, cut = name or part.id, state != ""
             call_id = "" if cut else self.names.give(_wanted(part, relation.kinship))
-        elif kind is ReasoningPart and not refused:
+        elif self.withheld.digests and kind is ReasoningPart and not refused:
             refused = "withheld" if self.withheld.hides(part, required=required) else ""
         if not name:
             name = f"{turn.id or f'turn{key[0]}'}:{key[1]}"  # the client does not see it
@@ -391,23 +419,10 @@ class _Judge(Struct):
             whole, key, name, relation.kinship, refused, required, cut, whole is not part, unread, call_id
         )
 
-    @property
-    def _other_account(self) -> _Relation:
-        """The relation of what another account of the provider made, of which nothing is sent."""
-        return _Relation("foreign", OTHER_ACCOUNT if self.rule.echoes else "policy")
-
-    def _relation(self, part: Any, kind: type[Part], turn_origin: Origin | None) -> _Relation:
-        """Return how the producer of a part is related to the target, for its values."""
-        opaque: tuple[Opaque, ...] = () if kind in _WITH_BLOCKS else part.opaque
-        kinds = tuple([value.kind for value in opaque]) if opaque else ()
-        origin = part.origin or turn_origin
-        key = id(origin), kinds, kind is ReasoningPart
-        found = self.known.get(key)
-        if found is None:
-            found = self.known[key] = self._related(origin, kinds, is_reasoning=key[2])
-        return found
-
-    def _related(self, origin: Origin | None, kinds: tuple[str, ...], *, is_reasoning: bool) -> _Relation:
+    def _related(self, origin: Origin | None, producer: _Producer) -> _Relation:
+        _, kinds, is_reasoning, elsewhere = producer
+        if elsewhere:  # nothing of it is sent
+            return _Relation("foreign", OTHER_ACCOUNT if self.rule.echoes else "policy")
         related = kinship(origin, self.target, kinds)
         if related == "foreign" and not is_reasoning:
             # Members of a group spell calls, results and blocks alike, with or without a value.

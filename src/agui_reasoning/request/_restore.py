@@ -214,12 +214,16 @@ def _place(history: ClientHistory, response: RecordedResponse, previous: Positio
 
 def _visible_position(history: ClientHistory, response: RecordedResponse) -> Position | None:
     """Return the position of the first message or call of a response."""
-    places: list[Position] = [history.calls[call] for call in response.calls if call in history.calls]
+    first: Position | None = None
+    for call_id in response.calls:
+        place = history.calls.get(call_id)
+        if place is not None and (first is None or place < first):
+            first = place
     for message_id in response.messages:
         index = history.by_id.get(message_id)
         if index is not None and history.messages[index].role == "assistant":
-            places.append((index, -1))
-    return min(places) if places else None
+            first = (index, -1) if first is None else min(first, (index, -1))
+    return first
 
 
 def _in_order(
@@ -249,7 +253,7 @@ def _in_order(
             yield from _change_of(efforts.get(id(turn)))
         yield _with_cut_calls(turn, cut & results.keys()) if cut else turn
         for part in turn.parts:
-            if isinstance(part, ToolCallPart) and part.id in results:
+            if type(part) is ToolCallPart and part.id in results:
                 yield history.message(results.pop(part.id))
 
 

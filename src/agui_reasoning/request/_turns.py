@@ -7,7 +7,7 @@ overlapping spans.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -42,6 +42,7 @@ from agui_reasoning.request._index import ClientHistory, FoundUnit, RecordedResp
 from agui_reasoning.request._messages import ClientCall
 from agui_reasoning.request._plain import AUTHENTICATED, STORED_OBJECT, Intake, intake_of
 
+_GAP = len(SEGMENT_SEPARATOR)
 _FORBIDDEN = "item_reference"
 """References to stored items are never sent back."""
 
@@ -74,40 +75,32 @@ class Rebuilder(Struct):
     def turn(self, response: RecordedResponse) -> Turn:
         """Return the turn of a response."""
         thoughts: dict[int, list[FoundUnit]] = {}
-        others: dict[int, UnitRecord] = {}
         shown: list[UnitRecord] = []
         units = response.units
         for key in sorted(units) if len(units) > 1 else units:
             found = units[key]
             if type(found.unit.part) is not ReasoningRecord:
                 shown.append(found.unit)
-                others.setdefault(key[0], found.unit)
             elif key[0] in thoughts:
                 thoughts[key[0]].append(found)
             else:
                 thoughts[key[0]] = [found]
         work = self._work(response, shown)
-        parts: dict[int, Part] = {}
+        parts: dict[int, Any] = {}
         for seq, stretches in thoughts.items():
             parts[seq] = work.reasoning(stretches)
-        for (seq, _), index in response.gaps.items():
-            if seq not in parts:
-                work.drop(self.history.messages[index].id, "part_missing")
-        for seq, unit in others.items():
-            if seq not in thoughts:
-                rebuilt = _REBUILDERS[type(unit.part)](work, unit, unit.part)
-                if rebuilt is not None:
-                    parts[seq] = rebuilt
-        place = response.place
-        return Turn(
-            (*[parts[seq] for seq in sorted(parts)], *work.unrecorded()),
-            response.origin,
-            place.native_id,
-            refused=place.refused is not None,
-            withheld=place.withheld,
-            prefix=place.prefix,
-            conversation=place.conversation,
-        )
+        if response.slices:
+            for (seq, _), slices in response.slices.items():
+                if seq not in parts:
+                    work.drop(self.history.messages[slices.first].id, "part_missing")
+        for unit in shown:
+            if unit.seq not in parts:
+                parts[unit.seq] = _REBUILDERS[type(unit.part)](work, unit, unit.part)
+        recorded = [parts[n] for n in sorted(parts) if parts[n] is not None] if shown else parts.values()
+        place, origin = response.place, response.origin
+        whole = (*recorded, *work.unrecorded(shown))
+        refused = place.refused is not None
+        return Turn(whole, origin, place.native_id, refused, place.withheld, place.prefix, place.conversation)
 
     def _work(self, response: RecordedResponse, shown: list[UnitRecord]) -> _Work:
         """Begin a response that has these units besides reasoning."""
@@ -117,11 +110,13 @@ class Rebuilder(Struct):
             if api not in self._intakes:
                 self._intakes[api] = intake_of(api, allow_file_ids=self.allow_file_ids)
             intake = self._intakes[api]
+        if not shown:
+            return _Work(self, response, origin, intake)
         return _Work(self, response, origin, intake, overlapping(shown), intake.withheld(shown))
 
     # -- what has not been used yet
 
-    def thought(self, response: RecordedResponse, found: FoundUnit) -> tuple[str, str | None, bool]:
+    def thought(self, found: FoundUnit) -> tuple[str, str | None, bool]:
         """Return the message of a stretch of reasoning: its ID, its content and whether that is right.
 
         The content is ``None`` after the first request. Front ends may return a later value of a message as a
@@ -134,7 +129,7 @@ class Rebuilder(Struct):
             return message.id, None, True
         intact = message.has_digest(unit.sha256)
         if not intact and named is None:
-            for other in response.places.get((unit.seq, unit.stretch), ()):
+            for other in found.places or ():
                 if messages[other].has_digest(unit.sha256):
                     message, intact = messages[other], True
                     break
@@ -161,14 +156,9 @@ class Rebuilder(Struct):
         first = unit.spans[0] if unit.spans else None
         return self._take(response, first.message) if first and first.start == 0 else None
 
-    def unclaimed(self, response: RecordedResponse) -> list[tuple[str, str]]:
-        """Return ID and text of the messages of a response that no unit has used."""
-        names = [name for name in response.messages if name not in self._claimed]
-        for found in response.units.values():
-            for span in found.unit.spans:
-                if span.message not in self._claimed and span.message not in names:
-                    names.append(span.message)
-        return [(name, text) for name in names if (text := self._take(response, name))]
+    def unclaimed(self, response: RecordedResponse, message_id: str) -> str | None:
+        """Return a message of a response, if no unit has used it."""
+        return None if message_id in self._claimed else self._take(response, message_id)
 
     def call(self, response: RecordedResponse, call_id: str) -> ClientCall | None:
         """Return a call of a response, at the first request."""
@@ -201,11 +191,10 @@ class Rebuilder(Struct):
         return "".join(pieces)
 
     def _take(self, response: RecordedResponse, message_id: str) -> str | None:
-        content = self._content(response, message_id)
-        if content is None or message_id in self._whole:
-            return None
-        self._whole.add(message_id)
-        self._claimed.add(message_id)
+        content = None if message_id in self._whole else self._content(response, message_id)
+        if content is not None:
+            self._whole.add(message_id)
+            self._claimed.add(message_id)
         return content
 
     def _content(self, response: RecordedResponse, message_id: str) -> str | None:
@@ -231,26 +220,22 @@ class _Work(Struct, gc=False):
     response: RecordedResponse
     origin: Origin | None
     intake: Intake
-    overlapping: Container[int]
-    withheld: Mapping[str, str]
+    overlapping: Container[int] = ()
+    withheld: Mapping[str, str] = {}
 
     def drop(self, unit: str, reason: str) -> None:
         """Report that a unit, or something of it, cannot be used."""
         self.client.report.append(ReportEntry(unit, "dropped", reason))
 
     def members(self, part: Any, unit: str) -> dict[str, Any] | None:
-        """Return what is taken of the ``ext`` of a unit."""
-        if not part.ext:
-            return None
+        """Return what is taken of the ``ext`` of a unit that has one."""
         taken, named = self.intake.members(part.ext)
         if named:
             self.drop(unit, STORED_OBJECT)
         return taken
 
     def values(self, part: Any, unit: str, *, text_intact: bool) -> tuple[Opaque, ...]:
-        """Return the values of a text or a call that are still good; none if its text was changed."""
-        if not part.opaque:
-            return ()
+        """Return the values of a text or a call with values that are still good; none if its text changed."""
         kept = _intact(part.opaque) if text_intact else ()
         if len(kept) < len(part.opaque):
             self.drop(unit, "value_modified" if text_intact else "text_modified")
@@ -265,11 +250,11 @@ class _Work(Struct, gc=False):
         item_id: str | None = None
         status: Status = "complete"
         ext = None
-        values: dict[tuple[str, str], OpaqueRecord] = {}
+        values: list[OpaqueRecord] = []
         for number, found in enumerate(stretches):
             unit = found.unit
             record: Any = unit.part
-            seen, content, intact = client.thought(self.response, found)
+            seen, content, intact = client.thought(found)
             name = name if number else seen
             if content:
                 texts.append(content)
@@ -281,15 +266,16 @@ class _Work(Struct, gc=False):
             segments += piece or ()
             item_id = item_id or record.item_id
             status, ext = record.status, record.ext
-            for value in record.opaque:
-                values[value.kind, value.attach] = value
+            values += record.opaque
         if altered:
             # Altered text is for display, without its signature; it is never sent back, because Claude
             # refuses thinking that was modified (anthropics/claude-code#63203).
             self.drop(name, altered)
             shown = tuple([Segment("text", 0, text) for text in texts])
             return ReasoningPart(shown, status="incomplete", origin=self.origin, seen=name)
-        kept = _intact(values.values()) if values else ()
+        if len(values) > 1:  # of one kind, the latest counts
+            values = [*{(value.kind, value.attach): value for value in values}.values()]
+        kept = _intact(values) if values else ()
         ext = self.intake.members(ext)[0] if ext else None
         if len(kept) < len(values):
             self.drop(name, "value_modified")
@@ -298,18 +284,23 @@ class _Work(Struct, gc=False):
             client.report.append(ReportEntry(name, "restored", reason))
         return ReasoningPart(tuple(segments), kept, item_id or None, status, self.origin, ext, seen=name)
 
-    def unrecorded(self) -> list[Part]:
-        """Return parts without a record: a plain answer, or calls whose record was lost with its carrier."""
-        found: list[Part] = [
-            TextPart(text, origin=self.origin, seen=message_id)
-            for message_id, text in self.client.unclaimed(self.response)
-        ]
-        for call_id in self.response.calls:
-            call = self.client.call(self.response, call_id)
+    def unrecorded(self, shown: Sequence[UnitRecord]) -> list[Part]:
+        """Return parts without a record: a plain answer, or calls whose record was lost with its carrier.
+
+        Args:
+            shown: The units besides reasoning, whose messages are also those of the response.
+        """
+        client, response, origin = self.client, self.response, self.origin
+        found: list[Part] = []
+        spans = [span.message for one in response.units.values() for span in one.unit.spans] if shown else ()
+        for name in (*response.messages, *spans):
+            text = client.unclaimed(response, name)
+            if text:
+                found.append(TextPart(text, origin=origin, seen=name))
+        for call_id in response.calls:
+            call = client.call(response, call_id)
             if call is not None:
-                found.append(
-                    ToolCallPart(call_id, call.name, call.arguments, origin=self.origin, seen=call_id)
-                )
+                found.append(ToolCallPart(call_id, call.name, call.arguments, origin=origin, seen=call_id))
         return found
 
 
@@ -320,11 +311,12 @@ def _segments(unit: UnitRecord, part: ReasoningRecord, content: str | None) -> l
         return [Segment(s.channel, s.index, s.text or "") for s in part.segments]
     if content is None or len(part.segments) != len(unit.lengths):
         return None
-    cut, start = [], 0
-    for segment, length in zip(part.segments, unit.lengths, strict=True):
-        cut.append(Segment(segment.channel, segment.index, content[start : start + length]))
-        start += length + len(SEGMENT_SEPARATOR)
-    return cut if start - len(SEGMENT_SEPARATOR) == len(content) else None
+    cut, start, end = [], 0, -1
+    for number, segment in enumerate(part.segments):  # `zip` takes longer
+        end = start + unit.lengths[number]
+        cut.append(Segment(segment.channel, segment.index, content[start:end]))
+        start = end + _GAP
+    return cut if end == len(content) else None
 
 
 def _text(work: _Work, unit: UnitRecord, part: TextRecord) -> Part | None:
@@ -356,9 +348,9 @@ def _call(work: _Work, unit: UnitRecord, part: CallRecord) -> Part | None:
         )
     arguments = call.arguments if part.arguments is None else part.arguments
     intact = unit.sha256 is None or digest(arguments) == unit.sha256
-    ext = work.members(part, call_id)
+    ext = work.members(part, call_id) if part.ext else None
     ext = ext if part.id is None else {**(ext or {}), "native_id": part.id}
-    opaque = work.values(part, call_id, text_intact=intact)
+    opaque = work.values(part, call_id, text_intact=intact) if part.opaque else ()
     return ToolCallPart(
         call_id, call.name, arguments, part.server, opaque, part.status, work.origin, ext, seen=call_id
     )
@@ -370,7 +362,7 @@ def _result(work: _Work, unit: UnitRecord, part: ResultRecord) -> Part | None:
     if call_id in work.withheld:
         return None
     native = work.intake.result(part.native)
-    ext = work.members(part, call_id)
+    ext = work.members(part, call_id) if part.ext else None
     return ToolResultPart(call_id, content, part.error, native, work.origin, ext, seen=unit.message or "")
 
 
@@ -392,7 +384,12 @@ def _native(work: _Work, unit: UnitRecord, part: NativeRecord) -> Part | None:
 
 def _intact(records: Iterable[OpaqueRecord]) -> tuple[Opaque, ...]:
     """Return the values that nothing changed on the way."""
-    return tuple([opaque for record in records if (opaque := record.opaque()) is not None])
+    kept = []
+    for record in records:
+        opaque = record.opaque()
+        if opaque is not None:
+            kept.append(opaque)
+    return tuple(kept)
 
 
 _REBUILDERS: dict[type, Callable[[_Work, UnitRecord, Any], Part | None]] = {

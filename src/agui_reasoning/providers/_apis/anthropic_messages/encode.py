@@ -101,23 +101,24 @@ def _assistant(writing: Writing) -> list[JSONObject]:
     while written and written[-1][1]["type"] in THINKING:
         unit, _ = written.pop()
         options.report.drop(unit, "orphan", harmless=True)
-    blocks = [block for _, block in written]
-    if all(map(_is_marker, blocks)):
+    blocks: list[JSONObject] = []
+    speaks = False
+    for _, block in written:
+        blocks.append(block)
+        speaks = speaks or block["type"] != FALLBACK
+    if not speaks:
         # A message must have more than the marker, which is no part of the prompt.
         for unit, _ in written:
             options.report.drop(unit, "orphan", harmless=True)
         options.report.drop_step(step)
         return []
     for unit, block in written:
-        if block["type"] in THINKING or isinstance(unit.part, NativePart):
+        if block["type"] in THINKING or type(unit.part) is NativePart:
             options.report.echo(unit)
     if options.rule.joined:
         blocks = _joined(blocks)
-    return _with_placeholder(step, blocks, options)
-
-
-def _is_marker(block: JSONObject) -> bool:
-    return type_of(block) == FALLBACK
+    placeholder = options.rule.placeholder
+    return blocks if placeholder is None else _with_placeholder(step, blocks, options, placeholder)
 
 
 def _joined(blocks: list[JSONObject]) -> list[JSONObject]:
@@ -132,11 +133,10 @@ def _joined(blocks: list[JSONObject]) -> list[JSONObject]:
 
 
 def _with_placeholder(
-    step: ResponseStep, blocks: list[JSONObject], options: EncodingOptions
+    step: ResponseStep, blocks: list[JSONObject], options: EncodingOptions, placeholder: str
 ) -> list[JSONObject]:
     """Add an empty thinking block for servers that require one in every response."""
-    placeholder = options.rule.placeholder
-    if placeholder is None or not blocks or any(block["type"] in THINKING for block in blocks):
+    if not blocks or any(block["type"] in THINKING for block in blocks):
         return blocks
     if not step.within(options.rule.placeholder_scope or options.rule.scope):
         return blocks
@@ -147,7 +147,9 @@ def _with_placeholder(
 def _reasoning(part: ReasoningPart, unit: EchoUnit, writing: Writing) -> JSONObject | None:
     if unit.refused:
         return None
-    first = {one.kind: one.value for one in reversed(values(unit, REDACTED, SIGNATURE))}
+    first: dict[str, str] = {}
+    for one in values(unit, REDACTED, SIGNATURE):
+        first.setdefault(one.kind, one.value)
     if REDACTED in first:
         if "redacted_thinking" in writing.options.rule.forbidden:
             writing.options.report.drop(unit, "policy")
@@ -157,14 +159,18 @@ def _reasoning(part: ReasoningPart, unit: EchoUnit, writing: Writing) -> JSONObj
     if not signature and writing.options.rule.needs == "signature":
         writing.options.report.drop(unit, "missing_signature")
         return None
-    text = "".join([segment.text for segment in part.segments])
-    more = leftovers(unit, "cache_control")
-    return {**more, "type": "thinking", "thinking": text, "signature": signature}
+    texts = part.segments
+    text = texts[0].text if len(texts) == 1 else "".join([segment.text for segment in texts])
+    block: JSONObject = {"type": "thinking", "thinking": text, "signature": signature}
+    return {**leftovers(unit, "cache_control"), **block} if part.ext else block
 
 
 def _text(part: TextPart, unit: EchoUnit, writing: Writing) -> JSONObject | None:
     # The API sends blank text blocks, but rejects them in requests.
-    return {**leftovers(unit, "id", "phase"), **_text_block(part.text)} if part.text.strip() else None
+    if not part.text.strip():
+        return None
+    block = _text_block(part.text)
+    return {**leftovers(unit, "id", "phase"), **block} if part.ext else block
 
 
 def _call(part: ToolCallPart, unit: EchoUnit, writing: Writing) -> JSONObject | None:
@@ -173,13 +179,9 @@ def _call(part: ToolCallPart, unit: EchoUnit, writing: Writing) -> JSONObject | 
         kind = "mcp_tool_use" if leftovers(unit).get("type") == "mcp_tool_use" else "server_tool_use"
         if not unit.same_format or not (unit.key in writing.pairs or writing.step.last):
             return None
-    return {
-        **leftovers(unit, "phase"),
-        "type": kind,
-        "id": part.id if part.server else unit.call_id,
-        "name": part.name,
-        "input": as_object(part),
-    }
+    call_id = part.id if part.server else unit.call_id
+    block: JSONObject = {"type": kind, "id": call_id, "name": part.name, "input": as_object(part)}
+    return {**leftovers(unit, "phase"), **block} if part.ext else block
 
 
 def _native(part: NativePart, unit: EchoUnit, writing: Writing) -> JSONObject | None:
