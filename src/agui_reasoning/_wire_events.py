@@ -11,6 +11,7 @@ from binascii import Error
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
+from struct import iter_unpack
 from typing import Any, Final, TypeAlias, cast, get_args
 
 from ag_ui.core import Event, InputContent, TextPart
@@ -189,14 +190,30 @@ def without_hint(metadata: Mapping[str, Any]) -> JSONObject | None:
 
 # -- IDs and times
 
-_VARIANTS: Final = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
+_VERSION: Final = bytes(byte & 0x0F | 0x40 for byte in range(256))
+_VARIANT: Final = bytes(byte & 0x3F | 0x80 for byte in range(256))
+_UNUSED: Final[list[str]] = []
+"""IDs for `new_uuid`: the system returns the bytes of many almost as fast as those of one."""
 
 
 def new_uuid() -> str:
-    """Return a random UUID of version 4, as `uuid.uuid4` does in twice the time."""
-    digits = os.urandom(16).hex()
-    variant = _VARIANTS[digits[16]]
-    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+    """Return a random UUID of version 4, as `uuid.uuid4` does in many times the time."""
+    try:
+        return _UNUSED.pop()
+    except IndexError:  # also if another thread took the last one
+        _UNUSED.extend(_uuids(64))
+    return new_uuid()
+
+
+def _uuids(count: int) -> list[str]:
+    random = bytearray(os.urandom(16 * count))
+    random[6::16] = random[6::16].translate(_VERSION)
+    random[8::16] = random[8::16].translate(_VARIANT)
+    return [b"-".join(digits).decode() for digits in iter_unpack("8s4s4s4s12s", random.hex().encode())]
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_UNUSED.clear)  # two processes must not use the same
 
 
 def is_expired(expires_at: object, now: float) -> bool:
