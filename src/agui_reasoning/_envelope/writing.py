@@ -33,7 +33,7 @@ from agui_reasoning._envelope import (
     digest,
 )
 from agui_reasoning._strict_json import MAX_NESTING, dump, load
-from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from agui_reasoning.parts import NativePart, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 
 # -- parts as records
 
@@ -52,7 +52,7 @@ class PlacedPart(Struct, frozen=True):
     """
 
     seq: int
-    part: Part
+    part: Any
     exposure: Exposure
     visible_text: str = ""
     stretch: int = 0
@@ -66,6 +66,37 @@ class PlacedPart(Struct, frozen=True):
     def __repr__(self) -> str:
         """Omit the fields, as records do."""
         return f"{type(self).__name__}()"
+
+    @property
+    def opaque(self) -> tuple[OpaqueRecord, ...]:
+        """The records of its opaque values."""
+        if not self.part.opaque:
+            return ()
+        encrypted = self.exposure == "encrypted"
+        return tuple([OpaqueRecord.of(opaque, encrypted=encrypted) for opaque in self.part.opaque])
+
+    @property
+    def ext(self) -> dict[str, Any] | None:
+        """A copy of its ``ext``, unless that is empty."""
+        return dict(self.part.ext) if self.part.ext else None
+
+    @property
+    def segments(self) -> tuple[SegmentRecord, ...]:
+        """The records of its segments."""
+        fields = WRITTEN[type(self.part), self.exposure].segment.split()
+        return tuple(
+            [SegmentRecord(**{name: getattr(one, name) for name in fields}) for one in self.part.segments]
+        )
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """The number of code points of each segment."""
+        return tuple([len(segment.text) for segment in self.part.segments])
+
+    @property
+    def sha256(self) -> str:
+        """The hash of its visible text."""
+        return digest(self.visible_text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,47 +132,15 @@ WRITTEN: Final[dict[tuple[type, Exposure], WrittenFields]] = {
 
 def unit_record(placed: PlacedPart) -> UnitRecord | None:
     """Return the record of a unit; ``None`` if nothing may be written about it."""
-    getters = _GETTERS.get((type(placed.part), placed.exposure))
-    if getters is None:
+    known = _GETTERS.get((type(placed.part), placed.exposure))
+    if known is None:
         return None
-    record, of_part, of_unit = getters
-    part = record(**{name: get(placed) for name, get in of_part})
-    return UnitRecord(part=part, **{name: get(placed) for name, get in of_unit})
+    record, of_part, of_unit, get = known
+    values = iter(get(placed))
+    part = record(**dict(zip(of_part, values, strict=False)))
+    return UnitRecord(part=part, **dict(zip(of_unit, values, strict=False)))
 
 
-_Getters: TypeAlias = tuple[tuple[str, Callable[[Any], Any]], ...]
-"""Fields of a record, each with what returns it of a `PlacedPart`."""
-
-
-def _segments(fields: str) -> Callable[[Any], tuple[SegmentRecord, ...]]:
-    getters = [(name, attrgetter(name)) for name in fields.split()]
-
-    def segments(placed: Any) -> tuple[SegmentRecord, ...]:
-        return tuple(
-            [SegmentRecord(**{name: get(one) for name, get in getters}) for one in placed.part.segments]
-        )
-
-    return segments
-
-
-def _opaque(placed: PlacedPart) -> tuple[OpaqueRecord, ...]:
-    part: Any = placed.part
-    if not part.opaque:
-        return ()
-    encrypted = placed.exposure == "encrypted"
-    return tuple([OpaqueRecord.of(opaque, encrypted=encrypted) for opaque in part.opaque])
-
-
-_PLACE: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "lengths": lambda placed: tuple([len(segment.text) for segment in placed.part.segments]),
-    "sha256": lambda placed: digest(placed.visible_text),
-}
-_PART: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "opaque": _opaque,
-    "ext": lambda placed: dict(placed.part.ext) if placed.part.ext else None,
-    "id": attrgetter("native_id"),
-    "name": attrgetter("part.kind"),
-}
 _RECORDS: Final[Mapping[type, type[PartRecord]]] = {
     ReasoningPart: ReasoningRecord,
     TextPart: TextRecord,
@@ -149,19 +148,25 @@ _RECORDS: Final[Mapping[type, type[PartRecord]]] = {
     ToolResultPart: ResultRecord,
     NativePart: NativeRecord,
 }
+_PLACES: Final = {
+    **{name: name for name in ("opaque", "ext", "segments")},
+    "id": "native_id",
+    "name": "part.kind",
+}
+"""Where a `PlacedPart` has the fields of a part's record, if not in the part."""
 
 
-def _getters(fields: WrittenFields) -> tuple[_Getters, _Getters]:
-    """Return how to get the fields of a part and of its unit."""
-    of_part = {**_PART, "segments": _segments(fields.segment)}
-    return (
-        tuple((name, of_part.get(name) or attrgetter(f"part.{name}")) for name in fields.part.split()),
-        tuple((name, _PLACE.get(name) or attrgetter(name)) for name in fields.unit.split()),
-    )
+def _getters(part: type, fields: WrittenFields) -> _Getters:
+    of_part, of_unit = fields.part.split(), fields.unit.split()
+    places = [_PLACES.get(name, f"part.{name}") for name in of_part]
+    return _RECORDS[part], of_part, of_unit, attrgetter(*places, *of_unit)
 
 
-_GETTERS: Final[Mapping[tuple[type, Exposure], tuple[type[PartRecord], _Getters, _Getters]]] = {
-    (part, exposure): (_RECORDS[part], *_getters(fields)) for (part, exposure), fields in WRITTEN.items()
+_Getters: TypeAlias = tuple[type[PartRecord], list[str], list[str], Callable[[Any], tuple[Any, ...]]]
+"""The record of a part, the names of its fields and those of its unit, and what returns all of them."""
+
+_GETTERS: Final[Mapping[tuple[type, Exposure], _Getters]] = {
+    (part, exposure): _getters(part, fields) for (part, exposure), fields in WRITTEN.items()
 }
 
 

@@ -28,6 +28,7 @@ from agui_reasoning.deltas import (
 from agui_reasoning.emitter._fast import FastPath, fast_path, path_key
 from agui_reasoning.emitter._produced import InputReports
 from agui_reasoning.emitter._settings import EmitterOptions, EmitterSettings, settings_of, shows_options
+from agui_reasoning.emitter._span import ReasoningSpan
 from agui_reasoning.emitter._values import Values
 from agui_reasoning.emitter._visibility import (
     Disclosure,
@@ -124,25 +125,19 @@ class BaseEmitter:
         self._rule_of = rule_of
         self._disclosure = Disclosure.of(settings.visibility, sealed=settings.keys is not None)
         self._events = WireEvents(settings.now_ms)
-        self._values = Values(
-            rule_of=rule_of,
-            anchors=settings.anchors,
-            sealer=_sealer(settings, thread_id),
-            events=self._events,
-            warn=self.warn,
-            on_audit=settings.on_audit,
-        )
         self._new_id = settings.new_id or new_uuid
+        sealer, on_audit = _sealer(settings, thread_id), settings.on_audit
         self._writer = Writer(
-            new_id=self._new_id,
-            events=self._events,
-            disclosure=self._disclosure,
-            values=self._values,
-            used_call_ids=used_call_ids,
-            takes_media=takes_media,
-            warn=self.warn,
+            self._new_id,
+            self._events,
+            self._disclosure,
+            Values(rule_of, settings.anchors, sealer, self._events, self.warn, on_audit),
+            takes_media,
+            self.warn,
+            set(used_call_ids),
+            ReasoningSpan(self._new_id, self._events),
         )
-        self.inputs = InputReports(self.warn, settings.on_audit)
+        self.inputs = InputReports(self.warn, on_audit)
         self._nested_ids: set[str] = set()
         """The messages and calls of nested emitters, which have already applied their visibility."""
         self._summarizes = settings.visibility == "summary"
@@ -321,7 +316,7 @@ class BaseEmitter:
 
     def _another_path(self, item: object) -> FastPath | None:
         """Change to the fast path of the unit that an item adds text to, and return it, if there is one."""
-        path = self._paths.get(path_key(item))
+        path = self._paths.get(path_key(item)) if self._paths else None
         if path is None or path is self.fast:
             return None
         self._leave_fast_path()
@@ -349,7 +344,7 @@ class BaseEmitter:
         self.fast = path = fast_path(delta, changes, written, staged=bool(self._stages))
         if path is None or len(changes) > 1 or len(written) > 1:
             self._paths.clear()  # more than text was added: a unit may have ended
-        if path is not None:
+        else:
             self._paths[path_key(delta)] = path
         return written
 

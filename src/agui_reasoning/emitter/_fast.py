@@ -15,7 +15,7 @@ from ag_ui.core import Event
 
 from agui_reasoning._strict_json import JSONObject, well_formed
 from agui_reasoning._wire_events import template_of
-from agui_reasoning.deltas import Change, Delta, Grew, ReasoningDelta, TextDelta, ToolCallDelta
+from agui_reasoning.deltas import Change, Delta, Grew, ReasoningDelta, TextDelta, ToolCallDelta, Unshown
 from agui_reasoning.wire import form_of, json_string, write_json
 
 _Made = TypeVar("_Made")
@@ -26,7 +26,7 @@ _Path: TypeAlias = Callable[[object], _Made | None]
 """Makes something of an item, likewise."""
 
 
-class FastPath:
+class FastPath(Unshown, gc=True, eq=False):
     """Continues one stretch of text.
 
     Attributes:
@@ -36,15 +36,14 @@ class FastPath:
         form: That of the frames, after `frames`; ``None`` if it cannot be written.
     """
 
-    __slots__ = ("_delta", "_first", "_start", "_write", "event", "form", "frame", "grew")
-
-    def __init__(self, delta: Delta, grew: Grew, first: JSONObject, *, staged: bool) -> None:
-        self.grew = grew
-        self._delta, self._first, self._start = delta, first, len(grew.pieces)
-        self.frame: _Path[bytes] | None = None
-        self.event: _Path[Event] | None = None
-        self.form: bytes | None = None
-        self._write: _Writer[bytes] | None = _never if staged else None
+    grew: Grew
+    _delta: Delta
+    _first: JSONObject
+    _start: int
+    _write: _Writer[bytes] | None
+    frame: _Path[bytes] | None = None
+    event: _Path[Event] | None = None
+    form: bytes | None = None
 
     def take_pieces(self) -> list[str]:
         """Return the text that it added to the unit since the last call."""
@@ -89,16 +88,17 @@ def fast_path(
 
     ``staged`` says that stages change the events, so that there are no frames.
     """
-    if type(delta) not in _PATHS or not changes or not written:
+    text_of = _TEXTS.get(type(delta))
+    if text_of is None or delta.ext is not None or not changes or not written:
         return None
     if type(delta) is ToolCallDelta and delta.name and not delta.id:
         return None  # without IDs, each delta with a name starts another call
     grew, first = changes[-1], written[-1]
     if type(grew) is not Grew or type(first) is not dict:
         return None
-    if delta.ext is not None or not _TEXTS[type(delta)](delta) == first.get("delta") == grew.text:
+    if not text_of(delta) == first.get("delta") == grew.text:
         return None
-    return FastPath(delta, grew, first, staged=staged)
+    return FastPath(grew, delta, first, len(grew.pieces), _never if staged else None)
 
 
 def path_key(item: object) -> tuple[type, str | None] | None:

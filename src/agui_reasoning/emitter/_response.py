@@ -341,7 +341,9 @@ class ResponseState(Unshown, eq=False):
 
     def tells(self, unit: UnitBuffer) -> bool:
         """Return whether the client's messages alone suffice to restore a unit: a text in one message."""
-        if not isinstance(unit, TextUnit) or unit.opaque or self._ext_of(unit) or unit.status != "complete":
+        if type(unit) is not TextUnit or unit.status != "complete":
+            return False
+        if (unit.values and unit.opaque) or (unit.ext and self._ext_of(unit)):
             return False
         spans = self.spans.get(unit, ())
         return len(spans) == 1 and spans[0].start == 0 and spans[0].length == sum(map(len, unit.pieces))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Final
 
-from msgspec import field
+from msgspec import Struct, field
 
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning._wire_events import WireEvents
@@ -69,10 +69,10 @@ def _steps(what: SpanInput) -> dict[SpanState, tuple[SpanState, str | None]]:
 _BEGINS: Final = _steps(SpanInput.BEGINS)
 _ENDS: Final = _steps(SpanInput.ENDS)
 _LEAVES: Final = _steps(SpanInput.LEAVES)
-_NO_SPAN: Final = SpanState.NONE
+NO_SPAN: Final = SpanState.NONE
 
 
-class ReasoningSpan:
+class ReasoningSpan(Struct, eq=False):
     """The span of a run that is open, if one is. Its methods return the events to send.
 
     Attributes:
@@ -80,18 +80,16 @@ class ReasoningSpan:
         id: The ID of the last one that opened.
     """
 
-    __slots__ = ("_events", "_new_id", "_open", "id", "state")
-
-    def __init__(self, new_id: Callable[[], str], events: WireEvents) -> None:
-        self._new_id, self._events = new_id, events
-        self._open = 0
-        self.state = _NO_SPAN
-        self.id = ""
+    _new_id: Callable[[], str]
+    _events: WireEvents
+    _open: int = 0
+    state: SpanState = NO_SPAN
+    id: str = ""
 
     def begin(self) -> list[JSONObject]:
         """Note that a message begins, or a unit without one, which keeps the span open."""
         self._open += 1
-        if self.state is _NO_SPAN:
+        if self.state is NO_SPAN:
             self.id = self._new_id()
         return self._step(_BEGINS)
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from ag_ui.core import Interrupt
 from msgspec import Struct, structs
@@ -60,6 +61,7 @@ OpenAnchor: TypeAlias = Callable[[], tuple[str, list[JSONObject]]]
 UnitRecords: TypeAlias = tuple[UnitRecord, ...]
 
 _NOTHING = Sent(())
+_sent_by: Final = attrgetter("sent")
 _PLAIN_ROOM = MAX_ENVELOPE_CHARS - 1_024
 
 
@@ -75,25 +77,15 @@ class _Carrier(Struct, frozen=True):
     opening: tuple[JSONObject, ...] = ()
 
 
-class Values:
+class Values(Struct, eq=False):
     """Writes the values of consecutive responses; its methods return the events to send."""
 
-    def __init__(
-        self,
-        *,
-        rule_of: Callable[[Origin], EchoRule],
-        anchors: Anchors,
-        sealer: EnvelopeWriter | None,
-        events: WireEvents,
-        warn: Callable[[str], None],
-        on_audit: OnAudit | None,
-    ) -> None:
-        self._rule_of = rule_of
-        self._anchors = anchors
-        self._sealer = sealer
-        self._warn = warn
-        self._on_audit = on_audit
-        self._events = events
+    _rule_of: Callable[[Origin], EchoRule]
+    _anchors: Anchors
+    _sealer: EnvelopeWriter | None
+    _events: WireEvents
+    _warn: Callable[[str], None]
+    _on_audit: OnAudit | None
 
     # -- under way
 
@@ -392,7 +384,7 @@ def _is_said(state: ResponseState) -> bool:
         and len(sent.messages) == len(state.messages)  # values name messages and calls in order
         and len(sent.calls) == len(state.call_ids)
         and len(state.shown_by) == sum(map(len, state.stretches.values()))
-        and all(message.sent for message in state.reasoning)
+        and all(map(_sent_by, state.reasoning))
         and not _other_records(state)
     )
 
@@ -406,16 +398,16 @@ def _is_needless(state: ResponseState, units: UnitRecords) -> bool:
 
 def _other_records(state: ResponseState) -> UnitRecords:
     """Return the records of everything but reasoning, unless order and entities suffice to restore it."""
-    others = [unit for unit in state.response.units if not isinstance(unit, ReasoningUnit)]
+    others = [unit for unit in state.response.units if type(unit) is not ReasoningUnit]
     if _are_told(state, others):
         return ()
     records = {unit: record for unit in others if (record := other_record(state, unit))}
-    return () if _are_told(state, records) else tuple(records.values())
+    return () if _are_told(state, [*records]) else tuple(records.values())
 
 
-def _are_told(state: ResponseState, units: Iterable[UnitBuffer]) -> bool:
+def _are_told(state: ResponseState, units: Sequence[UnitBuffer]) -> bool:
     last = next(reversed(state.stretches)).seq if state.stretches else -1
-    return all(unit.seq > last and state.tells(unit) for unit in units)
+    return not units or (units[0].seq > last and all(map(state.tells, units)))
 
 
 def _entities(state: ResponseState) -> Iterator[_Carrier]:

@@ -27,6 +27,7 @@ from ag_ui.core import (
     ToolCallChunkEvent,
     ToolCallResultEvent,
 )
+from msgspec import Struct
 from pydantic import BaseModel
 
 from agui_reasoning._envelope import looks_like_token
@@ -148,13 +149,12 @@ class SummaryDue:
     part: ReasoningPart
 
 
-class Summaries:
+class Summaries(Struct, eq=False):
     """Replaces each `SummaryDue` by a summary, or by a placeholder if there is none."""
 
-    def __init__(self, summarize: Summarize | None, events: WireEvents, warn: Callable[[str], None]) -> None:
-        self._summarize = summarize
-        self._events = events
-        self._warn = warn
+    _summarize: Summarize | None
+    _events: WireEvents
+    _warn: Callable[[str], None]
 
     @property
     def wanted(self) -> bool:

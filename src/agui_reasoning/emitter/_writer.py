@@ -11,9 +11,10 @@ unit opens a message when it has text to show; until then the previous message c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from ag_ui.core import Interrupt
+from msgspec import field
 
 from agui_reasoning._strict_json import JSONObject, well_formed
 from agui_reasoning._wire_events import WireEvents, error_hint, error_sentence, hint, text_of, told
@@ -32,6 +33,7 @@ from agui_reasoning.deltas import (
     ResultUnit,
     Resumed,
     TextUnit,
+    Unshown,
     Valued,
 )
 from agui_reasoning.emitter._produced import Produced
@@ -54,39 +56,34 @@ REFUSED = "The provider declined to continue this answer."
 """What users read if the provider refuses to finish a response and does not say why."""
 
 
-class Writer:
-    """Writes the events of consecutive model responses."""
+class Writer(Unshown, gc=True, eq=False):
+    """Writes the events of consecutive model responses.
 
-    def __init__(
-        self,
-        *,
-        new_id: Callable[[], str],
-        events: WireEvents,
-        disclosure: Disclosure,
-        values: Values,
-        used_call_ids: Iterable[str],
-        takes_media: bool,
-        warn: Callable[[str], None],
-    ) -> None:
-        self._new_id = new_id
-        self._takes_media, self._warn = takes_media, warn
-        self._events = events
-        self._disclosure = disclosure
-        self._shows_all = disclosure.full
-        self._values = values
-        self._bubble: str | None = None
-        """The newest text, else the parent of the first call: assistant-ui opens a bubble at other text."""
-        self._out: list[JSONObject | SummaryDue] = []
-        self._span = ReasoningSpan(new_id, events)
-        self._empty = EmptyMessage()
-        self._reasoned = False
-        self.used_call_ids = set(used_call_ids)
-        self.listeners: tuple[set[str], ...] = ()
-        """Sets that receive the IDs of the written messages and calls."""
-        self.hidden_calls: dict[str | None, None] = {}
-        """The IDs of calls with hidden arguments and results."""
-        self._state: ResponseState
-        self.produced = Produced()
+    Attributes:
+        used_call_ids: The IDs of calls that must not be used again.
+        listeners: Sets that receive the IDs of the written messages and calls.
+        hidden_calls: The IDs of calls with hidden arguments and results.
+        has_reasoned: Whether a reasoning message was sent.
+    """
+
+    _new_id: Callable[[], str]
+    _events: WireEvents
+    _disclosure: Disclosure
+    _values: Values
+    _takes_media: bool
+    _warn: Callable[[str], None]
+    used_call_ids: set[str]
+    _span: ReasoningSpan
+    produced: Produced = field(default_factory=Produced)
+    listeners: tuple[set[str], ...] = ()
+    hidden_calls: dict[str | None, None] = field(default_factory=dict)
+    has_reasoned: bool = False
+    _state: ResponseState = cast("ResponseState", None)
+    """The response that began last."""
+    _bubble: str | None = None
+    """The newest text, else the parent of the first call: assistant-ui opens a bubble at other text."""
+    _out: list[JSONObject | SummaryDue] = field(default_factory=list)
+    _empty: EmptyMessage = field(default_factory=EmptyMessage)
 
     def write(self, changes: Iterable[Change]) -> list[JSONObject | SummaryDue]:
         """Return the events that changes cause."""
@@ -129,11 +126,6 @@ class Writer:
         self._send("TOOL_CALL_RESULT", messageId=message_id, toolCallId=call_id, content=content, role="tool")
         if not unit.server:
             self.produced.note_result(message_id, call_id, content)
-
-    @property
-    def has_reasoned(self) -> bool:
-        """Whether a reasoning message was sent."""
-        return self._reasoned
 
     def _note_id(self, entity_id: str) -> None:
         for ids in self.listeners:
@@ -190,7 +182,7 @@ class Writer:
         """
         opening = self._span.begin()
         self._span.end()
-        self._reasoned = True
+        self.has_reasoned = True
         message_id, now = self._new_id(), self._events.now()
         self._note_id(message_id)
         empty = hint({"response": self._state.id, "empty": True})
@@ -225,7 +217,7 @@ class Writer:
     def _begin(self, unit: ReasoningUnit) -> None:
         self._end_text()
         self._fresh_assistant()
-        self._reasoned = True
+        self.has_reasoned = True
         state = self._state
         stretch = state.speaking[unit] = state.begin(unit)
         if not self._disclosure.opens_messages:
@@ -266,7 +258,7 @@ class Writer:
     def _reasoning_grew(self, unit: ReasoningUnit, change: Grew) -> None:
         stretch = self._state.speaking[unit]
         assert change.segment is not None
-        if not (self._shows_all or self._disclosure.shows(change.segment)):
+        if not (self._disclosure.full or self._disclosure.shows(change.segment)):
             stretch.withhold(change.segment)
             if not (self._disclosure.hidden or change.text.isspace()):
                 self._show(stretch)  # not the text, but a summary of it when it ends
