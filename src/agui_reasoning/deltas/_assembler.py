@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
+from msgspec import field
 from msgspec.structs import asdict, replace
 
 from agui_reasoning._strict_json import well_formed
@@ -49,31 +50,33 @@ from agui_reasoning.deltas._units import (
     SegmentBuffer,
     TextUnit,
     UnitBuffer,
+    Unshown,
     Valued,
 )
 from agui_reasoning.parts import Origin, Part, Status
 
 _REPLACEMENT = "�"
+_WHOLE = frozenset({ResultUnit, NativeUnit})
+"""The units that a single delta has whole."""
 
 
-class Assembler:
-    """Translates deltas to changes of units. Accepts deltas in any order."""
+class Assembler(Unshown, gc=True, eq=False):
+    """Translates deltas to changes of units. Accepts deltas in any order.
 
-    def __init__(self, origin: Origin | None = None) -> None:
-        """Create an empty assembler.
+    Attributes:
+        origin: The origin of responses without a `ResponseStart`.
+        response: The response that is open, if one is.
+    """
 
-        Args:
-            origin: The origin of responses without a `ResponseStart`.
-        """
-        self.response: ResponseBuffer | None = None
-        self._usages: list[UsageDelta] = []
-        self._read_counts: ReadCounts | None = None
-        self._counted: dict[tuple[str | None, str | None] | None, int] = {}
-        self._last: ResponseBuffer | None = None
-        self._usage_open = False
-        self._started = False
-        self._origin = origin
-        self._is_server_call: dict[str, bool] = {}
+    origin: Origin | None = None
+    response: ResponseBuffer | None = None
+    _last: ResponseBuffer | None = None
+    _usages: list[UsageDelta] = field(default_factory=list)
+    _read_counts: ReadCounts | None = None
+    _counted: dict[tuple[str | None, str | None] | None, int] = field(default_factory=dict)
+    _usage_open: bool = False
+    _started: bool = False
+    _is_server_call: dict[str, bool] = field(default_factory=dict)
 
     @property
     def usages(self) -> list[UsageDelta]:
@@ -126,7 +129,7 @@ class Assembler:
         return response
 
     def _current(self, changes: list[Change]) -> ResponseBuffer:
-        return self.response or self._open_response(ResponseBuffer(self._origin), changes)
+        return self.response or self._open_response(ResponseBuffer(self.origin), changes)
 
     def _end_response(self, changes: list[Change]) -> None:
         response = self.response
@@ -367,7 +370,7 @@ class Assembler:
     def _register(self, response: ResponseBuffer, unit: UnitBuffer, changes: list[Change]) -> None:
         unit.present = True
         # It may have been closed while it was empty.
-        unit.open = not isinstance(unit, ResultUnit | NativeUnit)
+        unit.open = type(unit) not in _WHOLE
         unit.seq = len(response.units)
         response.units.append(unit)
         changes.append(Appeared(unit))

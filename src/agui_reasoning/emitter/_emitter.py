@@ -71,6 +71,12 @@ class BaseEmitter:
     `agui_reasoning.Emitter` adds the echo rules of this package's providers.
     """
 
+    fast: FastPath | None = None
+    _application: ApplicationEvents | None = None
+    _has_warned_of_raw = False
+    _parts = 0
+    _closed = False
+
     @shows_options(EmitterOptions, EmitterSettings)
     def __init__(
         self,
@@ -92,8 +98,9 @@ class BaseEmitter:
                 unknown (``unknown_visibility``), or there is an origin beside the fields of one
                 (``wrong_option``).
         """
+        settings = settings_of(EmitterSettings, options)
         self._prepare(
-            settings_of(EmitterSettings, options),
+            structs.replace(settings, origin=settings.named),
             rule_of=rule_of,
             thread_id=thread_id,
             used_call_ids=used_call_ids,
@@ -103,7 +110,7 @@ class BaseEmitter:
 
     @classmethod
     def _of_settings(cls, settings: EmitterSettings, **more: Any) -> BaseEmitter:
-        """Create an emitter with settings instead of options; the other arguments are the same."""
+        """Create an emitter with settings, which name the origin, instead of options."""
         emitter = cls.__new__(cls)
         emitter._prepare(settings, **more)
         return emitter
@@ -118,8 +125,7 @@ class BaseEmitter:
         known_messages: Iterable[Message],
         takes_media: bool,
     ) -> None:
-        named = settings.named
-        self._default = None if named == _UNNAMED else named
+        self._default = None if settings.origin == _UNNAMED else settings.origin
         self._assembler = Assembler(self._default)
         self.warn = settings.on_warning or _warn
         self._rule_of = rule_of
@@ -146,14 +152,9 @@ class BaseEmitter:
         for stage in self._stages:
             if isinstance(stage, Coalesce):
                 stage.use_clock(settings.now_ms)
-        self._application: ApplicationEvents | None = None
         self._known_messages = known_messages
-        self._has_warned_of_raw = False
-        self._parts = 0
-        self.fast: FastPath | None = None
         self._paths: dict[object, FastPath] = {}
         """The fast paths of the units that grow in turn, by `path_key`."""
-        self._closed = False
 
     def nest(self, emitter: BaseEmitter, subagent: str) -> None:
         """Mark an emitter as that of a subagent, which its events name; here, they pass unchanged.

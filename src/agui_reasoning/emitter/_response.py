@@ -109,7 +109,7 @@ class Stretch(Unshown, eq=False):
         """Add text of a segment that is shown, and return what can be sent now."""
         self._note(segment)
         before, self.last_visible = self.last_visible, segment
-        return self.text.add(text if before in (None, segment) else SEGMENT_SEPARATOR + text)
+        return self.text.add(text if before is segment or before is None else SEGMENT_SEPARATOR + text)
 
     def withhold(self, segment: SegmentBuffer) -> None:
         """Note a segment that is not shown."""
@@ -240,6 +240,7 @@ class ResponseState(Unshown, eq=False):
         overtaken: The messages for which a unit ended that may not be in their value.
         carriers: The message or call whose value last contained a unit, by its seq and stretch.
         text_carriers: The message whose value contains a text unit.
+        held: White space at the start of a message, until something visible follows.
         values: The number of values sent.
         named: The number of messages and calls that they named.
         left_behind: The number of reasoning messages before the text that last opened a new bubble.
@@ -288,10 +289,6 @@ class ResponseState(Unshown, eq=False):
     def withheld(self) -> tuple[WithheldUnit, ...]:
         """The reasoning that the model was not shown, if anything may be kept about it."""
         return self.response.withheld if self.disclosure.keeps else ()
-
-    def hold(self, unit: TextUnit, text: str) -> None:
-        """Hold back white space at the start of a message."""
-        self.held.append((unit, text))
 
     def place(self, unit: TextUnit, message: AssistantMessage, length: int) -> None:
         """Note that a message shows a stretch of a unit."""

@@ -44,7 +44,7 @@ from agui_reasoning.emitter._response import (
     ResponseState,
     Stretch,
 )
-from agui_reasoning.emitter._span import EmptyMessage, ReasoningSpan
+from agui_reasoning.emitter._span import NO_SPAN, EmptyMessage, ReasoningSpan
 from agui_reasoning.emitter._values import Values
 from agui_reasoning.emitter._visibility import Disclosure, SummaryDue
 from agui_reasoning.parts import CUT_CALL_RESULT
@@ -143,10 +143,10 @@ class Writer(Unshown, gc=True, eq=False):
 
     def _hint(self, seq: int | None, **more: Any) -> dict[str, Any]:
         """Structure for readers that cannot open envelopes; assistant-ui and TanStack drop it."""
-        place: dict[str, Any] = {"response": self._state.id}
+        place = {"response": self._state.id}
         if self._disclosure.hidden:
             return hint(place)  # no counts of units, and no durations
-        return hint(place | ({} if seq is None else {"seq": seq}) | more)
+        return hint(place | more if seq is None else {**place, "seq": seq, **more})
 
     # -- responses
 
@@ -312,6 +312,8 @@ class Writer(Unshown, gc=True, eq=False):
 
     def _leave_span(self) -> None:
         """End the span, now or as soon as the last reasoning message in it ends."""
+        if self._span.state is NO_SPAN:
+            return
         if (empty := self._empty.leave()) is not None:
             self._end_reasoning(empty)
         self._out += self._span.leave()
@@ -323,13 +325,13 @@ class Writer(Unshown, gc=True, eq=False):
         if message.open:
             self._show_text(message, unit, change.text)
             return
-        self._state.hold(unit, change.text)
+        self._state.held.append((unit, change.text))
         if change.text.isspace():
             return
         self._leave_reasoning()
         message = self._open_text(unit)
         held, self._state.held = self._state.held, []
-        shown = "".join(text for _, text in held)
+        shown = "".join([text for _, text in held])
         self._send_delta("TEXT_MESSAGE_CONTENT", "messageId", message.id, shown)
         for holder, text in held:
             self._state.place(holder, message, len(text))

@@ -108,7 +108,8 @@ class SSEEncoder:
         if type(event) is self._last[0] and (frame := self._again(event)) is not None:
             return frame
         if (frame := short_frame(event)) is not None:
-            self._remember(event, frame)
+            if "delta" in event.__dict__:
+                self._remember(event, frame)
             return frame
         return _converted(event)
 
@@ -180,7 +181,8 @@ def short_frame(event: Any) -> bytes | None:
     held = event.__dict__
     if tuple(held) != form.__struct_fields__ or type(held["type"]) is not EventType:
         return None
-    return _frame(form(*held.values()), held.values())
+    values = held.values()
+    return _frame(form(*values), values)
 
 
 def form_of(event: JSONObject) -> bytes:
